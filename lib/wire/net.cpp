@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "wire/net.hpp"
+
+namespace spead::wire {
+namespace {
+
+std::uint32_t fold(std::uint64_t sum) noexcept {
+    while ((sum >> 16) != 0)
+        sum = (sum & 0xFFFF) + (sum >> 16);
+    return static_cast<std::uint32_t>(sum);
+}
+
+/// Sum of the big-endian 16-bit words of `data`, an odd last byte padded with 0; at most 2^32 bytes.
+std::uint64_t sum_words(const std::uint8_t* data, std::size_t length) noexcept {
+    std::uint64_t sum = 0;
+    std::size_t i = 0;
+    for (; i + 4 <= length; i += 4)
+        sum += load_be32(data + i);
+    if (i + 2 <= length) {
+        sum += load_be16(data + i);
+        i += 2;
+    }
+    if (i < length)
+        sum += static_cast<std::uint64_t>(data[i]) << 8;
+    return sum;
+}
+
+}  // namespace
+
+PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length, std::size_t frame_length,
+                              bool verify_ip_checksum, UdpView& out) noexcept {
+    const std::size_t readable = std::min(head_length, frame_length);
+    if (readable < kEthernetHeader)
+        return PortOutcome::malformed;
+    std::size_t ip = kEthernetHeader;
+    std::uint16_t ether_type = load_be16(head + ip - 2);
+    std::uint8_t tags = 0;
+    while ((ether_type == kEtherTypeVlan || ether_type == kEtherTypeQinQ) && tags < kMaxVlanTags) {
+        ip += kVlanTag;
+        if (readable < ip)
+            return PortOutcome::malformed;
+        ether_type = load_be16(head + ip - 2);
+        ++tags;
+    }
+    if (ether_type != kEtherTypeIpv4)
+        return ether_type == kEtherTypeArp ? PortOutcome::arp : PortOutcome::not_udp;
+
+    if (readable < ip + kIpv4Header)
+        return PortOutcome::malformed;
+    const std::uint8_t* const header = head + ip;
+    const std::size_t header_length = static_cast<std::size_t>(header[0] & 0x0F) * 4;
+    const std::size_t ip_length = load_be16(header + 2);
+    if ((header[0] >> 4) != 4 || header_length < kIpv4Header || ip_length < header_length ||
+        ip_length > frame_length - ip || readable < ip + header_length)
+        return PortOutcome::malformed;
+    if (verify_ip_checksum && ipv4_checksum(header, header_length) != 0)
+        return PortOutcome::bad_checksum;
+    if ((load_be16(header + 6) & kIpv4FragmentMask) != 0)
+        return PortOutcome::fragment;
+    const std::uint8_t protocol = header[9];
+    if (protocol != kProtocolUdp)
+        return protocol == kProtocolIgmp ? PortOutcome::igmp : PortOutcome::not_udp;
+
+    const std::size_t udp = ip + header_length;
+    if (ip_length - header_length < kUdpHeader || readable < udp + kUdpHeader)
+        return PortOutcome::malformed;
+    const std::size_t udp_length = load_be16(head + udp + 4);
+    if (udp_length < kUdpHeader || udp_length > ip_length - header_length)
+        return PortOutcome::malformed;
+
+    out.src_ip = load_be32(header + 12);
+    out.dst_ip = load_be32(header + 16);
+    out.src_port = load_be16(head + udp);
+    out.dst_port = load_be16(head + udp + 2);
+    out.payload_offset = static_cast<std::uint32_t>(udp + kUdpHeader);
+    out.payload_length = static_cast<std::uint32_t>(udp_length - kUdpHeader);
+    out.vlan_tags = tags;
+    return PortOutcome::stream;
+}
+
+std::uint16_t ipv4_checksum(const void* header, std::size_t length) noexcept {
+    return static_cast<std::uint16_t>(~fold(sum_words(static_cast<const std::uint8_t*>(header), length)));
+}
+
+std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
+                           std::uint16_t dst_port,
+                           std::span<const std::span<const std::uint8_t>> payload) noexcept {
+    std::uint64_t sum = 0;
+    std::size_t position = 0;
+    for (const auto piece : payload) {
+        // Swapping the bytes of every word swaps the bytes of the sum (RFC 1071 2(B)): a piece at an odd
+        // position.
+        const std::uint32_t part = fold(sum_words(piece.data(), piece.size()));
+        sum += (position & 1) != 0 ? byte_swap(static_cast<std::uint16_t>(part)) : part;
+        position += piece.size();
+    }
+    const std::uint64_t udp_length = position + kUdpHeader;
+    sum += std::uint64_t{src_ip} + dst_ip + kProtocolUdp + udp_length;  // pseudo header
+    sum += std::uint64_t{src_port} + dst_port + udp_length;
+    const auto checksum = static_cast<std::uint16_t>(~fold(sum));
+    return checksum == 0 ? std::uint16_t{0xFFFF} : checksum;
+}
+
+std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
+                           std::uint16_t dst_port, std::span<const std::uint8_t> payload) noexcept {
+    return udp_checksum(src_ip, dst_ip, src_port, dst_port, std::span(&payload, 1));
+}
+
+NetHeaderTemplate::NetHeaderTemplate(const NetHeaderSpec& spec) noexcept {
+    std::uint8_t* const bytes = bytes_.data();
+    std::memcpy(bytes, spec.dst_mac.data(), spec.dst_mac.size());
+    std::memcpy(bytes + 6, spec.src_mac.data(), spec.src_mac.size());
+    std::size_t ip = kEthernetHeader;
+    if (spec.vlan) {
+        store_be16(bytes + 12, kEtherTypeVlan);
+        store_be16(bytes + 14, *spec.vlan);
+        ip += kVlanTag;
+    }
+    store_be16(bytes + ip - 2, kEtherTypeIpv4);
+    bytes[ip] = 0x45;
+    bytes[ip + 1] = static_cast<std::uint8_t>(spec.dscp << 2);
+    store_be16(bytes + ip + 6, kIpv4DontFragment);
+    bytes[ip + 8] = spec.ttl;
+    bytes[ip + 9] = kProtocolUdp;
+    store_be32(bytes + ip + 12, spec.src_ip);
+    store_be32(bytes + ip + 16, spec.dst_ip);
+    store_be16(bytes + ip + 20, spec.src_port);
+    store_be16(bytes + ip + 22, spec.dst_port);
+    length_ = ip + kIpv4Header + kUdpHeader;
+    sum_without_length_ = fold(sum_words(bytes + ip, kIpv4Header));
+}
+
+}  // namespace spead::wire

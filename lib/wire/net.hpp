@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+
+#include "base/byte_order.hpp"
+#include "base/endpoint.hpp"
+#include "base/outcome.hpp"
+
+/// Ethernet, 802.1Q/802.1ad, IPv4 and UDP headers: reading them from a received frame and writing them for
+/// sending.
+///
+/// All addresses, ports and lengths that cross this interface are in host order; lengths and offsets are
+/// bytes. Nothing here allocates or throws. Sources: IEEE 802.3 and 802.1Q, RFC 791 (IPv4), RFC 768 (UDP),
+/// RFC 1071 (checksum), RFC 1112 (multicast MAC addresses).
+namespace spead::wire {
+
+using MacAddress = std::array<std::uint8_t, 6>;
+
+inline constexpr std::size_t kEthernetHeader = 14;  ///< dst MAC 6, src MAC 6, ethertype 2
+inline constexpr std::size_t kVlanTag = 4;          ///< TPID 2, TCI 2; stands before the ethertype
+inline constexpr std::size_t kIpv4Header = 20;      ///< without options
+inline constexpr std::size_t kMaxIpv4Header = 60;
+inline constexpr std::size_t kUdpHeader = 8;
+inline constexpr std::size_t kMaxVlanTags = 2;
+
+/// Bytes before the UDP payload of the usual frame: no tag, no options.
+inline constexpr std::size_t kNetHeader = kEthernetHeader + kIpv4Header + kUdpHeader;
+/// The most bytes parse_udp ever looks at: two tags, IPv4 with 40 bytes of options, UDP.
+inline constexpr std::size_t kMaxNetHeader =
+    kEthernetHeader + kMaxVlanTags * kVlanTag + kMaxIpv4Header + kUdpHeader;
+/// The longest UDP payload of an IPv4 datagram without options.
+inline constexpr std::size_t kMaxUdpPayload = 65535 - kIpv4Header - kUdpHeader;
+
+inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
+inline constexpr std::uint16_t kEtherTypeArp = 0x0806;
+inline constexpr std::uint16_t kEtherTypeVlan = 0x8100;  ///< 802.1Q
+inline constexpr std::uint16_t kEtherTypeQinQ = 0x88A8;  ///< 802.1ad
+inline constexpr std::uint8_t kProtocolIgmp = 2;
+inline constexpr std::uint8_t kProtocolUdp = 17;
+inline constexpr std::uint16_t kIpv4DontFragment = 0x4000;
+inline constexpr std::uint16_t kIpv4FragmentMask = 0x3FFF;  ///< more-fragments bit and fragment offset
+
+/// A UDP datagram inside a frame.
+struct UdpView {
+    std::uint32_t src_ip, dst_ip;
+    std::uint16_t src_port, dst_port;
+    std::uint32_t payload_offset;  ///< from the first byte of the frame
+    std::uint32_t payload_length;  ///< UDP length - 8; payload_offset + payload_length <= frame length
+    std::uint8_t vlan_tags;        ///< 0, 1 or 2
+
+    bool operator==(const UdpView&) const = default;
+};
+
+/// parse_udp for every frame; out of line, the same contract.
+PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length, std::size_t frame_length,
+                              bool verify_ip_checksum, UdpView& out) noexcept;
+
+/// Finds the UDP datagram of a received frame.
+///
+/// `head` points at the first `head_length` contiguous bytes of a frame of `frame_length` bytes (without
+/// FCS), and head_length >= min(frame_length, kMaxNetHeader); nothing beyond either length is read. Returns
+/// `stream` and fills `out`, or the reason why not, and then `out` is unspecified:
+///   malformed     truncated header, IP version not 4, or lengths that contradict each other or the frame
+///   arp, igmp     what they say
+///   not_udp       another ethertype (a third VLAN tag included) or protocol
+///   fragment      more-fragments bit set or fragment offset not 0, whatever the protocol
+///   bad_checksum  only if `verify_ip_checksum`: the IPv4 header's sum is wrong
+/// Accepted: Ethernet padding (frame longer than the IP datagram), a UDP length shorter than the IP payload,
+/// any UDP checksum (it is never verified), IPv4 options. Neither MAC nor IP addresses are judged.
+[[gnu::always_inline]] inline PortOutcome parse_udp(const std::uint8_t* head, std::size_t head_length,
+                                                    std::size_t frame_length, bool verify_ip_checksum,
+                                                    UdpView& out) noexcept {
+    // The usual frame (no tag, no options) is recognised by two masked loads; whatever differs in any way is
+    // left to the general parser, which also finds the reason of a refusal.
+    if (head_length >= kNetHeader) [[likely]] {
+        std::uint64_t at12, at16;
+        std::memcpy(&at12, head + 12, sizeof at12);
+        std::memcpy(&at16, head + 16, sizeof at16);
+        constexpr std::uint64_t mask12 = 0x0000000000FFFFFF,
+                                want12 = 0x0000000000450008;  // ethertype, version, IHL
+        constexpr std::uint64_t mask16 = 0xFF00FF3F00000000,
+                                want16 = 0x1100000000000000;  // fragment, protocol
+        const std::uint64_t odd = ((at12 ^ want12) & mask12) | ((at16 ^ want16) & mask16);
+        const std::uint32_t ip_length = byte_swap(static_cast<std::uint16_t>(at16));
+        const std::uint32_t udp_length = load_be16(head + 38);
+        const bool lengths_fit = (udp_length >= kUdpHeader) & (udp_length + kIpv4Header <= ip_length) &
+                                 (ip_length + kEthernetHeader <= frame_length);
+        if ((odd == 0) & lengths_fit) [[likely]] {
+            if (verify_ip_checksum) {
+                std::uint64_t sum = 0;
+                for (std::size_t i = 0; i < kIpv4Header; i += 4) {
+                    std::uint32_t word;
+                    std::memcpy(&word, head + kEthernetHeader + i, sizeof word);
+                    sum += word;
+                }
+                sum = (sum & 0xFFFFFFFF) + (sum >> 32);
+                sum = (sum & 0xFFFF) + (sum >> 16);
+                sum = (sum & 0xFFFF) + (sum >> 16);
+                sum = (sum & 0xFFFF) + (sum >> 16);
+                if (sum != 0xFFFF) [[unlikely]]
+                    return PortOutcome::bad_checksum;
+            }
+            out.src_ip = load_be32(head + 26);
+            out.dst_ip = load_be32(head + 30);
+            out.src_port = load_be16(head + 34);
+            out.dst_port = load_be16(head + 36);
+            out.payload_offset = kNetHeader;
+            out.payload_length = udp_length - static_cast<std::uint32_t>(kUdpHeader);
+            out.vlan_tags = 0;
+            return PortOutcome::stream;
+        }
+    }
+    return parse_udp_general(head, head_length, frame_length, verify_ip_checksum, out);
+}
+
+/// The Ethernet address of a multicast group (RFC 1112 6.4): 01:00:5e and the group's low 23 bits.
+constexpr MacAddress multicast_mac(Ipv4 group) noexcept {
+    return {0x01,
+            0x00,
+            0x5E,
+            static_cast<std::uint8_t>((group.value >> 16) & 0x7F),
+            static_cast<std::uint8_t>(group.value >> 8),
+            static_cast<std::uint8_t>(group.value)};
+}
+
+/// The checksum (RFC 1071) of an IPv4 header of `length` bytes, to be stored big-endian into its checksum
+/// field, which must be 0 while this runs. Over a header that carries a right checksum the result is 0.
+std::uint16_t ipv4_checksum(const void* header, std::size_t length) noexcept;
+
+/// The UDP checksum (RFC 768) of a datagram whose payload is the concatenation of `payload`, over the pseudo
+/// header, the UDP header with checksum 0, and the payload. Never 0: that means "no checksum" on the wire, so
+/// 0xFFFF stands in its place. The pieces may have any lengths, odd ones included; their sum must be at most
+/// kMaxUdpPayload.
+std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
+                           std::uint16_t dst_port,
+                           std::span<const std::span<const std::uint8_t>> payload) noexcept;
+
+/// The same for a payload in one piece.
+std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
+                           std::uint16_t dst_port, std::span<const std::uint8_t> payload) noexcept;
+
+/// What the headers of a sent datagram say.
+struct NetHeaderSpec {
+    MacAddress src_mac{}, dst_mac{};
+    std::uint32_t src_ip = 0, dst_ip = 0;
+    std::uint16_t src_port = 0, dst_port = 0;
+    std::uint8_t ttl = 1;
+    std::uint8_t dscp = 0;              ///< 0..63
+    std::optional<std::uint16_t> vlan;  ///< TCI of an 802.1Q tag: priority 3 bits, DEI 1, VLAN id 12
+};
+
+/// Ethernet, VLAN, IPv4 and UDP headers made once, then written before each packet with only the lengths and
+/// the checksums changed. IPv4: no options, don't-fragment set, identification 0 (as spead2 sends). Copyable;
+/// const use from several threads is safe.
+class NetHeaderTemplate {
+  public:
+    static constexpr std::size_t kMaxLength = kNetHeader + kVlanTag;
+
+    NetHeaderTemplate() noexcept : NetHeaderTemplate(NetHeaderSpec{}) {}
+    explicit NetHeaderTemplate(const NetHeaderSpec& spec) noexcept;
+
+    /// Bytes of all headers: 42, or 46 with a VLAN tag.
+    std::size_t length() const noexcept { return length_; }
+    /// Where the IPv4 header starts (14 or 18); what checksum offload calls l2_len.
+    std::size_t ipv4_offset() const noexcept { return length_ - kUdpHeader - kIpv4Header; }
+
+    /// Writes length() bytes to `out` for a datagram of `payload_length` <= kMaxUdpPayload bytes. The IPv4
+    /// checksum is valid; the UDP checksum is `udp_checksum` as given (0: none).
+    [[gnu::always_inline]] void write(std::uint8_t* out, std::size_t payload_length,
+                                      std::uint16_t udp_checksum = 0) const noexcept {
+        // The last 42 bytes are always there, the tag makes it 46: two copies of fixed size, overlapping.
+        std::memcpy(out, bytes_.data(), 16);
+        std::memcpy(out + length_ - 42, bytes_.data() + length_ - 42, 42);
+        std::uint8_t* const ip = out + ipv4_offset();
+        const auto udp_length = static_cast<std::uint16_t>(payload_length + kUdpHeader);
+        const auto ip_length = static_cast<std::uint16_t>(udp_length + kIpv4Header);
+        std::uint32_t sum = sum_without_length_ + ip_length;
+        sum = (sum & 0xFFFF) + (sum >> 16);
+        store_be16(ip + 2, ip_length);
+        store_be16(ip + 10, static_cast<std::uint16_t>(~sum));
+        store_be16(ip + 24, udp_length);
+        store_be16(ip + 26, udp_checksum);
+    }
+
+  private:
+    std::array<std::uint8_t, 48> bytes_{};
+    std::size_t length_ = 0;
+    std::uint32_t sum_without_length_ = 0;  ///< folded to 16 bits
+};
+
+/// Writes the headers of one datagram of `payload_length` <= kMaxUdpPayload bytes to `out`, which has room
+/// for NetHeaderTemplate::kMaxLength bytes; returns their length.
+inline std::size_t write_headers(std::uint8_t* out, const NetHeaderSpec& spec, std::size_t payload_length,
+                                 std::uint16_t udp_checksum = 0) noexcept {
+    const NetHeaderTemplate headers(spec);
+    headers.write(out, payload_length, udp_checksum);
+    return headers.length();
+}
+
+}  // namespace spead::wire

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+/// Where a received packet can end. Every packet ends in exactly one of them: either the port refuses it
+/// (PortOutcome other than `stream`), or it belongs to a stream and gets one PacketOutcome.
+/// The names are those of the report, the prompt, telemetry and metrics (docs/counters.md).
+namespace spead {
+
+enum class PacketOutcome : std::uint8_t {
+    placed,        ///< contributed bytes or item pointers to a heap
+    duplicate,     ///< brought nothing new, or its heap is already complete
+    late,          ///< its heap was already given up
+    malformed,     ///< breaks a rule of the SPEAD packet
+    oversize,      ///< UDP payload above max_packet_size
+    heap_too_big,  ///< heap length above max_heap_bytes
+    inconsistent,  ///< partial overlap, other flavour or other heap length
+    out_of_order,  ///< strict mode, not the next byte of the heap
+    no_memory,     ///< no slot, coverage or item table left for it
+    filtered,      ///< a filter said drop
+    held,          ///< a filter took the buffer over
+    captured,      ///< taken by a capture
+    control,       ///< heap that carries only stream control
+    stopped,       ///< the stream has stopped
+    count_
+};
+
+enum class PortOutcome : std::uint8_t {
+    stream,        ///< handed to a stream; counted there
+    malformed,     ///< truncated or contradictory Ethernet, IP or UDP lengths
+    not_udp,       ///< well formed but not IPv4/UDP
+    fragment,      ///< first or later IP fragment
+    bad_checksum,  ///< the NIC says so, or the IPv4 header's own sum is wrong
+    unmatched,     ///< no stream for (group, port), or not from the named source
+    igmp,
+    arp,
+    count_
+};
+
+/// How a heap left the window.
+enum class HeapEnd : std::uint8_t { complete, evicted, timed_out, flushed, count_ };
+
+inline constexpr std::size_t kPacketOutcomes = static_cast<std::size_t>(PacketOutcome::count_);
+inline constexpr std::size_t kPortOutcomes = static_cast<std::size_t>(PortOutcome::count_);
+inline constexpr std::size_t kHeapEnds = static_cast<std::size_t>(HeapEnd::count_);
+
+inline constexpr std::array<std::string_view, kPacketOutcomes> kPacketOutcomeNames{
+    "placed",       "duplicate", "late",     "malformed", "oversize", "heap_too_big", "inconsistent",
+    "out_of_order", "no_memory", "filtered", "held",      "captured", "control",      "stopped"};
+inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
+    "stream", "malformed", "not_udp", "fragment", "bad_checksum", "unmatched", "igmp", "arp"};
+inline constexpr std::array<std::string_view, kHeapEnds> kHeapEndNames{"complete", "evicted", "timed_out",
+                                                                       "flushed"};
+
+constexpr std::string_view name_of(PacketOutcome o) { return kPacketOutcomeNames[static_cast<std::size_t>(o)]; }
+constexpr std::string_view name_of(PortOutcome o) { return kPortOutcomeNames[static_cast<std::size_t>(o)]; }
+constexpr std::string_view name_of(HeapEnd e) { return kHeapEndNames[static_cast<std::size_t>(e)]; }
+
+}  // namespace spead

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace spead::port {
+
+enum class Steering : std::uint8_t { software, rte_flow, xdp_map };
+/// Who tells the network that we want a group: nobody (files, rings), or a kernel socket on the port's netdev.
+enum class Membership : std::uint8_t { none, kernel_socket };
+
+/// What a port can do, after the driver file's declaration was masked with what the device reports.
+struct Capabilities {
+    Steering steering = Steering::software;
+    Membership membership = Membership::none;
+    bool tx_multi_segment = false;    ///< a packet may be a chain of mbufs
+    bool tx_external_buffer = false;  ///< an mbuf may point at registered user memory
+    bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)
+    bool finite = false;              ///< the source ends (a capture file); see Port::exhausted
+    bool receives_own = false;        ///< what is sent comes back on the same port (ring): fit for loopback
+    /// Sent segments that the driver may keep until more are sent (mlx5: 31). 0: freed promptly.
+    std::uint16_t late_free_segments = 0;
+    std::uint32_t max_rx_frame = 0;  ///< bytes, from destination MAC to the last byte before the FCS
+    std::uint32_t max_tx_frame = 0;  ///< bytes, likewise
+    std::uint64_t rx_offloads = 0;   ///< RTE_ETH_RX_OFFLOAD_*, granted
+    std::uint64_t tx_offloads = 0;   ///< RTE_ETH_TX_OFFLOAD_*, granted
+};
+
+constexpr std::string_view name_of(Steering s) {
+    switch (s) {
+        case Steering::rte_flow:
+            return "rte_flow";
+        case Steering::xdp_map:
+            return "xdp map";
+        case Steering::software:
+            break;
+    }
+    return "software";
+}
+
+constexpr std::string_view name_of(Membership m) {
+    return m == Membership::kernel_socket ? "kernel socket" : "none";
+}
+
+}  // namespace spead::port

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/snapshot.hpp"
+
+#include <numeric>
+
+#include <fmt/format.h>
+
+namespace spead::stats {
+
+namespace {
+
+template <typename Array>
+std::uint64_t sum(const Array& values) {
+    return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
+template <typename Array>
+void add_each(Array& to, const Array& from) {
+    for (std::size_t i = 0; i < to.size(); i++)
+        to[i] += from[i];
+}
+
+}  // namespace
+
+void StreamSnapshot::add(const StreamCounters& block, std::uint64_t taken) {
+    bytes += block.bytes;
+    add_each(packets, block.packets);
+    received += sum(block.packets);
+    heaps_started += block.heaps_started;
+    add_each(heaps_ended, block.heaps_ended);
+    heaps_live += block.heaps_live;
+    heaps_delivered += taken;
+    heaps_dropped_full += block.heaps_dropped_full;
+    heaps_queued += block.heaps_pushed - taken + block.heaps_waiting;
+    packets_reordered += block.packets_reordered;
+    heaps_interleaved_evictions += block.heaps_interleaved_evictions;
+    stop_items += block.stop_items;
+}
+
+void PortSnapshot::add(const RxCounters& queue) {
+    add_each(rx, queue.packets);
+    rx_packets += sum(queue.packets);
+    rx_bytes += queue.bytes;
+    rx_vlan_tagged += queue.vlan_tagged;
+    rx_multi_segment += queue.multi_segment;
+}
+
+std::vector<std::string> broken_identities(const Snapshot& snapshot) {
+    std::vector<std::string> broken;
+    const auto expect = [&](const std::string& what, std::uint64_t left, std::uint64_t right) {
+        if (left != right)
+            broken.push_back(fmt::format("{}: {} is not {}", what, left, right));
+    };
+
+    std::uint64_t handed = 0;
+    std::uint64_t received = 0;
+    for (const PortSnapshot& p : snapshot.ports) {
+        handed += p.rx[static_cast<std::size_t>(PortOutcome::stream)];
+        expect(p.name + ": rx packets = sum of outcomes", p.rx_packets, sum(p.rx));
+    }
+    for (const StreamSnapshot& s : snapshot.streams) {
+        received += s.received;
+        const std::uint64_t ended = sum(s.heaps_ended);
+        expect(s.name + ": received = sum of outcomes", s.received, sum(s.packets));
+        expect(s.name + ": started = ended + live", s.heaps_started, ended + s.heaps_live);
+        expect(s.name + ": ended = delivered + dropped_full + queued", ended,
+               s.heaps_delivered + s.heaps_dropped_full + s.heaps_queued);
+    }
+    expect("packets handed to streams = received by streams", handed, received);
+    for (const SendSnapshot& s : snapshot.sends)
+        expect(s.name + ": packets = zero copy + copied", s.counters.packets,
+               s.counters.zero_copy_packets + s.counters.copied_packets);
+    return broken;
+}
+
+}  // namespace spead::stats

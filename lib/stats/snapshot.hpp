@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/outcome.hpp"
+#include "stats/counters.hpp"
+
+/// One consistent picture of a run; the report, the prompt, telemetry and metrics are views of it.
+namespace spead::stats {
+
+struct StreamSnapshot {
+    std::string name;
+    std::vector<std::string> endpoints;  ///< as the user wrote them
+    std::uint64_t bytes = 0;
+    std::array<std::uint64_t, kPacketOutcomes> packets{};
+    std::uint64_t received = 0;  ///< sum of `packets`
+    std::uint64_t heaps_started = 0;
+    std::array<std::uint64_t, kHeapEnds> heaps_ended{};
+    std::uint64_t heaps_live = 0;
+    std::uint64_t heaps_delivered = 0;
+    std::uint64_t heaps_dropped_full = 0;
+    std::uint64_t heaps_queued = 0;
+    std::uint64_t packets_reordered = 0;
+    std::uint64_t heaps_interleaved_evictions = 0;
+    std::uint64_t stop_items = 0;
+
+    /// Adds one lcore's block. `taken` is how many heaps the consumer has taken from that block's queue, read once.
+    void add(const StreamCounters& block, std::uint64_t taken);
+};
+
+struct SendSnapshot {
+    std::string name;
+    std::vector<std::string> endpoints;
+    SendCounters counters;
+};
+
+struct NicSnapshot {
+    std::uint64_t missed = 0;   ///< rte_eth_stats.imissed
+    std::uint64_t no_mbuf = 0;  ///< rte_eth_stats.rx_nombuf
+    std::uint64_t errors = 0;   ///< rte_eth_stats.ierrors + oerrors
+};
+
+struct PortSnapshot {
+    std::string name;
+    std::string driver;
+    std::array<std::uint64_t, kPortOutcomes> rx{};
+    std::uint64_t rx_packets = 0;  ///< sum of `rx`
+    std::uint64_t rx_bytes = 0;
+    std::uint64_t rx_vlan_tagged = 0;
+    std::uint64_t rx_multi_segment = 0;
+    std::uint64_t tx_packets = 0;
+    std::uint64_t tx_bytes = 0;
+    std::uint64_t tx_dropped = 0;
+    NicSnapshot nic;
+
+    void add(const RxCounters& queue);
+};
+
+struct Snapshot {
+    double duration_s = 0;
+    std::vector<StreamSnapshot> streams;
+    std::vector<SendSnapshot> sends;
+    std::vector<PortSnapshot> ports;
+};
+
+/// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all do:
+///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
+///  - a stream's received = the sum of its outcomes;
+///  - started = complete + evicted + timed_out + flushed + live;
+///  - complete + evicted + timed_out + flushed = delivered + dropped_full + queued.
+std::vector<std::string> broken_identities(const Snapshot& snapshot);
+
+}  // namespace spead::stats

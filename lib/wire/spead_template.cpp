@@ -8,16 +8,17 @@ void SpeadTemplate::learn(const std::uint8_t* head, const SpeadPacket& packet) n
     if (packet.n_items > kMaxPointers || (packet.flags & kHasControl) != 0)
         return;
     const Flavour flavour(packet.address_bits);
-    value_mask_ = flavour.value_mask();
-    shape_mask_ = byte_swap(~value_mask_);
-    start_ = load(head);
-    no_heap_length_ = kUnknownLength;
+    std::memcpy(shape_.data(), head, packet.header_length);
+    const std::uint64_t pointer_mask = byte_swap(~flavour.value_mask());
+    first_mask_ = Pair{~std::uint64_t{0}, pointer_mask};
+    mask_ = Pair{pointer_mask, pointer_mask};
+    value_mask_ = Pair{flavour.value_mask(), flavour.value_mask()};
+    no_heap_length_ = Pair{0, kUnknownLength};
     heap_length_at_ = 0;  // a readable place, for shapes without HEAP_LENGTH
     n_addressed_ = 0;
     for (std::size_t i = 0; i < packet.n_items; ++i) {
         const auto at = static_cast<std::uint16_t>(kSpeadHeader + kItemPointer * i);
         const std::uint64_t raw = load_be64(head + at);
-        shape_[i] = load(head + at) & shape_mask_;
         if (!flavour.is_immediate(raw)) {
             addressed_at_[n_addressed_++] = at;
             continue;
@@ -28,7 +29,7 @@ void SpeadTemplate::learn(const std::uint8_t* head, const SpeadPacket& packet) n
                 break;
             case item::kHeapLength:
                 heap_length_at_ = at;
-                no_heap_length_ = 0;
+                no_heap_length_ = Pair{0, 0};
                 break;
             case item::kPayloadOffset:
                 offset_at_ = at;

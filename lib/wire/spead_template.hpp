@@ -41,48 +41,88 @@ class SpeadTemplate {
         const std::size_t header_length = header_length_;
         if ((head_length < header_length) | (datagram_length < header_length)) [[unlikely]]
             return false;
-        // Network order on both sides: only equality matters. The first word is always there and compared
-        // whole.
-        std::uint64_t differs = load(head) ^ start_;
-        const std::size_t n = proto_.n_items;
-        for (std::size_t i = 0; i < n; ++i)
-            differs |= (load(head + kSpeadHeader + kItemPointer * i) ^ shape_[i]) & shape_mask_;
+        // Network order on both sides: only equality matters. Header and pointers two words at a time; the
+        // last pair overlaps the one before it when their number is odd. No packet has fewer than four words.
+        Pair differs = difference(head, 0) & first_mask_;
+        Pair others = difference(head, 16) | difference(head, header_length - 16);
+        for (std::size_t at = 32; at + 16 < header_length; at += 16)
+            others |= difference(head, at);
+        differs |= others & mask_;
 
-        out = proto_;
-        out.heap_cnt = load_be64(head + cnt_at_) & value_mask_;
-        out.payload_offset = load_be64(head + offset_at_) & value_mask_;
-        out.heap_length = (load_be64(head + heap_length_at_) & value_mask_) | no_heap_length_;
-        const std::uint64_t length = load_be64(head + length_at_) & value_mask_;
-        out.payload_length = static_cast<std::uint32_t>(length);
+        const Pair cnt_and_length = (gather(head, cnt_at_, heap_length_at_) & value_mask_) | no_heap_length_;
+        const Pair offset_and_length = gather(head, offset_at_, length_at_) & value_mask_;
+        const std::uint64_t heap_length = cnt_and_length[1];
+        const std::uint64_t offset = offset_and_length[0];
+        const std::uint64_t length = offset_and_length[1];
         std::uint64_t extent = 0;
         for (std::size_t i = 0; i < n_addressed_; ++i)
-            extent = std::max(extent, load_be64(head + addressed_at_[i]) & value_mask_);
+            extent = std::max(extent, load_be64(head + addressed_at_[i]) & value_mask_[0]);
+        std::memcpy(constant_part(out), constant_part(proto_), kConstantPart);
+        out.heap_cnt = cnt_and_length[0];
+        out.heap_length = heap_length;
+        out.payload_offset = offset;
+        out.payload_length = static_cast<std::uint32_t>(length);
         out.item_extent = extent;
         const bool fits = (length == datagram_length - header_length) & (length <= UINT32_MAX) &
-                          (out.payload_offset + length <= out.heap_length);
-        return (differs == 0) & fits;
+                          (offset + length <= heap_length);
+        return ((differs[0] | differs[1]) == 0) & fits;
     }
 
   private:
+    /// Two 64-bit words, in a vector register where the machine has them.
+    using Pair [[gnu::vector_size(16)]] = std::uint64_t;
+    using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
+
     /// A header longer than any datagram.
     static constexpr std::size_t kNothing = SIZE_MAX;
+    static constexpr std::size_t kMaxHeader = kSpeadHeader + kMaxPointers * kItemPointer;
 
-    static std::uint64_t load(const std::uint8_t* at) noexcept {
-        std::uint64_t v;
+    /// The part of a SpeadPacket that the shape decides, from payload_length (which is not in it, but makes
+    /// it one register wide) to before item_extent.
+    static constexpr std::size_t kConstantPart =
+        offsetof(SpeadPacket, item_extent) - offsetof(SpeadPacket, payload_length);
+    static std::uint8_t* constant_part(SpeadPacket& packet) noexcept {
+        return reinterpret_cast<std::uint8_t*>(&packet) + offsetof(SpeadPacket, payload_length);
+    }
+    static const std::uint8_t* constant_part(const SpeadPacket& packet) noexcept {
+        return reinterpret_cast<const std::uint8_t*>(&packet) + offsetof(SpeadPacket, payload_length);
+    }
+
+    static Pair load(const std::uint8_t* at) noexcept {
+        Pair v;
         std::memcpy(&v, at, sizeof v);
         return v;
     }
 
-    SpeadPacket proto_{};  ///< what all packets of this shape have in common
+    Pair difference(const std::uint8_t* head, std::size_t at) const noexcept {
+        return load(head + at) ^ load(shape_.data() + at);
+    }
+
+    /// The big-endian words at two places.
+    static Pair gather(const std::uint8_t* head, std::size_t first, std::size_t second) noexcept {
+        std::uint64_t a, b;
+        std::memcpy(&a, head + first, sizeof a);
+        std::memcpy(&b, head + second, sizeof b);
+        const Pair both{a, b};
+        Bytes bytes;
+        std::memcpy(&bytes, &both, sizeof bytes);
+        bytes = __builtin_shufflevector(bytes, bytes, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
+        Pair swapped;
+        std::memcpy(&swapped, &bytes, sizeof swapped);
+        return swapped;
+    }
+
+    alignas(
+        16) std::array<std::uint8_t, kMaxHeader + 8> shape_{};  ///< header and pointers of the packet learned
+    Pair first_mask_{};      ///< the bits that must be the same: of the header and the first pointer
+    Pair mask_{};            ///< of two other pointers
+    Pair value_mask_{};      ///< the bits of value or address, host order, twice
+    Pair no_heap_length_{};  ///< second word: kUnknownLength if the shape has no HEAP_LENGTH
+    SpeadPacket proto_{};    ///< the packet learned
     std::size_t header_length_ = kNothing;
-    std::uint64_t start_ = 0;           ///< first 8 bytes, as loaded
-    std::uint64_t shape_mask_ = 0;      ///< the bits of mode and id, as loaded
-    std::uint64_t value_mask_ = 0;      ///< the bits of value or address, host order
-    std::uint64_t no_heap_length_ = 0;  ///< kUnknownLength if the shape has no HEAP_LENGTH, else 0
     std::uint16_t cnt_at_ = 0, heap_length_at_ = 0, offset_at_ = 0, length_at_ = 0;  ///< from `head`
     std::uint16_t n_addressed_ = 0;
     std::array<std::uint16_t, kMaxPointers> addressed_at_{};  ///< addressed pointers, from `head`
-    std::array<std::uint64_t, kMaxPointers> shape_{};         ///< mode and id, as loaded
 };
 
 }  // namespace spead::wire

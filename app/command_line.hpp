@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "runtime/plan.hpp"
+
+/// `dpdk-spead [EAL options] -- COMMAND [options]`: the words a user types -> what to do.
+///
+/// Pure but for `run --config FILE`, which reads the file: no EAL, no output, no exit.
+namespace spead::app {
+
+enum class Command : std::uint8_t {
+    help,
+    version,
+    recv,
+    send,
+    loopback,
+    run,
+    bench_assemble,
+    bench_transmit
+};
+
+/// What `bench` measures: every combination of the lists.
+struct BenchOptions {
+    std::vector<std::uint32_t> payload_sizes;  ///< SPEAD payload bytes per packet
+    std::vector<std::uint64_t> heap_sizes;     ///< bytes; 0: one packet per heap
+    std::vector<std::uint64_t> working_sets;   ///< assemble: bytes of heaps cycled through (warm and cold)
+    std::vector<std::uint32_t> streams;        ///< assemble: number of streams fed in turn
+    std::vector<std::uint32_t> live_heaps;     ///< assemble: heaps open at once, per stream
+    double time = 1.0;                         ///< seconds measured per combination
+    std::uint32_t rounds = 5;  ///< alternations between the work and its limit; the median counts
+    std::string device;        ///< transmit: port to send into
+    runtime::ZeroCopy zero_copy = runtime::ZeroCopy::automatic;
+    double rate = 0;  ///< transmit: bytes per second, 0: unlimited
+    std::optional<unsigned> lcore;
+    bool operator==(const BenchOptions&) const = default;
+};
+
+struct CommandLine {
+    /// The words before the first `--`, without the program's name; empty when there is no `--`.
+    std::vector<std::string> eal_args;
+    Command command = Command::help;
+    runtime::Plan plan;     ///< recv, send, loopback, run
+    BenchOptions bench;     ///< bench_*
+    std::string json_path;  ///< final report; "-": standard output; empty: none
+    bool quiet = false;     ///< no progress line, no final table
+    bool check = false;     ///< print the effective plan and EAL's arguments, then exit
+    std::string text;       ///< help, version: what to print on standard output
+};
+
+/// Looks up an environment variable; null when it is not set (std::getenv fits).
+using Environment = std::function<const char*(const char*)>;
+
+/// Names an interface for recv and send when --port is not given.
+inline constexpr const char* kInterfaceVariable = "DPDK_SPEAD_INTERFACE";
+
+/// Exit status of the program.
+enum ExitStatus : int { kSuccess = 0, kFailure = 1, kUsage = 2 };
+
+/// Throws UsageError (status 2) that names the option, quotes the text and says what may be typed; Error
+/// (status 1) when the configuration file cannot be read.
+CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment);
+
+}  // namespace spead::app

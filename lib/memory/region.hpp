@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+
+/// Memory that ports may read and write directly.
+namespace spead::memory {
+
+/// A range of memory known to the ports.
+struct Region {
+    std::byte* base = nullptr;
+    std::size_t length = 0;      ///< bytes, at least 1
+    bool cpu_accessible = true;  ///< false: device memory, which no code of ours may read or write
+    int numa = -1;               ///< NUMA node, -1: unknown
+
+    const std::byte* end() const noexcept { return base + length; }
+    bool operator==(const Region&) const = default;
+};
+
+/// Which regions exist. The control world adds and removes them (one thread at a time is enforced by a mutex)
+/// while any number of other threads look addresses up; lookups neither lock, wait nor allocate.
+///
+/// Whoever removes a region answers for it that nothing in flight refers to it any more. The table keeps no
+/// registration with EAL or a device: that is lib/port's.
+class RegionTable {
+  public:
+    static constexpr std::size_t kMaxRegions = 64;
+
+    /// The stretch of equal nature that begins at an address.
+    struct Run {
+        std::size_t length = 0;   ///< bytes, at least 1 unless 0 were asked for, at most what was asked for
+        bool registered = false;  ///< inside one region
+        bool cpu_accessible = true;  ///< of that region; true outside of all
+    };
+
+    /// Where the last lookup of one thread hit; each thread that looks up owns one.
+    using Cache = std::size_t;
+
+    RegionTable() = default;
+    RegionTable(const RegionTable&) = delete;
+    RegionTable& operator=(const RegionTable&) = delete;
+
+    /// Throws Error, with both ranges where there are two: empty or wrapping range, overlap, table full.
+    void add(const Region& region);
+    /// Throws Error when no region starts at `base`.
+    void remove(const std::byte* base);
+
+    /// Changes with every add and remove: a result kept from before is stale when it differs.
+    std::uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
+    std::size_t size() const noexcept;
+
+    /// Whether [data, data + length) lies inside one region. `length` is at least 1.
+    bool contains(const void* data, std::size_t length, Cache& cache) const noexcept;
+    bool contains(const void* data, std::size_t length) const noexcept {
+        Cache cache = 0;
+        return contains(data, length, cache);
+    }
+
+    /// How far the memory from `data` on, at most `length` bytes, lies in one region, or outside of all. Two
+    /// regions that touch are two runs: a packet's segment must not span separately registered memory.
+    Run run(const void* data, std::size_t length) const noexcept;
+
+  private:
+    /// Odd version: empty or being written. A reader that sees the version change takes the slot for empty,
+    /// which it was at some moment of the lookup, so lookups need no retry.
+    struct Slot {
+        std::atomic<std::uint64_t> version{1};
+        std::atomic<std::uintptr_t> begin{0};
+        std::atomic<std::uintptr_t> end{0};
+        std::atomic<bool> cpu_accessible{true};
+        std::atomic<int> numa{-1};
+    };
+    struct View {
+        std::uintptr_t begin = 0, end = 0;
+        bool cpu_accessible = true;
+    };
+
+    bool read(std::size_t index, View& out) const noexcept;
+
+    std::array<Slot, kMaxRegions> slots_;
+    std::atomic<std::size_t> used_{0};  ///< slots below this may be occupied
+    std::atomic<std::uint64_t> generation_{0};
+    std::mutex writers_;
+};
+
+}  // namespace spead::memory

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "memory/region.hpp"
+#include "send/heap_layout.hpp"
+#include "wire/flavour.hpp"
+
+namespace spead::send {
+
+/// What a user sends: items that refer to the user's memory, in order.
+///
+/// Built by one thread, the one that submits it. From the submission until its completion is polled the heap
+/// is in flight: neither the heap nor the memory its items refer to may change, move or go away (changing the
+/// heap throws). Afterwards it may be changed and sent again, which costs nothing when only the bytes behind
+/// the items changed. A heap may be submitted several times over to one sender; two senders must not share
+/// it.
+///
+/// Errors are thrown as spead::Error and leave the heap as it was.
+class Heap {
+  public:
+    /// Names an item of this heap for set_item and set_immediate.
+    using Handle = std::size_t;
+
+    explicit Heap(wire::Flavour flavour = {}) noexcept : flavour_(flavour) {}
+    Heap(Heap&&) noexcept = default;
+    Heap& operator=(Heap&&) noexcept = default;
+
+    wire::Flavour flavour() const noexcept { return flavour_; }
+    std::size_t items() const noexcept { return items_.size(); }
+
+    /// Adds an item whose value is `data`. With `allow_immediate`, a value of at most address_bits/8 bytes
+    /// travels inside the item pointer: its bytes, right-aligned, are read when the heap is submitted. Ids 0
+    /// to 4 belong to the protocol and are refused, as are ids above the flavour's.
+    Handle add_item(std::uint64_t id, std::span<const std::byte> data, bool allow_immediate = false);
+    /// Adds an item whose value is the integer itself, which must fit address_bits.
+    Handle add_immediate(std::uint64_t id, std::uint64_t value);
+    /// Adds an encoded descriptor (a SPEAD packet of this heap's flavour); the heap keeps a copy of the
+    /// bytes.
+    Handle add_descriptor(std::span<const std::byte> encoded);
+    /// Stream control: the receiver learns that the stream starts, or that it ends.
+    Handle add_start() { return add_immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStart); }
+    Handle add_stop() { return add_immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStop); }
+
+    /// Points an item of add_item to other memory, of any length.
+    void set_item(Handle item, std::span<const std::byte> data);
+    void set_immediate(Handle item, std::uint64_t value);
+
+    /// Every packet carries all item pointers, so that a receiver understands the heap without its first
+    /// packet.
+    void set_repeat_pointers(bool repeat);
+    bool repeat_pointers() const noexcept { return repeat_pointers_; }
+
+    /// The heap's own heap count, sent instead of the sender's sequence and without advancing it.
+    void set_cnt(std::optional<std::uint64_t> cnt);
+    std::optional<std::uint64_t> cnt() const noexcept { return cnt_; }
+
+    bool in_flight() const noexcept { return in_flight_ != 0; }
+
+    /// The heap cut for packets of `max_packet_size` bytes (UDP payload), its memory looked up in `regions`
+    /// (null: none). Kept until the heap, the size or the regions change; while the heap is in flight it is
+    /// never made anew. Throws when the packets are too small for the heap or the payload is too long for the
+    /// flavour; allocates only when something changed.
+    const HeapLayout& layout(std::size_t max_packet_size, const memory::RegionTable* regions);
+
+  private:
+    friend class Sender;
+
+    enum class Kind : std::uint8_t { memory, maybe_immediate, immediate, owned };
+    struct Item {
+        std::uint64_t id = 0;
+        std::span<const std::byte> data;
+        std::uint64_t value = 0;
+        Kind kind = Kind::memory;
+    };
+
+    Handle add(Item item);
+    void changing();
+    bool inlined(const Item& item) const noexcept;
+    std::uint64_t pointer_of(const Item& item, std::uint64_t offset) const noexcept;
+    void refresh_immediates(const memory::RegionTable* regions);
+    void make_layout(std::size_t max_packet_size, const memory::RegionTable* regions);
+    void append_pieces(std::span<const std::byte> data, bool owned, const memory::RegionTable* regions);
+
+    wire::Flavour flavour_;
+    bool repeat_pointers_ = false;
+    bool stale_ = true;            ///< layout_ must be made anew
+    bool has_references_ = false;  ///< an immediate's bytes are in user memory, to be read at each submission
+    std::uint32_t in_flight_ = 0;
+    std::optional<std::uint64_t> cnt_;
+    std::vector<Item> items_;
+    std::deque<std::vector<std::byte>> owned_;  ///< encoded descriptors
+    std::vector<std::byte> padding_;            ///< zeros
+    HeapLayout layout_;
+    std::uint64_t layout_generation_ = 0;
+    const memory::RegionTable* layout_regions_ = nullptr;
+    std::size_t layout_packet_size_ = 0;
+};
+
+}  // namespace spead::send

@@ -17,25 +17,9 @@ SpeadError check_start(const std::uint8_t* head) noexcept {
     return SpeadError::none;
 }
 
-}  // namespace
-
-std::string_view name_of(SpeadError error) noexcept {
-    static constexpr std::array<std::string_view, static_cast<std::size_t>(SpeadError::count_)> names{
-        "none",
-        "too_short",
-        "bad_magic",
-        "bad_widths",
-        "truncated_items",
-        "missing_special",
-        "payload_overflow",
-        "past_heap_length",
-        "size_mismatch"};
-    const auto index = static_cast<std::size_t>(error);
-    return index < names.size() ? names[index] : "unknown";
-}
-
-SpeadError parse_spead(const std::uint8_t* head, std::size_t head_length, std::size_t datagram_length,
-                       SpeadPacket& out) noexcept {
+[[gnu::always_inline]] inline SpeadError parse(const std::uint8_t* head, std::size_t head_length,
+                                               std::size_t datagram_length, bool more_may_follow,
+                                               SpeadPacket& out) noexcept {
     const std::size_t readable = std::min(head_length, datagram_length);
     if (readable < kSpeadHeader)
         return SpeadError::too_short;
@@ -47,8 +31,7 @@ SpeadError parse_spead(const std::uint8_t* head, std::size_t head_length, std::s
     if (header_length > readable)
         return SpeadError::truncated_items;
 
-    // Values of the four specials, by id; kUnknownLength is larger than any value on the wire and means "not
-    // seen".
+    // Values of the four specials, by id. kUnknownLength, larger than any value on the wire, is "not seen".
     std::array<std::uint64_t, 5> special;
     special.fill(kUnknownLength);
     std::size_t first_item = n_items;
@@ -83,7 +66,7 @@ SpeadError parse_spead(const std::uint8_t* head, std::size_t head_length, std::s
         return SpeadError::payload_overflow;
     if (offset + length > heap_length)  // both below 2^56: the sum cannot wrap
         return SpeadError::past_heap_length;
-    if (length != room)
+    if (length != room && !more_may_follow)
         return SpeadError::size_mismatch;
 
     if ((flags & (kHasControl | kHasItems)) == kHasControl)
@@ -99,6 +82,32 @@ SpeadError parse_spead(const std::uint8_t* head, std::size_t head_length, std::s
     out.flags = flags;
     out.item_extent = extent;
     return SpeadError::none;
+}
+
+}  // namespace
+
+std::string_view name_of(SpeadError error) noexcept {
+    static constexpr std::array<std::string_view, static_cast<std::size_t>(SpeadError::count_)> names{
+        "none",
+        "too_short",
+        "bad_magic",
+        "bad_widths",
+        "truncated_items",
+        "missing_special",
+        "payload_overflow",
+        "past_heap_length",
+        "size_mismatch"};
+    const auto index = static_cast<std::size_t>(error);
+    return index < names.size() ? names[index] : "unknown";
+}
+
+SpeadError parse_spead(const std::uint8_t* head, std::size_t head_length, std::size_t datagram_length,
+                       SpeadPacket& out) noexcept {
+    return parse(head, head_length, datagram_length, false, out);
+}
+
+SpeadError parse_spead_prefix(const std::uint8_t* bytes, std::size_t length, SpeadPacket& out) noexcept {
+    return parse(bytes, length, length, true, out);
 }
 
 std::size_t spead_header_need(const std::uint8_t* head, std::size_t head_length) noexcept {

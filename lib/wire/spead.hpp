@@ -71,14 +71,20 @@ inline std::uint64_t load_pointer(const std::uint8_t* head, std::size_t index) n
     return load_be64(head + kSpeadHeader + kItemPointer * index);
 }
 
-/// Reads the datagram of `datagram_length` bytes whose first `head_length` bytes are contiguous at `head`.
+/// Reads the packet that is the datagram of `datagram_length` bytes whose first `head_length` bytes are
+/// contiguous at `head`.
 ///
 /// head_length >= min(datagram_length, spead_header_need(head, head_length)); nothing beyond either length is
-/// read, and a shorter head gives truncated_items. Fills `out` only when the result is `none`. A repeated
-/// special counts with its last value; a special with an address is a regular item; the reserved bytes are
-/// ignored.
+/// read, and a shorter head gives truncated_items. `out` is unspecified unless the result is `none`. A
+/// repeated special counts with its last value; a special with an address is a regular item; the reserved
+/// bytes are ignored.
 SpeadError parse_spead(const std::uint8_t* head, std::size_t head_length, std::size_t datagram_length,
                        SpeadPacket& out) noexcept;
+
+/// Reads the packet at the start of `length` contiguous bytes, which other bytes may follow (the value of a
+/// descriptor item, a byte stream). As parse_spead, but never size_mismatch; the packet ends at header_length
+/// + payload_length.
+SpeadError parse_spead_prefix(const std::uint8_t* bytes, std::size_t length, SpeadPacket& out) noexcept;
 
 /// How many bytes of a datagram must be contiguous for parse_spead to judge it: 8 while fewer are given, or
 /// when they already decide that it is no SPEAD packet; else 8 + 8 * n_items (up to 524288: the caller limits

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace spead::heap {
+
+/// A half-open range of heap bytes. Heaps are smaller than 4 GiB (kMaxHeapBytes), so 32 bits do.
+struct Range {
+    std::uint32_t begin;
+    std::uint32_t end;
+    bool operator==(const Range&) const = default;
+};
+
+inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{2} << 30;
+
+enum class Cover : std::uint8_t {
+    added,
+    known,    ///< every byte was there already
+    partial,  ///< some bytes were there already, others not
+    full,     ///< it would need one range more than there is room for
+};
+
+/// Which bytes of a heap have arrived: everything before `prefix`, and the sorted, disjoint, non-touching
+/// ranges after it. The range array belongs to the caller, who may move it to a larger one when `full` is
+/// answered.
+class Coverage {
+  public:
+    void reset(Range* ranges, std::uint32_t capacity) noexcept {
+        prefix_ = 0;
+        received_ = 0;
+        count_ = 0;
+        capacity_ = capacity;
+        ranges_ = ranges;
+    }
+
+    /// Adds [begin, end), begin < end <= kMaxHeapBytes. Nothing changes unless the answer is `added`.
+    Cover add(std::uint64_t begin, std::uint64_t end) noexcept {
+        if (begin == prefix_ && count_ == 0) [[likely]] {
+            prefix_ = end;
+            received_ += end - begin;
+            return Cover::added;
+        }
+        return add_out_of_order(begin, end);
+    }
+
+    /// What add() would answer.
+    Cover test(std::uint64_t begin, std::uint64_t end) const noexcept;
+
+    /// Continues in a larger array of the caller's; the content is copied.
+    void move_to(Range* ranges, std::uint32_t capacity) noexcept;
+
+    std::uint64_t prefix() const noexcept { return prefix_; }
+    std::uint64_t received() const noexcept { return received_; }
+    std::span<const Range> ranges() const noexcept { return {ranges_, count_}; }
+    std::uint32_t capacity() const noexcept { return capacity_; }
+    /// One past the last byte that has arrived.
+    std::uint64_t extent() const noexcept { return count_ == 0 ? prefix_ : ranges_[count_ - 1].end; }
+
+  private:
+    Cover add_out_of_order(std::uint64_t begin, std::uint64_t end) noexcept;
+
+    std::uint64_t prefix_;
+    std::uint64_t received_;
+    std::uint32_t count_;
+    std::uint32_t capacity_;
+    Range* ranges_;
+};
+
+}  // namespace spead::heap

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "base/outcome.hpp"
+#include "heap/record.hpp"
+
+namespace spead::heap {
+
+class HeapQueue;
+
+/// A received heap in the consumer's hands: a move-only handle. The memory it shows belongs to the receiving
+/// lcore and is valid until the handle is destroyed or assigned, which sends it back. May be destroyed on any
+/// thread, before the HeapQueue it came from.
+class Heap {
+  public:
+    Heap() = default;
+    Heap(HeapQueue* queue, Record* record) : queue_(queue), record_(record) {}
+    Heap(Heap&& other) noexcept : queue_(other.queue_), record_(std::exchange(other.record_, nullptr)) {}
+    Heap& operator=(Heap&& other) noexcept {
+        std::swap(queue_, other.queue_);
+        std::swap(record_, other.record_);
+        other.reset();
+        return *this;
+    }
+    Heap(const Heap&) = delete;
+    Heap& operator=(const Heap&) = delete;
+    ~Heap() { reset(); }
+
+    explicit operator bool() const noexcept { return record_ != nullptr; }
+    /// Gives the heap back now.
+    void reset() noexcept;
+
+    std::uint64_t cnt() const noexcept { return record_->key; }
+    /// All bytes arrived and every item lies within them.
+    bool complete() const noexcept { return record_->end == HeapEnd::complete; }
+    /// No hole: complete, or of unknown length with everything up to the last byte that came.
+    bool contiguous() const noexcept { return record_->contiguous(); }
+    HeapEnd end() const noexcept { return record_->end; }
+    /// Some item pointer lies behind the end of the heap.
+    bool item_past_end() const noexcept { return (record_->flags & Record::kItemPastEnd) != 0; }
+    bool has_length() const noexcept { return record_->length != kUnknownLength; }
+    /// The heap's length as its packets told; kUnknownLength if none did.
+    std::uint64_t length() const noexcept { return record_->length; }
+    /// Bytes that arrived.
+    std::uint64_t received() const noexcept { return record_->coverage.received(); }
+    /// One past the last byte that arrived.
+    std::uint64_t extent() const noexcept { return record_->coverage.extent(); }
+    std::uint32_t packets() const noexcept { return record_->packets; }
+    /// Address bits of the SPEAD-64-XX flavour.
+    std::uint8_t flavour() const noexcept { return record_->flavour; }
+    std::uint32_t source() const noexcept { return record_->source; }
+    /// Ticks of the receiving lcore's clock (TSC, or the NIC's where timestamps are on).
+    std::uint64_t first_arrival() const noexcept { return record_->first_arrival; }
+    std::uint64_t last_arrival() const noexcept { return record_->last_arrival; }
+
+    /// The payload: length() bytes, or extent() of them when the length is unknown, in one segment. Bytes of
+    /// missing() are whatever the memory held before.
+    std::span<const std::byte> payload() const noexcept {
+        return {record_->base, static_cast<std::size_t>(has_length() ? length() : extent())};
+    }
+    /// The same as a list, for code that must not rely on contiguity.
+    std::array<std::span<const std::byte>, 1> segments() const noexcept { return {payload()}; }
+    /// Holes within payload().
+    std::vector<Range> missing() const;
+    /// Item words as they came off the wire, big-endian, no value twice; wire::extract_items reads them.
+    std::span<const std::uint64_t> item_words() const noexcept {
+        return {record_->items, record_->item_count};
+    }
+
+  private:
+    friend class HeapQueue;
+    HeapQueue* queue_ = nullptr;
+    Record* record_ = nullptr;
+};
+
+}  // namespace spead::heap

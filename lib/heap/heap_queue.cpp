@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heap/heap_queue.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <rte_ring.h>
+
+#include "base/error.hpp"
+
+namespace spead::heap {
+
+static_assert(sizeof(Heap) == 2 * sizeof(void*));
+
+void HeapQueue::RingMemory::operator()(rte_ring* ring) const noexcept {
+    std::free(ring);
+}
+
+HeapQueue::Ring HeapQueue::make_ring(const char* name, std::size_t entries, unsigned flags) {
+    // Own memory, not a memzone: the queue works without EAL, and is not limited by EAL's memory.
+    const auto count = static_cast<unsigned>(entries);
+    const ssize_t bytes = rte_ring_get_memsize(std::bit_ceil(count + 1));
+    if (bytes < 0)
+        throw_error("heap queue", "{} entries are too many", entries);
+    const std::size_t rounded = (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
+    Ring ring(static_cast<rte_ring*>(std::aligned_alloc(64, rounded)));
+    if (!ring)
+        throw_error("heap queue", "no memory for {} entries", entries);
+    if (rte_ring_init(ring.get(), name, count, flags | RING_F_EXACT_SZ) != 0)
+        throw_error("heap queue", "cannot make a ring of {} entries", entries);
+    return ring;
+}
+
+HeapQueue::HeapQueue(std::size_t heaps, std::size_t records)
+    : queue_(make_ring("heaps", heaps, RING_F_SP_ENQ)),
+      back_(make_ring("records", records, RING_F_SC_DEQ)),
+      capacity_(heaps),
+      event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    if (event_fd_ < 0)
+        throw_error("heap queue", "cannot make an event descriptor: {}", std::strerror(errno));
+}
+
+HeapQueue::~HeapQueue() {
+    ::close(event_fd_);
+}
+
+Heap HeapQueue::try_pop() {
+    void* record = nullptr;
+    if (rte_ring_mc_dequeue(queue_.get(), &record) != 0)
+        return {};
+    taken_.fetch_add(1, std::memory_order_release);
+    return {this, static_cast<Record*>(record)};
+}
+
+std::size_t HeapQueue::pop_burst(std::span<Heap> out) {
+    std::size_t total = 0;
+    while (total < out.size()) {
+        std::array<void*, 64> records;
+        const auto want = static_cast<unsigned>(std::min(records.size(), out.size() - total));
+        const unsigned n = rte_ring_mc_dequeue_burst(queue_.get(), records.data(), want, nullptr);
+        for (unsigned i = 0; i < n; i++)
+            out[total + i] = Heap(this, static_cast<Record*>(records[i]));
+        total += n;
+        if (n < want)
+            break;
+    }
+    if (total != 0)
+        taken_.fetch_add(total, std::memory_order_release);
+    return total;
+}
+
+void HeapQueue::release_burst(std::span<Heap> heaps) {
+    std::array<void*, 64> records;
+    for (std::size_t at = 0; at < heaps.size();) {
+        unsigned n = 0;
+        for (; at < heaps.size() && n < records.size(); at++)
+            if (heaps[at])
+                records[n++] = std::exchange(heaps[at].record_, nullptr);
+        rte_ring_mp_enqueue_bulk(back_.get(), records.data(), n, nullptr);
+    }
+}
+
+void HeapQueue::give_back(Record* record) noexcept {
+    rte_ring_mp_enqueue(back_.get(), record);
+}
+
+bool HeapQueue::empty() const noexcept {
+    return rte_ring_empty(queue_.get()) != 0;
+}
+
+std::size_t HeapQueue::size() const noexcept {
+    return rte_ring_count(queue_.get());
+}
+
+bool HeapQueue::arm() {
+    armed_.store(true, std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    if (empty())
+        return true;
+    armed_.store(false, std::memory_order_relaxed);
+    return false;
+}
+
+void HeapQueue::disarm() {
+    armed_.store(false, std::memory_order_relaxed);
+    std::uint64_t count;
+    while (read(event_fd_, &count, sizeof count) < 0 && errno == EINTR) {
+    }
+}
+
+bool HeapQueue::wait(int timeout_ms) {
+    if (!arm())
+        return true;
+    if (!closed()) {
+        pollfd p{event_fd_, POLLIN, 0};
+        poll(&p, 1, timeout_ms);
+    }
+    disarm();
+    return !empty();
+}
+
+void HeapQueue::signal() noexcept {
+    if (!armed_.exchange(false, std::memory_order_relaxed))
+        return;
+    const std::uint64_t one = 1;
+    // A full counter (EAGAIN) is readable already, which is all that is wanted.
+    [[maybe_unused]] const ssize_t n = write(event_fd_, &one, sizeof one);
+}
+
+void HeapQueue::wake_consumers() noexcept {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = write(event_fd_, &one, sizeof one);
+}
+
+void HeapQueue::close() noexcept {
+    closed_.store(true, std::memory_order_release);
+    wake_consumers();
+}
+
+std::size_t HeapQueue::push(Record* const* records, std::size_t count) noexcept {
+    return rte_ring_sp_enqueue_burst(queue_.get(), reinterpret_cast<void* const*>(records),
+                                     static_cast<unsigned>(count), nullptr);
+}
+
+Record* HeapQueue::take_oldest() noexcept {
+    void* record = nullptr;
+    return rte_ring_mc_dequeue(queue_.get(), &record) == 0 ? static_cast<Record*>(record) : nullptr;
+}
+
+std::size_t HeapQueue::reclaim(Record** out, std::size_t max) noexcept {
+    return rte_ring_sc_dequeue_burst(back_.get(), reinterpret_cast<void**>(out), static_cast<unsigned>(max),
+                                     nullptr);
+}
+
+void Heap::reset() noexcept {
+    if (record_ != nullptr)
+        queue_->give_back(std::exchange(record_, nullptr));
+}
+
+std::vector<Range> Heap::missing() const {
+    std::vector<Range> holes;
+    const Coverage& c = record_->coverage;
+    auto at = static_cast<std::uint32_t>(c.prefix());
+    for (const Range& r : c.ranges()) {
+        holes.push_back({at, r.begin});
+        at = r.end;
+    }
+    const auto end = static_cast<std::uint32_t>(payload().size());
+    if (at < end)
+        holes.push_back({at, end});
+    return holes;
+}
+
+}  // namespace spead::heap

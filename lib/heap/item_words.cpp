@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heap/item_words.hpp"
+
+#include <algorithm>
+
+#include "heap/secret.hpp"
+
+namespace spead::heap {
+
+namespace {
+
+/// The index behind the words of a block: entry = place of the word + 1, or 0. Places fit 16 bits
+/// (kMaxItems).
+struct Index {
+    std::uint16_t* entries;
+    std::uint32_t mask;
+
+    Index(std::uint64_t* words, std::uint32_t capacity)
+        : entries(reinterpret_cast<std::uint16_t*>(words + capacity)), mask(capacity * 2 - 1) {}
+
+    /// Where `word` stands, or where it would be entered.
+    std::uint16_t* slot(const std::uint64_t* words, std::uint64_t word) const {
+        std::uint32_t i = static_cast<std::uint32_t>((word * hash_secret()) >> 40) & mask;
+        while (entries[i] != 0 && words[entries[i] - 1] != word)
+            i = (i + 1) & mask;
+        return &entries[i];
+    }
+};
+
+static_assert(kMaxItems < 65535);
+
+}  // namespace
+
+ItemsAdded add_item_word(Record& r, std::uint64_t word) noexcept {
+    if (!r.item_block) {
+        if (std::find(r.items, r.items + r.item_count, word) != r.items + r.item_count)
+            return ItemsAdded::none;
+        if (r.item_count == r.item_capacity)
+            return ItemsAdded::full;
+        r.items[r.item_count++] = word;
+        return ItemsAdded::some;
+    }
+    std::uint16_t* const slot = Index(r.items, r.item_capacity).slot(r.items, word);
+    if (*slot != 0)
+        return ItemsAdded::none;
+    if (r.item_count == r.item_capacity)
+        return ItemsAdded::full;
+    r.items[r.item_count++] = word;
+    *slot = static_cast<std::uint16_t>(r.item_count);
+    return ItemsAdded::some;
+}
+
+void move_items(Record& r, std::byte* block, std::uint32_t capacity) noexcept {
+    auto* const words = reinterpret_cast<std::uint64_t*>(block);
+    std::copy(r.items, r.items + r.item_count, words);
+    const Index index(words, capacity);
+    std::fill(index.entries, index.entries + index.mask + 1, std::uint16_t{0});
+    for (std::uint32_t i = 0; i < r.item_count; i++)
+        *index.slot(words, words[i]) = static_cast<std::uint16_t>(i + 1);
+    r.items = words;
+    r.item_capacity = capacity;
+}
+
+}  // namespace spead::heap

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace spead::heap {
+
+/// One lookup per packet: heap count -> what became of that heap. Robin Hood hashing with linear probing, at
+/// most half full, sized once. Four neighbouring counts share a cache line, since senders count up; the lines
+/// are scattered by a per-process secret, so that strides do not pile up and a sender cannot choose counts
+/// that collide.
+class KeyTable {
+  public:
+    enum class State : std::uint8_t {
+        empty,
+        live,      ///< `record` is its place in the record pool
+        done,      ///< complete and handed over
+        given_up,  ///< handed over incomplete
+        refused,   ///< there was no room for it
+    };
+
+    struct Entry {
+        std::uint64_t key;
+        std::uint32_t record;
+        State state;
+    };
+
+    KeyTable() = default;
+    /// Room for `keys` keys at once. Control world.
+    KeyTable(std::size_t keys, std::uint64_t secret)
+        : entries_(std::bit_ceil(keys < 16 ? std::size_t{32} : keys * 2)),
+          mask_(entries_.size() - 1),
+          secret_(secret | 1) {}
+
+    /// Null when the key is unknown. Valid until the next insert or erase.
+    Entry* find(std::uint64_t key) noexcept {
+        std::size_t i = home(key);
+        for (std::size_t distance = 0;; distance++, i = (i + 1) & mask_) {
+            Entry& e = entries_[i];
+            if (e.state == State::empty)
+                return nullptr;
+            if (e.key == key)
+                return &e;
+            // Had it been inserted, it would have taken this place from an entry nearer to its own home.
+            if (distance > distance_from_home(i)) [[unlikely]]
+                return nullptr;
+        }
+    }
+
+    /// The key must be absent and the caller keeps within the number of keys given at construction.
+    void insert(std::uint64_t key, State state, std::uint32_t record) noexcept {
+        Entry entry{key, record, state};
+        std::size_t i = home(key);
+        for (std::size_t distance = 0; entries_[i].state != State::empty; distance++, i = (i + 1) & mask_) {
+            if (const std::size_t theirs = distance_from_home(i); theirs < distance) {
+                std::swap(entry, entries_[i]);
+                distance = theirs;
+            }
+        }
+        entries_[i] = entry;
+        size_++;
+    }
+
+    void erase(Entry* entry) noexcept {
+        auto gap = static_cast<std::size_t>(entry - entries_.data());
+        for (std::size_t next = (gap + 1) & mask_;
+             entries_[next].state != State::empty && distance_from_home(next) != 0;
+             next = (next + 1) & mask_) {
+            entries_[gap] = entries_[next];
+            gap = next;
+        }
+        entries_[gap].state = State::empty;
+        size_--;
+    }
+
+    void prefetch(std::uint64_t key) const noexcept { __builtin_prefetch(&entries_[home(key)]); }
+    std::size_t size() const noexcept { return size_; }
+    std::size_t bytes() const noexcept { return entries_.size() * sizeof(Entry); }
+
+  private:
+    std::size_t home(std::uint64_t key) const noexcept {
+        const std::uint64_t line = ((key >> 2) * secret_) >> 32;
+        return static_cast<std::size_t>(line << 2 | (key & 3)) & mask_;
+    }
+    std::size_t distance_from_home(std::size_t i) const noexcept {
+        return (i - home(entries_[i].key)) & mask_;
+    }
+
+    std::vector<Entry> entries_;
+    std::size_t mask_ = 0;
+    std::uint64_t secret_ = 1;
+    std::size_t size_ = 0;
+};
+
+}  // namespace spead::heap

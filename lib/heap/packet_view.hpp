@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+/// What a decoder tells the window about one packet. SPEAD is decoder number one; nothing behind this struct
+/// knows the packet format, except that items are 8-byte words which are kept as they came.
+namespace spead::heap {
+
+inline constexpr std::uint64_t kUnknownLength = ~std::uint64_t{0};
+
+struct PacketView {
+    enum Flag : std::uint8_t {
+        kControl = 1,  ///< the packet carries stream control
+        kStop = 2,     ///< ... and it says stop
+        kItems = 4,    ///< the packet carries items of data
+    };
+
+    std::uint64_t key = 0;                       ///< heap count; packets of one heap share it
+    std::uint64_t heap_length = kUnknownLength;  ///< bytes, or kUnknownLength
+    std::uint64_t offset = 0;             ///< of the payload within the heap; offset + length does not wrap
+    std::uint64_t item_extent = 0;        ///< highest heap address an item word points at
+    std::uint64_t arrival = 0;            ///< ticks of the lcore's clock
+    const std::uint8_t* items = nullptr;  ///< item words, big-endian, as they came; valid during accept
+    std::uint32_t item_count = 0;
+    std::uint32_t payload_length = 0;  ///< bytes
+    std::uint32_t source = 0;          ///< sender's IPv4 address, host order
+    std::uint8_t flavour = 0;          ///< must not change within a heap
+    std::uint8_t flags = 0;
+};
+
+}  // namespace spead::heap

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "base/outcome.hpp"
+#include "heap/coverage.hpp"
+#include "heap/packet_view.hpp"
+#include "memory/arena.hpp"
+
+namespace spead::heap {
+
+/// One heap from its first packet until the consumer gives it back. Records live in a pool of fixed size; the
+/// owning lcore writes a record while the heap is live, the consumer reads it while holding the Heap handle,
+/// and the way through the queue and back is the only synchronisation needed.
+struct alignas(64) Record {
+    static constexpr std::uint32_t kInlineItems = 16;
+    static constexpr std::uint32_t kInlineRanges = 8;
+
+    enum Flag : std::uint8_t {
+        kItemPastEnd = 1,  ///< an item word points behind the heap's last byte; it can never be complete
+        kHasItems = 2,     ///< items of data came with it
+        kHasControl = 4,   ///< stream control came with it
+        kRetracted = 8,    ///< only stream control: taken out of the counts, not to be delivered
+    };
+
+    // Touched by every packet.
+    std::byte* base;       ///< payload byte 0
+    std::uint64_t length;  ///< kUnknownLength until a packet tells
+    Coverage coverage;
+    std::uint64_t last_arrival;  ///< ticks
+    std::uint32_t packets;       ///< placed ones
+    std::uint8_t flavour;
+    std::uint8_t flags;
+    HeapEnd end;  ///< valid once handed over
+
+    // Touched at the start, the end, and when something unusual comes.
+    std::uint64_t key;
+    std::uint64_t first_arrival;  ///< ticks
+    std::uint64_t item_extent;    ///< highest address of any item word
+    std::uint64_t* items;         ///< item words, big-endian, in order of arrival, no value twice
+    std::uint32_t item_count;
+    std::uint32_t item_capacity;
+    std::uint32_t source;  ///< of the first packet, host order
+    std::uint32_t substream;
+    std::uint32_t place;  ///< index in the substream's window
+    memory::Block payload;
+    memory::Block item_block;   ///< empty while the inline items do
+    memory::Block range_block;  ///< empty while the inline ranges do
+
+    std::array<std::uint64_t, kInlineItems> inline_items;
+    std::array<Range, kInlineRanges> inline_ranges;
+
+    bool complete() const noexcept { return coverage.received() == length && (flags & kItemPastEnd) == 0; }
+    /// No hole, whether or not its length is known.
+    bool contiguous() const noexcept {
+        return coverage.ranges().empty() && (flags & kItemPastEnd) == 0 &&
+               (length == kUnknownLength ? item_extent <= coverage.prefix() : coverage.prefix() == length);
+    }
+};
+
+}  // namespace spead::heap

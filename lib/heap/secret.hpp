@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+namespace spead::heap {
+
+/// Odd multiplier, drawn once per process, for hashes over values that come off the wire: a sender cannot
+/// choose values that collide.
+std::uint64_t hash_secret() noexcept;
+
+}  // namespace spead::heap

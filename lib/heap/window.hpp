@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/outcome.hpp"
+#include "heap/heap_queue.hpp"
+#include "heap/history.hpp"
+#include "heap/item_words.hpp"
+#include "heap/key_table.hpp"
+#include "heap/packet_view.hpp"
+#include "heap/pool_placer.hpp"
+#include "heap/record.hpp"
+#include "stats/counters.hpp"
+
+namespace spead::heap {
+
+enum class OnFull : std::uint8_t { drop_newest, drop_oldest, block };
+
+struct WindowConfig {
+    std::uint32_t substreams = 1;  ///< heap count modulo this picks an independent window
+    std::uint32_t max_live = 4;    ///< live heaps per substream
+    std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< at most kMaxHeapBytes
+    std::uint32_t history = 1024;     ///< finished heap counts remembered per substream; 0: none
+    std::uint64_t history_ticks = 0;  ///< how long they are remembered
+    std::uint64_t timeout_ticks = 0;  ///< a heap without a packet for so long is given up; 0: never
+    bool in_order = false;
+    bool stop_on_stop_item = false;
+    OnFull on_full = OnFull::drop_newest;
+};
+
+/// The live heaps of one stream on one lcore: packets in, heaps out.
+///
+/// Two steps. accept() decides a packet's outcome and, for `placed`, where its payload goes; the caller
+/// copies (now or later) and says so with commit(). A heap that ends, for whatever reason, is handed over,
+/// and its memory reused, only when no copy is outstanding. All functions belong to the owning lcore; none
+/// allocates, locks, throws or waits. Between two commits at most kMaxBatch packets may be accepted.
+class Window {
+  public:
+    static constexpr std::size_t kMaxBatch = 64;
+
+    /// How many records (heaps outside the free pool) a configuration needs: live, queued, in the consumer's
+    /// hands.
+    static std::size_t records_needed(const WindowConfig& config, std::size_t queue_heaps);
+    /// Bytes of tables and records, for the plan.
+    static std::size_t bookkeeping_bytes(const WindowConfig& config, std::size_t queue_heaps);
+
+    /// `queue`, `counters` and the placer's arena outlive the window; the queue was made for records_needed()
+    /// records.
+    Window(const WindowConfig& config, PoolPlacer placer, HeapQueue& queue, stats::StreamCounters& counters);
+    Window(const Window&) = delete;
+    Window& operator=(const Window&) = delete;
+
+    struct Accepted {
+        PacketOutcome outcome;
+        Record*
+            record;  ///< for `placed`: payload byte i goes to record->base + offset + i, read at copy time
+    };
+
+    /// Counts the packet in its outcome.
+    Accepted accept(const PacketView& v) noexcept {
+        const Accepted a = decide(v);
+        counters_[a.outcome]++;
+        return a;
+    }
+
+    /// The payload of `copies` placed packets has been written.
+    void commit(std::uint32_t copies) noexcept {
+        outstanding_ -= copies;
+        if (stop_pending_ && outstanding_ == 0) [[unlikely]]
+            finish_stop();
+    }
+
+    /// Ended heaps wait for hand_over().
+    bool has_ended() const noexcept { return ended_head_ != ended_tail_; }
+    std::uint32_t ended() const noexcept { return ended_tail_ - ended_head_; }
+    /// Moves ended heaps into the queue, by the full-queue policy; nothing while copies are outstanding.
+    void hand_over() noexcept;
+    /// on_full = block, and the consumer has not made room yet: give this stream no more packets.
+    bool blocked() const noexcept { return blocked_; }
+
+    /// Takes back what consumers released.
+    void reclaim() noexcept;
+
+    /// Gives up heaps whose time is over and forgets old history. Call every few milliseconds between
+    /// batches.
+    void expire(std::uint64_t now) noexcept;
+    /// Ends every live heap (end of the run, stop); hands over as far as the queue allows.
+    void flush() noexcept;
+    /// After flush: gives up heaps that a blocking queue would not take.
+    void drop_waiting() noexcept;
+    /// No more packets are accepted: they count as `stopped`.
+    void stop() noexcept {
+        stopped_ = true;
+        stop_pending_ = true;
+    }
+    bool stopped() const noexcept { return stopped_; }
+
+    /// Records not in the free pool.
+    std::size_t records_out() const noexcept { return records_.size() - free_count_; }
+    const PoolPlacer& placer() const noexcept { return placer_; }
+
+    /// Changes what can change at run time; called by the owning lcore between bursts.
+    void set_timeout(std::uint64_t ticks) noexcept { config_.timeout_ticks = ticks; }
+    void set_on_full(OnFull policy) noexcept { config_.on_full = policy; }
+
+    void prefetch(std::uint64_t key) const noexcept { table_.prefetch(key); }
+
+  private:
+    struct Substream {
+        std::vector<Record*> live;       ///< ring; a place is free when null
+        std::uint32_t head = 0;          ///< place of the next heap
+        std::uint64_t newest_start = 0;  ///< ticks
+        History history;
+
+        Substream(std::size_t max_live, std::size_t history_size)
+            : live(max_live, nullptr), history(history_size) {}
+    };
+
+    Accepted decide(const PacketView& v) noexcept;
+    Accepted start(const PacketView& v) noexcept;
+    memory::Block place(const PacketView& v) noexcept;
+    Accepted add(Record& r, const PacketView& v) noexcept;
+    Accepted known(KeyTable::State state, const PacketView& v) noexcept;
+    Accepted placed(Record& r, const PacketView& v) noexcept;
+    PacketOutcome adopt_length(Record& r, const PacketView& v) noexcept;
+    bool fill(Record& r, const PacketView& v) noexcept;
+    bool reserve_items(Record& r, std::uint32_t more) noexcept;
+    bool grow_ranges(Record& r) noexcept;
+    void see_control(const PacketView& v) noexcept;
+    void end(Record& r, HeapEnd how) noexcept;
+    void leave(std::uint64_t key, KeyTable::State state) noexcept;
+    void remember(std::uint64_t key, KeyTable::State state) noexcept;
+    void forget_expired(Substream& s, std::uint64_t now) noexcept;
+    void forget_oldest(Substream& s) noexcept;
+    bool retract_if_control(Record& r) noexcept;
+    bool queue_bytes_full(const Record& next) const noexcept;
+    void drop(Record& r) noexcept;
+    void free_record(Record& r) noexcept;
+    void finish_stop() noexcept;
+    Substream& substream_of(std::uint64_t key) noexcept {
+        return config_.substreams == 1 ? substreams_[0] : substreams_[key % config_.substreams];
+    }
+    std::uint32_t live_capacity() const noexcept { return config_.substreams * config_.max_live; }
+
+    WindowConfig config_;
+    PoolPlacer placer_;
+    HeapQueue* queue_;
+    stats::StreamCounters& counters_;
+    KeyTable table_;
+    std::uint64_t last_key_ = 0;     ///< of last_record_
+    Record* last_record_ = nullptr;  ///< live heap of the packet before, or null
+    std::uint64_t now_ = 0;          ///< arrival of the packet being decided
+    std::uint32_t outstanding_ = 0;
+    bool stopped_ = false;
+    bool stop_pending_ = false;
+    bool blocked_ = false;
+    bool retracted_ = false;  ///< an ended heap is not to be delivered
+    std::uint32_t free_count_ = 0;
+    std::uint32_t ended_head_ = 0;
+    std::uint32_t ended_tail_ = 0;
+    std::uint32_t ended_mask_ = 0;
+    std::size_t live_bytes_ = 0;  ///< payload blocks of live heaps
+    std::vector<Record*> free_;   ///< stack
+    std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
+    std::vector<Substream> substreams_;
+    std::vector<Record> records_;
+};
+
+}  // namespace spead::heap

@@ -72,7 +72,6 @@ class RegionTable {
         std::atomic<std::uintptr_t> begin{0};
         std::atomic<std::uintptr_t> end{0};
         std::atomic<bool> cpu_accessible{true};
-        std::atomic<int> numa{-1};
     };
     struct View {
         std::uintptr_t begin = 0, end = 0;

@@ -84,14 +84,14 @@ class Heap {
     void changing();
     bool inlined(const Item& item) const noexcept;
     std::uint64_t pointer_of(const Item& item, std::uint64_t offset) const noexcept;
-    void refresh_immediates(const memory::RegionTable* regions);
+    void refresh_immediates() noexcept;
     void make_layout(std::size_t max_packet_size, const memory::RegionTable* regions);
     void append_pieces(std::span<const std::byte> data, bool owned, const memory::RegionTable* regions);
 
     wire::Flavour flavour_;
     bool repeat_pointers_ = false;
-    bool stale_ = true;            ///< layout_ must be made anew
-    bool has_references_ = false;  ///< an immediate's bytes are in user memory, to be read at each submission
+    bool stale_ = true;              ///< layout_ must be made anew
+    bool reads_immediates_ = false;  ///< an immediate's bytes are user memory, read at each submission
     std::uint32_t in_flight_ = 0;
     std::optional<std::uint64_t> cnt_;
     std::vector<Item> items_;
@@ -100,6 +100,7 @@ class Heap {
     HeapLayout layout_;
     std::uint64_t layout_generation_ = 0;
     const memory::RegionTable* layout_regions_ = nullptr;
+    memory::RegionTable::Cache region_cache_ = 0;
     std::size_t layout_packet_size_ = 0;
 };
 

@@ -6,8 +6,19 @@
 #include <vector>
 
 #include "wire/flavour.hpp"
+#include "wire/spead.hpp"
 
+/// How a heap is cut into packets. Source: the packets that spead2's sender makes of the same heap; the SPEAD
+/// specification leaves the cut to the sender.
 namespace spead::send {
+
+/// HEAP_CNT, HEAP_LENGTH, PAYLOAD_OFFSET and PAYLOAD_LENGTH, in every packet.
+inline constexpr std::uint32_t kSpecials = 4;
+/// Bytes of a packet before its other item pointers.
+inline constexpr std::uint32_t kPacketPrefix =
+    static_cast<std::uint32_t>(wire::kSpeadHeader + kSpecials * wire::kItemPointer);
+/// The smallest packet size: prefix, one pointer, 8 bytes of payload.
+inline constexpr std::size_t kMinPacketSize = kPacketPrefix + 16;
 
 /// What may be done with a piece of payload.
 enum class PieceKind : std::uint8_t {
@@ -31,13 +42,31 @@ struct Piece {
 struct HeapLayout {
     wire::Flavour flavour;
     bool repeat_pointers = false;
-    bool has_device = false;              ///< a piece of kind `device` is present
-    std::uint32_t packet_size = 0;        ///< SPEAD bytes per packet at most, a multiple of 8
+    std::uint32_t packet_size = 0;        ///< bytes of a packet at most, a multiple of 8
     std::uint32_t max_pointers = 0;       ///< item pointers per packet at most, besides the four specials
     std::vector<std::uint64_t> pointers;  ///< in network byte order
     std::vector<Piece> pieces;            ///< the payload in heap order, padding included
     std::uint64_t payload_length = 0;     ///< sum of the pieces, HEAP_LENGTH on the wire; at least 1
     std::uint64_t packets = 0;            ///< at least 1
+    bool has_device = false;              ///< a piece of kind `device` is present
+    bool has_unregistered = false;
 };
+
+/// A packet size rounded down to a multiple of 8. Throws Error when it is below kMinPacketSize or above what
+/// a UDP datagram holds.
+std::uint32_t usable_packet_size(std::size_t max_packet_size);
+
+/// Item pointers that fit a packet of `packet_size` (usable) bytes besides the specials, 8 payload bytes kept
+/// free.
+constexpr std::uint32_t max_pointers(std::uint32_t packet_size) noexcept {
+    return (packet_size - kPacketPrefix - 8) / 8;
+}
+
+/// Payload bytes that a heap of `items` items must have at least: every packet that carries pointers needs
+/// some, and a receiver takes a packet without any for a duplicate. Shorter payloads are padded.
+std::uint64_t min_payload(std::uint64_t items, std::uint32_t max_pointers) noexcept;
+
+/// Number of packets of a layout whose other members are set.
+std::uint64_t count_packets(const HeapLayout& layout) noexcept;
 
 }  // namespace spead::send

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 namespace spead::send {
@@ -12,6 +13,112 @@ struct Pacing {
     double burst_rate_ratio = 1.05;    ///< how much faster than `rate` a late stream may catch up; at least 1
 
     bool operator==(const Pacing&) const = default;
+};
+
+/// Tells when the next packet may go. Time is a cycle counter that the caller reads and passes in; nothing
+/// here looks at a clock.
+///
+/// Bytes are handed out freely until burst_size is reached; then the time they cost is added to two clocks
+/// and sending waits for both. `due` advances by bytes / rate whatever really happened, so that the average
+/// rate is met although the caller comes late. `earliest` is the time at which the last burst went plus bytes
+/// / (rate x ratio), so that catching up is never faster than that. Times carry 64 bits of fraction: the
+/// rounding of one cost is 2^-64 of it, so equal costs added for ever do not drift. Time without anything to
+/// send earns no credit (resume).
+///
+/// Not thread-safe; belongs to the lcore.
+class Pacer {
+  public:
+    /// Time in cycles with 64 fractional bits.
+    __extension__ using Fixed = unsigned __int128;
+
+    /// What a byte costs at some rate; 0: nothing.
+    using Cost = Fixed;
+
+    /// `hz`: cycles per second of the counter, above 0. The pacing must be valid (rate >= 0, ratio >= 1).
+    Pacer(double hz, const Pacing& pacing) noexcept : hz_(hz) { set(pacing); }
+
+    /// Takes effect for bytes not yet handed out; no credit is carried over from an unlimited time.
+    void set(const Pacing& pacing) noexcept {
+        pacing_ = pacing;
+        pacing_.burst_size = std::max<std::uint64_t>(1, pacing.burst_size);
+        cost_ = cost_of(pacing.rate);
+        // Split so that neither factor of the product below overflows: 2^-16 of the ratio is exact enough for
+        // a cap.
+        inverse_ratio_ = static_cast<std::uint32_t>(65536.0 / std::max(1.0, pacing.burst_rate_ratio));
+        restart_ = true;
+    }
+    const Pacing& pacing() const noexcept { return pacing_; }
+
+    /// What a byte costs at `rate` bytes per second, for charge(bytes, cost). 0: unlimited.
+    Cost cost_of(double rate) const noexcept {
+        if (!(rate > 0))
+            return 0;
+        // At most 2^63 cycles per byte: some centuries.
+        const long double cycles =
+            std::min(static_cast<long double>(hz_) / static_cast<long double>(rate), 0x1p62L);
+        const auto whole = static_cast<std::uint64_t>(cycles);
+        const auto fraction =
+            static_cast<std::uint64_t>((cycles - static_cast<long double>(whole)) * 0x1p64L);
+        return Fixed{whole} << 64 | fraction;
+    }
+    Cost cost() const noexcept { return cost_; }
+
+    /// Whether a packet may be handed out now.
+    bool ready(std::uint64_t now) noexcept {
+        if (waiting_) {
+            if (now < next_time())
+                return false;
+            waiting_ = false;
+        }
+        return handed_ < pacing_.burst_size || settle(now);
+    }
+
+    /// Bytes that may be handed out before ready() must be asked again; a packet may exceed them. At least 1
+    /// after ready() returned true.
+    std::uint64_t budget() const noexcept { return pacing_.burst_size - handed_; }
+
+    /// Bytes were handed out, at the stream's own rate or another. What costs nothing does not count.
+    void charge(std::uint64_t bytes) noexcept { charge(bytes, cost_); }
+    void charge(std::uint64_t bytes, Cost cost) noexcept {
+        handed_ = std::min(handed_ + bytes, pacing_.burst_size);
+        wait_ += bytes * cost;
+    }
+
+    /// There was nothing to send until now: the next packet is due now, not earlier.
+    void resume(std::uint64_t now) noexcept {
+        restart_ = false;
+        const Fixed at = Fixed{now} << 64;
+        due_ = std::max(due_, at - std::min(at, wait_));
+    }
+
+    /// Whether sending waits for next_time().
+    bool waiting() const noexcept { return waiting_; }
+    std::uint64_t next_time() const noexcept { return static_cast<std::uint64_t>(earliest_ >> 64); }
+
+  private:
+    bool settle(std::uint64_t now) noexcept {
+        if (restart_ || wait_ == 0)
+            resume(now);
+        due_ += wait_;
+        earliest_ += (wait_ >> 16) * inverse_ratio_;
+        wait_ = 0;
+        handed_ = 0;
+        const Fixed target = std::max(due_, earliest_);
+        earliest_ = std::max(target, Fixed{now} << 64);
+        waiting_ = now < static_cast<std::uint64_t>(target >> 64);
+        return !waiting_;
+    }
+
+    double hz_;
+    Pacing pacing_;
+    Cost cost_ = 0;
+    std::uint32_t inverse_ratio_ = 65536;  ///< 1 / burst_rate_ratio, 16 fractional bits
+    bool waiting_ = false;
+    bool restart_ = true;
+    std::uint64_t handed_ = 0;  ///< bytes since the clock was last consulted, at most burst_size
+    Fixed wait_ = 0;            ///< what they cost
+    Fixed due_ = 0;             ///< when the next burst is due at the rate
+    Fixed earliest_ = 0;        ///< when it may go at the catching-up rate; while waiting, the later of both
 };
 
 }  // namespace spead::send

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/region.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <limits>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace spead::memory {
+namespace {
+
+std::uintptr_t address(const void* p) {
+    return std::bit_cast<std::uintptr_t>(p);
+}
+
+std::string range(std::uintptr_t begin, std::uintptr_t end) {
+    return fmt::format("[{:#x}, {:#x}) ({} bytes)", begin, end, end - begin);
+}
+
+}  // namespace
+
+bool RegionTable::read(std::size_t index, View& out) const noexcept {
+    const Slot& slot = slots_[index];
+    const std::uint64_t version = slot.version.load(std::memory_order_acquire);
+    if ((version & 1) != 0)
+        return false;
+    out.begin = slot.begin.load(std::memory_order_relaxed);
+    out.end = slot.end.load(std::memory_order_relaxed);
+    out.cpu_accessible = slot.cpu_accessible.load(std::memory_order_relaxed);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return slot.version.load(std::memory_order_relaxed) == version;
+}
+
+void RegionTable::add(const Region& region) {
+    const std::lock_guard lock(writers_);
+    const std::uintptr_t begin = address(region.base);
+    if (region.base == nullptr || region.length == 0)
+        throw Error(fmt::format("memory region at {:#x} of {} bytes is empty: give its base and length",
+                                begin, region.length));
+    if (region.length > std::numeric_limits<std::uintptr_t>::max() - begin)
+        throw Error(fmt::format("memory region at {:#x} of {} bytes runs past the end of the address space",
+                                begin, region.length));
+    const std::uintptr_t end = begin + region.length;
+
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    std::size_t free = used;
+    for (std::size_t i = used; i-- > 0;) {
+        View other;
+        if (!read(i, other)) {
+            free = i;
+            continue;
+        }
+        if (begin < other.end && other.begin < end)
+            throw Error(fmt::format("memory region {} overlaps the region {}, which was added before",
+                                    range(begin, end), range(other.begin, other.end)));
+    }
+    if (free == kMaxRegions)
+        throw Error(
+            fmt::format("memory region {} cannot be added: there are {} already; join neighbouring regions",
+                        range(begin, end), kMaxRegions));
+
+    Slot& slot = slots_[free];
+    slot.begin.store(begin, std::memory_order_relaxed);
+    slot.end.store(end, std::memory_order_relaxed);
+    slot.cpu_accessible.store(region.cpu_accessible, std::memory_order_relaxed);
+    slot.version.fetch_add(1, std::memory_order_release);
+    used_.store(std::max(used, free + 1), std::memory_order_release);
+    generation_.fetch_add(1, std::memory_order_release);
+}
+
+void RegionTable::remove(const std::byte* base) {
+    const std::lock_guard lock(writers_);
+    const std::size_t used = used_.load(std::memory_order_relaxed);
+    for (std::size_t i = 0; i < used; ++i) {
+        View found;
+        if (read(i, found) && found.begin == address(base)) {
+            slots_[i].version.fetch_add(1, std::memory_order_release);
+            // What is written into the slot next must not be seen before the version.
+            std::atomic_thread_fence(std::memory_order_seq_cst);
+            generation_.fetch_add(1, std::memory_order_release);
+            return;
+        }
+    }
+    throw Error(fmt::format("no memory region starts at {:#x}: it was not added, or was removed before",
+                            address(base)));
+}
+
+std::size_t RegionTable::size() const noexcept {
+    std::size_t n = 0;
+    const std::size_t used = used_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < used; ++i) {
+        View view;
+        n += read(i, view) ? 1 : 0;
+    }
+    return n;
+}
+
+bool RegionTable::contains(const void* data, std::size_t length, Cache& cache) const noexcept {
+    const std::uintptr_t begin = address(data);
+    const auto inside = [&](std::size_t index) {
+        View view;
+        return read(index, view) && begin >= view.begin && begin < view.end && length <= view.end - begin;
+    };
+    const std::size_t used = used_.load(std::memory_order_acquire);
+    if (cache < used && inside(cache)) [[likely]]
+        return true;
+    for (std::size_t i = 0; i < used; ++i) {
+        if (inside(i)) {
+            cache = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+RegionTable::Run RegionTable::run(const void* data, std::size_t length) const noexcept {
+    const std::uintptr_t begin = address(data);
+    std::size_t outside = length;
+    const std::size_t used = used_.load(std::memory_order_acquire);
+    for (std::size_t i = 0; i < used; ++i) {
+        View view;
+        if (!read(i, view) || view.end <= begin)
+            continue;
+        if (view.begin <= begin)
+            return {std::min<std::size_t>(length, view.end - begin), true, view.cpu_accessible};
+        outside = std::min<std::size_t>(outside, view.begin - begin);
+    }
+    return {outside, false, true};
+}
+
+}  // namespace spead::memory

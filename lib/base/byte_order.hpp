@@ -13,9 +13,15 @@ namespace spead {
 
 static_assert(std::endian::native == std::endian::little, "only little-endian hosts are supported");
 
-constexpr std::uint16_t byte_swap(std::uint16_t v) noexcept { return __builtin_bswap16(v); }
-constexpr std::uint32_t byte_swap(std::uint32_t v) noexcept { return __builtin_bswap32(v); }
-constexpr std::uint64_t byte_swap(std::uint64_t v) noexcept { return __builtin_bswap64(v); }
+constexpr std::uint16_t byte_swap(std::uint16_t v) noexcept {
+    return __builtin_bswap16(v);
+}
+constexpr std::uint32_t byte_swap(std::uint32_t v) noexcept {
+    return __builtin_bswap32(v);
+}
+constexpr std::uint64_t byte_swap(std::uint64_t v) noexcept {
+    return __builtin_bswap64(v);
+}
 
 template <typename T>
 inline T load_be(const void* at) noexcept {
@@ -30,11 +36,23 @@ inline void store_be(void* at, T v) noexcept {
     std::memcpy(at, &v, sizeof v);
 }
 
-inline std::uint16_t load_be16(const void* at) noexcept { return load_be<std::uint16_t>(at); }
-inline std::uint32_t load_be32(const void* at) noexcept { return load_be<std::uint32_t>(at); }
-inline std::uint64_t load_be64(const void* at) noexcept { return load_be<std::uint64_t>(at); }
-inline void store_be16(void* at, std::uint16_t v) noexcept { store_be(at, v); }
-inline void store_be32(void* at, std::uint32_t v) noexcept { store_be(at, v); }
-inline void store_be64(void* at, std::uint64_t v) noexcept { store_be(at, v); }
+inline std::uint16_t load_be16(const void* at) noexcept {
+    return load_be<std::uint16_t>(at);
+}
+inline std::uint32_t load_be32(const void* at) noexcept {
+    return load_be<std::uint32_t>(at);
+}
+inline std::uint64_t load_be64(const void* at) noexcept {
+    return load_be<std::uint64_t>(at);
+}
+inline void store_be16(void* at, std::uint16_t v) noexcept {
+    store_be(at, v);
+}
+inline void store_be32(void* at, std::uint32_t v) noexcept {
+    store_be(at, v);
+}
+inline void store_be64(void* at, std::uint64_t v) noexcept {
+    store_be(at, v);
+}
 
 }  // namespace spead

@@ -36,8 +36,8 @@ inline constexpr std::uint32_t kMaxEndpointRange = 4096;
 
 /// Expands `[spead://]A.B.C.D[+N][:PORT][@SOURCE]` into N+1 endpoints with consecutive addresses.
 /// The port is mandatory unless `default_port` is not 0. Throws UsageError that says which part is wrong: no
-/// number, an octet or a port out of range, a range above kMaxEndpointRange or past 255.255.255.255 or across the edge of
-/// the multicast block, a multicast source.
+/// number, an octet or a port out of range, a range above kMaxEndpointRange or past 255.255.255.255 or across
+/// the edge of the multicast block, a multicast source.
 std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port = 0);
 
 /// "239.1.2.3:7148", with "@10.0.0.7" when a source is named.

@@ -13,8 +13,8 @@ namespace spead {
 
 /// What was wrong, where, and what to do, as one sentence a user can act on.
 ///
-/// `where()` is the option, the configuration's file:line, the port or the file that the error is about; it may be
-/// empty. `what()` is "where: message" (or the message alone).
+/// `where()` is the option, the configuration's file:line, the port or the file that the error is about; it
+/// may be empty. `what()` is "where: message" (or the message alone).
 class Error : public std::runtime_error {
   public:
     explicit Error(const std::string& message) : std::runtime_error(message) {}

@@ -56,8 +56,14 @@ inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
 inline constexpr std::array<std::string_view, kHeapEnds> kHeapEndNames{"complete", "evicted", "timed_out",
                                                                        "flushed"};
 
-constexpr std::string_view name_of(PacketOutcome o) { return kPacketOutcomeNames[static_cast<std::size_t>(o)]; }
-constexpr std::string_view name_of(PortOutcome o) { return kPortOutcomeNames[static_cast<std::size_t>(o)]; }
-constexpr std::string_view name_of(HeapEnd e) { return kHeapEndNames[static_cast<std::size_t>(e)]; }
+constexpr std::string_view name_of(PacketOutcome o) {
+    return kPacketOutcomeNames[static_cast<std::size_t>(o)];
+}
+constexpr std::string_view name_of(PortOutcome o) {
+    return kPortOutcomeNames[static_cast<std::size_t>(o)];
+}
+constexpr std::string_view name_of(HeapEnd e) {
+    return kHeapEndNames[static_cast<std::size_t>(e)];
+}
 
 }  // namespace spead

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "base/endpoint.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/base/usage_error.hpp"
+
+namespace spead {
+namespace {
+
+using test::expect_usage_error;
+
+TEST(Ipv4, IsReadInHostOrder) {
+    EXPECT_EQ(parse_ipv4("239.1.2.3").value, 0xEF010203u);
+    EXPECT_EQ(parse_ipv4("0.0.0.0").value, 0u);
+    EXPECT_EQ(parse_ipv4("255.255.255.255").value, 0xFFFFFFFFu);
+}
+
+TEST(Ipv4, PrintsWhatItReads) {
+    for (const char* text : {"0.0.0.0", "10.0.0.7", "239.255.0.1", "255.255.255.255"})
+        EXPECT_EQ(to_string(parse_ipv4(text)), text);
+}
+
+TEST(Ipv4, TextsThatAreNoAddressAreQuotedWithAnExample) {
+    for (const char* text :
+         {"", "239", "239.1.2", "239.1.2.3.4", "239.1.2.", ".1.2.3", "239..2.3", "a.b.c.d", "239.1.2.3 ",
+          " 239.1.2.3", "239.1.2.-3", "239.1.2.+3", "239.1.2.0x3", "localhost", "::1"})
+        expect_usage_error([&] { parse_ipv4(text); }, {std::string("`") + text + "`", "239.1.2.3"});
+}
+
+TEST(Ipv4, AnOctetAbove255IsNamed) {
+    expect_usage_error([] { parse_ipv4("239.1.256.3"); }, {"`256`", "above 255"});
+    expect_usage_error([] { parse_ipv4("239.1.2.99999999999999999999"); },
+                       {"99999999999999999999", "above 255"});
+}
+
+TEST(Ipv4, ALeadingZeroIsRefusedBecauseItMayMeanOctal) {
+    expect_usage_error([] { parse_ipv4("239.010.2.3"); }, {"`010`", "leading zero"});
+}
+
+TEST(Endpoint, OneAddressAndPort) {
+    const auto endpoints = parse_endpoints("239.1.2.3:7148");
+    ASSERT_EQ(endpoints.size(), 1u);
+    EXPECT_EQ(endpoints[0], (Endpoint{{0xEF010203}, 7148, {}}));
+    EXPECT_FALSE(endpoints[0].has_source());
+}
+
+TEST(Endpoint, ASchemeIsAccepted) {
+    EXPECT_EQ(parse_endpoints("spead://239.1.2.3:7148"), parse_endpoints("239.1.2.3:7148"));
+}
+
+TEST(Endpoint, ASourceIsRead) {
+    const auto endpoints = parse_endpoints("239.1.2.3:7148@10.0.0.7");
+    ASSERT_EQ(endpoints.size(), 1u);
+    EXPECT_TRUE(endpoints[0].has_source());
+    EXPECT_EQ(endpoints[0].source.value, 0x0A000007u);
+}
+
+TEST(Endpoint, ARangeOfFifteenMoreIsSixteenConsecutiveAddresses) {
+    const auto endpoints = parse_endpoints("239.10.10.250+15:7148@10.0.0.7");
+    ASSERT_EQ(endpoints.size(), 16u);
+    for (std::uint32_t i = 0; i < 16; i++)
+        EXPECT_EQ(endpoints[i], (Endpoint{{0xEF0A0AFA + i}, 7148, {0x0A000007}}));
+    EXPECT_EQ(to_string(endpoints[15]), "239.10.11.9:7148@10.0.0.7");
+}
+
+TEST(Endpoint, ARangeOfZeroMoreIsOneAddress) {
+    EXPECT_EQ(parse_endpoints("239.1.2.3+0:7148").size(), 1u);
+}
+
+TEST(Endpoint, TheLargestRangeIsAcceptedAndOneMoreIsNot) {
+    EXPECT_EQ(parse_endpoints("239.0.0.0+4095:7148").size(), kMaxEndpointRange);
+    expect_usage_error([] { parse_endpoints("239.0.0.0+4096:7148"); },
+                       {"239.0.0.0+4096:7148", "+4096", "0 to 4095"});
+    expect_usage_error([] { parse_endpoints("239.0.0.0+99999999999:7148"); }, {"+99999999999", "0 to 4095"});
+    expect_usage_error([] { parse_endpoints("239.0.0.0+:7148"); }, {"`+`", "0 to 4095"});
+    expect_usage_error([] { parse_endpoints("239.0.0.0+-1:7148"); }, {"`+-1`", "0 to 4095"});
+}
+
+TEST(Endpoint, TheDefaultPortFillsInForAMissingOne) {
+    EXPECT_EQ(parse_endpoints("239.1.2.3", 7148), parse_endpoints("239.1.2.3:7148"));
+    EXPECT_EQ(parse_endpoints("239.1.2.3:8888", 7148), parse_endpoints("239.1.2.3:8888"));
+    expect_usage_error([] { parse_endpoints("239.1.2.3"); },
+                       {"`239.1.2.3`", "port is missing", "ADDRESS:PORT"});
+}
+
+TEST(Endpoint, APortOutOfRangeIsNamed) {
+    for (const char* port : {"0", "65536", "-1", "x", "", "7148x", "99999999999"})
+        expect_usage_error([&] { parse_endpoints(std::string("239.1.2.3:") + port); },
+                           {std::string("`") + port + "` is not a UDP port", "1 to 65535"});
+    EXPECT_EQ(parse_endpoints("239.1.2.3:65535")[0].port, 65535);
+    EXPECT_EQ(parse_endpoints("239.1.2.3:1")[0].port, 1);
+}
+
+TEST(Endpoint, ABadAddressIsQuotedInTheWholeEndpoint) {
+    expect_usage_error([] { parse_endpoints("239.1.2:7148"); },
+                       {"endpoint `239.1.2:7148`", "`239.1.2` is not an IPv4"});
+    expect_usage_error([] { parse_endpoints(":7148"); }, {"address is missing", "239.1.2.3:7148"});
+    expect_usage_error([] { parse_endpoints(""); }, {"address is missing"});
+}
+
+TEST(Endpoint, AnotherSchemeIsRefused) {
+    expect_usage_error([] { parse_endpoints("udp://239.1.2.3:7148"); }, {"udp://239.1.2.3:7148", "spead://"});
+}
+
+TEST(Endpoint, ARangePastTheLastAddressSaysWhatFits) {
+    expect_usage_error([] { parse_endpoints("255.255.255.250+6:7148"); }, {"255.255.255.255", "+5"});
+    EXPECT_EQ(parse_endpoints("255.255.255.250+5:7148").size(), 6u);
+}
+
+TEST(Endpoint, ARangeAcrossEitherEdgeOfTheMulticastBlockIsRefused) {
+    expect_usage_error([] { parse_endpoints("223.255.255.255+1:7148"); }, {"multicast block", "224.0.0.0"});
+    expect_usage_error([] { parse_endpoints("239.255.255.255+1:7148"); }, {"multicast block", "240.0.0.0"});
+    EXPECT_EQ(parse_endpoints("239.255.255.254+1:7148").size(), 2u);
+    EXPECT_EQ(parse_endpoints("223.255.255.254+1:7148").size(), 2u);
+}
+
+TEST(Endpoint, ASourceMustBeASender) {
+    expect_usage_error([] { parse_endpoints("239.1.2.3:7148@239.0.0.1"); },
+                       {"source 239.0.0.1", "multicast", "sender"});
+    expect_usage_error([] { parse_endpoints("239.1.2.3:7148@"); }, {"source: ``", "not an IPv4"});
+    expect_usage_error([] { parse_endpoints("239.1.2.3:7148@0.0.0.0"); }, {"0.0.0.0", "any source"});
+}
+
+TEST(Endpoint, PartsInTheWrongOrderAreRefused) {
+    expect_usage_error([] { parse_endpoints("239.1.2.3:7148+3"); }, {"`7148+3` is not a UDP port"});
+    expect_usage_error([] { parse_endpoints("239.1.2.3@10.0.0.7:7148"); }, {"`10.0.0.7:7148`"});
+}
+
+}  // namespace
+}  // namespace spead

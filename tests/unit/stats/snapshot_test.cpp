@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/snapshot.hpp"
+
+#include <gtest/gtest.h>
+
+namespace spead::stats {
+namespace {
+
+/// One lcore's block in which every identity holds: 10 packets, 5 heaps started, 1 live, 4 ended.
+StreamCounters block() {
+    StreamCounters b;
+    b[PacketOutcome::placed] = 7;
+    b[PacketOutcome::duplicate] = 2;
+    b[PacketOutcome::malformed] = 1;
+    b.bytes = 7000;
+    b.heaps_started = 5;
+    b.heaps_live = 1;
+    b.heaps_ended = {2, 1, 1, 0};
+    b.heaps_pushed = 2;
+    b.heaps_dropped_full = 1;
+    b.heaps_waiting = 1;
+    b.packets_reordered = 3;
+    b.heaps_interleaved_evictions = 1;
+    b.stop_items = 1;
+    return b;
+}
+
+Snapshot sound() {
+    Snapshot snapshot;
+    StreamSnapshot stream;
+    stream.name = "s0";
+    stream.add(block(), 1);
+    PortSnapshot port;
+    port.name = "p0";
+    RxCounters queue;
+    queue[PortOutcome::stream] = 10;
+    queue[PortOutcome::arp] = 3;
+    queue.bytes = 9000;
+    port.add(queue);
+    SendSnapshot send;
+    send.name = "d0";
+    send.counters.packets = 5;
+    send.counters.zero_copy_packets = 3;
+    send.counters.copied_packets = 2;
+    snapshot.streams.push_back(stream);
+    snapshot.ports.push_back(port);
+    snapshot.sends.push_back(send);
+    return snapshot;
+}
+
+TEST(StreamSnapshot, AddsTheBlocksOfSeveralLcores) {
+    StreamSnapshot stream;
+    stream.add(block(), 1);
+    stream.add(block(), 2);
+    EXPECT_EQ(stream.received, 20u);
+    EXPECT_EQ(stream.packets[static_cast<std::size_t>(PacketOutcome::placed)], 14u);
+    EXPECT_EQ(stream.bytes, 14000u);
+    EXPECT_EQ(stream.heaps_started, 10u);
+    EXPECT_EQ(stream.heaps_live, 2u);
+    EXPECT_EQ(stream.heaps_delivered, 3u);
+    EXPECT_EQ(stream.heaps_dropped_full, 2u);
+    EXPECT_EQ(stream.heaps_queued, 3u);  // (2-1) + (2-2) in the queues, 1 + 1 waiting
+    EXPECT_EQ(stream.packets_reordered, 6u);
+    EXPECT_EQ(stream.heaps_interleaved_evictions, 2u);
+    EXPECT_EQ(stream.stop_items, 2u);
+}
+
+TEST(PortSnapshot, AddsTheQueuesOfAPort) {
+    RxCounters queue;
+    queue[PortOutcome::stream] = 10;
+    queue[PortOutcome::fragment] = 2;
+    queue.bytes = 100;
+    queue.vlan_tagged = 4;
+    queue.multi_segment = 5;
+    PortSnapshot port;
+    port.add(queue);
+    port.add(queue);
+    EXPECT_EQ(port.rx_packets, 24u);
+    EXPECT_EQ(port.rx_bytes, 200u);
+    EXPECT_EQ(port.rx[static_cast<std::size_t>(PortOutcome::fragment)], 4u);
+    EXPECT_EQ(port.rx_vlan_tagged, 8u);
+    EXPECT_EQ(port.rx_multi_segment, 10u);
+}
+
+TEST(Identities, HoldInASoundSnapshot) {
+    EXPECT_EQ(broken_identities(sound()), std::vector<std::string>{});
+    EXPECT_EQ(broken_identities(Snapshot{}), std::vector<std::string>{});
+}
+
+/// Breaks one number of a sound snapshot; exactly one identity must be named, with the place and both
+/// numbers.
+template <typename Break>
+void expect_broken(Break change, const std::string& sentence) {
+    Snapshot snapshot = sound();
+    change(snapshot);
+    const auto broken = broken_identities(snapshot);
+    ASSERT_EQ(broken.size(), 1u) << sentence;
+    EXPECT_EQ(broken[0], sentence);
+}
+
+TEST(Identities, EachOneIsNoticedWhenItBreaks) {
+    expect_broken([](Snapshot& s) { s.ports[0].rx_packets++; },
+                  "p0: rx packets = sum of outcomes: 14 is not 13");
+    expect_broken([](Snapshot& s) { s.streams[0].packets[0]++; },
+                  "s0: received = sum of outcomes: 10 is not 11");
+    expect_broken([](Snapshot& s) { s.streams[0].heaps_live++; }, "s0: started = ended + live: 5 is not 6");
+    expect_broken([](Snapshot& s) { s.streams[0].heaps_queued++; },
+                  "s0: ended = delivered + dropped_full + queued: 4 is not 5");
+    expect_broken([](Snapshot& s) { s.sends[0].counters.copied_packets++; },
+                  "d0: packets = zero copy + copied: 5 is not 6");
+    expect_broken(
+        [](Snapshot& s) {
+            s.ports[0].rx[static_cast<std::size_t>(PortOutcome::stream)]--;
+            s.ports[0].rx_packets--;
+        },
+        "packets handed to streams = received by streams: 9 is not 10");
+}
+
+TEST(Identities, PacketsOfOnePortMayBelongToSeveralStreams) {
+    Snapshot snapshot = sound();
+    StreamSnapshot other;
+    other.name = "s1";
+    other.add(block(), 0);
+    snapshot.streams.push_back(other);
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u);
+    snapshot.ports[0].rx[static_cast<std::size_t>(PortOutcome::stream)] += 10;
+    snapshot.ports[0].rx_packets += 10;
+    EXPECT_EQ(broken_identities(snapshot), std::vector<std::string>{});
+}
+
+TEST(OutcomeNames, AreOnePerOutcomeAndAllDifferent) {
+    for (std::size_t i = 0; i < kPacketOutcomes; i++) {
+        EXPECT_FALSE(kPacketOutcomeNames[i].empty());
+        for (std::size_t j = 0; j < i; j++)
+            EXPECT_NE(kPacketOutcomeNames[i], kPacketOutcomeNames[j]);
+    }
+    EXPECT_EQ(name_of(PacketOutcome::stopped), "stopped");
+    EXPECT_EQ(name_of(PacketOutcome::heap_too_big), "heap_too_big");
+    EXPECT_EQ(name_of(PortOutcome::arp), "arp");
+    EXPECT_EQ(name_of(HeapEnd::flushed), "flushed");
+}
+
+}  // namespace
+}  // namespace spead::stats

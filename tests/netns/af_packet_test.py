@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""net_af_packet on a veth pair against plain kernel UDP sockets, both ways."""
+
+import socket
+import struct
+
+import namespaces  # first: it makes tests/system importable
+import harness
+import wire
+
+DEVICE = "net_af_packet0,iface=dut"
+
+
+class Receive(namespaces.NamespaceTest):
+    def listening(self, *words, groups):
+        """recv, started, and its groups joined: from then on what is sent arrives."""
+        running = self.start("recv", *words, "--port", DEVICE, prefix=self.inside)
+        running.wait_for(lambda: set(groups) <= self.groups_joined(), f"membership of {groups}")
+        return running
+
+    def test_heaps_of_a_kernel_sender_arrive_whole(self):
+        running = self.listening("239.1.1.1:7148", "--sink", "verify", "--exit-on-stop", groups=["239.1.1.1"])
+        sender = self.sender()
+        for count in range(1, 41):
+            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))]):
+                sender.sendto(packet, ("239.1.1.1", 7148))
+        sender.sendto(wire.stop(41), ("239.1.1.1", 7148))
+        report = running.wait().report
+        self.assert_stream(report, "s0", complete=40, started=40, malformed=0)
+
+    def test_jumbo_packets(self):
+        running = self.listening("239.1.1.1:7148", "--sink", "verify", "--exit-on-stop", "--max-packet-size", 9000,
+                                 groups=["239.1.1.1"])
+        sender = self.sender()
+        for count in range(1, 41):
+            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 20000))], max_packet_size=9000):
+                sender.sendto(packet, ("239.1.1.1", 7148))
+        sender.sendto(wire.stop(41), ("239.1.1.1", 7148))
+        self.assert_stream(running.wait().report, "s0", complete=40, started=40, malformed=0, oversize=0)
+
+    def test_several_groups_are_joined_told_apart_and_left(self):
+        groups = [f"239.1.1.{number}" for number in range(8)] + ["239.77.0.1"]
+        running = self.listening("239.1.1.0+7:7148", "239.77.0.1:7148", "--exit-on-stop", groups=groups)
+        sender = self.sender()
+        for number, group in enumerate(groups):
+            for count in range(1 + number * 10, 11 + number * 10):
+                for packet in wire.heap(count, bytes(5000)):
+                    sender.sendto(packet, (group, 7148))
+            sender.sendto(wire.stop(10**6 + number), (group, 7148))
+        report = running.wait().report
+        self.assert_stream(report, "s0", complete=80)
+        self.assert_stream(report, "s1", complete=10)
+        self.assertEqual(self.groups_joined() & set(groups), set())
+
+    def test_a_source_specific_group_hears_its_source_only(self):
+        running = self.listening("239.1.1.1:7148@10.9.0.2", "239.1.1.2:7148@10.9.0.99", "--exit-on-stop", "--idle-exit",
+                                 "1", groups=["239.1.1.1"])
+        sender = self.sender()
+        for group in ("239.1.1.2", "239.1.1.1"):
+            for packet in wire.heap(1, bytes(5000)):
+                sender.sendto(packet, (group, 7148))
+        report = running.wait().report
+        self.assert_stream(report, "s0", complete=1)
+        self.assert_stream(report, "s1", received=0)
+
+    def test_a_kernel_sender_with_segmentation_offload_is_not_mistaken_for_heaps(self):
+        running = self.listening("239.1.1.1:7148", "--idle-exit", "1", groups=["239.1.1.1"])
+        sender = self.sender()
+        udp_segment = 103
+        packets = wire.heap(1, bytes(10240), items=())  # all of one length, so that cutting gives the packets again
+        try:
+            sender.sendmsg([b"".join(packets)], [(socket.IPPROTO_UDP, udp_segment, struct.pack("=H", len(packets[0])))],
+                           0, ("239.1.1.1", 7148))
+        except OSError as error:
+            running.interrupt()
+            running.wait()
+            self.skipTest(f"the kernel has no UDP segmentation: {error}")
+        report = running.wait().report
+        self.assertGreater(report["ports"][0]["rx"]["packets"], 0)
+
+
+class Send(namespaces.NamespaceTest):
+    def hear(self, sockets, *words):
+        """Packets that kernel sockets heard of one run of send: [[packet...] per socket]"""
+        finished = self.run_program("send", *words, "--port", DEVICE, "--verify", prefix=self.inside)
+        heard = []
+        for receiver in sockets:
+            packets = [receiver.recv(65536)]
+            while wire.pointer(wire.IMMEDIATE, wire.STREAM_CTRL, 2) not in packets[-1][:64]:
+                packets.append(receiver.recv(65536))
+            heard.append(packets)
+        return finished.report, heard
+
+    def test_a_kernel_socket_hears_every_packet(self):
+        report, (packets,) = self.hear([self.receiver(["239.1.1.1"], 7148)], "239.1.1.1:7148", "--heaps", 20,
+                                       "--heap-size", 40000, "--rate", "200Mbps")
+        self.assertEqual(len(packets), report["sends"][0]["packets"])
+        for count in (2, 20):
+            own = [packet for packet in packets if struct.unpack(">Q", packet[8:16])[0] & (2**40 - 1) == count]
+            self.assertEqual(own, wire.packetise(count, [(0x1000, wire.verify_words(count, 10000))]))
+
+    def test_jumbo_packets(self):
+        report, (packets,) = self.hear([self.receiver(["239.1.1.1"], 7148)], "239.1.1.1:7148", "--heaps", 20,
+                                       "--heap-size", 200000, "--max-packet-size", 9000, "--rate", "500Mbps")
+        self.assertEqual(len(packets), report["sends"][0]["packets"])
+        self.assertEqual(max(map(len, packets)), 9000)
+        own = [packet for packet in packets if struct.unpack(">Q", packet[8:16])[0] & (2**40 - 1) == 9]
+        self.assertEqual(own, wire.packetise(9, [(0x1000, wire.verify_words(9, 50000))], max_packet_size=9000))
+
+    def test_each_group_hears_its_heaps(self):
+        sockets = [self.receiver([f"239.1.1.{number}"], 7148 + number) for number in range(3)]
+        words = [f"239.1.1.{number}:{7148 + number}" for number in range(3)]
+        _, heard = self.hear(sockets, *words, "--heaps", 9, "--heap-size", 4000, "--rate", "100Mbps")
+        for number, packets in enumerate(heard):
+            counts = [struct.unpack(">Q", packet[8:16])[0] & (2**40 - 1) for packet in packets]
+            self.assertEqual(sorted(set(counts))[:3], [1 + number, 4 + number, 7 + number])
+
+    def test_packets_larger_than_the_mtu_are_refused(self):
+        namespaces.ip("link", "set", "dut", "mtu", 1500, namespace=self.near)
+        self.refused("send", "239.1.1.1:7148", "--port", f"{DEVICE}", "--max-packet-size", 9300, "--heaps", 1,
+                     status=1, says=("mtu",), prefix=self.inside)
+
+
+class Names(namespaces.NamespaceTest):
+    def test_an_interface_may_be_named_by_name_or_address(self):
+        for name in ("dut", "10.9.0.1"):
+            with self.subTest(name=name):
+                finished = self.run_program("send", "239.1.1.1:7148", "--port", name, "--heaps", 2, "--heap-size",
+                                            "4000", prefix=self.inside)
+                self.assertEqual(finished.report["ports"][0]["driver"], "net_af_packet")
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A wire between the program and the kernel: two network namespaces joined by a veth pair, made and removed by the
+test. The program runs in one (`self.inside`), plain kernel sockets of the test stand in the other."""
+
+import ctypes
+import itertools
+import os
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "system"))
+import harness  # noqa: E402
+
+CLONE_NEWNET = 0x40000000
+_numbers = itertools.count()
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def ip(*words, namespace=None):
+    command = ["ip", *(["-n", namespace] if namespace else []), *map(str, words)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise OSError(f"{' '.join(command)}: {done.stderr.strip()}")
+    return done.stdout
+
+
+def why_not():
+    """Why namespaces cannot be had here, or None."""
+    if os.geteuid() != 0:
+        return "needs root, for network namespaces"
+    if shutil.which("ip") is None:
+        return "needs ip (package iproute2)"
+    name = f"spead-{os.getpid()}-try"
+    try:
+        ip("netns", "add", name)
+        try:
+            ip("link", "add", "spead0", "type", "veth", "peer", "name", "spead1", namespace=name)
+        finally:
+            ip("netns", "delete", name)
+    except OSError as error:
+        return f"no network namespaces or veth here: {error}"
+    return None
+
+
+class NamespaceTest(harness.ProgramTest):
+    """Names: the program's interface is `dut` (10.9.0.1) in namespace self.near; the peer's is `peer` (10.9.0.2) in
+    self.far."""
+
+    MTU = 9216
+
+    def setUp(self):
+        super().setUp()
+        reason = why_not()
+        if reason:
+            self.skipTest(reason)
+        stem = f"spead-{os.getpid()}-{next(_numbers)}"
+        self.near, self.far = f"{stem}-near", f"{stem}-far"
+        for name in (self.near, self.far):
+            ip("netns", "add", name)
+            self.addCleanup(ip, "netns", "delete", name)
+            ip("link", "set", "lo", "up", namespace=name)
+        ip("link", "add", "dut", "type", "veth", "peer", "name", "peer", "netns", self.far, namespace=self.near)
+        for name, device, address in ((self.near, "dut", "10.9.0.1"), (self.far, "peer", "10.9.0.2")):
+            ip("addr", "add", f"{address}/24", "dev", device, namespace=name)
+            ip("link", "set", device, "mtu", self.MTU, "up", namespace=name)
+            ip("route", "add", "224.0.0.0/4", "dev", device, namespace=name)
+        self.inside = ("ip", "netns", "exec", self.near)
+
+    def far_socket(self):
+        """A UDP socket in the peer's namespace, wherever this process is."""
+        with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{self.far}", "rb") as there:
+            if _libc.setns(there.fileno(), CLONE_NEWNET) != 0:
+                raise OSError(ctypes.get_errno(), "setns")
+            try:
+                made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            finally:
+                _libc.setns(here.fileno(), CLONE_NEWNET)
+        self.addCleanup(made.close)
+        return made
+
+    def sender(self, ttl=1):
+        """A socket that sends multicast towards the program."""
+        made = self.far_socket()
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton("10.9.0.2"))
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, ttl)
+        return made
+
+    def receiver(self, groups, port):
+        """A socket that has joined the groups and hears the program. Its buffer holds all a test sends."""
+        made = self.far_socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUFFORCE if hasattr(socket, "SO_RCVBUFFORCE") else 33, 1 << 26)
+        made.bind(("", port))
+        for group in groups:
+            made.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
+                            struct.pack("4s4s", socket.inet_aton(group), socket.inet_aton("10.9.0.2")))
+        made.settimeout(20)
+        return made
+
+    def groups_joined(self):
+        """The multicast groups the kernel has joined on the program's interface."""
+        text = ip("maddr", "show", "dev", "dut", namespace=self.near)
+        return {line.split()[1] for line in text.splitlines() if line.split()[:1] == ["inet"]}

@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starting, stopping, --check, full disks, another user."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+
+import harness
+import wire
+
+ENDPOINT = "239.1.1.1:7148"
+
+
+class Signals(harness.ProgramTest):
+    def stopped(self, running, number=signal.SIGINT):
+        # The progress line or the start notice tells that it runs; the ports exist by then.
+        running.wait_for(lambda: running.text(1) != "" or running.text(0) != "", "sign of life")
+        running.process.send_signal(number)
+        return running.wait(timeout=20)
+
+    def test_an_endless_loopback_ends_with_a_report(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number):
+                running = self.start("loopback", "--heaps", -1, "--heap-size", "64KiB")
+                finished = self.stopped(running, number)
+                self.assertTrue(finished.has_report(), str(finished))
+                self.assertIn("complete", finished.out)
+
+    def test_a_receiver_that_hears_nothing(self):
+        finished = self.stopped(self.start("recv", ENDPOINT, "--port", f"net_memif0,role=server,socket="
+                                           f"{self.directory}/quiet.sock,socket-abstract=no"))
+        self.assert_stream(finished.report, "s0", received=0)
+
+    def test_a_sender_whose_peer_never_comes(self):
+        finished = self.stopped(self.start("send", ENDPOINT, "--heaps", 10, "--port", f"net_memif0,role=client,socket="
+                                           f"{self.directory}/lonely.sock,socket-abstract=no"))
+        self.assertEqual(finished.report["sends"][0]["packets"], 0)
+
+    def test_an_endless_sender(self):
+        finished = self.stopped(self.start("send", ENDPOINT, "--port", "net_null0", "--heap-size", "64KiB"))
+        self.assertTrue(finished.has_report(), str(finished))
+
+
+class Check(harness.ProgramTest):
+    def test_it_prints_the_plan_and_touches_nothing(self):
+        capture, sink = self.directory / "sent.pcap", self.directory / "sink"
+        for words in (("send", ENDPOINT, "--port", f"net_pcap0,tx_pcap={capture}"),
+                      ("recv", ENDPOINT, "--port", f"net_memif0,role=server,socket={self.directory}/m,"
+                       "socket-abstract=no", "--sink", f"file:{sink}"),
+                      ("loopback",)):
+            with self.subTest(words=words):
+                before = sorted(self.directory.iterdir())
+                finished = self.run_program(*words, "--check", report=False)
+                self.assertIn("version = 1", finished.out)
+                self.assertIn("--no-huge" if "--no-huge" in finished.out else "--in-memory", finished.out)
+                self.assertIn("--file-prefix", finished.out)
+                self.assertEqual(sorted(self.directory.iterdir()), before)
+
+    def test_the_plan_is_a_configuration_with_the_same_plan(self):
+        words = ("recv", ENDPOINT, "239.1.1.2:7148", "--port", "net_null0", "--max-heap-bytes", "1MiB", "--sink",
+                 "verify", "--poll", "busy")
+        first = self.plan(self.run_program(*words, "--check", report=False).out)
+        again = self.directory / "plan.toml"
+        again.write_text(first, encoding="utf-8")
+        second = self.plan(self.run_program("run", "--config", again, "--check", report=False).out)
+        self.assertEqual(first, second)
+
+    @staticmethod
+    def plan(text):
+        """The TOML part of --check's output: everything but comment lines."""
+        return "\n".join(line for line in text.splitlines() if not line.startswith("#")) + "\n"
+
+
+class FullDisk(harness.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("needs root, to mount a small tmpfs")
+        self.small = self.directory / "small"
+        self.small.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", self.small], check=False,
+                                 stderr=subprocess.PIPE, text=True)
+        if mounted.returncode != 0:
+            self.skipTest(f"cannot mount a tmpfs: {mounted.stderr.strip()}")
+        self.addCleanup(subprocess.run, ["umount", str(self.small)], check=True)
+
+    def test_the_file_sink_stops_and_says_what_was_written(self):
+        capture = self.directory / "in.pcap"
+        heaps = {number: bytes([number]) * 100000 for number in range(1, 31)}
+        wire.write_pcap(capture, [wire.frame(data) for number, payload in heaps.items()
+                                  for data in wire.heap(number, payload)])
+        sink = self.small / "out"
+        finished = self.run_program("recv", ENDPOINT, "--port", f"net_pcap0,rx_pcap={capture}", "--sink",
+                                    f"file:{sink}", status=1)
+        self.assertIn("no space left", finished.err.lower(), str(finished))
+        self.assertIn(str(sink), finished.err)
+        whole = [file for file in sink.glob("s0-*.bin") if file.stat().st_size == 100000]
+        self.assertGreater(len(whole), 0)
+        self.assertRegex(finished.err + finished.out, rf"\b{len(whole)}\b heaps")
+        for file in whole:
+            number = int(re.fullmatch(r"s0-(\d+)\.bin", file.name)[1])
+            self.assertEqual(file.read_bytes(), heaps[number])
+
+
+class AnotherUser(harness.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        if os.geteuid() != 0:
+            self.skipTest("not root: every other test shows it")
+        if shutil.which("setpriv") is None:
+            self.skipTest("needs setpriv")
+        self.prefix = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--")
+        self.directory.chmod(0o777)
+        if subprocess.run([*self.prefix, "test", "-x", harness.program()], check=False).returncode != 0:
+            self.skipTest("nobody may not run the program where it was built")
+
+    def test_loopback_needs_no_root_and_leaves_nothing(self):
+        runtime = self.directory / "runtime"
+        runtime.mkdir()
+        runtime.chmod(0o777)
+        finished = self.run_program("loopback", "--heaps", 20, "--heap-size", "64KiB", prefix=self.prefix,
+                                    environment={"XDG_RUNTIME_DIR": str(runtime), "HOME": str(self.directory)})
+        self.assertEqual(finished.report["streams"][0]["heaps"]["complete"], 20)
+        left = [path for path in runtime.rglob("*") if not path.is_dir() or path.name.startswith("dpdk-spead")]
+        self.assertEqual(left, [])
+
+
+if __name__ == "__main__":
+    harness.main()

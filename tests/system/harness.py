@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the tests of the built program share: running it, stopping it, reading its report, TAP for meson.
+
+The program is named by the environment variable DPDK_SPEAD. Python's standard library only, 3.9 or newer.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+HEAP_ENDS = ("complete", "evicted", "timed_out", "flushed")
+
+
+def program():
+    """The path of dpdk-spead."""
+    path = os.environ.get("DPDK_SPEAD")
+    if not path:
+        sys.exit("set DPDK_SPEAD to the path of the program under test")
+    return os.path.abspath(path)
+
+
+def broken_identities(report):
+    """One sentence per identity of docs/counters.md that does not hold in a report."""
+    broken = []
+
+    def same(what, left, right):
+        if left != right:
+            broken.append(f"{what}: {left} != {right}")
+
+    for stream in report["streams"]:
+        packets, heaps, name = stream["packets"], stream["heaps"], f"stream {stream['name']}"
+        ended = sum(heaps[end] for end in HEAP_ENDS)
+        same(f"{name}: received = sum of outcomes", packets["received"],
+             sum(count for outcome, count in packets.items() if outcome != "received"))
+        same(f"{name}: started = ended + live", heaps["started"], ended + heaps["live"])
+        same(f"{name}: ended = delivered + dropped_full + queued", ended,
+             heaps["delivered"] + heaps["dropped_full"] + heaps["queued"])
+    refused = sum(count for port in report["ports"] for name, count in port["rx"].items()
+                  if name not in ("packets", "bytes"))
+    same("ports' rx packets = refusals + streams' received", sum(port["rx"]["packets"] for port in report["ports"]),
+         refused + sum(stream["packets"]["received"] for stream in report["streams"]))
+    for send in report["sends"]:
+        same(f"send {send['name']}: packets = zero_copy + copied", send["packets"],
+             send["zero_copy_packets"] + send["copied_packets"])
+    return broken
+
+
+class Finished:
+    """How one run of the program ended."""
+
+    def __init__(self, command, status, out, err, report_file):
+        self.command, self.status, self.out, self.err = command, status, out, err
+        self._report_file = report_file
+
+    def has_report(self):
+        return self._report_file.exists() and self._report_file.stat().st_size > 0
+
+    @property
+    def report(self):
+        """The JSON report, whose identities have been checked."""
+        return json.loads(self._report_file.read_text(encoding="utf-8"))
+
+    def __str__(self):
+        return (f"$ {' '.join(self.command)}\n-- status {self.status}\n"
+                f"-- standard output\n{self.out[-4000:]}\n-- standard error\n{self.err[-4000:]}")
+
+
+class Running:
+    """The program, started and not yet waited for."""
+
+    def __init__(self, test, command, report_file, environment):
+        self._test, self._command, self._report_file = test, command, report_file
+        self._files = [tempfile.TemporaryFile(dir=test.directory) for _ in range(2)]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._files[0],
+                                        stderr=self._files[1], env=environment)
+        self._finished = None
+
+    def text(self, which):
+        self._files[which].seek(0)
+        return self._files[which].read().decode("utf-8", "replace")
+
+    def wait_for(self, condition, what, timeout=30):
+        """Until condition() is true; fails the test if the program ends before, or after the timeout."""
+        end = time.monotonic() + timeout
+        while not condition():
+            if self.process.poll() is not None:
+                self._test.fail(f"the program ended before {what}:\n{self.wait(status=None)}")
+            if time.monotonic() > end:
+                self.process.kill()
+                self._test.fail(f"no {what} within {timeout} s:\n{self.wait(status=None)}")
+            time.sleep(0.01)
+
+    def interrupt(self):
+        self.process.send_signal(signal.SIGINT)
+
+    def wait(self, status=0, timeout=60):
+        """Waits for the end, checks the status (None: any) and the identities of the report."""
+        if self._finished is not None:
+            return self._finished
+        late = False
+        try:
+            self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            late = True
+            self.process.kill()
+            self.process.wait()
+        finished = Finished(self._command, self.process.returncode, self.text(0), self.text(1), self._report_file)
+        self._finished = finished
+        if late:
+            self._test.fail(f"still running after {timeout} s:\n{finished}")
+        if status is not None and finished.status != status:
+            self._test.fail(f"exit status {finished.status}, not {status}:\n{finished}")
+        if finished.has_report():
+            broken = broken_identities(finished.report)
+            if broken:
+                self._test.fail("identities broken:\n" + "\n".join(broken) + f"\n{finished}")
+        return finished
+
+    def close(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        for file in self._files:
+            file.close()
+
+
+class ProgramTest(unittest.TestCase):
+    """A test with a directory of its own (`self.directory`), removed afterwards."""
+
+    def setUp(self):
+        self.directory = Path(tempfile.mkdtemp(prefix="dpdk-spead-test-"))
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+        self._runs = 0
+
+    def start(self, *words, prefix=(), report=True, environment=None):
+        """Starts `dpdk-spead WORDS --json FILE`; prefix comes before the program (ip netns exec ...)."""
+        self._runs += 1
+        report_file = self.directory / f"report{self._runs}.json"
+        command = [*prefix, program(), *map(str, words)]
+        if report:
+            command += ["--json", str(report_file)]
+        running = Running(self, command, report_file, {**os.environ, **(environment or {})})
+        self.addCleanup(running.close)
+        return running
+
+    def run_program(self, *words, status=0, timeout=60, **options):
+        """start(), then wait()."""
+        return self.start(*words, **options).wait(status=status, timeout=timeout)
+
+    def refused(self, *words, status=2, says=(), timeout=20, **options):
+        """Runs the program, which must refuse: the status, and standard error naming each of `says`."""
+        finished = self.run_program(*words, status=status, timeout=timeout, **{"report": False, **options})
+        for text in says:
+            self.assertIn(text.lower(), finished.err.lower(), str(finished))
+        lines = [line for line in finished.err.splitlines() if line.strip()]
+        self.assertTrue(lines, f"no word about why:\n{finished}")
+        self.assertLess(len(lines), 15, f"the reason is buried:\n{finished}")
+        for word in ("terminate called", "what():", "Sanitizer", "core dumped"):
+            self.assertNotIn(word, finished.err, str(finished))
+        return finished
+
+    def assert_stream(self, report, name, **expected):
+        """assert_stream(report, "s0", complete=3, duplicate=0): heaps' and packets' counts by name."""
+        stream = next((stream for stream in report["streams"] if stream["name"] == name), None)
+        self.assertIsNotNone(stream, f"no stream {name} in {report['streams']}")
+        found = {key: stream["heaps"].get(key, stream["packets"].get(key)) for key in expected}
+        self.assertEqual(found, expected, json.dumps(stream, indent=1))
+        return stream
+
+
+class TapResult(unittest.TestResult):
+    """Test results as TAP lines, which meson counts one by one."""
+
+    def __init__(self, stream):
+        super().__init__()
+        self._stream, self._number = stream, 0
+
+    def _line(self, test, ok, suffix="", details=""):
+        self._number += 1
+        name = test.id().split(".", 1)[-1].replace("#", "")
+        self._stream.write(f"{'ok' if ok else 'not ok'} {self._number} - {name}{suffix}\n")
+        for line in details.splitlines():
+            self._stream.write(f"# {line}\n")
+        self._stream.flush()
+
+    def addSuccess(self, test):
+        self._line(test, True)
+
+    def addFailure(self, test, error):
+        super().addFailure(test, error)
+        self._line(test, False, details=self._exc_info_to_string(error, test))
+
+    def addError(self, test, error):
+        super().addError(test, error)
+        self._line(test, False, details=self._exc_info_to_string(error, test))
+
+    def addSubTest(self, test, subtest, error):
+        super().addSubTest(test, subtest, error)
+        if error is not None:
+            self._line(subtest, False, details=self._exc_info_to_string(error, test))
+
+    def addSkip(self, test, reason):
+        super().addSkip(test, reason)
+        self._line(test, True, suffix=f" # SKIP {reason}")
+
+
+def main():
+    """Runs the tests of the calling script, those whose names contain the arguments if there are any."""
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+    wanted = sys.argv[1:]
+    tests = [test for group in suite for test in group]
+    tests = [test for test in tests if not wanted or any(word in test.id() for word in wanted)]
+    result = TapResult(sys.stdout)
+    unittest.TestSuite(tests).run(result)
+    print(f"1..{result._number}")
+    sys.exit(0 if result.wasSuccessful() else 1)

@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`dpdk-spead send` into a pcap file: the packets byte for byte, and the way back through `recv`."""
+
+import struct
+
+import harness
+import wire
+
+
+class Send(harness.ProgramTest):
+    def send(self, *words):
+        """send into a file; (report, frames)"""
+        capture = self.directory / f"sent{self._runs}.pcap"
+        finished = self.run_program("send", *words, "--port", f"net_pcap0,tx_pcap={capture}")
+        return finished.report, wire.read_pcap(capture)
+
+    def expected_heap(self, count, heap_size, items, max_packet_size, bits):
+        words = heap_size // items // 4
+        whole = wire.verify_words(count, words * items)
+        parts = [(0x1000 + i, whole[i * words * 4 : (i + 1) * words * 4]) for i in range(items)]
+        return wire.packetise(count, parts, max_packet_size, bits)
+
+    def test_verified_heaps_are_the_specified_bytes(self):
+        for items, size, packet_size, bits in ((1, 50000, 1472, 40), (3, 50000, 1472, 48), (5, 100000, 8900, 40)):
+            with self.subTest(items=items, size=size, packet_size=packet_size, bits=bits):
+                report, frames = self.send("239.1.1.1:7148", "--heaps", 4, "--heap-size", size, "--items", items,
+                                           "--max-packet-size", packet_size, "--addr-bits", bits, "--verify")
+                packets = [wire.udp_payload(frame) for frame in frames]
+                by_count = {}
+                for packet in packets:
+                    # the heap count is the first pointer of every packet
+                    count = struct.unpack(">Q", packet[8:16])[0] & (2**bits - 1)
+                    by_count.setdefault(count, []).append(packet)
+                for count in (2, 3, 4):  # the first heap also carries the descriptors
+                    self.assertEqual(by_count[count], self.expected_heap(count, size, items, packet_size, bits))
+                self.assertEqual(packets[-1], wire.stop(5, bits))
+                self.assertEqual(report["sends"][0]["packets"], len(frames))
+                self.assertLessEqual(max(map(len, packets)), packet_size)
+
+    def test_the_first_heap_carries_a_descriptor_of_each_item(self):
+        _, frames = self.send("239.1.1.1:7148", "--heaps", 1, "--heap-size", 6000, "--items", 2, "--verify")
+        first = wire.udp_payload(frames[0])
+        pointers = [struct.unpack(">Q", first[8 + 8 * i : 16 + 8 * i])[0]
+                    for i in range(struct.unpack(">H", first[6:8])[0])]
+        ids = [(pointer & (2**63 - 1)) >> 40 for pointer in pointers]
+        self.assertEqual(ids.count(wire.DESCRIPTOR), 2, ids)
+        self.assertEqual([item for item in ids if item >= 0x1000], [0x1000, 0x1001])
+
+    def test_heaps_go_round_the_endpoints_and_each_gets_a_stop(self):
+        _, frames = self.send("239.1.1.0+1:7148", "239.1.2.3:7149", "--heaps", 6, "--heap-size", 2000, "--verify")
+        seen = {}
+        for frame in frames:
+            packet = wire.udp_payload(frame)
+            destination = (".".join(map(str, frame[30:34])), struct.unpack(">H", frame[36:38])[0])
+            count = struct.unpack(">Q", packet[8:16])[0] & (2**40 - 1)
+            if count not in seen.setdefault(destination, []):
+                seen[destination].append(count)
+        self.assertEqual({destination: counts[:2] for destination, counts in seen.items()}, {
+            ("239.1.1.0", 7148): [1, 4], ("239.1.1.1", 7148): [2, 5], ("239.1.2.3", 7149): [3, 6]})
+        self.assertEqual([len(counts) for counts in seen.values()], [3, 3, 3])
+
+    def test_headers_of_the_frames(self):
+        _, frames = self.send("239.129.2.3:7148", "--heaps", 2, "--heap-size", 4000, "--ttl", 7, "--verify")
+        for frame in frames:
+            self.assertEqual(frame[0:6], bytes([0x01, 0x00, 0x5E, 0x01, 0x02, 0x03]))
+            self.assertEqual(frame[22], 7)
+            wire.udp_payload(frame)
+
+    def test_what_was_sent_is_received_and_verified(self):
+        for bits, endpoints in ((40, ["239.1.1.1:7148"]), (48, ["239.1.1.0+3:7148", "239.1.2.1:7148"])):
+            with self.subTest(bits=bits, endpoints=endpoints):
+                capture = self.directory / f"both{bits}.pcap"
+                self.run_program("send", *endpoints, "--heaps", 40, "--heap-size", "100KiB", "--items", 3, "--verify",
+                                 "--addr-bits", bits, "--port", f"net_pcap0,tx_pcap={capture}")
+                report = self.run_program("recv", *endpoints, "--sink", "verify", "--port",
+                                          f"net_pcap0,rx_pcap={capture}").report
+                self.assertEqual(sum(stream["heaps"]["complete"] for stream in report["streams"]), 40)
+
+    def test_one_wrong_byte_is_found(self):
+        capture = self.directory / "wrong.pcap"
+        self.run_program("send", "239.1.1.1:7148", "--heaps", 20, "--heap-size", "50KiB", "--verify", "--port",
+                         f"net_pcap0,tx_pcap={capture}")
+        frames = wire.read_pcap(capture)
+        frames[400] = frames[400][:-1] + bytes([frames[400][-1] ^ 1])
+        wire.write_pcap(capture, frames)
+        finished = self.run_program("recv", "239.1.1.1:7148", "--sink", "verify", "--port",
+                                    f"net_pcap0,rx_pcap={capture}", status=1)
+        self.assertIn("heap", finished.err.lower(), str(finished))
+
+    def test_a_rate_is_kept_to(self):
+        # What limits is the amount per burst; how long it took is the machine's business and not asserted.
+        report, frames = self.send("239.1.1.1:7148", "--heaps", 4, "--heap-size", "64KiB", "--rate", "400Mbps")
+        self.assertEqual(report["sends"][0]["packets"], len(frames))
+
+
+if __name__ == "__main__":
+    harness.main()

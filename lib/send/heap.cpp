@@ -64,6 +64,15 @@ Heap::Handle Heap::add_descriptor(std::span<const std::byte> encoded) {
     return add({wire::item::kDescriptor, owned_.back(), 0, Kind::owned});
 }
 
+Heap::Handle Heap::add_descriptor(const wire::Descriptor& descriptor, unsigned bug_compat) {
+    const auto encoded = wire::encode_descriptor(descriptor, flavour_, bug_compat);
+    if (!encoded)
+        throw Error(fmt::format("the descriptor of item {:#x} (\"{}\") cannot be encoded for SPEAD-64-{}: {}",
+                                descriptor.id, descriptor.name, flavour_.address_bits(),
+                                name_of(encoded.error())));
+    return add_descriptor(std::as_bytes(std::span(*encoded)));
+}
+
 void Heap::set_item(Handle item, std::span<const std::byte> data) {
     if (item >= items_.size() ||
         (items_[item].kind != Kind::memory && items_[item].kind != Kind::maybe_immediate))

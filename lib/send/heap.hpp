@@ -10,6 +10,7 @@
 
 #include "memory/region.hpp"
 #include "send/heap_layout.hpp"
+#include "wire/descriptor.hpp"
 #include "wire/flavour.hpp"
 
 namespace spead::send {
@@ -44,6 +45,8 @@ class Heap {
     /// Adds an encoded descriptor (a SPEAD packet of this heap's flavour); the heap keeps a copy of the
     /// bytes.
     Handle add_descriptor(std::span<const std::byte> encoded);
+    /// Encodes `descriptor` for this heap's flavour (bug_compat: wire::kBugCompat...) and adds it.
+    Handle add_descriptor(const wire::Descriptor& descriptor, unsigned bug_compat = 0);
     /// Stream control: the receiver learns that the stream starts, or that it ends.
     Handle add_start() { return add_immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStart); }
     Handle add_stop() { return add_immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStop); }

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "send/frame_builder.hpp"
+
+#include <cstring>
+#include <span>
+
+#include "base/byte_order.hpp"
+
+namespace spead::send {
+namespace {
+
+/// DPDK's interface knows no const; drivers only read what they send.
+void* writable(const std::byte* data) {
+    return const_cast<std::byte*>(data);
+}
+
+/// IO addresses are virtual ones (the sender checks EAL's mode).
+void attach(rte_mbuf& m, const std::byte* payload, std::uint32_t length,
+            rte_mbuf_ext_shared_info* info) noexcept {
+    void* const at = writable(payload);
+    const auto bytes = static_cast<std::uint16_t>(length);
+    rte_pktmbuf_attach_extbuf(&m, at, reinterpret_cast<rte_iova_t>(at), bytes, info);
+    m.data_len = bytes;
+    m.pkt_len = length;
+}
+
+std::span<const std::uint8_t> bytes_of(const std::uint8_t* at, std::size_t length) {
+    return {at, length};
+}
+
+}  // namespace
+
+bool MbufStash::fetch(std::uint32_t n, std::uint32_t wanted) noexcept {
+    const auto get = [this](std::uint32_t more) {
+        if (rte_mempool_get_bulk(pool_, reinterpret_cast<void**>(&at_[n_]), more) != 0)
+            return false;
+        n_ += more;
+        return true;
+    };
+    return get(wanted - n_) || (wanted > n && get(n - n_));
+}
+
+FrameBuilder::FrameBuilder(const Pools& pools, const Options& options) noexcept
+    : headers_(pools.header()),
+      externals_(pools.external()),
+      copies_(pools.copy()),
+      options_(options),
+      cheap_copy_(options.always ? 0 : kCheapCopy) {
+    if (options.checksum == UdpChecksum::port) {
+        tx_flags_ = RTE_MBUF_F_TX_IPV4 | RTE_MBUF_F_TX_UDP_CKSUM;
+        tx_offload_ = rte_mbuf_tx_offload(options.l2_length, wire::kIpv4Header, 0, 0, 0, 0, 0);
+    }
+}
+
+/// An mbuf fresh from its pool has refcnt 1, no next and one segment; the rest is whatever its last user
+/// left.
+void FrameBuilder::first_segment(rte_mbuf& m, std::uint32_t length, std::uint32_t total,
+                                 std::uint32_t segments) const noexcept {
+    m.data_off = RTE_PKTMBUF_HEADROOM;
+    m.nb_segs = static_cast<std::uint16_t>(segments);
+    m.port = RTE_MBUF_PORT_INVALID;
+    m.ol_flags = tx_flags_;
+    m.packet_type = 0;
+    m.pkt_len = total;
+    m.data_len = static_cast<std::uint16_t>(length);
+    m.vlan_tci = 0;
+    m.tx_offload = tx_offload_;
+}
+
+void FrameBuilder::make_stamp(Slot& slot) const noexcept {
+    if (!slot.stamped) {
+        slot.stamp.set(*slot.destination, slot.packets, slot.entry.layout->flavour);
+        slot.stamped = true;
+    }
+}
+
+bool FrameBuilder::external_run(Slot& slot, std::uint32_t n, std::uint32_t wanted,
+                                rte_mbuf** frames) noexcept {
+    if (!headers_.ensure(n, wanted) || !externals_.ensure(n, wanted))
+        return false;
+    rte_mbuf_ext_shared_info* const info = slot.refs.reserve(static_cast<std::uint16_t>(n));
+    if (info == nullptr)
+        return false;
+    make_stamp(slot);
+    rte_mbuf** const heads = headers_.take(n);
+    rte_mbuf** const tails = externals_.take(n);
+    const PacketStamp& stamp = slot.stamp;
+    const std::uint32_t header = stamp.length();
+    const std::uint32_t payload = slot.packets.run_payload();
+    const std::byte* from = slot.packets.run().data;
+    std::uint64_t offset = slot.packets.offset();
+    for (std::uint32_t i = 0; i < n; ++i) {
+        rte_mbuf& head = *heads[i];
+        rte_mbuf& tail = *tails[i];
+        stamp.write(data(head), offset);
+        first_segment(head, header, header + payload, 2);
+        head.next = &tail;
+        attach(tail, from, payload, info);
+        frames[i] = &head;
+        from += payload;
+        offset += payload;
+    }
+    slot.refs.attached(static_cast<std::uint16_t>(n));
+    return true;
+}
+
+bool FrameBuilder::copied_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept {
+    const std::uint32_t payload = slot.packets.run_payload();
+    const bool small = slot.destination->length() + slot.packets.run_header() + payload <= kHeaderBytes;
+    MbufStash& stash = small ? headers_ : copies_;
+    if (!stash.ensure(n, wanted))
+        return false;
+    make_stamp(slot);
+    rte_mbuf** const mbufs = stash.take(n);
+    const PacketStamp& stamp = slot.stamp;
+    const std::uint32_t header = stamp.length();
+    const std::byte* from = slot.packets.run().data;
+    std::uint64_t offset = slot.packets.offset();
+    for (std::uint32_t i = 0; i < n; ++i) {
+        rte_mbuf& m = *mbufs[i];
+        std::uint8_t* const to = data(m);
+        stamp.write(to, offset);
+        std::memcpy(to + header, from, payload);
+        first_segment(m, header + payload, header + payload, 1);
+        frames[i] = &m;
+        from += payload;
+        offset += payload;
+    }
+    return true;
+}
+
+FrameBuilder::Pieces FrameBuilder::pieces_of(const Slot& slot, const Packetiser::Packet& packet) noexcept {
+    Pieces pieces;
+    slot.packets.for_each_piece(packet, [&](const std::byte* from, std::uint32_t length, PieceKind kind) {
+        if (pieces.n < kMaxPieces)
+            pieces.at[pieces.n] = {from, length, kind};
+        ++pieces.n;
+        pieces.device |= kind == PieceKind::device;
+        pieces.unregistered |= kind == PieceKind::unregistered;
+        pieces.all_in_regions &= kind == PieceKind::registered || kind == PieceKind::device;
+    });
+    return pieces;
+}
+
+FrameBuilder::Result FrameBuilder::single(Slot& slot, bool may_external, std::uint32_t wanted) noexcept {
+    const Packetiser::Packet packet = slot.packets.next();
+    const Pieces pieces = pieces_of(slot, packet);
+    const bool external = may_external && pieces.all_in_regions && pieces.n <= kMaxPieces &&
+                          wants_external(PieceKind::registered, packet.payload_length);
+    Result result =
+        external || pieces.device ? chain(slot, packet, pieces, wanted) : copy(slot, packet, wanted);
+    result.unregistered = pieces.unregistered && !result.external;
+    return result;
+}
+
+FrameBuilder::Result FrameBuilder::copy(Slot& slot, const Packetiser::Packet& packet,
+                                        std::uint32_t wanted) noexcept {
+    const DestinationHeader& net = *slot.destination;
+    const auto headers = static_cast<std::uint32_t>(net.length()) + packet.header_length;
+    const std::uint32_t total = headers + packet.payload_length;
+    MbufStash& stash = total <= kHeaderBytes ? headers_ : copies_;
+    if (!stash.ensure(1, wanted))
+        return {};
+    rte_mbuf& m = *stash.take();
+    std::uint8_t* const to = data(m);
+    std::uint8_t* const packet_at = to + net.length();
+    net.write(to, packet.header_length + packet.payload_length);
+    slot.packets.write_header(packet, packet_at);
+    std::uint8_t* at = to + headers;
+    slot.packets.for_each_piece(packet, [&](const std::byte* from, std::uint32_t length, PieceKind) {
+        std::memcpy(at, from, length);
+        at += length;
+    });
+    if (options_.checksum == UdpChecksum::software) {
+        const std::array<std::span<const std::uint8_t>, 1> whole{
+            bytes_of(packet_at, packet.header_length + packet.payload_length)};
+        net.patch_checksum(to, whole);
+    }
+    first_segment(m, total, total, 1);
+    return {&m, total, false, false};
+}
+
+bool FrameBuilder::fill_piece(Slot& slot, const Piece& piece, rte_mbuf& segment,
+                              rte_mbuf_ext_shared_info* info) noexcept {
+    const auto length = static_cast<std::uint32_t>(piece.length);
+    if (piece.kind == PieceKind::registered || piece.kind == PieceKind::device) {
+        attach(segment, piece.data, length, info);
+        slot.refs.attached(1);
+        return true;
+    }
+    std::memcpy(tail_data(segment), piece.data, length);
+    segment.data_off = 0;
+    segment.ol_flags = 0;
+    segment.data_len = static_cast<std::uint16_t>(length);
+    segment.pkt_len = length;
+    return false;
+}
+
+/// Headers in a first mbuf, then a segment per piece: registered memory as it lies, the little that may stand
+/// between device memory copied.
+FrameBuilder::Result FrameBuilder::chain(Slot& slot, const Packetiser::Packet& packet, const Pieces& pieces,
+                                         std::uint32_t wanted) noexcept {
+    const DestinationHeader& net = *slot.destination;
+    const auto headers = static_cast<std::uint32_t>(net.length()) + packet.header_length;
+    MbufStash& head_stash = headers <= kHeaderBytes ? headers_ : copies_;
+    if (!head_stash.ensure(1, wanted) || !externals_.ensure(pieces.n, std::max(pieces.n, wanted)) ||
+        (!pieces.all_in_regions && !copies_.ensure(kMaxSegments, kMaxSegments)))
+        return {};
+    rte_mbuf_ext_shared_info* const info = slot.refs.reserve(kMaxPieces);
+    if (info == nullptr)
+        return {};
+
+    rte_mbuf& head = *head_stash.take();
+    std::uint8_t* const to = data(head);
+    net.write(to, packet.header_length + packet.payload_length);
+    slot.packets.write_header(packet, to + net.length());
+    std::array<std::span<const std::uint8_t>, kMaxSegments> parts;
+    parts[0] = bytes_of(to + net.length(), packet.header_length);
+    rte_mbuf* last = &head;
+    for (std::uint32_t i = 0; i < pieces.n; ++i) {
+        const Piece& piece = pieces.at[i];
+        const bool lies = piece.kind == PieceKind::registered || piece.kind == PieceKind::device;
+        rte_mbuf& segment = lies ? *externals_.take() : *copies_.take();
+        fill_piece(slot, piece, segment, info);
+        last->next = &segment;
+        last = &segment;
+        parts[i + 1] = bytes_of(reinterpret_cast<const std::uint8_t*>(piece.data), piece.length);
+    }
+    if (options_.checksum == UdpChecksum::software)
+        net.patch_checksum(to, std::span(parts).first(pieces.n + 1));
+    first_segment(head, headers, headers + packet.payload_length, pieces.n + 1);
+    return {&head, headers + packet.payload_length, true, false};
+}
+
+}  // namespace spead::send

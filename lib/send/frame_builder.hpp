@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "send/header_template.hpp"
+#include "send/in_flight.hpp"
+#include "send/pools.hpp"
+
+namespace spead::send {
+
+/// Free mbufs of one pool, fetched in bulk for one burst.
+class MbufStash {
+  public:
+    explicit MbufStash(rte_mempool* pool) noexcept : pool_(pool) {}
+    MbufStash(const MbufStash&) = delete;
+    MbufStash& operator=(const MbufStash&) = delete;
+
+    /// Makes sure of `n` <= kBurst mbufs, fetching up to `wanted` <= kBurst when any are missing. False:
+    /// there are not as many.
+    bool ensure(std::uint32_t n, std::uint32_t wanted) noexcept {
+        return n_ >= n || fetch(n, std::max(n, wanted));
+    }
+    /// The last `n` of them; valid until the next ensure.
+    rte_mbuf** take(std::uint32_t n) noexcept { return &at_[n_ -= n]; }
+    rte_mbuf* take() noexcept { return at_[--n_]; }
+    void give_back() noexcept {
+        if (n_ != 0) {
+            rte_mempool_put_bulk(pool_, reinterpret_cast<void**>(at_.data()), n_);
+            n_ = 0;
+        }
+    }
+
+  private:
+    bool fetch(std::uint32_t n, std::uint32_t wanted) noexcept;
+
+    rte_mempool* pool_;
+    std::uint32_t n_ = 0;
+    std::array<rte_mbuf*, kBurst> at_{};
+};
+
+/// Turns packets into chains of mbufs. Belongs to the lcore; knows nothing of queues, order or pace.
+class FrameBuilder {
+  public:
+    /// How packets are made; fixed for the life of a sender.
+    struct Options {
+        bool external = false;  ///< payload may be sent from where it lies
+        bool always = false;    ///< even when a copy is cheaper
+        UdpChecksum checksum = UdpChecksum::none;
+        std::uint32_t l2_length = 14;  ///< bytes before the IPv4 header
+    };
+
+    /// Segments of a packet at most: headers and three pieces of payload. A packet of more pieces is copied.
+    static constexpr std::uint32_t kMaxSegments = 4;
+    static constexpr std::uint32_t kMaxPieces = kMaxSegments - 1;
+    /// Payload up to here is copied: cheaper than a second mbuf.
+    static constexpr std::uint32_t kCheapCopy = 256;
+
+    /// What became of a packet.
+    struct Result {
+        rte_mbuf* frame = nullptr;  ///< null: no mbuf or no reference to be had, try again later
+        std::uint32_t bytes = 0;    ///< of the frame
+        bool external = false;
+        bool unregistered = false;  ///< it was copied, for want of registered memory
+    };
+
+    FrameBuilder(const Pools& pools, const Options& options) noexcept;
+
+    /// Whether packets of the slot's run can be made by a run function.
+    bool has_run(const Slot& slot) const noexcept {
+        return slot.packets.run().packets != 0 && options_.checksum != UdpChecksum::software &&
+               PacketStamp::fits(*slot.destination, slot.packets);
+    }
+    /// Whether payload of that kind and length should go as it lies, if enough packets follow.
+    bool wants_external(PieceKind kind, std::uint32_t payload) const noexcept {
+        return kind == PieceKind::device ||
+               (kind == PieceKind::registered && options_.external && payload > cheap_copy_);
+    }
+
+    /// Make the next `n` <= min(kBurst, run) packets of the slot's run: headers and one external segment
+    /// each, or all in one. `wanted` is how many packets the burst still has room for. Return false when
+    /// there are no mbufs or references for all. The slot is not advanced.
+    bool external_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept;
+    bool copied_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept;
+
+    /// Makes the slot's next packet, whatever it is; `may_external`: enough packets follow it for the driver
+    /// to release its memory. The slot is not advanced.
+    Result single(Slot& slot, bool may_external, std::uint32_t wanted) noexcept;
+
+    /// Returns unused mbufs to the pools.
+    void end_burst() noexcept {
+        headers_.give_back();
+        externals_.give_back();
+        copies_.give_back();
+    }
+
+  private:
+    struct Pieces {
+        std::array<Piece, kMaxPieces> at;
+        std::uint32_t n = 0;  ///< may be more than are kept
+        bool all_in_regions = true;
+        bool device = false;
+        bool unregistered = false;
+    };
+
+    static Pieces pieces_of(const Slot& slot, const Packetiser::Packet& packet) noexcept;
+    Result copy(Slot& slot, const Packetiser::Packet& packet, std::uint32_t wanted) noexcept;
+    Result chain(Slot& slot, const Packetiser::Packet& packet, const Pieces& pieces,
+                 std::uint32_t wanted) noexcept;
+    bool fill_piece(Slot& slot, const Piece& piece, rte_mbuf& segment,
+                    rte_mbuf_ext_shared_info* info) noexcept;
+    void make_stamp(Slot& slot) const noexcept;
+    void first_segment(rte_mbuf& m, std::uint32_t length, std::uint32_t total,
+                       std::uint32_t segments) const noexcept;
+    static std::uint8_t* data(rte_mbuf& m) noexcept {
+        return static_cast<std::uint8_t*>(m.buf_addr) + RTE_PKTMBUF_HEADROOM;
+    }
+    static std::uint8_t* tail_data(rte_mbuf& m) noexcept { return static_cast<std::uint8_t*>(m.buf_addr); }
+
+    MbufStash headers_, externals_, copies_;
+    Options options_;
+    std::uint32_t cheap_copy_;
+    std::uint64_t tx_flags_ = 0;
+    std::uint64_t tx_offload_ = 0;
+};
+
+}  // namespace spead::send

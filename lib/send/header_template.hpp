@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+
+#include "base/byte_order.hpp"
+#include "send/packetiser.hpp"
+#include "wire/flavour.hpp"
+#include "wire/net.hpp"
+#include "wire/spead.hpp"
+
+namespace spead::send {
+
+/// Who makes the UDP checksum.
+enum class UdpChecksum : std::uint8_t {
+    none,      ///< nobody: 0 on the wire
+    software,  ///< we do, over header and payload
+    port       ///< the port does (RTE_ETH_TX_OFFLOAD_UDP_CKSUM); we give it the pseudo header's sum
+};
+
+/// Everything before the SPEAD packet for one destination.
+class DestinationHeader {
+  public:
+    DestinationHeader(const wire::NetHeaderSpec& spec, UdpChecksum checksum) noexcept
+        : net_(spec),
+          src_ip_(spec.src_ip),
+          dst_ip_(spec.dst_ip),
+          src_port_(spec.src_port),
+          dst_port_(spec.dst_port),
+          checksum_(checksum) {}
+
+    /// Bytes: 42, or 46 with a VLAN tag.
+    std::size_t length() const noexcept { return net_.length(); }
+
+    /// Writes length() bytes for a datagram of `udp_payload` bytes, without a software checksum (the field is
+    /// 0 then).
+    void write(std::uint8_t* out, std::size_t udp_payload) const noexcept {
+        net_.write(out, udp_payload,
+                   checksum_ == UdpChecksum::port ? pseudo_sum(udp_payload) : std::uint16_t{0});
+    }
+
+    /// Puts the software checksum over `payload` (the datagram's pieces in order) into headers that write()
+    /// made.
+    void patch_checksum(std::uint8_t* out,
+                        std::span<const std::span<const std::uint8_t>> payload) const noexcept {
+        store_be16(out + length() - 2, wire::udp_checksum(src_ip_, dst_ip_, src_port_, dst_port_, payload));
+    }
+
+  private:
+    /// What a port that completes the sum expects in the field: the folded, uninverted sum of the pseudo
+    /// header.
+    std::uint16_t pseudo_sum(std::size_t udp_payload) const noexcept {
+        std::uint32_t sum = (src_ip_ >> 16) + (src_ip_ & 0xFFFF) + (dst_ip_ >> 16) + (dst_ip_ & 0xFFFF) +
+                            wire::kProtocolUdp + static_cast<std::uint32_t>(udp_payload + wire::kUdpHeader);
+        sum = (sum & 0xFFFF) + (sum >> 16);
+        return static_cast<std::uint16_t>((sum & 0xFFFF) + (sum >> 16));
+    }
+
+    wire::NetHeaderTemplate net_;
+    std::uint32_t src_ip_, dst_ip_;
+    std::uint16_t src_port_, dst_port_;
+    UdpChecksum checksum_;
+};
+
+/// All headers of the packets of one heap that are alike (Packetiser::Run): only PAYLOAD_OFFSET is patched
+/// per packet.
+class alignas(64) PacketStamp {
+  public:
+    /// Headers of more bytes have no stamp.
+    static constexpr std::size_t kCapacity = 192;
+
+    static bool fits(const DestinationHeader& destination, const Packetiser& packets) noexcept {
+        return destination.length() + packets.run_header() <= kCapacity;
+    }
+
+    /// Requires fits(destination, packets).
+    void set(const DestinationHeader& destination, const Packetiser& packets,
+             wire::Flavour flavour) noexcept {
+        const std::size_t net = destination.length();
+        destination.write(bytes_.data(), packets.run_header() + packets.run_payload());
+        packets.write_run_header(bytes_.data() + net);
+        length_ = static_cast<std::uint32_t>(net + packets.run_header());
+        offset_at_ = static_cast<std::uint32_t>(net + Packetiser::kOffsetAt);
+        offset_word_ = flavour.make_immediate(wire::item::kPayloadOffset, 0);
+    }
+
+    std::uint32_t length() const noexcept { return length_; }
+
+    /// Writes the headers of the packet whose payload starts at `offset` of the heap. `out` has room for
+    /// kCapacity bytes, of which those beyond length() may be overwritten with anything.
+    [[gnu::always_inline]] void write(std::uint8_t* out, std::uint64_t offset) const noexcept {
+        // Fixed sizes become a few wide stores; 96 bytes hold the usual headers without repeated pointers.
+        std::memcpy(out, bytes_.data(), 96);
+        if (length_ > 96) [[unlikely]]
+            std::memcpy(out + 96, bytes_.data() + 96, 96);
+        store_be64(out + offset_at_, offset_word_ | offset);
+    }
+
+  private:
+    std::array<std::uint8_t, kCapacity> bytes_{};
+    std::uint64_t offset_word_ = 0;
+    std::uint32_t length_ = 0;
+    std::uint32_t offset_at_ = 0;
+};
+
+}  // namespace spead::send

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include <rte_mbuf.h>
+
+namespace spead::send {
+
+/// Counts the mbufs that point at one heap's memory.
+///
+/// DPDK counts the users of an external buffer in 16 bits and adds to that count in steps of int16_t, so
+/// references are taken in batches: the count starts at kBatch, all of it ours, and giving one to an mbuf
+/// costs nothing. What is left of a batch in the end is given back at once; that share is also the guard that
+/// keeps a batch from ending while more mbufs will be attached. A heap that needs more than a batch goes on
+/// with the other one, if its mbufs have come back.
+///
+/// Owned by the sending lcore; mbufs may be freed by any thread.
+class PayloadRefs {
+  public:
+    static constexpr std::uint16_t kBatch = 32767;
+
+    /// To be called once, at the object's final address.
+    void initialise() noexcept {
+        for (Batch& batch : batches_) {
+            batch.info.free_cb = &released;
+            batch.info.fcb_opaque = &batch;
+        }
+    }
+
+    /// The shared info for the next `n` <= kBatch mbufs, or null while both batches are out (try again
+    /// later).
+    rte_mbuf_ext_shared_info* reserve(std::uint16_t n) noexcept {
+        if (left_ >= n) [[likely]]
+            return &batches_[current_].info;
+        Batch& other = batches_[current_ ^ 1];
+        if (other.out.load(std::memory_order_acquire))
+            return nullptr;
+        close();
+        current_ ^= 1;
+        rte_mbuf_ext_refcnt_set(&other.info, kBatch);
+        other.out.store(true, std::memory_order_relaxed);
+        left_ = kBatch;
+        return &other.info;
+    }
+
+    /// `n` of the reserved mbufs were attached.
+    void attached(std::uint16_t n) noexcept { left_ = static_cast<std::uint16_t>(left_ - n); }
+
+    /// No more mbufs will be attached (until the next reserve).
+    void close() noexcept {
+        Batch& batch = batches_[current_];
+        if (left_ != 0 && rte_mbuf_ext_refcnt_update(&batch.info, static_cast<std::int16_t>(-left_)) == 0)
+            released(nullptr, &batch);
+        left_ = 0;
+    }
+
+    /// After close: every mbuf has been freed, and what their readers did happened before.
+    bool drained() const noexcept {
+        return !batches_[0].out.load(std::memory_order_acquire) &&
+               !batches_[1].out.load(std::memory_order_acquire);
+    }
+
+  private:
+    /// A cache line of its own: other threads write it.
+    struct alignas(64) Batch {
+        rte_mbuf_ext_shared_info info{};
+        std::atomic<bool> out{false};
+    };
+
+    static void released(void*, void* batch) {
+        static_cast<Batch*>(batch)->out.store(false, std::memory_order_release);
+    }
+
+    std::array<Batch, 2> batches_;
+    std::uint16_t left_ = 0;  ///< references of the current batch that no mbuf has
+    std::uint8_t current_ = 0;
+};
+
+}  // namespace spead::send

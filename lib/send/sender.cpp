@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "send/sender.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rte_cycles.h>
+#include <rte_eal.h>
+#include <rte_ethdev.h>
+#include <rte_malloc.h>
+#include <rte_ring_elem.h>
+
+#include "base/error.hpp"
+#include "send/transmitter.hpp"
+
+namespace spead::send {
+namespace {
+
+/// A ring for one thread on each side, on memory of its own: no name of EAL's is used up.
+class OwnRing {
+  public:
+    OwnRing(std::uint32_t capacity, unsigned element, int numa, const std::string& where) {
+        const auto count = static_cast<unsigned>(std::bit_ceil(std::uint64_t{capacity} + 1));
+        const auto bytes = static_cast<std::size_t>(rte_ring_get_memsize_elem(element, count));
+        ring_ = static_cast<rte_ring*>(rte_zmalloc_socket("send_ring", bytes, RTE_CACHE_LINE_SIZE, numa));
+        if (ring_ == nullptr || rte_ring_init(ring_, "send", count, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
+            rte_free(ring_);
+            throw Error(
+                where,
+                fmt::format("no memory for a queue of {} heaps ({} bytes): give EAL more memory (-m) or "
+                            "lower max_heaps",
+                            capacity, bytes));
+        }
+    }
+    ~OwnRing() { rte_free(ring_); }
+    OwnRing(const OwnRing&) = delete;
+    OwnRing& operator=(const OwnRing&) = delete;
+
+    rte_ring& get() const noexcept { return *ring_; }
+
+  private:
+    rte_ring* ring_ = nullptr;
+};
+
+std::string where_of(const SenderConfig& config) {
+    return config.name.empty() ? std::string("sender") : "sender " + config.name;
+}
+
+void check_pacing(const Pacing& pacing, const std::string& where) {
+    if (!std::isfinite(pacing.rate) || pacing.rate < 0)
+        throw Error(where, fmt::format("rate of {} bytes per second: it must be 0 (unlimited) or above",
+                                       pacing.rate));
+    if (!std::isfinite(pacing.burst_rate_ratio) || pacing.burst_rate_ratio < 1)
+        throw Error(where,
+                    fmt::format("burst rate ratio of {}: it must be at least 1", pacing.burst_rate_ratio));
+}
+
+UdpChecksum checksum_of(const SenderConfig& config) {
+    if (!config.udp_checksum)
+        return UdpChecksum::none;
+    return (config.capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_UDP_CKSUM) != 0 ? UdpChecksum::port
+                                                                                 : UdpChecksum::software;
+}
+
+wire::MacAddress mac_of(const Destination& destination, const std::string& where) {
+    if (destination.mac)
+        return *destination.mac;
+    if (!destination.endpoint.address.is_multicast())
+        throw Error(
+            where, fmt::format("the unicast destination {} needs a MAC address, of the host or of the router "
+                               "towards it",
+                               to_string(destination.endpoint)));
+    return wire::multicast_mac(destination.endpoint.address);
+}
+
+std::vector<DestinationHeader> headers_of(const SenderConfig& config) {
+    std::vector<DestinationHeader> headers;
+    for (const Destination& destination : config.destinations) {
+        wire::NetHeaderSpec spec;
+        spec.src_mac = config.source_mac;
+        spec.dst_mac = mac_of(destination, where_of(config));
+        spec.src_ip = config.source_ip.value;
+        spec.dst_ip = destination.endpoint.address.value;
+        spec.src_port = config.source_port;
+        spec.dst_port = destination.endpoint.port;
+        spec.ttl = config.ttl;
+        spec.dscp = config.dscp;
+        spec.vlan = config.vlan;
+        headers.emplace_back(spec, checksum_of(config));
+    }
+    return headers;
+}
+
+/// Everything that can be wrong with a configuration.
+SenderConfig checked(SenderConfig config) {
+    const std::string where = where_of(config);
+    if (config.destinations.empty())
+        throw Error(where, "no destination: give at least one endpoint");
+    try {
+        usable_packet_size(config.max_packet_size);
+    } catch (const Error& error) {
+        throw Error(where, error.what());
+    }
+    if (config.max_packet_size > kMaxSendPacket)
+        throw Error(
+            where,
+            fmt::format("packet size of {} bytes is too large: at most {} fit a buffer with all headers",
+                        config.max_packet_size, kMaxSendPacket));
+    const std::size_t net = wire::kNetHeader + (config.vlan ? wire::kVlanTag : 0);
+    const std::size_t frame = net + (config.max_packet_size & ~7U);
+    if (config.capabilities.max_tx_frame != 0 && frame > config.capabilities.max_tx_frame)
+        throw Error(
+            where,
+            fmt::format("packets of {} bytes make frames of {}, but the port sends {} at most: raise its "
+                        "MTU or lower the packet size to {}",
+                        config.max_packet_size, frame, config.capabilities.max_tx_frame,
+                        config.capabilities.max_tx_frame -
+                            std::min<std::size_t>(net, config.capabilities.max_tx_frame)));
+    check_pacing(config.pacing, where);
+    constexpr std::uint32_t kMostHeaps = 1U << 20;
+    if (config.max_heaps == 0 || config.max_heaps > kMostHeaps)
+        throw Error(where,
+                    fmt::format("max_heaps is {}: it must be from 1 to {}", config.max_heaps, kMostHeaps));
+    if (config.queue.burst == nullptr)
+        throw Error(where, "no transmit queue");
+    if (config.zero_copy == ZeroCopy::always && !may_send_external(config))
+        throw Error(
+            where,
+            "zero_copy is \"always\", but the port cannot send from registered memory (it takes neither "
+            "chains of buffers nor external ones): use \"auto\"");
+    return config;
+}
+
+/// Under physical IO addresses the address of user memory is not known to us.
+bool virtual_addresses(const SenderConfig& config) {
+    const bool yes = rte_eal_iova_mode() == RTE_IOVA_VA;
+    if (!yes && config.zero_copy == ZeroCopy::always)
+        throw Error(where_of(config), "zero_copy is \"always\", which needs EAL to run with --iova-mode=va");
+    return yes;
+}
+
+}  // namespace
+
+struct Sender::Impl {
+    explicit Impl(SenderConfig c)
+        : config(checked(std::move(c))),
+          where(where_of(config)),
+          frames{may_send_external(config) && virtual_addresses(config), config.zero_copy == ZeroCopy::always,
+                 checksum_of(config),
+                 static_cast<std::uint32_t>(wire::kEthernetHeader + (config.vlan ? wire::kVlanTag : 0))},
+          pools(plan_memory(config), config.numa, where),
+          heaps(config.max_heaps, config.numa, where),
+          submissions(config.max_heaps, sizeof(Entry), config.numa, where),
+          completions(config.max_heaps, sizeof(Completion), config.numa, where),
+          transmitter({config.queue, config.capabilities.late_free_segments, frames, headers_of(config),
+                       config.pacing, static_cast<double>(rte_get_tsc_hz())},
+                      pools, heaps, submissions.get(), completions.get(), shared),
+          next_cnt(config.first_cnt) {
+        entries.reserve(config.max_heaps);
+    }
+
+    void prepare(Heap& heap);
+    void check_device(const HeapLayout& layout) const;
+    std::uint64_t add_entry(const Submission& submission, std::uint64_t cnt);
+
+    SenderConfig config;
+    std::string where;
+    FrameBuilder::Options frames;
+    Pools pools;
+    InFlight heaps;
+    OwnRing submissions;
+    OwnRing completions;
+    Shared shared;
+    Transmitter transmitter;
+
+    // The producer's.
+    alignas(64) std::uint64_t next_cnt;
+    std::uint64_t packets = 0;  ///< ever submitted
+    std::uint32_t in_flight = 0;
+    std::vector<Entry> entries;
+};
+
+/// Device memory cannot be copied, so nothing may ask for that.
+void Sender::Impl::check_device(const HeapLayout& layout) const {
+    const char* obstacle = !frames.external ? "the port or the zero_copy mode copies payload"
+                           : frames.checksum == UdpChecksum::software ? "UDP checksums are made by the CPU"
+                                                                      : nullptr;
+    if (obstacle != nullptr)
+        throw Error(where, fmt::format("the heap lies in device memory, which the CPU cannot read, but {}",
+                                       obstacle));
+    Packetiser walk;
+    walk.start(layout, 0);
+    while (!walk.done()) {
+        const Packetiser::Packet packet = walk.next();
+        std::uint32_t pieces = 0;
+        bool device = false;
+        walk.for_each_piece(packet, [&](const std::byte*, std::uint32_t, PieceKind kind) {
+            ++pieces;
+            device |= kind == PieceKind::device;
+        });
+        if (device && pieces > FrameBuilder::kMaxPieces)
+            throw Error(
+                where,
+                fmt::format("a packet with device memory, at offset {} of the heap, is made of {} pieces; at "
+                            "most {} can be sent without copying: join items in memory",
+                            packet.offset, pieces, FrameBuilder::kMaxPieces));
+        walk.advance(packet);
+    }
+}
+
+void Sender::Impl::prepare(Heap& heap) {
+    const HeapLayout* layout = nullptr;
+    try {
+        layout = &heap.layout(config.max_packet_size, config.regions);
+    } catch (const Error& error) {
+        throw Error(where, error.what());
+    }
+    if (heap.in_flight())
+        return;
+    if (layout->has_device)
+        check_device(*layout);
+    if (config.zero_copy == ZeroCopy::always && layout->has_unregistered)
+        throw Error(where, "zero_copy is \"always\", but the heap has items outside every registered region");
+}
+
+Sender::Sender(SenderConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
+
+Sender::~Sender() {
+    impl_->transmitter.abandon();
+    impl_->transmitter.collect(0);
+}
+
+SenderMemory Sender::memory_need(const SenderConfig& config) {
+    return plan_memory(config);
+}
+
+void Sender::prepare(Heap& heap) {
+    impl_->prepare(heap);
+}
+
+bool Sender::submit(std::span<const Submission> group, Interleave mode) {
+    Impl& s = *impl_;
+    const SenderConfig& config = s.config;
+    if (group.size() > config.max_heaps)
+        throw Error(s.where, fmt::format("a group of {} heaps can never be in flight: max_heaps is {}",
+                                         group.size(), config.max_heaps));
+    if (group.size() > free_heaps() || stop_requested())
+        return false;
+    if (group.empty())
+        return true;
+
+    std::uint64_t packets = 0, next_cnt = s.next_cnt;
+    s.entries.clear();
+    for (const Submission& one : group) {
+        if (one.heap == nullptr)
+            throw Error(s.where, "a submission without a heap");
+        if (one.substream >= config.destinations.size())
+            throw Error(s.where, fmt::format("substream {} does not exist: there are {}", one.substream,
+                                             config.destinations.size()));
+        if (one.rate && (!std::isfinite(*one.rate) || *one.rate < 0))
+            throw Error(
+                s.where,
+                fmt::format("rate of {} bytes per second for a heap: it must be 0 (unlimited) or above",
+                            *one.rate));
+        s.prepare(*one.heap);
+        const HeapLayout& layout = one.heap->layout_;
+        const std::uint64_t mask = layout.flavour.value_mask();
+        std::optional<std::uint64_t> cnt = one.cnt ? one.cnt : one.heap->cnt();
+        if (cnt && *cnt > mask)
+            throw Error(s.where,
+                        fmt::format("heap count {:#x} does not fit SPEAD-64-{}: the largest is {:#x}", *cnt,
+                                    layout.flavour.address_bits(), mask));
+        if (!cnt) {
+            cnt = next_cnt & mask;
+            next_cnt += config.cnt_step;
+        }
+        packets += layout.packets;
+        s.entries.push_back({one.heap, &layout, one.user, *cnt, one.rate.value_or(-1), one.substream,
+                             mode == Interleave::serial ? 1U : 0U});
+    }
+    s.entries.back().group_end = 1;
+
+    const auto n = static_cast<std::uint32_t>(s.entries.size());
+    s.next_cnt = next_cnt;
+    s.in_flight += n;
+    s.packets += packets;
+    for (const Submission& one : group)
+        ++one.heap->in_flight_;
+    s.shared.packets_submitted.store(s.packets, std::memory_order_relaxed);
+    // The ring holds as many as can be in flight; its release publishes the count and the layouts.
+    rte_ring_enqueue_bulk_elem(&s.submissions.get(), s.entries.data(), sizeof(Entry), n, nullptr);
+    return true;
+}
+
+std::size_t Sender::poll_completions(std::span<Completion> out) {
+    const unsigned n = rte_ring_dequeue_burst_elem(&impl_->completions.get(), out.data(), sizeof(Completion),
+                                                   static_cast<unsigned>(out.size()), nullptr);
+    for (unsigned i = 0; i < n; ++i)
+        --out[i].heap->in_flight_;
+    impl_->in_flight -= n;
+    return n;
+}
+
+std::uint32_t Sender::in_flight() const noexcept {
+    return impl_->in_flight;
+}
+std::uint32_t Sender::free_heaps() const noexcept {
+    return impl_->config.max_heaps - impl_->in_flight;
+}
+
+bool Sender::poll(std::uint64_t now) noexcept {
+    return impl_->transmitter.poll(now);
+}
+bool Sender::collect(std::uint64_t now) noexcept {
+    return impl_->transmitter.collect(now);
+}
+bool Sender::idle() const noexcept {
+    return impl_->transmitter.idle();
+}
+std::uint64_t Sender::next_send_time() const noexcept {
+    return impl_->transmitter.next_send_time();
+}
+void Sender::set_pacing(const Pacing& pacing) noexcept {
+    impl_->transmitter.set_pacing(pacing);
+}
+const Pacing& Sender::pacing() const noexcept {
+    return impl_->transmitter.pacing();
+}
+const stats::SendCounters& Sender::counters() const noexcept {
+    return impl_->transmitter.counters();
+}
+
+void Sender::request_stop() noexcept {
+    impl_->shared.stop.store(true, std::memory_order_relaxed);
+}
+bool Sender::stop_requested() const noexcept {
+    return impl_->shared.stop.load(std::memory_order_relaxed);
+}
+
+const SenderConfig& Sender::config() const noexcept {
+    return impl_->config;
+}
+std::size_t Sender::mbufs_out() const noexcept {
+    return impl_->pools.out();
+}
+
+}  // namespace spead::send

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "send/transmitter.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <rte_ring_elem.h>
+
+#include "send/heap.hpp"
+#include "send/sender.hpp"
+
+namespace spead::send {
+
+Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, rte_ring& submissions,
+                         rte_ring& completions, Shared& shared)
+    : queue_(setup.queue),
+      frames_(pools, setup.frames),
+      pacer_(setup.hz, setup.pacing),
+      heaps_(heaps),
+      submissions_(submissions),
+      completions_(completions),
+      shared_(shared),
+      late_free_(setup.late_free_segments),
+      destinations_(std::move(setup.destinations)) {}
+
+/// Moves what the producer submitted into slots. There is always room: the producer keeps to max_heaps.
+void Transmitter::accept_entries() noexcept {
+    std::array<Entry, 16> entries;
+    for (;;) {
+        const auto room = static_cast<unsigned>(std::min<std::uint64_t>(entries.size(), heaps_.room()));
+        if (room == 0)
+            break;
+        const unsigned n =
+            rte_ring_dequeue_burst_elem(&submissions_, entries.data(), sizeof(Entry), room, nullptr);
+        for (unsigned i = 0; i < n; ++i) {
+            Slot& slot = heaps_.push();
+            slot.entry = entries[i];
+            slot.built = slot.aborted = false;
+        }
+        if (n < room)
+            break;
+    }
+    // The producer counts before it submits: what came out of the ring is counted.
+    learn_known();
+}
+
+void Transmitter::learn_known() noexcept {
+    known_ = shared_.packets_submitted.load(std::memory_order_relaxed) - built_;
+}
+
+/// Makes the next group of heaps the current one.
+bool Transmitter::next_group(std::uint64_t now) noexcept {
+    if (group_end_ == heaps_.end()) {
+        accept_entries();
+        if (group_end_ == heaps_.end()) {
+            resting_ = true;
+            return false;
+        }
+    }
+    if (resting_) {
+        pacer_.resume(now);
+        resting_ = false;
+    }
+    group_begin_ = turn_ = group_end_;
+    while (group_end_ != heaps_.end()) {
+        Slot& slot = heaps_[group_end_++];
+        start(slot);
+        if (slot.entry.group_end != 0)
+            break;
+    }
+    active_left_ = group_end_ - group_begin_;
+    return true;
+}
+
+void Transmitter::start(Slot& slot) noexcept {
+    slot.packets.start(*slot.entry.layout, slot.entry.cnt);
+    slot.destination = &destinations_[slot.entry.substream];
+    slot.stamped = false;
+    slot.own_rate = slot.entry.rate >= 0;
+    if (slot.own_rate)
+        slot.cost = pacer_.cost_of(slot.entry.rate);
+}
+
+/// Fills the burst; returns how many packets were added.
+std::uint32_t Transmitter::build(std::uint64_t now) noexcept {
+    burst_.begin = burst_.end = 0;
+    learn_known();
+    stalled_ = false;
+    while (burst_.end < kBurst) {
+        if (active_left_ == 0 && !next_group(now))
+            break;
+        Slot& slot = heaps_[turn_];
+        paced_ = slot.own_rate ? slot.cost != 0 : pacer_.cost() != 0;
+        if (paced_ && !pacer_.ready(now))
+            break;
+        const std::uint32_t n = build_some(slot);
+        if (n == 0) {
+            stalled_ = true;
+            ++counters_.stalls;
+            break;
+        }
+        if (slot.packets.done()) {
+            finish(slot);
+        } else if (active_left_ > 1) {
+            next_turn();
+        }
+    }
+    frames_.end_burst();
+    return burst_.end;
+}
+
+std::uint32_t Transmitter::build_some(Slot& slot) noexcept {
+    const std::uint32_t room = kBurst - burst_.end;
+    return frames_.has_run(slot) ? build_run(slot, room) : build_single(slot, room);
+}
+
+/// Several packets of a run at once: as many as the burst, the pacer, the other heaps' turns and the driver's
+/// habit of keeping memory allow.
+std::uint32_t Transmitter::build_run(Slot& slot, std::uint32_t room) noexcept {
+    const Packetiser::Run& run = slot.packets.run();
+    const std::uint32_t header = slot.packets.run_header();
+    const std::uint32_t payload = slot.packets.run_payload();
+    std::uint64_t n = active_left_ > 1 ? 1 : std::min<std::uint64_t>(room, run.packets);
+    if (paced_)
+        n = std::min(n, 1 + (pacer_.budget() - 1) / (header + payload));
+    const bool external =
+        frames_.wants_external(run.kind, payload) && (known_ > late_free_ || run.kind == PieceKind::device);
+    if (external && run.kind != PieceKind::device)
+        n = std::min(n, known_ - late_free_);
+    auto packets = static_cast<std::uint32_t>(n);
+    rte_mbuf** const frames = &burst_.frames[burst_.end];
+    const auto make = [&] {
+        return external ? frames_.external_run(slot, packets, room, frames)
+                        : frames_.copied_run(slot, packets, room, frames);
+    };
+    if (!make()) {
+        packets = 1;
+        if (n == 1 || !make())
+            return 0;
+    }
+    const bool unregistered = run.kind == PieceKind::unregistered;
+    slot.packets.advance_run(packets);
+    burst_.bytes += packets * (header_bytes() + header + payload);
+    if (external)
+        burst_.external += packets;
+    if (unregistered)
+        counters_.unregistered_packets += packets;
+    charge(slot, std::uint64_t{packets} * (header + payload));
+    count_built(packets);
+    return packets;
+}
+
+std::uint32_t Transmitter::build_single(Slot& slot, std::uint32_t room) noexcept {
+    const FrameBuilder::Result result = frames_.single(slot, known_ > late_free_, room);
+    if (result.frame == nullptr)
+        return 0;
+    burst_.frames[burst_.end] = result.frame;
+    slot.packets.advance(slot.packets.next());
+    burst_.bytes += result.bytes;
+    burst_.external += result.external ? 1 : 0;
+    counters_.unregistered_packets += result.unregistered ? 1 : 0;
+    charge(slot, result.bytes - header_bytes());
+    count_built(1);
+    return 1;
+}
+
+void Transmitter::charge(const Slot& slot, std::uint64_t bytes) noexcept {
+    if (paced_)
+        pacer_.charge(bytes, slot.own_rate ? slot.cost : pacer_.cost());
+}
+
+void Transmitter::count_built(std::uint32_t packets) noexcept {
+    burst_.end += packets;
+    built_ += packets;
+    known_ -= packets;
+}
+
+/// All packets of the heap are built.
+void Transmitter::finish(Slot& slot) noexcept {
+    slot.refs.close();
+    slot.built = true;
+    slot.end = built_;
+    if (--active_left_ != 0)
+        next_turn();
+}
+
+/// The next heap of the group that has packets left.
+void Transmitter::next_turn() noexcept {
+    do {
+        if (++turn_ == group_end_)
+            turn_ = group_begin_;
+    } while (heaps_[turn_].built);
+}
+
+/// Gives the burst to the driver; true when it took all.
+bool Transmitter::flush() noexcept {
+    const std::uint32_t n = burst_.end - burst_.begin;
+    const std::uint32_t taken = queue_.tx_burst(&burst_.frames[burst_.begin], static_cast<std::uint16_t>(n));
+    std::uint64_t bytes_left = 0;
+    std::uint32_t external_left = 0;
+    burst_.begin += taken;
+    if (taken != n) [[unlikely]] {
+        ++counters_.tx_full;
+        for (std::uint32_t i = burst_.begin; i < burst_.end; ++i) {
+            bytes_left += burst_.frames[i]->pkt_len;
+            external_left += burst_.frames[i]->nb_segs > 1 ? 1 : 0;
+        }
+    }
+    const std::uint64_t bytes = burst_.bytes - bytes_left;
+    const std::uint32_t external = burst_.external - external_left;
+    sent_ += taken;
+    counters_.packets += taken;
+    counters_.frame_bytes += bytes;
+    counters_.bytes += bytes - taken * header_bytes();
+    counters_.zero_copy_packets += external;
+    counters_.copied_packets += taken - external;
+    burst_.bytes = bytes_left;
+    burst_.external = external_left;
+    return taken == n;
+}
+
+bool Transmitter::poll(std::uint64_t now) noexcept {
+    if (shared_.stop.load(std::memory_order_relaxed)) [[unlikely]] {
+        abandon();
+        const bool completed = collect(now);
+        if (!heaps_.empty() && queue_.reap != nullptr)
+            queue_.reap(queue_.context, queue_.queue);
+        return completed;
+    }
+    const std::uint64_t sent_before = sent_;
+    for (unsigned i = 0; i < kBurstsPerPoll; ++i) {
+        if (!pending() && build(now) == 0)
+            break;
+        if (!flush())
+            break;
+    }
+    // With nothing to send now, or nothing to send it with, the driver must be asked for what it keeps.
+    if (queue_.reap != nullptr && !pending() && !heaps_.empty() && (stalled_ || resting_ || pacer_.waiting()))
+        queue_.reap(queue_.context, queue_.queue);
+    const bool completed = collect(now);
+    return completed || sent_ != sent_before;
+}
+
+bool Transmitter::collect(std::uint64_t now) noexcept {
+    std::array<Completion, 16> done;
+    bool any = false;
+    for (;;) {
+        unsigned n = 0;
+        while (n < done.size() && !heaps_.empty()) {
+            const Slot& slot = heaps_[heaps_.begin()];
+            if (!slot.built || (!slot.aborted && slot.end > sent_) || !slot.refs.drained())
+                break;
+            const SendStatus status = slot.aborted ? SendStatus::aborted : SendStatus::sent;
+            ++(slot.aborted ? counters_.aborted : counters_.heaps);
+            done[n++] = {slot.entry.heap, slot.entry.user, slot.entry.cnt, now, slot.entry.substream, status};
+            heaps_.pop();
+        }
+        if (n == 0)
+            return any;
+        // The ring holds as many as can be in flight.
+        rte_ring_enqueue_bulk_elem(&completions_, done.data(), sizeof(Completion), n, nullptr);
+        any = true;
+    }
+}
+
+void Transmitter::abandon() noexcept {
+    if (pending()) {
+        counters_.dropped += burst_.end - burst_.begin;
+        rte_pktmbuf_free_bulk(&burst_.frames[burst_.begin], burst_.end - burst_.begin);
+        burst_.begin = burst_.end = 0;
+        burst_.bytes = burst_.external = 0;
+    }
+    accept_entries();
+    for (std::uint64_t i = heaps_.begin(); i != heaps_.end(); ++i) {
+        Slot& slot = heaps_[i];
+        if (slot.built && (slot.aborted || slot.end <= sent_))
+            continue;
+        slot.refs.close();
+        slot.built = slot.aborted = true;
+    }
+    group_begin_ = group_end_ = turn_ = heaps_.end();
+    active_left_ = 0;
+    resting_ = true;
+}
+
+}  // namespace spead::send

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <rte_ring.h>
+
+#include "port/port_io.hpp"
+#include "send/frame_builder.hpp"
+#include "send/in_flight.hpp"
+#include "send/pacer.hpp"
+#include "stats/counters.hpp"
+
+namespace spead::send {
+
+/// What the producer and the lcore share besides the two rings.
+struct Shared {
+    /// Packets of all heaps ever submitted, written by the producer before it puts them into the ring.
+    alignas(64) std::atomic<std::uint64_t> packets_submitted{0};
+    alignas(64) std::atomic<bool> stop{false};
+};
+
+/// The lcore's side of a sender: takes heaps from a ring, interleaves and paces them, hands frames to one
+/// queue, and completes the heaps, in order, when every packet was accepted and every mbuf that points at
+/// their memory is freed.
+///
+/// Payload goes as it lies only when enough packets are known to follow for the driver to release it: the
+/// rest of the heaps at hand and those in the ring. So a driver that keeps the last segments until more are
+/// sent never keeps a heap open.
+class alignas(64) Transmitter {
+  public:
+    struct Setup {
+        port::TxQueue queue;
+        std::uint16_t late_free_segments = 0;
+        FrameBuilder::Options frames;
+        std::vector<DestinationHeader> destinations;
+        Pacing pacing;
+        double hz = 0;  ///< of the `now` that poll gets
+    };
+
+    /// References are kept to all but the setup.
+    Transmitter(Setup setup, const Pools& pools, InFlight& heaps, rte_ring& submissions,
+                rte_ring& completions, Shared& shared);
+
+    bool poll(std::uint64_t now) noexcept;
+    bool collect(std::uint64_t now) noexcept;
+    /// What poll does once a stop was requested, without completing.
+    void abandon() noexcept;
+
+    bool idle() const noexcept { return heaps_.empty() && !pending() && rte_ring_empty(&submissions_) != 0; }
+    std::uint64_t next_send_time() const noexcept {
+        return pacer_.waiting() && work_known() ? pacer_.next_time() : 0;
+    }
+    void set_pacing(const Pacing& pacing) noexcept { pacer_.set(pacing); }
+    const Pacing& pacing() const noexcept { return pacer_.pacing(); }
+    const stats::SendCounters& counters() const noexcept { return counters_; }
+
+  private:
+    static constexpr unsigned kBurstsPerPoll = 4;
+
+    /// Frames the driver has not taken yet, and what they add up to.
+    struct Burst {
+        std::array<rte_mbuf*, kBurst> frames{};
+        std::uint32_t begin = 0, end = 0;
+        std::uint64_t bytes = 0;
+        std::uint32_t external = 0;
+    };
+
+    bool pending() const noexcept { return burst_.begin != burst_.end; }
+    bool work_known() const noexcept { return active_left_ != 0 || heaps_.end() != group_end_; }
+
+    void accept_entries() noexcept;
+    void learn_known() noexcept;
+    bool next_group(std::uint64_t now) noexcept;
+    void start(Slot& slot) noexcept;
+    std::uint32_t build(std::uint64_t now) noexcept;
+    std::uint32_t build_some(Slot& slot) noexcept;
+    std::uint32_t build_run(Slot& slot, std::uint32_t room) noexcept;
+    std::uint32_t build_single(Slot& slot, std::uint32_t room) noexcept;
+    void charge(const Slot& slot, std::uint64_t bytes) noexcept;
+    void count_built(std::uint32_t packets) noexcept;
+    void finish(Slot& slot) noexcept;
+    void next_turn() noexcept;
+    bool flush() noexcept;
+    std::uint64_t header_bytes() const noexcept { return destinations_.front().length(); }
+
+    // Hot.
+    port::TxQueue queue_;
+    FrameBuilder frames_;
+    Pacer pacer_;
+    InFlight& heaps_;
+    rte_ring& submissions_;
+    rte_ring& completions_;
+    Shared& shared_;
+    std::uint64_t group_begin_ = 0;  ///< heaps being interleaved: [group_begin_, group_end_)
+    std::uint64_t group_end_ = 0;
+    std::uint64_t turn_ = 0;         ///< whose packet is next
+    std::uint64_t active_left_ = 0;  ///< heaps of the group that are not wholly built
+    std::uint64_t built_ = 0;        ///< packets ever built
+    std::uint64_t sent_ = 0;         ///< of those, accepted by the driver, in order
+    std::uint64_t known_ = 0;        ///< packets that will certainly be built, from `built_` on
+    std::uint32_t late_free_ = 0;
+    bool paced_ = false;   ///< the stream or the heap at hand has a rate
+    bool resting_ = true;  ///< there was nothing to send
+    bool stalled_ = false;
+    Burst burst_;
+    stats::SendCounters counters_;
+    std::vector<DestinationHeader> destinations_;
+};
+
+}  // namespace spead::send

@@ -20,6 +20,7 @@ struct Capabilities {
     bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)
     bool finite = false;              ///< the source ends (a capture file); see Port::exhausted
     bool receives_own = false;        ///< what is sent comes back on the same port (ring): fit for loopback
+    bool needs_peer = false;          ///< carries nothing until another process connects (memif); see Port::poll_link
     /// Sent segments that the driver may keep until more are sent (mlx5: 31). 0: freed promptly.
     std::uint16_t late_free_segments = 0;
     std::uint32_t max_rx_frame = 0;  ///< bytes, from destination MAC to the last byte before the FCS

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/error.hpp"
+#include "port/device_string.hpp"
+#include "port/driver.hpp"
+#include "port/sizes.hpp"
+
+/// What the driver files share. Internal to drivers/.
+namespace spead::drivers {
+
+/// mbufs each lcore may keep for itself; a burst of 64 is taken and given back without the pool's ring.
+inline constexpr std::uint16_t kPoolCache = 128;
+
+/// EAL memory of an ethdev and its PMD's own structures, generously.
+inline constexpr std::size_t kDeviceBytes = std::size_t{1} << 20;
+
+/// A plan with the names, the queue counts that were asked for, and the family's capabilities.
+inline port::PreparedDevice start_plan(const port::Driver& driver, const port::PortRequest& request,
+                                       const port::DeviceString& device) {
+    port::PreparedDevice plan;
+    plan.name = device.name();
+    plan.rx_queues = request.rx_queues;
+    plan.tx_queues = request.tx_queues;
+    plan.capabilities = driver.declared();
+    plan.device_bytes = kDeviceBytes;
+    return plan;
+}
+
+/// To be called when the queue counts of the device are known.
+inline void count_pools(port::PreparedDevice& plan, const port::PortRequest& request) {
+    plan.rx_pools = plan.rx_queues == 0 ? std::uint16_t{0} : std::max<std::uint16_t>(1, request.rx_queues);
+}
+
+/// The configuration's MTU must let through what is sent; devices without an MTU of their own only check that.
+inline void check_mtu(const port::PortRequest& request) {
+    const std::uint32_t needed = port::mtu_of(request.max_tx_packet);
+    if (request.mtu != 0 && request.max_tx_packet != 0 && request.mtu < needed) {
+        throw_usage(port::where(request),
+                    "mtu {} is too small: packets of {} bytes of UDP payload are IP packets of {} bytes", request.mtu,
+                    request.max_tx_packet, needed);
+    }
+}
+
+/// Largest frame that is sent; 0 when nothing is.
+inline std::uint32_t tx_frame(const port::PortRequest& request) {
+    return request.max_tx_packet == 0 ? 0 : port::frame_of(request.max_tx_packet);
+}
+
+/// Transmit queue of a device that has copied or freed a packet when tx_burst returns: nothing stays inside.
+inline port::QueueSizes copying_tx(const port::PortRequest& request) {
+    return port::queue_sizes(request.tx_queues == 0 ? std::uint16_t{0} : std::uint16_t{512}, 1024,
+                             port::data_room_of(tx_frame(request)), kPoolCache);
+}
+
+}  // namespace spead::drivers

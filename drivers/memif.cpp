@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// net_memif: shared memory between two processes, which meet at a Unix socket.
+///
+/// Facts (drivers/net/memif of DPDK 22.11): the client makes the memory, so its `bsize` counts for both directions. A
+/// frame longer than bsize is spread over several slots, and that code corrupts memory when the ring is nearly full: a
+/// slot must hold the largest frame. Packets are copied in and out; chains and external buffers are fine, no offload is
+/// reported. Starting a client fails until the server listens. tx_burst takes nothing until the peer is connected and
+/// when the ring is full; packets not fetched when an end closes are lost. A peer's disconnect unmaps the memory in
+/// EAL's interrupt thread without regard to lcores inside a burst: stop the sender first. An abstract socket (the
+/// PMD's default) stays bound until the process ends.
+///
+/// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
+#include <filesystem>
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "drivers/common.hpp"
+#include "drivers/table.hpp"
+
+namespace spead::drivers {
+
+namespace {
+
+constexpr std::uint32_t kDefaultSlot = 2048;
+constexpr std::uint32_t kMaxSlot = 65535;
+constexpr std::uint32_t kDefaultLog2Ring = 10;
+constexpr std::uint32_t kMaxLog2Ring = 14;
+constexpr std::uint16_t kMaxQueues = 255;
+constexpr std::string_view kDefaultSocket = "/run/memif.sock";
+constexpr std::size_t kMaxSocketName = 106;  // sun_path, less the abstract address' leading zero and the terminator
+constexpr std::size_t kMaxSecret = 23;
+
+// One ring in the shared memory: a cookie, flags and the head in the first cache line, the tail in the second.
+constexpr std::uint32_t kRingCookie = 0x3E31F20;
+constexpr std::size_t kHeadAt = 6;
+constexpr std::size_t kTailAt = 64;
+constexpr std::size_t kRingHeader = 128;
+constexpr std::size_t kDescriptorBytes = 16;
+
+struct SharedRing {
+    std::uint16_t head = 0;
+    std::uint16_t tail = 0;
+    std::uint32_t slots = 0;
+};
+
+bool read_ring(int fd, std::size_t offset, SharedRing& ring) {
+    std::array<unsigned char, kTailAt + 2> bytes{};
+    if (::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes.size())) {
+        return false;
+    }
+    std::uint32_t cookie = 0;
+    std::memcpy(&cookie, bytes.data(), sizeof cookie);
+    std::memcpy(&ring.head, bytes.data() + kHeadAt, sizeof ring.head);
+    std::memcpy(&ring.tail, bytes.data() + kTailAt, sizeof ring.tail);
+    return cookie == kRingCookie;
+}
+
+/// The rings in one shared region; empty when it is none.
+std::vector<SharedRing> read_rings(int fd) {
+    std::vector<SharedRing> rings;
+    SharedRing ring;
+    if (!read_ring(fd, 0, ring)) {
+        return rings;
+    }
+    std::size_t stride = 0;
+    for (std::uint32_t log2 = 1; log2 <= kMaxLog2Ring && stride == 0; ++log2) {
+        SharedRing second;
+        const std::size_t candidate = kRingHeader + (kDescriptorBytes << log2);
+        if (read_ring(fd, candidate, second)) {
+            stride = candidate;
+            ring.slots = 1U << log2;
+        }
+    }
+    if (stride == 0) {
+        return rings;
+    }
+    const std::uint32_t slots = ring.slots;
+    for (std::size_t offset = 0; read_ring(fd, offset, ring); offset += stride) {
+        ring.slots = slots;
+        rings.push_back(ring);
+    }
+    return rings;
+}
+
+/// Packets waiting in this end's transmit rings. Client to server: the client moves the head, the server the tail. Server
+/// to client: the client offers empty slots by moving the head, the server fills them by moving the tail.
+std::uint64_t waiting_in(const std::vector<SharedRing>& rings, bool client, std::uint16_t rx, std::uint16_t tx) {
+    if (rings.size() != std::size_t{rx} + tx) {
+        return 0;
+    }
+    std::uint64_t waiting = 0;
+    for (std::size_t i = 0; i < tx; ++i) {
+        const SharedRing& ring = rings[client ? i : rx + i];
+        const auto ahead = static_cast<std::uint16_t>(ring.head - ring.tail);
+        if (client) {
+            waiting += ahead;
+        } else if (ring.head != 0 || ring.tail != 0) {
+            waiting += ring.slots - std::min<std::uint32_t>(ahead, ring.slots);
+        }
+    }
+    return waiting;
+}
+
+bool is_client(const port::DeviceString& device, const std::string& where) {
+    const std::string role = device.find("role").value_or("client");
+    if (role == "client" || role == "slave") {
+        return true;
+    }
+    if (role == "server" || role == "master") {
+        return false;
+    }
+    throw_usage(where, "role={} of {} is neither client nor server", role, device.name());
+}
+
+bool is_abstract(const port::DeviceString& device, const std::string& where) {
+    const std::string text = device.find("socket-abstract").value_or("yes");
+    if (text != "yes" && text != "no") {
+        throw_usage(where, "socket-abstract={} of {} is neither yes nor no", text, device.name());
+    }
+    return text == "yes";
+}
+
+/// Whether somebody listens at the socket.
+bool answers(const std::string& path) {
+    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0) {
+        return false;
+    }
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.copy(address.sun_path, sizeof address.sun_path - 1);
+    const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    ::close(fd);
+    return connected;
+}
+
+void check_socket(const port::DeviceString& device, bool client, const port::PortRequest& request) {
+    const auto where = port::where(request);
+    const std::string path = device.find("socket").value_or(std::string{kDefaultSocket});
+    if (path.size() > kMaxSocketName) {
+        throw_usage(where, "socket={} has {} characters, a Unix socket's name at most {}", path, path.size(),
+                    kMaxSocketName);
+    }
+    if (is_abstract(device, where)) {
+        return;
+    }
+    if (path.find('/') == std::string::npos) {
+        throw_usage(where, "socket={} needs a directory: write ./{} or an absolute path", path, path);
+    }
+    const std::string directory = std::filesystem::path(path).parent_path().string();
+    struct stat facts {};
+    if (::stat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) {
+        throw_error(where, "socket={}: there is no directory {}", path, directory);
+    }
+    if (::faccessat(AT_FDCWD, directory.c_str(), R_OK | W_OK, AT_EACCESS) != 0) {
+        throw_error(where, "socket={}: the directory {} is not readable and writable", path, directory);
+    }
+    if (!client && !request.exists && ::lstat(path.c_str(), &facts) == 0) {
+        if (!S_ISSOCK(facts.st_mode)) {
+            throw_error(where, "socket={} exists and is not a socket; name another", path);
+        }
+        if (answers(path)) {
+            throw_error(where, "socket={} is in use by another process; name another, or be role=client there", path);
+        }
+        throw_error(where, "socket={} was left behind by a process that died; remove it with `rm {}`", path, path);
+    }
+}
+
+class Memif final : public port::Driver {
+  public:
+    std::string_view name() const override { return "net_memif"; }
+
+    port::Capabilities declared() const override {
+        port::Capabilities c;
+        c.tx_multi_segment = true;
+        c.tx_external_buffer = true;
+        c.lossless = true;
+        c.needs_peer = true;
+        c.max_rx_frame = c.max_tx_frame = kMaxSlot;
+        return c;
+    }
+
+    port::PreparedDevice plan(const port::PortRequest& request) const override;
+
+    std::uint64_t unfetched(const port::PreparedDevice& plan) const override {
+        const auto device = port::DeviceString::parse(plan.devargs, plan.name);
+        const bool client = is_client(device, plan.name);
+        std::uint64_t waiting = 0;
+        std::error_code ignored;
+        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+            const auto target = std::filesystem::read_symlink(entry.path(), ignored).string();
+            if (target.starts_with("/memfd:memif_region_0")) {
+                const int fd = std::stoi(entry.path().filename().string());
+                waiting += waiting_in(read_rings(fd), client, plan.rx_queues, plan.tx_queues);
+            }
+        }
+        return waiting;
+    }
+
+  private:
+    static std::uint32_t plan_slot(port::DeviceString& device, bool client, const port::PortRequest& request);
+    static std::uint32_t plan_ring(port::DeviceString& device, std::uint32_t slot, const port::PortRequest& request);
+};
+
+/// Bytes of a slot, which must hold the largest frame in either direction.
+std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const port::PortRequest& request) {
+    const auto where = port::where(request);
+    const std::uint32_t received = request.rx_queues > 0 ? port::frame_of(request.max_rx_packet) : 0;
+    const std::uint32_t needed = std::max(received, tx_frame(request));
+    const std::uint32_t payload = std::max(request.rx_queues > 0 ? request.max_rx_packet : 0, request.max_tx_packet);
+    if (needed > kMaxSlot) {
+        throw_usage(where, "frames of {} bytes ({} of UDP payload + {} of headers) are too large: memif's bsize ends at {}",
+                    needed, payload, port::frame_of(0), kMaxSlot);
+    }
+    const std::uint32_t wanted =
+        std::min(kMaxSlot, std::max(kDefaultSlot, port::round_up(needed + port::kVlanTags, 64U)));
+    auto given = device.number("bsize", 1, kMaxSlot);
+    if (!given && client && !request.exists) {
+        device.add("bsize", std::to_string(wanted));
+        return wanted;
+    }
+    const auto slot = static_cast<std::uint32_t>(given.value_or(kDefaultSlot));
+    if (client && slot < needed) {
+        throw_usage(where,
+                    "{} {} is too small: packets of {} bytes of UDP payload + {} of headers are frames of {}, and memif "
+                    "corrupts frames above bsize; give bsize={}, or {}lower the packet size",
+                    given ? "bsize" : "the default bsize", slot, payload, port::frame_of(0), needed, wanted,
+                    request.exists ? "" : "leave it out, or ");
+    }
+    // The server's own bsize means nothing; it copies into mbufs of the size it expects.
+    return client ? slot : wanted;
+}
+
+/// log2 of the slots of a ring; the smaller of both ends' counts.
+std::uint32_t Memif::plan_ring(port::DeviceString& device, std::uint32_t slot, const port::PortRequest& request) {
+    if (const auto given = device.number("rsize", 1, kMaxLog2Ring)) {
+        return static_cast<std::uint32_t>(*given);
+    }
+    if (request.exists) {
+        return kDefaultLog2Ring;
+    }
+    const std::uint32_t slots =
+        port::slots_for(request.buffer_size, slot, 1U << kDefaultLog2Ring, 1U << kMaxLog2Ring);
+    const auto log2 = static_cast<std::uint32_t>(std::countr_zero(slots));
+    if (log2 != kDefaultLog2Ring) {
+        device.add("rsize", std::to_string(log2));
+    }
+    return log2;
+}
+
+port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
+    const auto where = port::where(request);
+    auto device = port::DeviceString::parse(request.device, where);
+    device.check_keys({"id", "role", "bsize", "rsize", "socket", "socket-abstract", "mac", "zero-copy", "secret"});
+    check_mtu(request);
+    const bool client = is_client(device, where);
+    if (device.find("zero-copy").value_or("no") != "no") {
+        throw_usage(where, "zero-copy={} of {} is not supported: it sends only EAL's own memory; leave it out",
+                    *device.find("zero-copy"), device.name());
+    }
+    (void)device.number("id", 0, UINT32_MAX);
+    if (device.find("secret").value_or("").size() > kMaxSecret) {
+        throw_usage(where, "the secret of {} has more than {} characters", device.name(), kMaxSecret);
+    }
+    if (std::max(request.rx_queues, request.tx_queues) > kMaxQueues) {
+        throw_usage(where, "{} has at most {} queues", device.name(), kMaxQueues);
+    }
+    check_socket(device, client, request);
+
+    auto plan = start_plan(*this, request, device);
+    if (!device.has("role")) {
+        plan.remarks.push_back(fmt::format("{}: {} has no role=, so it is the client; its peer needs role=server", where,
+                                           device.name()));
+    }
+    if (!client && device.has("bsize")) {
+        plan.remarks.push_back(fmt::format("{}: bsize counts only at the client's end of a memif", where));
+    }
+    const std::uint32_t slot = plan_slot(device, client, request);
+    const std::uint32_t log2_ring = plan_ring(device, slot, request);
+    const std::uint64_t rings = std::uint64_t{request.rx_queues} + request.tx_queues;
+    const std::uint64_t region = rings * ((std::uint64_t{slot} + kDescriptorBytes) << log2_ring);
+    if (client && region > UINT32_MAX) {
+        throw_usage(where, "{} rings of {} slots of {} bytes are {} bytes, a memif region ends at {}; lower rsize or "
+                    "--buffer-size", rings, 1U << log2_ring, slot, region, UINT32_MAX);
+    }
+    if (rings > 2 || request.rx_queues > 1 || request.tx_queues > 1) {
+        plan.remarks.push_back(fmt::format("{}: {} has {} receive and {} transmit queues; its peer needs {} transmit and {} "
+                                           "receive queues",
+                                           where, device.name(), request.rx_queues, request.tx_queues,
+                                           request.rx_queues, request.tx_queues));
+    }
+    plan.outside_bytes = client ? region : 0;
+    if (client) {
+        plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = slot;
+    }
+    count_pools(plan, request);
+    plan.devargs = device.text();
+    const std::uint32_t room = port::data_room_of(slot);
+    plan.rx = port::queue_sizes(static_cast<std::uint16_t>(1U << log2_ring),
+                                port::copying_rx_mbufs(port::segments_of(slot, room), kPoolCache), room, kPoolCache);
+    plan.tx = copying_tx(request);
+    plan.tx.descriptors = static_cast<std::uint16_t>(1U << log2_ring);
+    return plan;
+}
+
+}  // namespace
+
+const port::Driver& memif() {
+    static const Memif driver;
+    return driver;
+}
+
+}  // namespace spead::drivers

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdio>
+#include <string>
+
+/// EAL's functions return -1 and tell the reason only in the log.
+namespace spead::port {
+
+/// While it lives, what EAL and the PMDs log goes into memory instead of the log. Control world; one at a time. Lines
+/// that other threads log meanwhile are captured too, and passed on at the end.
+class LogCapture {
+  public:
+    LogCapture();
+    ~LogCapture();
+    LogCapture(const LogCapture&) = delete;
+    LogCapture& operator=(const LogCapture&) = delete;
+
+    /// The lines so far, without repeats and function names, joined with "; ". They will not be passed on.
+    std::string take_reason();
+    /// Forgets the lines so far.
+    void discard();
+
+  private:
+    void flush();
+
+    char* text_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t passed_ = 0;
+    std::FILE* memory_ = nullptr;
+    std::FILE* before_ = nullptr;
+};
+
+}  // namespace spead::port

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/netdev.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+
+#include <ifaddrs.h>
+#include <linux/capability.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <netinet/in.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/byte_order.hpp"
+#include "base/error.hpp"
+
+namespace spead::port {
+
+namespace {
+
+class ControlSocket {
+  public:
+    ControlSocket() : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
+        if (fd_ < 0) {
+            throw_error("network interfaces", "cannot open a socket to ask the kernel: {}", std::strerror(errno));
+        }
+    }
+    ~ControlSocket() { ::close(fd_); }
+    ControlSocket(const ControlSocket&) = delete;
+    ControlSocket& operator=(const ControlSocket&) = delete;
+
+    /// 0, or errno.
+    int ask(unsigned long request, ifreq& interface) const { return ::ioctl(fd_, request, &interface) == 0 ? 0 : errno; }
+
+  private:
+    int fd_;
+};
+
+ifreq request_for(const std::string& name) {
+    ifreq interface{};
+    name.copy(interface.ifr_name, IFNAMSIZ - 1);
+    return interface;
+}
+
+struct FreeAddresses {
+    void operator()(ifaddrs* list) const { ::freeifaddrs(list); }
+};
+
+std::unique_ptr<ifaddrs, FreeAddresses> addresses() {
+    ifaddrs* list = nullptr;
+    if (::getifaddrs(&list) != 0) {
+        throw_error("network interfaces", "cannot list their addresses: {}", std::strerror(errno));
+    }
+    return std::unique_ptr<ifaddrs, FreeAddresses>{list};
+}
+
+Ipv4 ipv4_of(const sockaddr* address) {
+    sockaddr_in in{};
+    std::memcpy(&in, address, sizeof in);
+    return Ipv4{byte_swap(std::uint32_t{in.sin_addr.s_addr})};
+}
+
+bool is_ipv4(const ifaddrs& entry) { return entry.ifa_addr != nullptr && entry.ifa_addr->sa_family == AF_INET; }
+
+}  // namespace
+
+std::optional<NetdevFacts> netdev_facts(const std::string& name) {
+    if (name.empty() || name.size() >= IFNAMSIZ) {
+        return std::nullopt;
+    }
+    const ControlSocket kernel;
+    NetdevFacts facts;
+    facts.name = name;
+    ifreq interface = request_for(name);
+    if (const int error = kernel.ask(SIOCGIFINDEX, interface); error != 0) {
+        if (error == ENODEV) {
+            return std::nullopt;
+        }
+        throw_error(name, "cannot ask the kernel for this interface: {}", std::strerror(error));
+    }
+    facts.index = static_cast<unsigned>(interface.ifr_ifindex);
+    interface = request_for(name);
+    if (kernel.ask(SIOCGIFMTU, interface) == 0) {
+        facts.mtu = static_cast<std::uint32_t>(interface.ifr_mtu);
+    }
+    interface = request_for(name);
+    if (kernel.ask(SIOCGIFFLAGS, interface) == 0) {
+        facts.up = (interface.ifr_flags & IFF_UP) != 0;
+        facts.running = (interface.ifr_flags & IFF_RUNNING) != 0;
+        facts.promiscuous = (interface.ifr_flags & IFF_PROMISC) != 0;
+    }
+    interface = request_for(name);
+    if (kernel.ask(SIOCGIFHWADDR, interface) == 0) {
+        facts.ethernet =
+            interface.ifr_hwaddr.sa_family == ARPHRD_ETHER || interface.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK;
+        std::memcpy(facts.mac.data(), interface.ifr_hwaddr.sa_data, facts.mac.size());
+    }
+    const auto list = addresses();
+    for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+        if (is_ipv4(*entry) && name == entry->ifa_name) {
+            facts.address = ipv4_of(entry->ifa_addr);
+            break;
+        }
+    }
+    return facts;
+}
+
+std::string netdev_of(Ipv4 address) {
+    const auto list = addresses();
+    for (const ifaddrs* entry = list.get(); entry != nullptr; entry = entry->ifa_next) {
+        if (is_ipv4(*entry) && ipv4_of(entry->ifa_addr) == address) {
+            return entry->ifa_name;
+        }
+    }
+    return {};
+}
+
+void set_netdev_mtu(const std::string& name, std::uint32_t mtu) {
+    const ControlSocket kernel;
+    ifreq interface = request_for(name);
+    interface.ifr_mtu = static_cast<int>(mtu);
+    switch (const int error = kernel.ask(SIOCSIFMTU, interface)) {
+        case 0:
+            return;
+        case EPERM:
+            throw_error(name, "cannot set its MTU to {}: this needs CAP_NET_ADMIN; or run `ip link set {} mtu {}` first",
+                        mtu, name, mtu);
+        case EINVAL:
+            throw_error(name, "its driver refuses an MTU of {}; `ip -d link show {}` tells its largest (maxmtu)", mtu, name);
+        default:
+            throw_error(name, "cannot set its MTU to {}: {}", mtu, std::strerror(error));
+    }
+}
+
+bool has_capability(int capability) {
+    __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+    __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3]{};
+    if (::syscall(SYS_capget, &header, data) != 0) {
+        return false;
+    }
+    const auto bit = static_cast<unsigned>(capability);
+    return ((data[bit / 32].effective >> (bit % 32)) & 1U) != 0;
+}
+
+}  // namespace spead::port

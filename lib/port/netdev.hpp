@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/endpoint.hpp"
+
+/// The kernel's network interfaces, as far as ports need to know them. Control world only; values are read anew by
+/// every call, in the network namespace of the calling thread.
+namespace spead::port {
+
+struct NetdevFacts {
+    std::string name;
+    unsigned index = 0;
+    std::uint32_t mtu = 0;  ///< largest IP packet
+    bool up = false;        ///< set up by an administrator (IFF_UP)
+    bool running = false;   ///< has a carrier (IFF_RUNNING)
+    bool promiscuous = false;
+    bool ethernet = false;  ///< carries Ethernet frames (the loopback interface does)
+    std::array<std::uint8_t, 6> mac{};
+    Ipv4 address;  ///< its first IPv4 address; 0.0.0.0: none
+};
+
+/// Empty when no interface has that name. Throws Error when the kernel cannot be asked.
+std::optional<NetdevFacts> netdev_facts(const std::string& name);
+
+/// Name of the interface that has this IPv4 address; empty when none has.
+std::string netdev_of(Ipv4 address);
+
+/// Throws Error naming the interface and the kernel's reason (CAP_NET_ADMIN, the driver's largest MTU).
+void set_netdev_mtu(const std::string& name, std::uint32_t mtu);
+
+/// Whether the calling thread has an effective Linux capability (CAP_NET_ADMIN, ...).
+bool has_capability(int capability);
+
+}  // namespace spead::port

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "port/capabilities.hpp"
+#include "port/driver.hpp"
+#include "port/port_io.hpp"
+#include "stats/snapshot.hpp"
+
+struct rte_mempool;
+struct rte_device;
+
+namespace spead::port {
+
+using MacAddress = std::array<std::uint8_t, 6>;
+
+/// Source address of packets that leave a port without an IPv4 address of its own (files, rings, memif, a netdev
+/// without address): TEST-NET-1 of RFC 5737, which no network routes.
+inline constexpr Ipv4 kFallbackAddress{0xC0000201};  // 192.0.2.1
+
+/// One Ethernet port, from attaching the device to removing it.
+///
+/// Control world: one thread at a time (the control executor) calls everything here, except the queues, which belong
+/// to their lcores between start() and stop(). Order: open, start, lcores poll, lcores joined, stop, close.
+/// Members that throw throw spead::Error with the port's name, the cause and the remedy.
+class Port {
+  public:
+    /// Finds the driver, plans, applies, attaches the device (rte_dev_probe; one that EAL's --vdev made is adopted),
+    /// configures it, makes one pool per receive queue and sets the queues up. Not started. A second Port on a device
+    /// or netdev that is open is refused. On failure everything done so far is undone.
+    static std::unique_ptr<Port> open(const PortRequest& request, std::span<const Driver* const> table);
+    /// The same for a port that plan_ports() has planned, so that its files are not scanned twice.
+    static std::unique_ptr<Port> open(const PlannedPort& planned);
+
+    ~Port();
+    Port(const Port&) = delete;
+    Port& operator=(const Port&) = delete;
+
+    /// Starts the device; does nothing when it is started. A memif client whose server is not there yet is left
+    /// waiting (see poll_link) and its queues carry nothing; every other failure throws.
+    void start();
+    /// Stops the device; does nothing when it is stopped. No lcore may be inside a queue. Waits (at most two seconds
+    /// without progress) until a memif peer has fetched what was sent; frees packets left in a net_ring, whose
+    /// external-buffer callbacks then run in this thread.
+    void stop();
+    /// stop(), then closes and removes the device, frees the pools and undoes what open changed outside the process.
+    /// Does nothing when closed. A pool that still lacks mbufs is left alone and remarked. Never throws.
+    void close() noexcept;
+
+    bool started() const noexcept;
+    /// Tries again to start a memif client that waits for its server; cheap, for the control executor's timer. Returns
+    /// link_up().
+    bool poll_link();
+    /// The netdev has a carrier, the memif peer is connected, or the PMD says so. False when not started.
+    bool link_up() const;
+
+    /// Queue i of those asked for (not of the device: surplus device queues are merged in). Valid until close(), to be
+    /// called by one lcore at a time and only between start() and stop().
+    RxQueue rx_queue(std::uint16_t i) const;
+    TxQueue tx_queue(std::uint16_t i) const;
+    /// Pool of receive queue i; its mbufs must all be freed before close().
+    rte_mempool* rx_pool(std::uint16_t i) const;
+
+    const Capabilities& capabilities() const noexcept;
+    const MacAddress& mac() const noexcept;
+    /// IPv4 address of the netdev, else kFallbackAddress.
+    Ipv4 source_address() const noexcept;
+
+    const std::string& name() const noexcept;         ///< the configuration's
+    const std::string& device_name() const noexcept;  ///< EAL's: "net_ring0"
+    const std::string& devargs() const noexcept;      ///< what the device was attached with
+    std::string driver_name() const;                  ///< "net_ring"
+    const std::string& netdev() const noexcept;       ///< empty when the kernel does not see it
+    unsigned if_index() const noexcept;               ///< of the netdev; 0 when there is none
+    std::uint16_t port_id() const noexcept;           ///< ethdev's
+    rte_device* device() const noexcept;              ///< null after close()
+    int socket_id() const noexcept;                   ///< NUMA node, or SOCKET_ID_ANY (-1)
+
+    /// As set up: descriptors after the device's own adjustment.
+    const QueueSizes& rx_sizes() const noexcept;
+    const QueueSizes& tx_sizes() const noexcept;
+    /// "p0 (net_ring0): receive 1 x ..., transmit 1 x ..."
+    std::string sizes() const;
+    /// Lines to tell the user; grows (a source that ended early, mbufs not returned).
+    const std::vector<std::string>& remarks() const noexcept;
+
+    /// The device's own counts since open; after close() the last ones.
+    stats::NicSnapshot nic() const;
+
+    /// Finite sources only (else false): every record has been delivered. May be called while lcores poll.
+    bool exhausted() const noexcept;
+    /// A source file ends inside a record, or delivered fewer records than it held when it was opened: the run should
+    /// not end with status 0.
+    bool source_truncated() const noexcept;
+
+    /// Checks that the files written hold what was sent (net_pcap counts packets that a full disk lost as sent).
+    /// Empty when all is well. May be called while lcores send; exact after stop().
+    std::string output_problem() const;
+    /// Throws Error with output_problem() unless that is empty.
+    void verify_output() const;
+
+  private:
+    struct State;
+    explicit Port(std::unique_ptr<State> state);
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace spead::port

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "port/port_io.hpp"
+
+struct rte_mempool;
+
+/// The burst functions behind a Port's queues. Internal to lib/port.
+///
+/// Most queues are one device queue and call the PMD directly. The others need a look before the PMD is asked: queues
+/// that merge several device queues, finite sources, and devices that start late (memif).
+namespace spead::port {
+
+/// One device queue that a receive queue reads.
+struct RxPart {
+    std::uint16_t queue = 0;
+    /// Finite sources: records not delivered yet. Written by the lcore, read by anyone.
+    std::atomic<std::uint64_t> remaining{0};
+    /// Finite sources: the PMD drops a record for which it finds no mbuf, so it is only asked for as many as the pool
+    /// can hold; this is how many mbufs one record may take.
+    std::uint32_t segments = 1;
+    std::atomic<bool> ended_early{false};  ///< the PMD had no more although records remained
+};
+
+struct alignas(64) RxState {
+    std::uint16_t port_id = 0;
+    bool finite = false;
+    std::uint16_t next = 0;  ///< part to ask first, so that none starves
+    rte_mempool* pool = nullptr;
+    std::atomic<bool> ready{false};  ///< the device is started
+    std::vector<RxPart> parts;
+};
+
+struct alignas(64) TxState {
+    std::uint16_t port_id = 0;
+    std::atomic<bool> ready{false};
+};
+
+/// `late`: the device may not be started although the lcore polls.
+RxQueue bind_rx(RxState& state, bool late);
+TxQueue bind_tx(TxState& state, std::uint16_t device_queue, bool late);
+
+}  // namespace spead::port

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Any bytes as a received frame: headers, SPEAD packet, item list.
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/fuzz/fuzz.hpp"
+#include "wire/flavour.hpp"
+#include "wire/items.hpp"
+#include "wire/net.hpp"
+#include "wire/spead.hpp"
+#include "wire/spead_template.hpp"
+
+namespace {
+
+using namespace spead;
+using namespace spead::wire;
+using fuzz::ExactCopy;
+using fuzz::Input;
+using fuzz::require;
+
+void check_items(const std::uint8_t* head, const SpeadPacket& packet) {
+    std::vector<std::uint64_t> pointers;
+    for (std::size_t i = packet.first_item; i < packet.n_items; ++i) {
+        pointers.push_back(load_pointer(head, i));
+    }
+    const std::uint64_t length = packet.heap_length == kUnknownLength
+                                     ? packet.payload_offset + packet.payload_length
+                                     : packet.heap_length;
+    std::vector<ItemView> items;
+    list_items(pointers, Flavour(packet.address_bits), length, items);
+    require(items.size() <= pointers.size(), "no more items than pointers");
+    std::uint64_t reached = 0;
+    for (const ItemView& item : items) {
+        if (item.immediate) {
+            continue;
+        }
+        require(item.length > 0 && item.length <= length && item.offset <= length - item.length,
+                "items lie in the payload");
+        require(item.offset >= reached, "items do not overlap");
+        reached = item.offset + item.length;
+    }
+}
+
+void check_spead(std::span<const std::uint8_t> datagram, SpeadTemplate& shape) {
+    const ExactCopy whole(datagram);
+    SpeadPacket packet{};
+    const SpeadError error = parse_spead(whole.data(), whole.size(), whole.size(), packet);
+
+    const std::size_t need = std::min(whole.size(), spead_header_need(whole.data(), whole.size()));
+    const ExactCopy head(datagram.first(need));
+    SpeadPacket from_head{};
+    require(parse_spead(head.data(), head.size(), whole.size(), from_head) == error,
+            "the header alone decides");
+
+    SpeadPacket matched{};
+    if (shape.match(whole.data(), whole.size(), whole.size(), matched)) {
+        require(error == SpeadError::none && matched == packet,
+                "the short way gives what the long way gives");
+    }
+    if (error != SpeadError::none) {
+        return;
+    }
+    require(from_head == packet, "the header alone tells the same");
+    require(std::uint64_t{packet.header_length} + packet.payload_length == whole.size(),
+            "nothing is left over");
+    require(Flavour::is_valid(packet.address_bits), "the flavour exists");
+    require(packet.heap_length == kUnknownLength ||
+                (packet.payload_offset <= packet.heap_length &&
+                 packet.payload_length <= packet.heap_length - packet.payload_offset),
+            "the payload lies in the heap");
+    shape.learn(whole.data(), packet);
+    if (shape.learned()) {
+        require(shape.match(whole.data(), whole.size(), whole.size(), matched) && matched == packet,
+                "a packet matches its own shape");
+    }
+    check_items(whole.data(), packet);
+}
+
+Input spead_packet(unsigned address_bits, std::uint64_t heap_length, std::size_t payload_length,
+                   const std::vector<std::uint64_t>& items) {
+    const Flavour flavour(address_bits);
+    std::vector<std::uint64_t> pointers = {flavour.make_immediate(item::kHeapCnt, 77),
+                                           flavour.make_immediate(item::kHeapLength, heap_length),
+                                           flavour.make_immediate(item::kPayloadOffset, 0),
+                                           flavour.make_immediate(item::kPayloadLength, payload_length)};
+    pointers.insert(pointers.end(), items.begin(), items.end());
+    Input packet = {kSpeadMagic,
+                    kSpeadVersion,
+                    static_cast<std::uint8_t>(8 - flavour.address_bytes()),
+                    static_cast<std::uint8_t>(flavour.address_bytes()),
+                    0,
+                    0,
+                    0,
+                    static_cast<std::uint8_t>(pointers.size())};
+    for (const std::uint64_t pointer : pointers) {
+        for (int shift = 56; shift >= 0; shift -= 8) {
+            packet.push_back(static_cast<std::uint8_t>(pointer >> shift));
+        }
+    }
+    packet.insert(packet.end(), payload_length, std::uint8_t{0xA5});
+    return packet;
+}
+
+/// The packet in a frame with `tags` VLAN tags and `options` bytes of IPv4 options (a multiple of 4).
+Input framed(const Input& payload, std::size_t tags, std::size_t options) {
+    Input frame = {0x01, 0x00, 0x5E, 1, 1, 1, 2, 0, 0, 0, 0, 1};
+    for (std::size_t i = 0; i < tags; ++i) {
+        frame.insert(frame.end(), {0x81, 0x00, 0x00, 0x05});
+    }
+    frame.insert(frame.end(), {0x08, 0x00});
+    Input ip(kIpv4Header + options, std::uint8_t{0});
+    const auto udp_length = static_cast<std::uint16_t>(kUdpHeader + payload.size());
+    ip[0] = static_cast<std::uint8_t>(0x40 | (ip.size() / 4));
+    store_be16(ip.data() + 2, static_cast<std::uint16_t>(ip.size() + udp_length));
+    ip[8] = 1;
+    ip[9] = kProtocolUdp;
+    std::copy_n(std::initializer_list<std::uint8_t>{10, 0, 0, 1, 239, 1, 1, 1}.begin(), 8, ip.begin() + 12);
+    store_be16(ip.data() + 10, ipv4_checksum(ip.data(), ip.size()));
+    frame.insert(frame.end(), ip.begin(), ip.end());
+    std::uint8_t udp[kUdpHeader] = {0x12, 0x34, 0x1B, 0xEC, 0, 0, 0, 0};
+    store_be16(udp + 4, udp_length);
+    frame.insert(frame.end(), std::begin(udp), std::end(udp));
+    frame.insert(frame.end(), payload.begin(), payload.end());
+    return frame;
+}
+
+}  // namespace
+
+std::vector<Input> fuzz::seeds() {
+    const Flavour f40(40);
+    const Flavour f48(48);
+    const Input packets[] = {
+        spead_packet(40, 256, 256, {f40.make_address(0x1000, 0)}),
+        spead_packet(48, 4096, 100, {f48.make_address(0x1000, 0), f48.make_address(0x1001, 64)}),
+        spead_packet(40, 1, 1, {f40.make_immediate(item::kStreamCtrl, 2), f40.make_address(item::kNull, 0)}),
+        spead_packet(40, 64, 64,
+                     {f40.make_immediate(0x1001, 12), f40.make_address(0x1002, 32), f40.make_address(0, 48),
+                      f40.make_address(item::kDescriptor, 0)}),
+        spead_packet(8, 64, 64, {}),
+        spead_packet(56, 64, 64, {Flavour(56).make_address(5, 0)}),
+    };
+    std::vector<Input> inputs;
+    for (const Input& packet : packets) {
+        for (const std::size_t tags : {0U, 1U, 2U, 3U}) {
+            for (const std::size_t options : {0U, 4U, 40U}) {
+                inputs.push_back(framed(packet, tags, options));
+            }
+        }
+    }
+    return inputs;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    static SpeadTemplate shape;  // remembers the packet before, as in a stream
+    const ExactCopy frame({data, size});
+    const bool verify = (size & 1) != 0;
+    UdpView udp{};
+    const PortOutcome outcome = parse_udp(frame.data(), size, size, verify, udp);
+
+    UdpView again{};
+    require(parse_udp_general(frame.data(), size, size, verify, again) == outcome,
+            "both parsers say the same");
+    const ExactCopy head({data, std::min(size, kMaxNetHeader)});
+    UdpView from_head{};
+    require(parse_udp(head.data(), head.size(), size, verify, from_head) == outcome,
+            "the headers alone decide");
+    if (outcome != PortOutcome::stream) {
+        return 0;
+    }
+    require(udp == again && udp == from_head, "all find the same datagram");
+    require(std::uint64_t{udp.payload_offset} + udp.payload_length <= size, "the payload lies in the frame");
+    check_spead({data + udp.payload_offset, udp.payload_length}, shape);
+    return 0;
+}

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <span>
+#include <vector>
+
+/// What a fuzz target gives: one input tried, and inputs worth mutating. With -Dlibfuzzer=true (clang)
+/// libFuzzer drives LLVMFuzzerTestOneInput; else fuzz_main.cpp mutates the seeds a fixed number of times, the
+/// same every run.
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+namespace spead::fuzz {
+
+using Input = std::vector<std::uint8_t>;
+
+std::vector<Input> seeds();
+
+/// A rule that must hold for every input.
+inline void require(bool holds, const char* rule) {
+    if (!holds) {
+        std::fprintf(stderr, "broken rule: %s\n", rule);
+        std::abort();
+    }
+}
+
+/// The bytes in a block of exactly their size, so that AddressSanitizer sees a read one past the end.
+class ExactCopy {
+  public:
+    explicit ExactCopy(std::span<const std::uint8_t> bytes)
+        : bytes_(new std::uint8_t[bytes.size()]), size_(bytes.size()) {
+        for (std::size_t i = 0; i < size_; ++i) {
+            bytes_[i] = bytes[i];
+        }
+    }
+    const std::uint8_t* data() const { return bytes_.get(); }
+    std::size_t size() const { return size_; }
+
+  private:
+    std::unique_ptr<std::uint8_t[]> bytes_;
+    std::size_t size_;
+};
+
+}  // namespace spead::fuzz

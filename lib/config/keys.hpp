@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <span>
+#include <string_view>
+
+/// Every key of the file format, by table. docs/configuration.md explains them; anything else is an error.
+namespace spead::config {
+
+struct TableKeys {
+    std::string_view table;  ///< as the user writes its head, without brackets
+    bool list;               ///< [[table]] rather than [table]
+    std::span<const std::string_view> keys;
+};
+
+namespace keys {
+inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "memory", "port",
+                                                       "receive", "send",    "end"};
+inline constexpr std::array<std::string_view, 4> kRuntime{"name", "main_cpu", "lcores", "log_level"};
+inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
+inline constexpr std::array<std::string_view, 3> kPort{"name", "device", "mtu"};
+inline constexpr std::array<std::string_view, 13> kReceive{
+    "name",       "port",     "endpoints",         "lcores",
+    "poll",       "max_poll", "max_packet_size",   "buffer_size",
+    "substreams", "in_order", "stop_on_stop_item", "heaps",
+    "sink"};
+inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
+    "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
+inline constexpr std::array<std::string_view, 2> kReceiveSink{"kind", "directory"};
+inline constexpr std::array<std::string_view, 17> kSend{"name",
+                                                        "port",
+                                                        "endpoints",
+                                                        "lcore",
+                                                        "rate",
+                                                        "burst_size",
+                                                        "burst_rate_ratio",
+                                                        "ttl",
+                                                        "max_packet_size",
+                                                        "heap_size",
+                                                        "items",
+                                                        "heaps",
+                                                        "max_heaps",
+                                                        "addr_bits",
+                                                        "zero_copy",
+                                                        "verify",
+                                                        "udp_checksum"};
+inline constexpr std::array<std::string_view, 4> kEnd{"heaps", "duration", "idle_exit", "exit_on_stop"};
+}  // namespace keys
+
+inline constexpr std::array kTables{
+    TableKeys{"receive.heaps", false, keys::kReceiveHeaps},
+    TableKeys{"receive.sink", false, keys::kReceiveSink},
+    TableKeys{"receive", true, keys::kReceive},
+    TableKeys{"send", true, keys::kSend},
+    TableKeys{"port", true, keys::kPort},
+    TableKeys{"end", false, keys::kEnd},
+    TableKeys{"runtime", false, keys::kRuntime},
+    TableKeys{"memory", false, keys::kMemory},
+};
+
+/// What people write from habit (the command line's option, an older or a likely name) and what it is called
+/// here.
+struct Alias {
+    std::string_view habit;
+    std::string_view here;
+};
+inline constexpr std::array kAliases{
+    Alias{"max_heaps", "max_live in [receive.heaps]"},
+    Alias{"ring_heaps", "ring in [receive.heaps]"},
+    Alias{"max_heap_bytes", "max_bytes in [receive.heaps]"},
+    Alias{"heap_timeout", "timeout in [receive.heaps]"},
+    Alias{"packet", "max_packet_size"},
+    Alias{"packet_size", "max_packet_size"},
+    Alias{"buffer", "buffer_size"},
+    Alias{"concurrent_heaps", "max_live in [receive.heaps]"},
+    Alias{"address_bits", "addr_bits"},
+    Alias{"interface", "device in [[port]]"},
+    Alias{"recv", "[[receive]]"},
+    Alias{"ports", "[[port]]"},
+    Alias{"stream", "[[receive]] or [[send]]"},
+    Alias{"streams", "[[receive]] or [[send]]"},
+    Alias{"main", "main_cpu"},
+    Alias{"cpus", "lcores"},
+};
+
+}  // namespace spead::config

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+/// The ranges of the plan's values, for the command line and the file alike. Both ends are allowed.
+namespace spead::config {
+
+template <typename T>
+struct Limits {
+    T min;
+    T max;
+    constexpr bool hold(T value) const { return value >= min && value <= max; }
+};
+
+/// CPU numbers: what Linux's cpu_set_t can name.
+inline constexpr Limits<unsigned> kCpu{0, 1023};
+/// IPv4's smallest MTU to the largest datagram; 0 as well, for "what the streams need".
+inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
+inline constexpr Limits<std::uint64_t> kMemoryHeaps{4096, std::uint64_t{1} << 46};
+
+/// 65507 bytes are what UDP can carry in IPv4; 32 a SPEAD header with the three pointers that no packet is
+/// without.
+inline constexpr Limits<std::uint32_t> kReceivePacket{32, 65507};
+inline constexpr Limits<std::uint32_t> kMaxPoll{1, 1000000};
+inline constexpr Limits<std::uint64_t> kBufferSize{0, std::uint64_t{1} << 36};
+inline constexpr Limits<std::uint32_t> kSubstreams{1, 65536};
+inline constexpr Limits<std::uint32_t> kMaxLive{1, 65536};
+inline constexpr Limits<std::uint32_t> kRing{1, 1048576};
+inline constexpr Limits<std::uint64_t> kMaxHeapBytes{1, std::uint64_t{1} << 46};
+inline constexpr Limits<std::uint32_t> kHistory{0, 1048576};
+
+/// 56 is the smallest packet that spead2's packetisation makes.
+inline constexpr Limits<std::uint32_t> kSendPacket{56, 65507};
+inline constexpr Limits<std::uint64_t> kBurstSize{1, std::uint64_t{1} << 32};
+inline constexpr Limits<double> kBurstRateRatio{1.0, 1000.0};
+inline constexpr Limits<std::uint32_t> kTtl{1, 255};
+inline constexpr Limits<std::uint64_t> kHeapSize{4, std::uint64_t{1} << 46};
+inline constexpr Limits<std::uint32_t> kItems{1, 1048576};
+inline constexpr Limits<std::int64_t> kSendHeaps{-1, std::numeric_limits<std::int64_t>::max()};
+inline constexpr Limits<std::uint32_t> kInFlight{1, 65536};
+inline constexpr Limits<std::uint32_t> kAddressBits{8, 56};
+
+inline constexpr Limits<std::uint64_t> kEndHeaps{0, std::numeric_limits<std::int64_t>::max()};
+
+/// Bytes of IPv4 and UDP headers: an MTU minus these is the largest UDP payload.
+inline constexpr std::uint32_t kIpUdpHeaders = 28;
+/// Generated items have the ids from here on (spead2's tools).
+inline constexpr std::uint64_t kFirstItemId = 0x1000;
+
+}  // namespace spead::config

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "runtime/plan.hpp"
+
+/// The words of the plan's choices, the same in the file and on the command line.
+namespace spead::config {
+
+template <typename E>
+struct Word {
+    E value;
+    std::string_view name;
+};
+
+inline constexpr std::array kPollModes{Word{runtime::PollMode::busy, "busy"},
+                                       Word{runtime::PollMode::adaptive, "adaptive"},
+                                       Word{runtime::PollMode::interrupt, "interrupt"}};
+inline constexpr std::array kOnFull{Word{runtime::OnFull::drop_newest, "drop_newest"},
+                                    Word{runtime::OnFull::drop_oldest, "drop_oldest"},
+                                    Word{runtime::OnFull::block, "block"}};
+inline constexpr std::array kSinkKinds{Word{runtime::SinkKind::null, "null"},
+                                       Word{runtime::SinkKind::verify, "verify"},
+                                       Word{runtime::SinkKind::file, "file"}};
+inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopy::automatic, "auto"},
+                                      Word{runtime::ZeroCopy::always, "always"},
+                                      Word{runtime::ZeroCopy::never, "never"}};
+
+template <typename E, std::size_t N>
+constexpr std::string_view name_in(const std::array<Word<E>, N>& words, E value) {
+    for (const Word<E>& word : words)
+        if (word.value == value)
+            return word.name;
+    return "?";
+}
+
+/// The choice that `text` names; throws UsageError that lists the choices.
+template <typename E, std::size_t N>
+E choose(const std::array<Word<E>, N>& words, std::string_view text, std::string_view where) {
+    std::array<std::string_view, N> names;
+    for (std::size_t i = 0; i < N; i++) {
+        if (words[i].name == text)
+            return words[i].value;
+        names[i] = words[i].name;
+    }
+    throw UsageError(std::string(where),
+                     fmt::format("`{}` is not a choice{}; give {}", text, hint(text, names), list_of(names)));
+}
+
+}  // namespace spead::config

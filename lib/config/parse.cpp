@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "config/config.hpp"
+#include "config/toml_table.hpp"
+
+namespace spead::config {
+
+namespace {
+
+using runtime::Plan;
+
+/// Larger files are not configurations.
+constexpr std::uintmax_t kMaxFile = 16u << 20;
+
+void check_version(const TomlTable& root) {
+    if (!root.has("version"))
+        throw UsageError(root.where(),
+                         fmt::format("there is no `version`; start the file with version = {}", kVersion));
+    std::int64_t version = 0;
+    root.read("version", version, Limits<std::int64_t>{INT64_MIN, INT64_MAX});
+    if (version != kVersion)
+        throw UsageError(
+            root.where("version"),
+            fmt::format("version {} of the file format is not supported; this program reads version {}",
+                        version, kVersion));
+}
+
+/// The texts of the list and what they expand to; errors stand at the text that is wrong.
+void read_endpoints(const TomlTable& table, const Source& source, std::vector<std::string>& texts,
+                    std::vector<Endpoint>& endpoints) {
+    table.require("endpoints", "[\"239.1.2.3:7148\"]");
+    table.read_strings("endpoints", texts);
+    for (std::size_t i = 0; i < texts.size(); i++) {
+        try {
+            for (const Endpoint& endpoint : parse_endpoints(texts[i]))
+                endpoints.push_back(endpoint);
+        } catch (const UsageError& error) {
+            throw UsageError(source.locate(fmt::format("{}[{}]", table.path("endpoints"), i)), error.what());
+        }
+    }
+}
+
+void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
+    table.read("name", out.name);
+    table.read("main_cpu", out.main_cpu, kCpu);
+    table.read_cpus("lcores", out.lcores);
+    table.read("log_level", out.log_level);
+    if (table.has("log_level"))
+        check_log_level(out.log_level, table.where("log_level"));
+}
+
+runtime::PortPlan read_port(const TomlTable& table) {
+    runtime::PortPlan port;
+    table.require("name", "\"p0\"");
+    table.read("name", port.name);
+    table.require("device", "\"net_af_packet0,iface=veth0\"");
+    table.read("device", port.device);
+    if (std::uint32_t mtu = 0; table.has("mtu")) {
+        table.read("mtu", mtu, Limits<std::uint32_t>{0, kMtu.max});
+        port.mtu = mtu;
+    }
+    return port;
+}
+
+void read_heaps(const TomlTable& table, runtime::ReceivePlan& out) {
+    table.read("max_live", out.max_live, kMaxLive);
+    table.read("ring", out.ring, kRing);
+    table.read_size("max_bytes", out.max_bytes, kMaxHeapBytes);
+    table.read_duration("timeout", out.timeout, true);
+    table.read("history", out.history, kHistory);
+    table.read_duration("history_time", out.history_time, false);
+    table.read("on_full", out.on_full, kOnFull);
+}
+
+void read_sink(const TomlTable& table, runtime::SinkPlan& out) {
+    table.require("kind", "\"verify\"");
+    table.read("kind", out.kind, kSinkKinds);
+    table.read("directory", out.directory);
+}
+
+runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
+    runtime::ReceivePlan r;
+    table.require("name", "\"s0\"");
+    table.read("name", r.name);
+    table.require("port", "\"p0\"");
+    table.read("port", r.port);
+    read_endpoints(table, source, r.endpoint_texts, r.endpoints);
+    table.read_cpus("lcores", r.lcores);
+    table.read("poll", r.poll, kPollModes);
+    table.read("max_poll", r.max_poll, kMaxPoll);
+    table.read("max_packet_size", r.max_packet_size, kReceivePacket);
+    table.read_size("buffer_size", r.buffer_size, kBufferSize);
+    table.read("substreams", r.substreams, kSubstreams);
+    table.read("in_order", r.in_order);
+    table.read("stop_on_stop_item", r.stop_on_stop_item);
+    if (const toml::table* heaps = table.sub_table("heaps"))
+        read_heaps(TomlTable(*heaps, source, table.path("heaps"), "[receive.heaps]", keys::kReceiveHeaps), r);
+    if (const toml::table* sink = table.sub_table("sink"))
+        read_sink(TomlTable(*sink, source, table.path("sink"), "[receive.sink]", keys::kReceiveSink), r.sink);
+    return r;
+}
+
+runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
+    runtime::SendPlan s;
+    table.require("name", "\"d0\"");
+    table.read("name", s.name);
+    table.require("port", "\"p0\"");
+    table.read("port", s.port);
+    read_endpoints(table, source, s.endpoint_texts, s.endpoints);
+    table.read("lcore", s.lcore, kCpu);
+    table.read_rate("rate", s.rate);
+    table.read_size("burst_size", s.burst_size, kBurstSize);
+    table.read("burst_rate_ratio", s.burst_rate_ratio, kBurstRateRatio);
+    std::uint32_t ttl = s.ttl;
+    table.read("ttl", ttl, kTtl);
+    s.ttl = static_cast<std::uint8_t>(ttl);
+    table.read("max_packet_size", s.max_packet_size, kSendPacket);
+    table.read_size("heap_size", s.heap_size, kHeapSize);
+    table.read("items", s.items, kItems);
+    table.read("heaps", s.heaps, kSendHeaps);
+    table.read("max_heaps", s.max_heaps, kInFlight);
+    std::uint32_t bits = s.address_bits;
+    table.read("addr_bits", bits, kAddressBits);
+    s.address_bits = static_cast<std::uint8_t>(bits);
+    table.read("zero_copy", s.zero_copy, kZeroCopy);
+    table.read("verify", s.verify);
+    table.read("udp_checksum", s.udp_checksum);
+    return s;
+}
+
+void read_end(const TomlTable& table, runtime::EndPlan& out) {
+    table.read("heaps", out.heaps, kEndHeaps);
+    table.read_duration("duration", out.duration, true);
+    table.read_duration("idle_exit", out.idle_exit, true);
+    table.read("exit_on_stop", out.exit_on_stop);
+}
+
+Plan read_plan(const toml::table& tree, Source& source) {
+    const TomlTable root(tree, source, "", "", keys::kRoot);
+    check_version(root);
+    Plan plan;
+    if (const toml::table* table = root.sub_table("runtime"))
+        read_runtime(TomlTable(*table, source, "runtime", "[runtime]", keys::kRuntime), plan.runtime);
+    if (const toml::table* table = root.sub_table("memory"))
+        TomlTable(*table, source, "memory", "[memory]", keys::kMemory)
+            .read_size("heaps", plan.memory.heaps, kMemoryHeaps);
+    for (const toml::table* table : root.tables("port"))
+        plan.ports.push_back(read_port(
+            TomlTable(*table, source, fmt::format("port[{}]", plan.ports.size()), "[[port]]", keys::kPort)));
+    for (const toml::table* table : root.tables("receive"))
+        plan.receives.push_back(
+            read_receive(TomlTable(*table, source, fmt::format("receive[{}]", plan.receives.size()),
+                                   "[[receive]]", keys::kReceive),
+                         source));
+    for (const toml::table* table : root.tables("send"))
+        plan.sends.push_back(read_send(
+            TomlTable(*table, source, fmt::format("send[{}]", plan.sends.size()), "[[send]]", keys::kSend),
+            source));
+    if (const toml::table* table = root.sub_table("end"))
+        read_end(TomlTable(*table, source, "end", "[end]", keys::kEnd), plan.end);
+    return plan;
+}
+
+}  // namespace
+
+runtime::Plan parse_text(std::string_view text, std::string_view name) {
+    Source source(name.empty() ? std::string("configuration") : std::string(name));
+    toml::table tree;
+    try {
+        tree = toml::parse(text, name);
+    } catch (const toml::parse_error& error) {
+        throw UsageError(source.at(error.source().begin), fmt::format("not TOML: {}", error.description()));
+    }
+    Plan plan = read_plan(tree, source);
+    validate(plan, [&](std::string_view path) { return source.locate(path); });
+    return plan;
+}
+
+runtime::Plan load_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary | std::ios::ate);
+    const auto fail = [&](std::string_view what) {
+        throw_error(path, "{}: {}; give a readable configuration file, such as those in config/", what,
+                    std::strerror(errno));
+    };
+    if (!file)
+        fail("cannot open the configuration");
+    const auto size = static_cast<std::streamoff>(file.tellg());
+    if (size < 0)
+        fail("cannot read the configuration");
+    if (static_cast<std::uintmax_t>(size) > kMaxFile)
+        throw UsageError(path, fmt::format("{} bytes are too many for a configuration file; the limit is {}",
+                                           size, kMaxFile));
+    std::string text(static_cast<std::size_t>(size), '\0');
+    file.seekg(0);
+    if (!file.read(text.data(), static_cast<std::streamsize>(text.size())))
+        fail("cannot read the configuration");
+    return parse_text(text, path);
+}
+
+}  // namespace spead::config

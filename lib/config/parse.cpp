@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
-#include <fstream>
-#include <sstream>
+#include <memory>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -16,7 +17,7 @@ namespace {
 using runtime::Plan;
 
 /// Larger files are not configurations.
-constexpr std::uintmax_t kMaxFile = 16u << 20;
+constexpr std::size_t kMaxFile = std::size_t{16} << 20;
 
 void check_version(const TomlTable& root) {
     if (!root.has("version"))
@@ -183,23 +184,24 @@ runtime::Plan parse_text(std::string_view text, std::string_view name) {
 }
 
 runtime::Plan load_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary | std::ios::ate);
     const auto fail = [&](std::string_view what) {
-        throw_error(path, "{}: {}; give a readable configuration file, such as those in config/", what,
-                    std::strerror(errno));
+        throw_error(path, "cannot {} the configuration: {}; give a readable file, such as those in config/",
+                    what, std::strerror(errno));
     };
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rb"), std::fclose);
     if (!file)
-        fail("cannot open the configuration");
-    const auto size = static_cast<std::streamoff>(file.tellg());
-    if (size < 0)
-        fail("cannot read the configuration");
-    if (static_cast<std::uintmax_t>(size) > kMaxFile)
-        throw UsageError(path, fmt::format("{} bytes are too many for a configuration file; the limit is {}",
-                                           size, kMaxFile));
-    std::string text(static_cast<std::size_t>(size), '\0');
-    file.seekg(0);
-    if (!file.read(text.data(), static_cast<std::streamsize>(text.size())))
-        fail("cannot read the configuration");
+        fail("open");
+    // Read to its end rather than asked for its size, so that a pipe serves as well.
+    std::string text;
+    std::array<char, 65536> buffer;
+    while (const std::size_t size = std::fread(buffer.data(), 1, buffer.size(), file.get())) {
+        text.append(buffer.data(), size);
+        if (text.size() > kMaxFile)
+            throw_usage(path, "it is larger than the {} that a configuration may have; is it the right file?",
+                        human_size(kMaxFile));
+    }
+    if (std::ferror(file.get()) != 0)
+        fail("read");
     return parse_text(text, path);
 }
 

@@ -45,6 +45,14 @@ class Coverage {
         return add_out_of_order(begin, end);
     }
 
+    /// Nothing is missing before `begin`, and nothing is there from it on.
+    bool is_next(std::uint64_t begin) const noexcept { return begin == prefix_ && count_ == 0; }
+    /// add(prefix(), end) when is_next(prefix()).
+    void advance(std::uint64_t end) noexcept {
+        received_ += end - prefix_;
+        prefix_ = end;
+    }
+
     /// What add() would answer.
     Cover test(std::uint64_t begin, std::uint64_t end) const noexcept;
 

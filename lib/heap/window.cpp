@@ -152,16 +152,29 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     }
     s.newest_start = v.arrival;
     counters_.heaps_started++;
+    if (r.complete() && (v.flags & PacketView::kControl) == 0)
+        return end_at_once(r, v);
     counters_.heaps_live++;
     live_bytes_ += placer_.capacity(block);
-
-    if (!r.complete()) {
-        s.live[r.place] = &r;
-        table_.insert(v.key, State::live, static_cast<std::uint32_t>(&r - records_.data()));
-        last_key_ = v.key;
-        last_record_ = &r;
-    }
+    s.live[r.place] = &r;
+    table_.insert(v.key, State::live, static_cast<std::uint32_t>(&r - records_.data()));
+    last_key_ = v.key;
+    last_record_ = &r;
     return placed(r, v);
+}
+
+/// placed() and end() of a heap that its first packet completes.
+Window::Accepted Window::end_at_once(Record& r, const PacketView& v) noexcept {
+    r.last_arrival = v.arrival;
+    r.packets = 1;
+    r.end = HeapEnd::complete;
+    counters_.bytes += v.payload_length;
+    outstanding_ += v.payload_length != 0;
+    remember(v.key, State::done);
+    counters_.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)]++;
+    counters_.heaps_waiting++;
+    ended_[ended_tail_++ & ended_mask_] = &r;
+    return {PacketOutcome::placed, &r};
 }
 
 /// A block for a new heap, if there is a record for it too.
@@ -177,7 +190,9 @@ memory::Block Window::place(const PacketView& v) noexcept {
 bool Window::fill(Record& r, const PacketView& v) noexcept {
     if (v.item_count != 0) {
         if (v.item_count <= Record::kInlineItems) [[likely]] {
-            std::memcpy(r.inline_items.data(), v.items, std::size_t{v.item_count} * 8);
+            // A loop of words: for few of them a call or a string instruction costs more than it moves.
+            for (std::uint32_t i = 0; i < v.item_count; i++)
+                std::memcpy(&r.inline_items[i], v.items + std::size_t{i} * 8, 8);
             r.item_count = v.item_count;
         } else {
             if (!reserve_items(r, v.item_count))

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/byte_order.hpp"
 #include "base/outcome.hpp"
 #include "heap/heap_queue.hpp"
 #include "heap/history.hpp"
@@ -67,6 +68,36 @@ class Window {
         return a;
     }
 
+    /// accept() for the usual packet: the next bytes of a live heap, not its last, with nothing new but them.
+    /// Null: nothing was done, ask accept().
+    [[gnu::always_inline]] Record* accept_next(const PacketView& v) noexcept {
+        Record* r = last_record_;
+        if (r == nullptr || v.key != last_key_) {
+            const KeyTable::Entry* const entry = table_.find(v.key);
+            if (entry == nullptr || entry->state != KeyTable::State::live)
+                return nullptr;
+            r = &records_[entry->record];
+            last_key_ = v.key;
+            last_record_ = r;
+        }
+        const std::uint64_t end = v.offset + v.payload_length;
+        if (v.heap_length != r->length || end >= r->length || v.payload_length == 0 ||
+            !r->coverage.is_next(v.offset) || v.flavour != r->flavour ||
+            v.item_count > Record::kInlineItems || v.item_count > r->item_count ||
+            (v.flags & PacketView::kControl) != 0)
+            return nullptr;
+        for (std::uint32_t i = 0; i < v.item_count; i++)
+            if (load_be64(v.items + std::size_t{i} * 8) != byte_swap(r->items[i]))
+                return nullptr;
+        r->coverage.advance(end);
+        r->last_arrival = v.arrival;
+        r->packets++;
+        counters_[PacketOutcome::placed]++;
+        counters_.bytes += v.payload_length;
+        outstanding_++;
+        return r;
+    }
+
     /// The payload of `copies` placed packets has been written.
     void commit(std::uint32_t copies) noexcept {
         outstanding_ -= copies;
@@ -96,6 +127,7 @@ class Window {
     void stop() noexcept {
         stopped_ = true;
         stop_pending_ = true;
+        last_record_ = nullptr;
     }
     bool stopped() const noexcept { return stopped_; }
 
@@ -132,6 +164,7 @@ class Window {
     bool grow_ranges(Record& r) noexcept;
     void see_control(const PacketView& v) noexcept;
     void end(Record& r, HeapEnd how) noexcept;
+    Accepted end_at_once(Record& r, const PacketView& v) noexcept;
     void leave(std::uint64_t key, KeyTable::State state) noexcept;
     void remember(std::uint64_t key, KeyTable::State state) noexcept;
     void forget_expired(Substream& s, std::uint64_t now) noexcept;

@@ -58,6 +58,48 @@ struct UdpView {
     bool operator==(const UdpView&) const = default;
 };
 
+/// The usual frame (no tag, no options, nothing wrong), recognised by two masked loads. False: nothing is
+/// known, ask parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.
+[[gnu::always_inline]] inline bool parse_usual_udp(const std::uint8_t* head, std::size_t frame_length,
+                                                   bool verify_ip_checksum, UdpView& out) noexcept {
+    if (frame_length < kNetHeader) [[unlikely]]
+        return false;
+    std::uint64_t at12, at16;
+    std::memcpy(&at12, head + 12, sizeof at12);
+    std::memcpy(&at16, head + 16, sizeof at16);
+    // Ethertype, version and IHL; fragment bits and protocol.
+    constexpr std::uint64_t mask12 = 0x0000000000FFFFFF, want12 = 0x0000000000450008;
+    constexpr std::uint64_t mask16 = 0xFF00FF3F00000000, want16 = 0x1100000000000000;
+    const std::uint64_t odd = ((at12 ^ want12) & mask12) | ((at16 ^ want16) & mask16);
+    const std::uint32_t ip_length = byte_swap(static_cast<std::uint16_t>(at16));
+    const std::uint32_t udp_length = load_be16(head + 38);
+    const bool lengths_fit = (udp_length >= kUdpHeader) & (udp_length + kIpv4Header <= ip_length) &
+                             (ip_length + kEthernetHeader <= frame_length);
+    if ((odd != 0) | !lengths_fit) [[unlikely]]
+        return false;
+    if (verify_ip_checksum) {
+        // One's complement sum in 64-bit steps (RFC 1071); all of the header sums up to 0xFFFF.
+        std::uint64_t a, b;
+        std::uint32_t c;
+        std::memcpy(&a, head + 14, sizeof a);
+        std::memcpy(&b, head + 22, sizeof b);
+        std::memcpy(&c, head + 30, sizeof c);
+        std::uint64_t sum = (a & 0xFFFFFFFF) + (a >> 32) + (b & 0xFFFFFFFF) + (b >> 32) + c;
+        sum = (sum & 0xFFFF) + ((sum >> 16) & 0xFFFF) + (sum >> 32);
+        sum = (sum & 0xFFFF) + (sum >> 16);
+        if (((sum & 0xFFFF) + (sum >> 16)) != 0xFFFF) [[unlikely]]
+            return false;
+    }
+    out.src_ip = load_be32(head + 26);
+    out.dst_ip = load_be32(head + 30);
+    out.src_port = load_be16(head + 34);
+    out.dst_port = load_be16(head + 36);
+    out.payload_offset = kNetHeader;
+    out.payload_length = udp_length - static_cast<std::uint32_t>(kUdpHeader);
+    out.vlan_tags = 0;
+    return true;
+}
+
 /// parse_udp for every frame; out of line, the same contract.
 PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length, std::size_t frame_length,
                               bool verify_ip_checksum, UdpView& out) noexcept;
@@ -77,46 +119,8 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
 [[gnu::always_inline]] inline PortOutcome parse_udp(const std::uint8_t* head, std::size_t head_length,
                                                     std::size_t frame_length, bool verify_ip_checksum,
                                                     UdpView& out) noexcept {
-    // The usual frame (no tag, no options) is recognised by two masked loads; whatever differs in any way is
-    // left to the general parser, which also finds the reason of a refusal.
-    if (head_length >= kNetHeader) [[likely]] {
-        std::uint64_t at12, at16;
-        std::memcpy(&at12, head + 12, sizeof at12);
-        std::memcpy(&at16, head + 16, sizeof at16);
-        constexpr std::uint64_t mask12 = 0x0000000000FFFFFF,
-                                want12 = 0x0000000000450008;  // ethertype, version, IHL
-        constexpr std::uint64_t mask16 = 0xFF00FF3F00000000,
-                                want16 = 0x1100000000000000;  // fragment, protocol
-        const std::uint64_t odd = ((at12 ^ want12) & mask12) | ((at16 ^ want16) & mask16);
-        const std::uint32_t ip_length = byte_swap(static_cast<std::uint16_t>(at16));
-        const std::uint32_t udp_length = load_be16(head + 38);
-        const bool lengths_fit = (udp_length >= kUdpHeader) & (udp_length + kIpv4Header <= ip_length) &
-                                 (ip_length + kEthernetHeader <= frame_length);
-        if ((odd == 0) & lengths_fit) [[likely]] {
-            if (verify_ip_checksum) {
-                std::uint64_t sum = 0;
-                for (std::size_t i = 0; i < kIpv4Header; i += 4) {
-                    std::uint32_t word;
-                    std::memcpy(&word, head + kEthernetHeader + i, sizeof word);
-                    sum += word;
-                }
-                sum = (sum & 0xFFFFFFFF) + (sum >> 32);
-                sum = (sum & 0xFFFF) + (sum >> 16);
-                sum = (sum & 0xFFFF) + (sum >> 16);
-                sum = (sum & 0xFFFF) + (sum >> 16);
-                if (sum != 0xFFFF) [[unlikely]]
-                    return PortOutcome::bad_checksum;
-            }
-            out.src_ip = load_be32(head + 26);
-            out.dst_ip = load_be32(head + 30);
-            out.src_port = load_be16(head + 34);
-            out.dst_port = load_be16(head + 36);
-            out.payload_offset = kNetHeader;
-            out.payload_length = udp_length - static_cast<std::uint32_t>(kUdpHeader);
-            out.vlan_tags = 0;
-            return PortOutcome::stream;
-        }
-    }
+    if (head_length >= kNetHeader && parse_usual_udp(head, frame_length, verify_ip_checksum, out)) [[likely]]
+        return PortOutcome::stream;
     return parse_udp_general(head, head_length, frame_length, verify_ip_checksum, out);
 }
 

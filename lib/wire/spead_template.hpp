@@ -33,11 +33,20 @@ class SpeadTemplate {
     /// Matches nothing until the next learn.
     void forget() noexcept { header_length_ = kNothing; }
 
-    /// True: the packet has the remembered shape and breaks no rule, and `out` is exactly what parse_spead
-    /// would give. False: nothing is known about it, ask parse_spead; `out` is unspecified. Lengths as in
-    /// parse_spead; no byte at or beyond either of them is read.
-    [[gnu::always_inline]] bool match(const std::uint8_t* head, std::size_t head_length,
-                                      std::size_t datagram_length, SpeadPacket& out) const noexcept {
+    /// What differs between packets of one shape.
+    struct Values {
+        std::uint64_t heap_cnt;
+        std::uint64_t heap_length;  ///< kUnknownLength if the shape has none
+        std::uint64_t payload_offset;
+        std::uint64_t item_extent;
+        std::uint32_t payload_length;
+    };
+
+    /// True: the packet has the remembered shape and breaks no rule; with `values`, shape() tells what
+    /// parse_spead would. False: nothing is known about it, ask parse_spead; `values` is unspecified. Lengths
+    /// as in parse_spead; no byte at or beyond either of them is read.
+    [[gnu::always_inline]] bool match_values(const std::uint8_t* head, std::size_t head_length,
+                                             std::size_t datagram_length, Values& values) const noexcept {
         const std::size_t header_length = header_length_;
         if ((head_length < header_length) | (datagram_length < header_length)) [[unlikely]]
             return false;
@@ -49,44 +58,50 @@ class SpeadTemplate {
             others |= difference(head, at);
         differs |= others & mask_;
 
-        const Pair cnt_and_length = (gather(head, cnt_at_, heap_length_at_) & value_mask_) | no_heap_length_;
-        const Pair offset_and_length = gather(head, offset_at_, length_at_) & value_mask_;
-        const std::uint64_t heap_length = cnt_and_length[1];
-        const std::uint64_t offset = offset_and_length[0];
-        const std::uint64_t length = offset_and_length[1];
+        const std::uint64_t value_mask = value_mask_[0];
+        const std::uint64_t heap_length =
+            (load_be64(head + heap_length_at_) & value_mask) | no_heap_length_[1];
+        const std::uint64_t offset = load_be64(head + offset_at_) & value_mask;
+        const std::uint64_t length = load_be64(head + length_at_) & value_mask;
         std::uint64_t extent = 0;
         for (std::size_t i = 0; i < n_addressed_; ++i)
-            extent = std::max(extent, load_be64(head + addressed_at_[i]) & value_mask_[0]);
-        std::memcpy(constant_part(out), constant_part(proto_), kConstantPart);
-        out.heap_cnt = cnt_and_length[0];
-        out.heap_length = heap_length;
-        out.payload_offset = offset;
-        out.payload_length = static_cast<std::uint32_t>(length);
-        out.item_extent = extent;
+            extent = std::max(extent, load_be64(head + addressed_at_[i]) & value_mask);
+        values.heap_cnt = load_be64(head + cnt_at_) & value_mask;
+        values.heap_length = heap_length;
+        values.payload_offset = offset;
+        values.item_extent = extent;
+        values.payload_length = static_cast<std::uint32_t>(length);
         const bool fits = (length == datagram_length - header_length) & (length <= UINT32_MAX) &
                           (offset + length <= heap_length);
         return ((differs[0] | differs[1]) == 0) & fits;
     }
 
+    /// The packet learned: header_length, n_items, first_item, address_bits and flags are those of every
+    /// packet that matches.
+    const SpeadPacket& shape() const noexcept { return proto_; }
+
+    /// match_values and shape() together: `out` is exactly what parse_spead would give.
+    [[gnu::always_inline]] bool match(const std::uint8_t* head, std::size_t head_length,
+                                      std::size_t datagram_length, SpeadPacket& out) const noexcept {
+        Values v;
+        if (!match_values(head, head_length, datagram_length, v))
+            return false;
+        out = proto_;
+        out.heap_cnt = v.heap_cnt;
+        out.heap_length = v.heap_length;
+        out.payload_offset = v.payload_offset;
+        out.payload_length = v.payload_length;
+        out.item_extent = v.item_extent;
+        return true;
+    }
+
   private:
     /// Two 64-bit words, in a vector register where the machine has them.
     using Pair [[gnu::vector_size(16)]] = std::uint64_t;
-    using Bytes [[gnu::vector_size(16)]] = std::uint8_t;
 
     /// A header longer than any datagram.
     static constexpr std::size_t kNothing = SIZE_MAX;
     static constexpr std::size_t kMaxHeader = kSpeadHeader + kMaxPointers * kItemPointer;
-
-    /// The part of a SpeadPacket that the shape decides, from payload_length (which is not in it, but makes
-    /// it one register wide) to before item_extent.
-    static constexpr std::size_t kConstantPart =
-        offsetof(SpeadPacket, item_extent) - offsetof(SpeadPacket, payload_length);
-    static std::uint8_t* constant_part(SpeadPacket& packet) noexcept {
-        return reinterpret_cast<std::uint8_t*>(&packet) + offsetof(SpeadPacket, payload_length);
-    }
-    static const std::uint8_t* constant_part(const SpeadPacket& packet) noexcept {
-        return reinterpret_cast<const std::uint8_t*>(&packet) + offsetof(SpeadPacket, payload_length);
-    }
 
     static Pair load(const std::uint8_t* at) noexcept {
         Pair v;
@@ -96,20 +111,6 @@ class SpeadTemplate {
 
     Pair difference(const std::uint8_t* head, std::size_t at) const noexcept {
         return load(head + at) ^ load(shape_.data() + at);
-    }
-
-    /// The big-endian words at two places.
-    static Pair gather(const std::uint8_t* head, std::size_t first, std::size_t second) noexcept {
-        std::uint64_t a, b;
-        std::memcpy(&a, head + first, sizeof a);
-        std::memcpy(&b, head + second, sizeof b);
-        const Pair both{a, b};
-        Bytes bytes;
-        std::memcpy(&bytes, &both, sizeof bytes);
-        bytes = __builtin_shufflevector(bytes, bytes, 7, 6, 5, 4, 3, 2, 1, 0, 15, 14, 13, 12, 11, 10, 9, 8);
-        Pair swapped;
-        std::memcpy(&swapped, &bytes, sizeof swapped);
-        return swapped;
     }
 
     alignas(

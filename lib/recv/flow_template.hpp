@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/byte_order.hpp"
+#include "heap/packet_view.hpp"
+#include "wire/net.hpp"
+#include "wire/spead.hpp"
+
+namespace spead::recv {
+
+/// The usual packet of one endpoint, network and SPEAD headers compared at once.
+///
+/// Once the parsers have accepted a packet, the next ones of its stream differ from it in few places:
+/// lengths, checksums, identification, the sender's address and port, and the values of item pointers.
+/// Everything else (Ethernet type, no options, no fragment, UDP, the destination, the SPEAD flavour, mode and
+/// id of every pointer) must be equal, which one masked comparison of some 80 bytes tells; then the lengths
+/// are checked against each other as the parsers do. Whatever differs goes to the parsers, so that a template
+/// never decides a refusal.
+class FlowTemplate {
+  public:
+    static constexpr std::size_t kMaxPointers = 16;
+
+    /// Learns from a packet that parse_udp and parse_spead accepted. Returns false, and matches nothing, for
+    /// shapes that are not usual: a VLAN tag, IP options, many pointers, stream control, packet specials
+    /// among the items. With `from_source`, only packets of the same sender match.
+    bool learn(const std::uint8_t* frame, const wire::UdpView& udp, const wire::SpeadPacket& packet,
+               bool from_source, std::uint16_t lane, std::uint16_t endpoint,
+               std::uint32_t max_packet_size) noexcept;
+    void forget() noexcept { header_end_ = kNothing; }
+
+    /// True: the frame (one segment of `length` bytes) is such a packet, and `view` is what the parsers and
+    /// the decoder would say, except for item_extent, arrival and source. `verify` the IPv4 header's
+    /// checksum.
+    [[gnu::always_inline]] bool match(const std::uint8_t* frame, std::size_t length, bool verify,
+                                      heap::PacketView& view) const noexcept {
+        const std::size_t header_end = header_end_;
+        if (length < header_end) [[unlikely]]
+            return false;
+        Words differs = difference(frame, kFirst, 0);
+        for (std::size_t at = kFirst + 16, unit = 1; at + 16 < header_end; at += 16, unit++)
+            differs |= difference(frame, at, unit);
+        differs |= (load(frame + header_end - 16) ^ last_pattern_) & last_mask_;
+
+        const std::uint64_t ip_length = load_be16(frame + 16);
+        const std::uint64_t udp_length = load_be16(frame + 38);
+        const std::uint64_t payload = load_be64(frame + payload_length_at_) & value_mask_;
+        view.key = load_be64(frame + cnt_at_) & value_mask_;
+        view.heap_length = (load_be64(frame + heap_length_at_) & value_mask_) | no_heap_length_;
+        view.offset = load_be64(frame + offset_at_) & value_mask_;
+        view.payload_length = static_cast<std::uint32_t>(payload);
+        view.items = frame + items_at_;
+        view.item_count = item_count_;
+        view.flavour = flavour_;
+        view.flags = flags_;
+        const bool fits = (udp_length + wire::kIpv4Header == ip_length) &
+                          (ip_length + wire::kEthernetHeader <= length) &
+                          (payload + header_end == udp_length + wire::kEthernetHeader + wire::kIpv4Header) &
+                          (udp_length <= max_udp_length_) & (view.offset + payload <= view.heap_length);
+        if (((differs[0] | differs[1]) != 0) | !fits) [[unlikely]]
+            return false;
+        return !verify || sum_is_right(frame);
+    }
+
+    /// Highest address of the items of a packet that matched (PacketView::item_extent).
+    std::uint64_t item_extent(const std::uint8_t* frame) const noexcept;
+
+    std::uint16_t lane() const noexcept { return lane_; }
+    std::uint16_t endpoint() const noexcept { return endpoint_; }
+    std::uint32_t payload_at() const noexcept { return static_cast<std::uint32_t>(header_end_); }
+
+  private:
+    using Words [[gnu::vector_size(16)]] = std::uint64_t;
+
+    static constexpr std::size_t kNothing = SIZE_MAX;
+    static constexpr std::size_t kFirst = 12;  ///< the MAC addresses before it are not looked at
+    static constexpr std::size_t kMaxHeader =
+        wire::kNetHeader + wire::kSpeadHeader + kMaxPointers * wire::kItemPointer;
+    static constexpr std::size_t kUnits = (kMaxHeader - kFirst + 15) / 16;
+
+    static Words load(const std::uint8_t* at) noexcept {
+        Words w;
+        std::memcpy(&w, at, sizeof w);
+        return w;
+    }
+    Words difference(const std::uint8_t* frame, std::size_t at, std::size_t unit) const noexcept {
+        return (load(frame + at) ^ units_[unit].pattern) & units_[unit].mask;
+    }
+    /// The parts of the header that the comparison fixes are summed once; added up, all of it must give
+    /// 0xFFFF.
+    bool sum_is_right(const std::uint8_t* frame) const noexcept {
+        std::uint16_t ip_length, id, checksum;
+        std::uint32_t source;
+        std::memcpy(&ip_length, frame + 16, 2);
+        std::memcpy(&id, frame + 18, 2);
+        std::memcpy(&checksum, frame + 24, 2);
+        std::memcpy(&source, frame + 26, 4);
+        std::uint64_t sum = fixed_sum_ + ip_length + id + checksum + source;
+        sum = (sum & 0xFFFF) + (sum >> 16);
+        sum = (sum & 0xFFFF) + (sum >> 16);
+        return sum == 0xFFFF;
+    }
+
+    struct Unit {
+        Words pattern;
+        Words mask;
+    };
+
+    std::size_t header_end_ = kNothing;  ///< bytes of all headers
+    std::uint64_t value_mask_ = 0;
+    std::uint64_t no_heap_length_ = 0;
+    std::uint64_t fixed_sum_ = 0;
+    std::uint64_t max_udp_length_ = 0;
+    std::uint32_t item_count_ = 0;
+    std::uint16_t cnt_at_ = 0, heap_length_at_ = 0, offset_at_ = 0,
+                  payload_length_at_ = 0;  ///< from the frame
+    std::uint16_t items_at_ = 0;
+    std::uint16_t lane_ = 0;
+    std::uint16_t endpoint_ = 0;
+    std::uint8_t flavour_ = 0;
+    std::uint8_t flags_ = 0;
+    Words last_pattern_{}, last_mask_{};  ///< of the 16 bytes that end the headers
+    std::array<Unit, kUnits> units_;      ///< from kFirst on, as many as the headers fill before those
+};
+
+/// The templates of one receive queue, found by destination. An endpoint has two, since the first packet of a
+/// heap often carries item pointers that the others do not. Endpoints that share a place take it from each
+/// other. One lcore's.
+class FlowCache {
+  public:
+    struct Pair {
+        std::array<FlowTemplate, 2> templates;
+        unsigned recent = 0;
+    };
+
+    FlowCache() : FlowCache(1) {}
+    /// Places for so many endpoints to have one of their own, most likely. Control world.
+    explicit FlowCache(std::size_t endpoints);
+
+    /// Where the packet's templates are; the first kNetHeader bytes of the frame are there.
+    Pair& find(const std::uint8_t* frame) noexcept {
+        std::uint64_t destination;
+        std::memcpy(&destination, frame + 30, sizeof destination);
+        destination &= 0xFFFF0000FFFFFFFF;  // without the sender's port between address and port
+        return pairs_[static_cast<std::size_t>((destination * 0x9E3779B97F4A7C15) >> shift_)];
+    }
+    void forget() noexcept;
+
+  private:
+    std::vector<Pair> pairs_;
+    unsigned shift_;
+};
+
+}  // namespace spead::recv

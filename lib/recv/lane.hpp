@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "heap/heap_queue.hpp"
+#include "heap/window.hpp"
+#include "stats/counters.hpp"
+
+namespace spead::recv {
+
+struct LaneConfig {
+    std::string name;                      ///< of the stream
+    std::vector<Endpoint> endpoints;       ///< those of the stream that this lcore receives
+    std::uint32_t max_packet_size = 9200;  ///< UDP payload bytes
+    std::uint32_t queue_heaps = 256;
+    heap::WindowConfig window;
+};
+
+/// One stream on one lcore: its decoder, window, queue and counters. Made and destroyed in the control world
+/// while the lcore does not have it; in between only `queue`'s consumer side may be used by others.
+template <class Decoder>
+struct Lane {
+    Lane(LaneConfig c, heap::PoolPlacer placer)
+        : config(std::move(c)),
+          queue(config.queue_heaps, heap::Window::records_needed(config.window, config.queue_heaps)),
+          window(config.window, placer, queue, counters),
+          max_packet_size(config.max_packet_size),
+          stops_seen(config.endpoints.size(), 0) {}
+
+    const LaneConfig config;
+    stats::StreamCounters counters;
+    heap::HeapQueue queue;
+    heap::Window window;
+    Decoder decoder;
+    const std::uint32_t max_packet_size;
+    std::vector<std::uint64_t> stops_seen;  ///< stop items by endpoint
+
+    // The lcore's own notes.
+    std::uint32_t copies = 0;  ///< accepted in this batch and not yet committed
+    std::uint32_t batch = 0;   ///< the batch that touched it last
+    bool has_ended = false;    ///< listed for hand-over
+};
+
+}  // namespace spead::recv

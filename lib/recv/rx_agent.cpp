@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/rx_agent.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+
+#include "wire/net.hpp"
+
+namespace spead::recv {
+
+namespace {
+
+/// Average payload from which a burst goes in sub-bursts instead of being staged whole, and their length.
+constexpr std::uint32_t kFuseFrom = 2048;
+constexpr std::uint16_t kSubBurst = 4;
+/// How far ahead of the packet being parsed headers are fetched; their mbufs must have come by then.
+constexpr std::uint16_t kHeaderAhead = 8;
+/// Under full load, heaps are handed over when so many wait, or after so many bursts.
+constexpr std::uint32_t kHandOverAt = 32;
+constexpr std::uint16_t kHandOverEvery = 4;
+
+std::uint8_t* frame_of(rte_mbuf* m) {
+    return rte_pktmbuf_mtod(m, std::uint8_t*);
+}
+
+/// Its second line too: freeing reads the pool there.
+void prefetch_mbuf(rte_mbuf* m) {
+    rte_prefetch0(m);
+    rte_prefetch0(&m->cacheline1);
+}
+
+void prefetch_header(rte_mbuf* m) {
+    const std::uint8_t* const frame = frame_of(m);
+    rte_prefetch0(frame);
+    rte_prefetch0(frame + 64);
+    rte_prefetch0(frame + 128);
+}
+
+constexpr std::uint64_t kIpChecksumGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
+/// The bits of "bad", which "none" (bad and good) has too: those packets go the general way.
+constexpr std::uint64_t kChecksumBad = RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD;
+
+/// What the NIC says of the checksums; software looks at the IPv4 header only where the NIC says nothing.
+struct NicVerdict {
+    bool bad;
+    bool verify;
+};
+
+NicVerdict nic_verdict(const rte_mbuf* m) {
+    const std::uint64_t ip = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
+    const std::uint64_t l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+    return {ip == RTE_MBUF_F_RX_IP_CKSUM_BAD || l4 == RTE_MBUF_F_RX_L4_CKSUM_BAD,
+            ip != RTE_MBUF_F_RX_IP_CKSUM_GOOD};
+}
+
+/// rte_pktmbuf_free_bulk for what a burst usually is, inline: single segments of one pool.
+void free_burst(rte_mbuf** mbufs, std::uint16_t count) {
+    std::array<void*, RxAgent::kBurst> free;
+    rte_mempool* pool = nullptr;
+    unsigned n = 0;
+    for (std::uint16_t i = 0; i < count; i++) {
+        rte_mbuf* m = mbufs[i];
+        if (m->nb_segs != 1) [[unlikely]] {
+            rte_pktmbuf_free(m);
+            continue;
+        }
+        m = rte_pktmbuf_prefree_seg(m);
+        if (m == nullptr) [[unlikely]]
+            continue;
+        if (m->pool != pool) [[unlikely]] {
+            if (n != 0)
+                rte_mempool_put_bulk(pool, free.data(), n);
+            pool = m->pool;
+            n = 0;
+        }
+        free[n++] = m;
+    }
+    if (n != 0)
+        rte_mempool_put_bulk(pool, free.data(), n);
+}
+
+/// Copies the first `length` bytes of a chain; there are at least so many.
+void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
+    while (length != 0) {
+        const std::size_t n = std::min<std::size_t>(length, m->data_len);
+        std::memcpy(to, rte_pktmbuf_mtod(m, const std::uint8_t*), n);
+        to += n;
+        length -= n;
+        m = m->next;
+    }
+}
+
+}  // namespace
+
+template <class Decoder>
+BasicRxAgent<Decoder>::BasicRxAgent()
+    : copy_(memory::payload_copy()),
+      scratch_(std::make_unique<std::uint8_t[]>(wire::kMaxNetHeader + Decoder::kMaxHeader)) {}
+
+template <class Decoder>
+std::uint16_t BasicRxAgent<Decoder>::add_lane(Lane<Decoder>& lane) {
+    lanes_.push_back(&lane);
+    with_ended_.reserve(lanes_.size());
+    return static_cast<std::uint16_t>(lanes_.size() - 1);
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::add_source(Source& source) {
+    sources_.push_back(&source);
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
+    if (lane.batch == batch_number_)
+        return;
+    lane.batch = batch_number_;
+    touched_[touched_count_++] = &lane;
+}
+
+/// True when the payload is to be copied into `record`.
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint,
+                                                     heap::PacketView& view, std::uint32_t from,
+                                                     std::uint64_t now, heap::Record*& record) noexcept {
+    view.arrival = now;
+    view.source = from;
+    const heap::Window::Accepted a = lane.window.accept(view);
+    if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]]
+        if (a.outcome == PacketOutcome::placed || a.outcome == PacketOutcome::control)
+            lane.stops_seen[endpoint]++;
+    if (a.outcome != PacketOutcome::placed || view.payload_length == 0) [[unlikely]]
+        return false;
+    record = a.record;
+    lane.copies++;
+    return true;
+}
+
+/// The packet that most packets are: one segment, and of a shape its endpoint has just had. False: nothing
+/// was done, one() decides.
+template <class Decoder>
+[[gnu::always_inline]] inline bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf,
+                                                                std::uint64_t now) noexcept {
+    if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader)
+        [[unlikely]]
+        return false;
+    const std::uint8_t* const frame = frame_of(mbuf);
+    const bool verify = (mbuf->ol_flags & kIpChecksumGood) == 0;
+    FlowCache::Pair& flows = source.flows.find(frame);
+    const FlowTemplate* flow = &flows.templates[flows.recent];
+    heap::PacketView view;
+    if (!flow->match(frame, mbuf->data_len, verify, view)) [[unlikely]] {
+        flow = &flows.templates[flows.recent ^ 1U];
+        if (!flow->match(frame, mbuf->data_len, verify, view))
+            return false;
+        flows.recent ^= 1U;
+    }
+    Lane<Decoder>& lane = *lanes_[flow->lane()];
+    view.arrival = now;
+    touch(lane);
+    heap::Record* record = lane.window.accept_next(view);
+    if (record == nullptr) {
+        heap::PacketView other = view;
+        other.item_extent = flow->item_extent(frame);
+        if (!accept(lane, flow->endpoint(), other, load_be32(frame + 26), now, record))
+            return true;
+    } else {
+        lane.copies++;
+    }
+    copies_[copy_count_++] = {record, frame + flow->payload_at(), static_cast<std::uint32_t>(view.offset),
+                              view.payload_length};
+    return true;
+}
+
+template <class Decoder>
+[[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::one(Source& source, rte_mbuf* mbuf,
+                                                         std::uint64_t now) noexcept {
+    bool verify = true;
+    if (mbuf->ol_flags != 0) {
+        const NicVerdict nic = nic_verdict(mbuf);
+        if (nic.bad) [[unlikely]]
+            return PortOutcome::bad_checksum;
+        verify = nic.verify;
+    }
+    if (mbuf->nb_segs != 1) [[unlikely]]
+        return one_chained(source, mbuf, verify, now);
+
+    const std::uint8_t* const frame = frame_of(mbuf);
+    const std::size_t length = mbuf->data_len;
+    wire::UdpView udp;
+    if (const PortOutcome o = wire::parse_udp(frame, length, length, verify, udp); o != PortOutcome::stream)
+        [[unlikely]]
+        return o;
+    source.counters.vlan_tagged += udp.vlan_tags != 0;
+    const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    if (target == nullptr)
+        return PortOutcome::unmatched;
+    Lane<Decoder>& lane = *lanes_[target->lane];
+    touch(lane);
+    if (udp.payload_length > lane.max_packet_size) [[unlikely]] {
+        lane.counters[PacketOutcome::oversize]++;
+        return PortOutcome::stream;
+    }
+    const std::uint8_t* const datagram = frame + udp.payload_offset;
+    heap::PacketView view;
+    std::uint32_t payload_at = 0;
+    if (!lane.decoder.decode(datagram, udp.payload_length, udp.payload_length, view, payload_at))
+        [[unlikely]] {
+        lane.counters[PacketOutcome::malformed]++;
+        return PortOutcome::stream;
+    }
+    if (udp.payload_offset == wire::kNetHeader) {
+        FlowCache::Pair& flows = source.flows.find(frame);
+        flows.recent ^= 1U;
+        Decoder::learn(flows.templates[flows.recent], frame, udp, *target, lane.max_packet_size);
+    }
+    heap::Record* record = nullptr;
+    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]]
+        copies_[copy_count_++] = {record, datagram + payload_at, static_cast<std::uint32_t>(view.offset),
+                                  view.payload_length};
+    return PortOutcome::stream;
+}
+
+/// A packet in several segments, split anywhere: its headers are gathered, its payload is copied segment by
+/// segment.
+template <class Decoder>
+PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, bool verify,
+                                               std::uint64_t now) noexcept {
+    source.counters.multi_segment++;
+    const std::size_t length = mbuf->pkt_len;
+    std::size_t have = std::min(length, wire::kMaxNetHeader);
+    gather(mbuf, scratch_.get(), have);
+    wire::UdpView udp;
+    if (const PortOutcome o = wire::parse_udp(scratch_.get(), have, length, verify, udp);
+        o != PortOutcome::stream)
+        return o;
+    source.counters.vlan_tagged += udp.vlan_tags != 0;
+    const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    if (target == nullptr)
+        return PortOutcome::unmatched;
+    Lane<Decoder>& lane = *lanes_[target->lane];
+    touch(lane);
+    if (udp.payload_length > lane.max_packet_size) {
+        lane.counters[PacketOutcome::oversize]++;
+        return PortOutcome::stream;
+    }
+    // The header says itself how long it is, once its first bytes are there.
+    std::size_t need = std::min<std::size_t>(udp.payload_length, wire::kSpeadHeader);
+    for (int round = 0; round < 2; round++) {
+        have = udp.payload_offset + need;
+        gather(mbuf, scratch_.get(), have);
+        need = std::min<std::size_t>(udp.payload_length,
+                                     Decoder::header_need(scratch_.get() + udp.payload_offset, need));
+    }
+    heap::PacketView view;
+    std::uint32_t payload_at = 0;
+    if (!lane.decoder.decode(scratch_.get() + udp.payload_offset, have - udp.payload_offset,
+                             udp.payload_length, view, payload_at)) {
+        lane.counters[PacketOutcome::malformed]++;
+        return PortOutcome::stream;
+    }
+    heap::Record* record = nullptr;
+    if (accept(lane, target->endpoint, view, udp.src_ip, now, record))
+        chains_[chain_count_++] = {record, mbuf, udp.payload_offset + payload_at,
+                                   static_cast<std::uint32_t>(view.offset), view.payload_length};
+    return PortOutcome::stream;
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
+    std::byte* to = c.record->base + c.offset;
+    std::size_t skip = c.skip;
+    std::size_t left = c.length;
+    for (const rte_mbuf* m = c.mbuf; left != 0; m = m->next) {
+        if (skip >= m->data_len) {
+            skip -= m->data_len;
+            continue;
+        }
+        const std::size_t n = std::min<std::size_t>(left, m->data_len - skip);
+        copy_(to, rte_pktmbuf_mtod_offset(m, const std::uint8_t*, skip), n);
+        to += n;
+        left -= n;
+        skip = 0;
+    }
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin, std::uint16_t end,
+                                  std::uint64_t now) noexcept {
+    batch_number_++;
+    std::uint64_t bytes = 0;
+    std::uint64_t matched = 0;
+    for (std::uint16_t i = begin; i < end; i++) {
+        prefetch_mbuf(mbufs[i + kAhead]);
+        prefetch_header(mbufs[i + kHeaderAhead]);
+        bytes += mbufs[i]->pkt_len;
+        if (usual(source, mbufs[i], now)) [[likely]]
+            matched++;
+        else
+            source.counters[one(source, mbufs[i], now)]++;
+    }
+    source.counters.bytes += bytes;
+    source.counters[PortOutcome::stream] += matched;
+    for (std::uint16_t i = 0; i < copy_count_; i++) {
+        const Copy& c = copies_[i];
+        copy_(c.record->base + c.offset, c.from, c.length);
+    }
+    for (std::uint16_t i = 0; i < chain_count_; i++)
+        copy_chain(chains_[i]);
+    copy_count_ = 0;
+    chain_count_ = 0;
+    commit_batch();
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::commit_batch() noexcept {
+    for (std::uint16_t i = 0; i < touched_count_; i++) {
+        Lane<Decoder>& lane = *touched_[i];
+        lane.window.commit(lane.copies);
+        lane.copies = 0;
+        if (lane.window.has_ended() && !lane.has_ended) {
+            lane.has_ended = true;
+            with_ended_.push_back(&lane);
+        }
+    }
+    touched_count_ = 0;
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint16_t count,
+                                    std::uint64_t now) noexcept {
+    source.counters.bursts++;
+    source.counters.full_bursts += count == kBurst;
+    const std::uint64_t bytes_before = source.counters.bytes;
+    for (std::uint16_t i = 0; i < kAhead; i++)
+        mbufs[count + i] = mbufs[count - 1];
+    for (std::uint16_t i = 0; i < kAhead; i++)
+        prefetch_mbuf(mbufs[i]);
+    for (std::uint16_t i = 0; i < kHeaderAhead; i++)
+        prefetch_header(mbufs[i]);
+    for (std::uint16_t at = 0; at < count;) {
+        const auto end = static_cast<std::uint16_t>(std::min<std::uint32_t>(count, at + source.sub_burst));
+        batch(source, mbufs, at, end, now);
+        at = end;
+    }
+    const std::uint64_t average = (source.counters.bytes - bytes_before) / count;
+    source.sub_burst = average >= kFuseFrom ? kSubBurst : kBurst;
+    free_burst(mbufs, count);
+}
+
+/// Full bursts mean that more packets are waiting: then the hand-over of many heaps at once is cheaper, and
+/// its delay is bounded. Otherwise whatever has ended goes at once.
+template <class Decoder>
+void BasicRxAgent<Decoder>::hand_over(bool all) noexcept {
+    std::size_t kept = 0;
+    bool blocked = false;
+    for (Lane<Decoder>* const lane : with_ended_) {
+        if (all || lane->window.ended() >= kHandOverAt) {
+            lane->window.hand_over();
+            lane->window.reclaim();
+            blocked |= lane->window.blocked();
+        }
+        if (lane->window.has_ended())
+            with_ended_[kept++] = lane;
+        else
+            lane->has_ended = false;
+    }
+    with_ended_.resize(kept);
+    blocked_ = blocked;
+}
+
+template <class Decoder>
+bool BasicRxAgent<Decoder>::paused(const Source& source) noexcept {
+    return std::any_of(source.lanes.begin(), source.lanes.end(),
+                       [this](std::uint16_t lane) { return lanes_[lane]->window.blocked(); });
+}
+
+template <class Decoder>
+bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
+    std::array<rte_mbuf*, kBurst + kAhead> mbufs;
+    std::uint16_t fullest = 0;
+    if (blocked_) [[unlikely]]
+        hand_over(true);
+    for (Source* const source : sources_) {
+        if (blocked_ && paused(*source)) [[unlikely]]
+            continue;
+        const std::uint16_t n = source->queue.rx_burst(mbufs.data(), kBurst);
+        if (n == 0)
+            continue;
+        process(*source, mbufs.data(), n, now);
+        fullest = std::max(fullest, n);
+    }
+    last_burst_ = fullest;
+    if (!with_ended_.empty()) {
+        const bool all = fullest < kBurst || ++polls_since_hand_over_ >= kHandOverEvery;
+        if (all)
+            polls_since_hand_over_ = 0;
+        hand_over(all);
+    }
+    return fullest != 0;
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
+    for (Lane<Decoder>* const lane : lanes_) {
+        lane->window.reclaim();
+        lane->window.expire(now);
+        if (lane->window.has_ended() && !lane->has_ended) {
+            lane->has_ended = true;
+            with_ended_.push_back(lane);
+        }
+        blocked_ |= lane->window.blocked();
+    }
+}
+
+template <class Decoder>
+bool BasicRxAgent<Decoder>::flush() noexcept {
+    bool left = false;
+    for (Lane<Decoder>* const lane : lanes_) {
+        lane->window.reclaim();
+        lane->window.flush();
+        left |= lane->window.has_ended();
+    }
+    return !left;
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::drop_rest() noexcept {
+    for (Lane<Decoder>* const lane : lanes_)
+        lane->window.drop_waiting();
+}
+
+template class BasicRxAgent<SpeadDecoder>;
+
+}  // namespace spead::recv

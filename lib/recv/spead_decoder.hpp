@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "heap/packet_view.hpp"
+#include "recv/classifier.hpp"
+#include "recv/flow_template.hpp"
+#include "wire/spead.hpp"
+#include "wire/spead_template.hpp"
+
+namespace spead::recv {
+
+/// Decoder number one: SPEAD datagrams into PacketViews.
+///
+/// A decoder is a class with decode(), learn(), header_need() and kMaxHeader; the lcore's loop is compiled
+/// for it, and nothing behind the PacketView knows the format. One decoder per lane, since it remembers
+/// shapes: a sender's first packet of a heap (with item pointers) and the others (without) usually have two.
+class SpeadDecoder {
+  public:
+    /// No datagram has more header than this.
+    static constexpr std::size_t kMaxHeader = 65536;
+
+    SpeadDecoder();
+
+    /// True: `view` describes the packet, except for arrival and source. view.items points into `head` or
+    /// into this decoder, until the next decode. False: it breaks a rule of the SPEAD packet.
+    /// `payload_offset` is from `head`.
+    [[gnu::always_inline]] bool decode(const std::uint8_t* head, std::size_t head_length,
+                                       std::size_t datagram_length, heap::PacketView& view,
+                                       std::uint32_t& payload_offset) noexcept {
+        return decode_usual(head, head_length, datagram_length, view, payload_offset) ||
+               decode_other(head, head_length, datagram_length, view, payload_offset);
+    }
+
+    /// decode() for a packet of the same shape as the one before; false says nothing about others.
+    [[gnu::always_inline]] bool decode_usual(const std::uint8_t* head, std::size_t head_length,
+                                             std::size_t datagram_length, heap::PacketView& view,
+                                             std::uint32_t& payload_offset) const noexcept {
+        const wire::SpeadTemplate& usual = templates_[recent_];
+        wire::SpeadTemplate::Values v;
+        if (!usual.match_values(head, head_length, datagram_length, v)) [[unlikely]]
+            return false;
+        view.key = v.heap_cnt;
+        view.heap_length = v.heap_length;
+        view.offset = v.payload_offset;
+        view.item_extent = v.item_extent;
+        view.payload_length = v.payload_length;
+        const Shape& shape = shapes_[recent_];
+        view.items = head + shape.items_at;
+        view.item_count = shape.item_count;
+        view.flavour = shape.flavour;
+        view.flags = shape.flags;
+        payload_offset = shape.payload_at;
+        return true;
+    }
+
+    /// Prepares `flow` for packets like this one, which decode() has just accepted at frame +
+    /// udp.payload_offset.
+    static void learn(FlowTemplate& flow, const std::uint8_t* frame, const wire::UdpView& udp,
+                      const Target& target, std::uint32_t max_packet_size) noexcept {
+        wire::SpeadPacket p;
+        const std::uint8_t* const datagram = frame + udp.payload_offset;
+        if (wire::parse_spead(datagram, udp.payload_length, udp.payload_length, p) == wire::SpeadError::none)
+            flow.learn(frame, udp, p, target.by_source, target.lane, target.endpoint, max_packet_size);
+    }
+
+    /// How many contiguous bytes decode() wants of a datagram of which `head_length` bytes are at `head`.
+    static std::size_t header_need(const std::uint8_t* head, std::size_t head_length) noexcept {
+        return wire::spead_header_need(head, head_length);
+    }
+
+  private:
+    /// What the PacketViews of one template have in common.
+    struct Shape {
+        std::uint32_t items_at = 0;
+        std::uint32_t item_count = 0;
+        std::uint32_t payload_at = 0;
+        std::uint8_t flavour = 0;
+        std::uint8_t flags = 0;
+    };
+
+    bool decode_other(const std::uint8_t* head, std::size_t head_length, std::size_t datagram_length,
+                      heap::PacketView& view, std::uint32_t& payload_offset) noexcept;
+
+    std::array<wire::SpeadTemplate, 2> templates_;
+    std::array<Shape, 2> shapes_;
+    unsigned recent_ = 0;
+    std::vector<std::uint8_t> scratch_;  ///< item words of a packet whose specials stand among them
+};
+
+}  // namespace spead::recv

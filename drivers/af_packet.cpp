@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// net_af_packet: any network interface of the kernel, through packet sockets with memory-mapped rings.
 ///
-/// Facts (drivers/net/af_packet of DPDK 22.11, packet(7)): one socket per queue pair, all in one PACKET_FANOUT_HASH
-/// group, so every pair receives a share and all must be read. A frame lives in a slot of `framesz` bytes: 32 of them
-/// are lost when sending (larger frames vanish silently), 66 when receiving (larger frames are cut silently). blocksz
-/// is a multiple of framesz and of the page, framecnt of the frames in a block. Queue setup wants mbufs of framesz - 32
-/// bytes. The kernel drops frames above the netdev's MTU; ethdev's own MTU is stuck at 1500 and means nothing. The
-/// rings are locked memory. Starting the device writes the netdev's flags, which needs CAP_NET_ADMIN.
+/// Facts (drivers/net/af_packet of DPDK 22.11, packet(7)): one socket per queue pair, all in one
+/// PACKET_FANOUT_HASH group, so every pair receives a share and all must be read. A frame lives in a slot of
+/// `framesz` bytes: 32 of them are lost when sending (larger frames vanish silently), 66 when receiving
+/// (larger frames are cut silently). blocksz is a multiple of framesz and of the page, framecnt of the frames
+/// in a block. Queue setup wants mbufs of framesz - 32 bytes. The kernel drops frames above the netdev's MTU;
+/// ethdev's own MTU is stuck at 1500 and means nothing. The rings are locked memory. Starting the device
+/// writes the netdev's flags, which needs CAP_NET_ADMIN.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <numeric>
-
 #include <linux/capability.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
+#include <numeric>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -29,7 +29,8 @@ namespace spead::drivers {
 namespace {
 
 constexpr std::uint32_t kTxOverhead = 32;  // TPACKET2_HDRLEN - sizeof(sockaddr_ll)
-constexpr std::uint32_t kRxOverhead = 66;  // the slot's header, and the frame placed so that its IP header is aligned
+constexpr std::uint32_t kRxOverhead =
+    66;  // the slot's header, and the frame placed so that its IP header is aligned
 constexpr std::uint32_t kSlotAlignment = 16;  // TPACKET_ALIGNMENT
 constexpr std::uint32_t kDefaultSlot = 2048;
 constexpr std::uint32_t kDefaultSlots = 512;
@@ -47,7 +48,9 @@ struct Rings {
     std::uint64_t bytes() const { return std::uint64_t{2} * slots * slot; }
 };
 
-std::uint32_t page_size() { return static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE)); }
+std::uint32_t page_size() {
+    return static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
+}
 
 /// Largest framesz whose frames still fit one mbuf.
 std::uint32_t largest_slot() {
@@ -105,20 +108,22 @@ class AfPacket final : public port::Driver {
     std::uint64_t take_missed(const port::PreparedDevice& plan) const override;
 
   private:
-    static void plan_mtu(const port::PortRequest& request, const port::NetdevFacts& facts, port::PreparedDevice& plan);
-    static Rings plan_rings(port::DeviceString& device, const port::PortRequest& request, std::uint32_t rx_frame,
-                            std::uint32_t queues, port::PreparedDevice& plan);
+    static void plan_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
+                         port::PreparedDevice& plan);
+    static Rings plan_rings(port::DeviceString& device, const port::PortRequest& request,
+                            std::uint32_t rx_frame, std::uint32_t queues, port::PreparedDevice& plan);
     static std::uint32_t plan_slot(port::DeviceString& device, const port::PortRequest& request,
                                    std::uint32_t rx_frame);
-    static void plan_count(port::DeviceString& device, const port::PortRequest& request, std::uint32_t rx_frame,
-                           std::uint32_t queues, Rings& rings, port::PreparedDevice& plan);
+    static void plan_count(port::DeviceString& device, const port::PortRequest& request,
+                           std::uint32_t rx_frame, std::uint32_t queues, Rings& rings,
+                           port::PreparedDevice& plan);
     static std::uint16_t plan_queues(port::DeviceString& device, const port::PortRequest& request);
 };
 
 /// A netdev's name or one of its addresses, with further parameters after a comma.
 std::string AfPacket::translate(std::string_view device) const {
     const auto comma = std::min(device.find(','), device.size());
-    std::string interface{device.substr(0, comma)};
+    std::string interface { device.substr(0, comma) };
     if (!port::netdev_facts(interface)) {
         try {
             interface = port::netdev_of(parse_ipv4(interface));
@@ -126,31 +131,35 @@ std::string AfPacket::translate(std::string_view device) const {
             return {};
         }
     }
-    return interface.empty() ? std::string{} : fmt::format("{},iface={}{}", name(), interface, device.substr(comma));
+    return interface.empty() ? std::string{}
+                             : fmt::format("{},iface={}{}", name(), interface, device.substr(comma));
 }
 
-void AfPacket::plan_mtu(const port::PortRequest& request, const port::NetdevFacts& facts, port::PreparedDevice& plan) {
+void AfPacket::plan_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
+                        port::PreparedDevice& plan) {
     const auto where = port::where(request);
     check_mtu(request);
-    const std::uint32_t needed =
-        std::max(request.mtu, request.tx_queues > 0 && request.max_tx_packet > 0 ? port::mtu_of(request.max_tx_packet) : 0);
+    const std::uint32_t needed = std::max(request.mtu, request.tx_queues > 0 && request.max_tx_packet > 0
+                                                           ? port::mtu_of(request.max_tx_packet)
+                                                           : 0);
     if (needed > facts.mtu) {
         if (!port::has_capability(CAP_NET_ADMIN)) {
             throw_error(where,
-                        "the MTU of {} is {}, {} is needed; raising it needs CAP_NET_ADMIN: run `ip link set {} mtu {}` first",
+                        "the MTU of {} is {}, {} is needed; raising it needs CAP_NET_ADMIN: run `ip link set "
+                        "{} mtu {}` first",
                         facts.name, facts.mtu, needed, facts.name, needed);
         }
         plan.netdev_mtu = needed;
-        plan.remarks.push_back(fmt::format("{}: the MTU of {} is raised from {} to {} while the port is open", where,
-                                           facts.name, facts.mtu, needed));
+        plan.remarks.push_back(fmt::format("{}: the MTU of {} is raised from {} to {} while the port is open",
+                                           where, facts.name, facts.mtu, needed));
     }
     const std::uint32_t mtu = std::max(needed, facts.mtu);
     if (request.rx_queues > 0 && port::mtu_of(request.max_rx_packet) > mtu) {
-        plan.remarks.push_back(
-            fmt::format("{}: the MTU of {} is {}: packets above {} bytes of UDP payload will not arrive (to receive up "
-                        "to {}, run `ip link set {} mtu {}` first)",
-                        where, facts.name, mtu, port::payload_of_mtu(mtu), request.max_rx_packet, facts.name,
-                        port::mtu_of(request.max_rx_packet)));
+        plan.remarks.push_back(fmt::format(
+            "{}: the MTU of {} is {}: packets above {} bytes of UDP payload will not arrive (to receive up "
+            "to {}, run `ip link set {} mtu {}` first)",
+            where, facts.name, mtu, port::payload_of_mtu(mtu), request.max_rx_packet, facts.name,
+            port::mtu_of(request.max_rx_packet)));
     }
 }
 
@@ -159,7 +168,8 @@ std::uint16_t AfPacket::plan_queues(port::DeviceString& device, const port::Port
     const auto given = device.number("qpairs", 1, kMaxQueues);
     if (!given && needed > 1 && !request.exists) {
         if (needed > kMaxQueues) {
-            throw_usage(port::where(request), "{} has at most {} queues, {} are needed", device.name(), kMaxQueues, needed);
+            throw_usage(port::where(request), "{} has at most {} queues, {} are needed", device.name(),
+                        kMaxQueues, needed);
         }
         device.add("qpairs", std::to_string(needed));
         return needed;
@@ -171,14 +181,17 @@ std::uint16_t AfPacket::plan_queues(port::DeviceString& device, const port::Port
     return queues;
 }
 
-std::uint32_t AfPacket::plan_slot(port::DeviceString& device, const port::PortRequest& request, std::uint32_t rx_frame) {
+std::uint32_t AfPacket::plan_slot(port::DeviceString& device, const port::PortRequest& request,
+                                  std::uint32_t rx_frame) {
     const auto where = port::where(request);
     const std::uint32_t sent = request.tx_queues > 0 ? tx_frame(request) : 0;
-    const std::uint32_t needed = std::max(rx_frame == 0 ? 0 : rx_frame + kRxOverhead, sent == 0 ? 0 : sent + kTxOverhead);
+    const std::uint32_t needed =
+        std::max(rx_frame == 0 ? 0 : rx_frame + kRxOverhead, sent == 0 ? 0 : sent + kTxOverhead);
     const std::uint32_t wanted = needed <= kDefaultSlot ? kDefaultSlot : port::round_up(needed, page_size());
     if (wanted > largest_slot()) {
         throw_usage(where,
-                    "packets are too large for {}: receiving frames of {} bytes + {}, sending {} + {} take a framesz of {}, "
+                    "packets are too large for {}: receiving frames of {} bytes + {}, sending {} + {} take a "
+                    "framesz of {}, "
                     "an mbuf ends it at {}; lower the packet size",
                     device.name(), rx_frame, kRxOverhead, sent, kTxOverhead, wanted, largest_slot());
     }
@@ -195,28 +208,30 @@ std::uint32_t AfPacket::plan_slot(port::DeviceString& device, const port::PortRe
     }
     if (slot < needed) {
         throw_usage(where,
-                    "framesz={} of {} is too small: it holds received frames of {} bytes ({} - {}) and sent ones of {} ({} - "
+                    "framesz={} of {} is too small: it holds received frames of {} bytes ({} - {}) and sent "
+                    "ones of {} ({} - "
                     "{}), needed are {} and {}; give framesz={}{}",
-                    slot, device.name(), slot - kRxOverhead, slot, kRxOverhead, slot - kTxOverhead, slot, kTxOverhead,
-                    rx_frame, sent, wanted, request.exists ? "" : ", or leave it out");
+                    slot, device.name(), slot - kRxOverhead, slot, kRxOverhead, slot - kTxOverhead, slot,
+                    kTxOverhead, rx_frame, sent, wanted, request.exists ? "" : ", or leave it out");
     }
     return slot;
 }
 
-void AfPacket::plan_count(port::DeviceString& device, const port::PortRequest& request, std::uint32_t rx_frame,
-                          std::uint32_t queues, Rings& rings, port::PreparedDevice& plan) {
+void AfPacket::plan_count(port::DeviceString& device, const port::PortRequest& request,
+                          std::uint32_t rx_frame, std::uint32_t queues, Rings& rings,
+                          port::PreparedDevice& plan) {
     const auto where = port::where(request);
     const std::uint32_t per_block = rings.slots_per_block();
     const auto given = device.number("framecnt", 1, 1U << 20);
     rings.slots = static_cast<std::uint32_t>(given.value_or(kDefaultSlots));
     if (given || request.exists) {
         if (rings.slots % per_block != 0) {
-            throw_usage(where, "framecnt={} of {} is not a multiple of blocksz / framesz = {} / {} = {}", rings.slots,
-                        device.name(), rings.block, rings.slot, per_block);
+            throw_usage(where, "framecnt={} of {} is not a multiple of blocksz / framesz = {} / {} = {}",
+                        rings.slots, device.name(), rings.block, rings.slot, per_block);
         }
         if (rings.bytes() > UINT32_MAX) {
-            throw_usage(where, "framecnt={} x framesz={} x 2 of {} is more than 4 GiB", rings.slots, rings.slot,
-                        device.name());
+            throw_usage(where, "framecnt={} x framesz={} x 2 of {} is more than 4 GiB", rings.slots,
+                        rings.slot, device.name());
         }
         return;
     }
@@ -228,21 +243,24 @@ void AfPacket::plan_count(port::DeviceString& device, const port::PortRequest& r
         rings.slots = port::round_up(rings.slots / 2, per_block);
     }
     if (rings.bytes() * queues > lockable) {
-        throw_error(where, "the rings of {} take {} bytes of locked memory ({} queues x 2 x {} x {}), `ulimit -l` allows {}",
-                    device.name(), rings.bytes() * queues, queues, rings.slots, rings.slot, lockable);
+        throw_error(
+            where,
+            "the rings of {} take {} bytes of locked memory ({} queues x 2 x {} x {}), `ulimit -l` allows {}",
+            device.name(), rings.bytes() * queues, queues, rings.slots, rings.slot, lockable);
     }
     if (rings.slots != wanted) {
-        plan.remarks.push_back(fmt::format("{}: the rings of {} hold {} frames instead of {}, because `ulimit -l` allows {} "
-                                           "bytes of locked memory",
-                                           where, device.name(), rings.slots, wanted, lockable));
+        plan.remarks.push_back(
+            fmt::format("{}: the rings of {} hold {} frames instead of {}, because `ulimit -l` allows {} "
+                        "bytes of locked memory",
+                        where, device.name(), rings.slots, wanted, lockable));
     }
     if (rings.slots != kDefaultSlots) {
         device.add("framecnt", std::to_string(rings.slots));
     }
 }
 
-Rings AfPacket::plan_rings(port::DeviceString& device, const port::PortRequest& request, std::uint32_t rx_frame,
-                           std::uint32_t queues, port::PreparedDevice& plan) {
+Rings AfPacket::plan_rings(port::DeviceString& device, const port::PortRequest& request,
+                           std::uint32_t rx_frame, std::uint32_t queues, port::PreparedDevice& plan) {
     const auto where = port::where(request);
     Rings rings;
     rings.slot = plan_slot(device, request, rx_frame);
@@ -256,8 +274,10 @@ Rings AfPacket::plan_rings(port::DeviceString& device, const port::PortRequest& 
         rings.block = static_cast<std::uint32_t>(given.value_or(page_size()));
     }
     if (rings.block % rings.slot != 0 || rings.block % page_size() != 0) {
-        throw_usage(where, "blocksz={} of {} is not a multiple of framesz={} and of the page size {}; give blocksz={}",
-                    rings.block, device.name(), rings.slot, page_size(), std::lcm(rings.slot, page_size()));
+        throw_usage(
+            where,
+            "blocksz={} of {} is not a multiple of framesz={} and of the page size {}; give blocksz={}",
+            rings.block, device.name(), rings.slot, page_size(), std::lcm(rings.slot, page_size()));
     }
     plan_count(device, request, rx_frame, queues, rings, plan);
     return rings;
@@ -276,7 +296,8 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     check_packet_socket(device.name(), where);
     if (!port::has_capability(CAP_NET_ADMIN)) {
         throw_error(where,
-                    "{} needs CAP_NET_ADMIN to start on {}: run as root, or `setcap cap_net_raw,cap_net_admin+ep` on the "
+                    "{} needs CAP_NET_ADMIN to start on {}: run as root, or `setcap "
+                    "cap_net_raw,cap_net_admin+ep` on the "
                     "program",
                     device.name(), *interface);
     }
@@ -285,10 +306,10 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     plan.netdev = *interface;
     plan_mtu(request, facts, plan);
     const std::uint32_t mtu = std::max(facts.mtu, plan.netdev_mtu);
-    const std::uint32_t rx_frame =
-        request.rx_queues == 0
-            ? 0
-            : std::min(port::rx_frame_of(request.max_rx_packet), mtu + port::kEthernetHeader + port::kVlanTags);
+    const std::uint32_t rx_frame = request.rx_queues == 0
+                                       ? 0
+                                       : std::min(port::rx_frame_of(request.max_rx_packet),
+                                                  mtu + port::kEthernetHeader + port::kVlanTags);
     const std::uint16_t queues = plan_queues(device, request);
     const Rings rings = plan_rings(device, request, rx_frame, queues, plan);
 

@@ -35,13 +35,14 @@ inline void count_pools(port::PreparedDevice& plan, const port::PortRequest& req
     plan.rx_pools = plan.rx_queues == 0 ? std::uint16_t{0} : std::max<std::uint16_t>(1, request.rx_queues);
 }
 
-/// The configuration's MTU must let through what is sent; devices without an MTU of their own only check that.
+/// The configuration's MTU must let through what is sent; devices without an MTU of their own only check
+/// that.
 inline void check_mtu(const port::PortRequest& request) {
     const std::uint32_t needed = port::mtu_of(request.max_tx_packet);
     if (request.mtu != 0 && request.max_tx_packet != 0 && request.mtu < needed) {
         throw_usage(port::where(request),
-                    "mtu {} is too small: packets of {} bytes of UDP payload are IP packets of {} bytes", request.mtu,
-                    request.max_tx_packet, needed);
+                    "mtu {} is too small: packets of {} bytes of UDP payload are IP packets of {} bytes",
+                    request.mtu, request.max_tx_packet, needed);
     }
 }
 

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstring>
-
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -34,7 +33,8 @@ void check_packet_socket(const std::string& device, const std::string& where) {
     }
     if (errno == EPERM || errno == EACCES) {
         throw_error(where,
-                    "{} needs CAP_NET_RAW for its packet sockets: run as root, or `setcap cap_net_raw,cap_net_admin+ep` "
+                    "{} needs CAP_NET_RAW for its packet sockets: run as root, or `setcap "
+                    "cap_net_raw,cap_net_admin+ep` "
                     "on the program",
                     device);
     }

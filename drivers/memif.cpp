@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// net_memif: shared memory between two processes, which meet at a Unix socket.
 ///
-/// Facts (drivers/net/memif of DPDK 22.11): the client makes the memory, so its `bsize` counts for both directions. A
-/// frame longer than bsize is spread over several slots, and that code corrupts memory when the ring is nearly full: a
-/// slot must hold the largest frame. Packets are copied in and out; chains and external buffers are fine, no offload is
-/// reported. Starting a client fails until the server listens. tx_burst takes nothing until the peer is connected and
-/// when the ring is full; packets not fetched when an end closes are lost. A peer's disconnect unmaps the memory in
-/// EAL's interrupt thread without regard to lcores inside a burst: stop the sender first. An abstract socket (the
-/// PMD's default) stays bound until the process ends.
+/// Facts (drivers/net/memif of DPDK 22.11): the client makes the memory, so its `bsize` counts for both
+/// directions. A frame longer than bsize is spread over several slots, and that code corrupts memory when the
+/// ring is nearly full: a slot must hold the largest frame. Packets are copied in and out; chains and
+/// external buffers are fine, no offload is reported. Starting a client fails until the server listens.
+/// tx_burst takes nothing until the peer is connected and when the ring is full; packets not fetched when an
+/// end closes are lost. A peer's disconnect unmaps the memory in EAL's interrupt thread without regard to
+/// lcores inside a burst: stop the sender first. An abstract socket (the PMD's default) stays bound until the
+/// process ends.
 ///
 /// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
 #include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
-#include <filesystem>
-
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -35,10 +35,12 @@ constexpr std::uint32_t kDefaultLog2Ring = 10;
 constexpr std::uint32_t kMaxLog2Ring = 14;
 constexpr std::uint16_t kMaxQueues = 255;
 constexpr std::string_view kDefaultSocket = "/run/memif.sock";
-constexpr std::size_t kMaxSocketName = 106;  // sun_path, less the abstract address' leading zero and the terminator
+constexpr std::size_t kMaxSocketName =
+    106;  // sun_path, less the abstract address' leading zero and the terminator
 constexpr std::size_t kMaxSecret = 23;
 
-// One ring in the shared memory: a cookie, flags and the head in the first cache line, the tail in the second.
+// One ring in the shared memory: a cookie, flags and the head in the first cache line, the tail in the
+// second.
 constexpr std::uint32_t kRingCookie = 0x3E31F20;
 constexpr std::size_t kHeadAt = 6;
 constexpr std::size_t kTailAt = 64;
@@ -53,7 +55,8 @@ struct SharedRing {
 
 bool read_ring(int fd, std::size_t offset, SharedRing& ring) {
     std::array<unsigned char, kTailAt + 2> bytes{};
-    if (::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) != static_cast<ssize_t>(bytes.size())) {
+    if (::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) !=
+        static_cast<ssize_t>(bytes.size())) {
         return false;
     }
     std::uint32_t cookie = 0;
@@ -90,9 +93,11 @@ std::vector<SharedRing> read_rings(int fd) {
     return rings;
 }
 
-/// Packets waiting in this end's transmit rings. Client to server: the client moves the head, the server the tail. Server
-/// to client: the client offers empty slots by moving the head, the server fills them by moving the tail.
-std::uint64_t waiting_in(const std::vector<SharedRing>& rings, bool client, std::uint16_t rx, std::uint16_t tx) {
+/// Packets waiting in this end's transmit rings. Client to server: the client moves the head, the server the
+/// tail. Server to client: the client offers empty slots by moving the head, the server fills them by moving
+/// the tail.
+std::uint64_t waiting_in(const std::vector<SharedRing>& rings, bool client, std::uint16_t rx,
+                         std::uint16_t tx) {
     if (rings.size() != std::size_t{rx} + tx) {
         return 0;
     }
@@ -168,9 +173,11 @@ void check_socket(const port::DeviceString& device, bool client, const port::Por
             throw_error(where, "socket={} exists and is not a socket; name another", path);
         }
         if (answers(path)) {
-            throw_error(where, "socket={} is in use by another process; name another, or be role=client there", path);
+            throw_error(
+                where, "socket={} is in use by another process; name another, or be role=client there", path);
         }
-        throw_error(where, "socket={} was left behind by a process that died; remove it with `rm {}`", path, path);
+        throw_error(where, "socket={} was left behind by a process that died; remove it with `rm {}`", path,
+                    path);
     }
 }
 
@@ -207,7 +214,8 @@ class Memif final : public port::Driver {
 
   private:
     static std::uint32_t plan_slot(port::DeviceString& device, bool client, const port::PortRequest& request);
-    static std::uint32_t plan_ring(port::DeviceString& device, std::uint32_t slot, const port::PortRequest& request);
+    static std::uint32_t plan_ring(port::DeviceString& device, std::uint32_t slot,
+                                   const port::PortRequest& request);
 };
 
 /// Bytes of a slot, which must hold the largest frame in either direction.
@@ -215,10 +223,13 @@ std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const po
     const auto where = port::where(request);
     const std::uint32_t received = request.rx_queues > 0 ? port::frame_of(request.max_rx_packet) : 0;
     const std::uint32_t needed = std::max(received, tx_frame(request));
-    const std::uint32_t payload = std::max(request.rx_queues > 0 ? request.max_rx_packet : 0, request.max_tx_packet);
+    const std::uint32_t payload =
+        std::max(request.rx_queues > 0 ? request.max_rx_packet : 0, request.max_tx_packet);
     if (needed > kMaxSlot) {
-        throw_usage(where, "frames of {} bytes ({} of UDP payload + {} of headers) are too large: memif's bsize ends at {}",
-                    needed, payload, port::frame_of(0), kMaxSlot);
+        throw_usage(
+            where,
+            "frames of {} bytes ({} of UDP payload + {} of headers) are too large: memif's bsize ends at {}",
+            needed, payload, port::frame_of(0), kMaxSlot);
     }
     const std::uint32_t wanted =
         std::min(kMaxSlot, std::max(kDefaultSlot, port::round_up(needed + port::kVlanTags, 64U)));
@@ -230,7 +241,8 @@ std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const po
     const auto slot = static_cast<std::uint32_t>(given.value_or(kDefaultSlot));
     if (client && slot < needed) {
         throw_usage(where,
-                    "{} {} is too small: packets of {} bytes of UDP payload + {} of headers are frames of {}, and memif "
+                    "{} {} is too small: packets of {} bytes of UDP payload + {} of headers are frames of "
+                    "{}, and memif "
                     "corrupts frames above bsize; give bsize={}, or {}lower the packet size",
                     given ? "bsize" : "the default bsize", slot, payload, port::frame_of(0), needed, wanted,
                     request.exists ? "" : "leave it out, or ");
@@ -240,7 +252,8 @@ std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const po
 }
 
 /// log2 of the slots of a ring; the smaller of both ends' counts.
-std::uint32_t Memif::plan_ring(port::DeviceString& device, std::uint32_t slot, const port::PortRequest& request) {
+std::uint32_t Memif::plan_ring(port::DeviceString& device, std::uint32_t slot,
+                               const port::PortRequest& request) {
     if (const auto given = device.number("rsize", 1, kMaxLog2Ring)) {
         return static_cast<std::uint32_t>(*given);
     }
@@ -259,11 +272,13 @@ std::uint32_t Memif::plan_ring(port::DeviceString& device, std::uint32_t slot, c
 port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
     const auto where = port::where(request);
     auto device = port::DeviceString::parse(request.device, where);
-    device.check_keys({"id", "role", "bsize", "rsize", "socket", "socket-abstract", "mac", "zero-copy", "secret"});
+    device.check_keys(
+        {"id", "role", "bsize", "rsize", "socket", "socket-abstract", "mac", "zero-copy", "secret"});
     check_mtu(request);
     const bool client = is_client(device, where);
     if (device.find("zero-copy").value_or("no") != "no") {
-        throw_usage(where, "zero-copy={} of {} is not supported: it sends only EAL's own memory; leave it out",
+        throw_usage(where,
+                    "zero-copy={} of {} is not supported: it sends only EAL's own memory; leave it out",
                     *device.find("zero-copy"), device.name());
     }
     (void)device.number("id", 0, UINT32_MAX);
@@ -277,8 +292,8 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
 
     auto plan = start_plan(*this, request, device);
     if (!device.has("role")) {
-        plan.remarks.push_back(fmt::format("{}: {} has no role=, so it is the client; its peer needs role=server", where,
-                                           device.name()));
+        plan.remarks.push_back(fmt::format(
+            "{}: {} has no role=, so it is the client; its peer needs role=server", where, device.name()));
     }
     if (!client && device.has("bsize")) {
         plan.remarks.push_back(fmt::format("{}: bsize counts only at the client's end of a memif", where));
@@ -288,14 +303,18 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
     const std::uint64_t rings = std::uint64_t{request.rx_queues} + request.tx_queues;
     const std::uint64_t region = rings * ((std::uint64_t{slot} + kDescriptorBytes) << log2_ring);
     if (client && region > UINT32_MAX) {
-        throw_usage(where, "{} rings of {} slots of {} bytes are {} bytes, a memif region ends at {}; lower rsize or "
-                    "--buffer-size", rings, 1U << log2_ring, slot, region, UINT32_MAX);
+        throw_usage(
+            where,
+            "{} rings of {} slots of {} bytes are {} bytes, a memif region ends at {}; lower rsize or "
+            "--buffer-size",
+            rings, 1U << log2_ring, slot, region, UINT32_MAX);
     }
     if (rings > 2 || request.rx_queues > 1 || request.tx_queues > 1) {
-        plan.remarks.push_back(fmt::format("{}: {} has {} receive and {} transmit queues; its peer needs {} transmit and {} "
-                                           "receive queues",
-                                           where, device.name(), request.rx_queues, request.tx_queues,
-                                           request.rx_queues, request.tx_queues));
+        plan.remarks.push_back(
+            fmt::format("{}: {} has {} receive and {} transmit queues; its peer needs {} transmit and {} "
+                        "receive queues",
+                        where, device.name(), request.rx_queues, request.tx_queues, request.rx_queues,
+                        request.tx_queues));
     }
     plan.outside_bytes = client ? region : 0;
     if (client) {
@@ -305,7 +324,8 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
     plan.devargs = device.text();
     const std::uint32_t room = port::data_room_of(slot);
     plan.rx = port::queue_sizes(static_cast<std::uint16_t>(1U << log2_ring),
-                                port::copying_rx_mbufs(port::segments_of(slot, room), kPoolCache), room, kPoolCache);
+                                port::copying_rx_mbufs(port::segments_of(slot, room), kPoolCache), room,
+                                kPoolCache);
     plan.tx = copying_tx(request);
     plan.tx.descriptors = static_cast<std::uint16_t>(1U << log2_ring);
     return plan;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// net_null: swallows what is sent, and makes packets of `size` arbitrary bytes as fast as they are polled.
 ///
-/// Facts (drivers/net/null of DPDK 22.11): tx_burst frees every mbuf with rte_pktmbuf_free, so chains and external
-/// buffers are released properly although no offload is reported; copy=1 reads only the first segment; no byte counts.
+/// Facts (drivers/net/null of DPDK 22.11): tx_burst frees every mbuf with rte_pktmbuf_free, so chains and
+/// external buffers are released properly although no offload is reported; copy=1 reads only the first
+/// segment; no byte counts.
 #include "drivers/common.hpp"
 #include "drivers/table.hpp"
 
@@ -42,8 +43,9 @@ class Null final : public port::Driver {
             device.add("no-rx", "1");
         }
         if (request.rx_queues > 0 && !no_rx) {
-            plan.remarks.push_back(fmt::format("{}: {} makes packets of {} arbitrary bytes as fast as they are polled",
-                                               where, device.name(), size));
+            plan.remarks.push_back(
+                fmt::format("{}: {} makes packets of {} arbitrary bytes as fast as they are polled", where,
+                            device.name(), size));
         }
         count_pools(plan, request);
         plan.devargs = device.text();

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// net_pcap: packets out of and into capture files, or by libpcap on a live interface.
 ///
-/// Facts (drivers/net/pcap of DPDK 22.11): one queue per rx_pcap or tx_pcap; only rx given means transmit queues that
-/// drop, only tx given means receive queues that never deliver. Nothing tells that a file has ended, so its records
-/// are counted here. A record for which no mbuf is free is lost; Port asks only for what the pool can hold. Records
-/// above 65535 bytes become inconsistent mbufs. Start reads the file from its beginning and writes the output anew.
-/// Chains are written whole up to 16128 bytes, a single segment at any size. A full disk is not noticed: every packet
-/// counts as sent. No offload is reported.
+/// Facts (drivers/net/pcap of DPDK 22.11): one queue per rx_pcap or tx_pcap; only rx given means transmit
+/// queues that drop, only tx given means receive queues that never deliver. Nothing tells that a file has
+/// ended, so its records are counted here. A record for which no mbuf is free is lost; Port asks only for
+/// what the pool can hold. Records above 65535 bytes become inconsistent mbufs. Start reads the file from its
+/// beginning and writes the output anew. Chains are written whole up to 16128 bytes, a single segment at any
+/// size. A full disk is not noticed: every packet counts as sent. No offload is reported.
 #include <algorithm>
 #include <bit>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
-
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -64,14 +63,17 @@ Streams streams_of(const port::DeviceString& device, const std::string& where) {
     s.tx_interfaces = device.all("tx_iface");
     const auto both = device.find("iface");
     if (!both && s.rx() == 0 && s.tx() == 0) {
-        throw_usage(where, "{} needs rx_pcap=FILE to receive or tx_pcap=FILE to send, for example {},rx_pcap=in.pcap",
-                    device.name(), device.name());
+        throw_usage(
+            where, "{} needs rx_pcap=FILE to receive or tx_pcap=FILE to send, for example {},rx_pcap=in.pcap",
+            device.name(), device.name());
     }
     // What the PMD would silently ignore.
     if ((both && s.rx() + s.tx() != 0) || (!s.rx_files.empty() && !s.rx_interfaces.empty()) ||
         (!s.tx_files.empty() && !s.tx_interfaces.empty())) {
-        throw_usage(where, "{} reads and writes either files (rx_pcap, tx_pcap) or interfaces (rx_iface, tx_iface, iface)",
-                    device.name());
+        throw_usage(
+            where,
+            "{} reads and writes either files (rx_pcap, tx_pcap) or interfaces (rx_iface, tx_iface, iface)",
+            device.name());
     }
     if (both) {
         s.both = true;
@@ -103,30 +105,35 @@ void check_output(const std::string& path, const std::string& where) {
         throw_error(where, "cannot write the capture file {}: there is no directory {}", path, directory);
     }
     if (::faccessat(AT_FDCWD, directory.c_str(), W_OK | X_OK, AT_EACCESS) != 0) {
-        throw_error(where, "cannot write the capture file {}: the directory {} is not writable", path, directory);
+        throw_error(where, "cannot write the capture file {}: the directory {} is not writable", path,
+                    directory);
     }
 }
 
-port::SourceFile read_source(const std::string& path, const std::string& where, std::vector<std::string>& remarks) {
+port::SourceFile read_source(const std::string& path, const std::string& where,
+                             std::vector<std::string>& remarks) {
     const PcapSummary summary = read_pcap_summary(path, where);
     if (summary.largest_packet > kMaxRecord) {
         throw_error(where,
-                    "record {} of {} has {} bytes, net_pcap delivers at most {} of one; cut them with `editcap -s {} {} "
+                    "record {} of {} has {} bytes, net_pcap delivers at most {} of one; cut them with "
+                    "`editcap -s {} {} "
                     "OUT.pcap`",
                     summary.largest_at, path, summary.largest_packet, kMaxRecord, kMaxRecord, path);
     }
     if (summary.truncated) {
-        remarks.push_back(fmt::format("{}: {} is {} in record {} at byte {}: the {} whole records before it will be replayed",
-                                      where, path, summary.damaged ? "damaged" : "truncated", summary.packets + 1,
-                                      summary.truncated_at, summary.packets));
+        remarks.push_back(fmt::format(
+            "{}: {} is {} in record {} at byte {}: the {} whole records before it will be replayed", where,
+            path, summary.damaged ? "damaged" : "truncated", summary.packets + 1, summary.truncated_at,
+            summary.packets));
     } else if (summary.packets == 0) {
         remarks.push_back(fmt::format("{}: {} holds no packets", where, path));
     }
     if (summary.cut_packets > 0) {
-        remarks.push_back(fmt::format(
-            "{}: {} of the {} records of {} hold less than was on the wire (snap length), the first is record {}; "
-            "those packets will count as malformed",
-            where, summary.cut_packets, summary.packets, path, summary.first_cut));
+        remarks.push_back(
+            fmt::format("{}: {} of the {} records of {} hold less than was on the wire (snap length), the "
+                        "first is record {}; "
+                        "those packets will count as malformed",
+                        where, summary.cut_packets, summary.packets, path, summary.first_cut));
     }
     return {path, summary.packets, summary.largest_packet, summary.truncated};
 }
@@ -169,14 +176,15 @@ class Pcap final : public port::Driver {
             return {};
         }
         return fmt::format(
-            "the capture file {} holds only {} of the {} bytes ({} packets) written to it; is the file system full?", path,
-            size, expected, packets);
+            "the capture file {} holds only {} of the {} bytes ({} packets) written to it; is the file "
+            "system full?",
+            path, size, expected, packets);
     }
 
   private:
     static void plan_interfaces(const Streams& streams, const std::string& where, port::PreparedDevice& plan);
-    static void plan_outputs(const Streams& streams, const port::PortRequest& request, const std::string& device,
-                             port::PreparedDevice& plan);
+    static void plan_outputs(const Streams& streams, const port::PortRequest& request,
+                             const std::string& device, port::PreparedDevice& plan);
     static void plan_sources(const Streams& streams, const port::PortRequest& request, bool infinite,
                              port::PreparedDevice& plan);
 };
@@ -204,11 +212,13 @@ void Pcap::plan_outputs(const Streams& streams, const port::PortRequest& request
     const auto where = port::where(request);
     const std::size_t queues = streams.tx() != 0 ? streams.tx() : streams.rx();
     if (request.tx_queues > queues) {
-        throw_usage(where, "{} transmit queues need {} tx_pcap files, {} names {}", request.tx_queues, request.tx_queues,
-                    device, queues);
+        throw_usage(where, "{} transmit queues need {} tx_pcap files, {} names {}", request.tx_queues,
+                    request.tx_queues, device, queues);
     }
     if (tx_frame(request) > kMaxChainFrame) {
-        throw_usage(where, "frames of {} bytes ({} of UDP payload) are too large: net_pcap writes frames of at most {} bytes",
+        throw_usage(where,
+                    "frames of {} bytes ({} of UDP payload) are too large: net_pcap writes frames of at most "
+                    "{} bytes",
                     tx_frame(request), request.max_tx_packet, kMaxChainFrame);
     }
     for (std::size_t i = 0; i < streams.tx_files.size(); ++i) {
@@ -217,8 +227,10 @@ void Pcap::plan_outputs(const Streams& streams, const port::PortRequest& request
         if (std::ranges::any_of(streams.rx_files, clashes)) {
             throw_usage(where, "{} is both read and written; name another tx_pcap", streams.tx_files[i]);
         }
-        if (std::any_of(streams.tx_files.begin(), streams.tx_files.begin() + static_cast<std::ptrdiff_t>(i), clashes)) {
-            throw_usage(where, "{} is named twice; every transmit queue writes its own file", streams.tx_files[i]);
+        if (std::any_of(streams.tx_files.begin(), streams.tx_files.begin() + static_cast<std::ptrdiff_t>(i),
+                        clashes)) {
+            throw_usage(where, "{} is named twice; every transmit queue writes its own file",
+                        streams.tx_files[i]);
         }
     }
     if (request.tx_queues > 0 && streams.tx() == 0) {
@@ -237,19 +249,20 @@ void Pcap::plan_sources(const Streams& streams, const port::PortRequest& request
     }
     const std::size_t queues = streams.rx() != 0 ? streams.rx() : streams.tx();
     if (request.rx_queues > queues) {
-        throw_usage(where, "{} receive queues need {} rx_pcap files, {} names {}", request.rx_queues, request.rx_queues,
-                    plan.name, queues);
+        throw_usage(where, "{} receive queues need {} rx_pcap files, {} names {}", request.rx_queues,
+                    request.rx_queues, plan.name, queues);
     }
     // All files are read, also when fewer receive queues were asked for.
     plan.rx_queues = static_cast<std::uint16_t>(queues);
     if (streams.rx_files.empty()) {
         plan.capabilities.finite = false;
         if (streams.rx() == 0) {
-            plan.remarks.push_back(fmt::format("{}: {} has no rx_pcap: nothing is received from it", where, plan.name));
+            plan.remarks.push_back(
+                fmt::format("{}: {} has no rx_pcap: nothing is received from it", where, plan.name));
         }
         const std::uint32_t room = port::data_room_of(frame);
-        plan.rx = port::queue_sizes(512, port::copying_rx_mbufs(port::segments_of(frame, room), kPoolCache), room,
-                                    kPoolCache);
+        plan.rx = port::queue_sizes(512, port::copying_rx_mbufs(port::segments_of(frame, room), kPoolCache),
+                                    room, kPoolCache);
         return;
     }
     std::uint32_t largest = 64;
@@ -262,24 +275,28 @@ void Pcap::plan_sources(const Streams& streams, const port::PortRequest& request
         sum += plan.sources.back().packets;
         most_packets = std::max(most_packets, sum);
         if (infinite && plan.sources.back().packets == 0) {
-            throw_error(where, "{} holds no packets, infinite_rx=1 has nothing to repeat", streams.rx_files[i]);
+            throw_error(where, "{} holds no packets, infinite_rx=1 has nothing to repeat",
+                        streams.rx_files[i]);
         }
     }
     if (!infinite) {
         const std::uint32_t room = port::data_room_of(std::min(largest, frame));
         // No per-lcore cache: Port asks the pool how much it holds before every burst.
-        plan.rx = port::queue_sizes(512, port::copying_rx_mbufs(port::segments_of(largest, room), 0), room, 0);
+        plan.rx =
+            port::queue_sizes(512, port::copying_rx_mbufs(port::segments_of(largest, room), 0), room, 0);
         return;
     }
     plan.capabilities.finite = false;
     const std::uint32_t room = port::data_room_of(largest);
     if (port::segments_of(largest, room) > 1 || most_packets > (1U << 24)) {
-        throw_error(where, "infinite_rx=1 keeps every packet in one mbuf: {} packets of up to {} bytes do not fit",
+        throw_error(where,
+                    "infinite_rx=1 keeps every packet in one mbuf: {} packets of up to {} bytes do not fit",
                     most_packets, largest);
     }
     // The PMD keeps all packets in mbufs of the pool, and copies them into fresh ones.
     plan.rx = port::queue_sizes(
-        512, static_cast<std::uint32_t>(most_packets) + port::copying_rx_mbufs(1, kPoolCache), room, kPoolCache);
+        512, static_cast<std::uint32_t>(most_packets) + port::copying_rx_mbufs(1, kPoolCache), room,
+        kPoolCache);
     plan.device_bytes += streams.rx_files.size() * (std::bit_ceil(most_packets + 1) * 8 + 1024);
     plan.sources.clear();
 }
@@ -287,8 +304,9 @@ void Pcap::plan_sources(const Streams& streams, const port::PortRequest& request
 port::PreparedDevice Pcap::plan(const port::PortRequest& request) const {
     const auto where = port::where(request);
     const auto device = port::DeviceString::parse(request.device, where);
-    device.check_keys({"rx_pcap", "tx_pcap", "rx_iface", "rx_iface_in", "tx_iface", "iface", "phy_mac", "infinite_rx"},
-                      {"rx_pcap", "tx_pcap", "rx_iface", "rx_iface_in", "tx_iface"});
+    device.check_keys(
+        {"rx_pcap", "tx_pcap", "rx_iface", "rx_iface_in", "tx_iface", "iface", "phy_mac", "infinite_rx"},
+        {"rx_pcap", "tx_pcap", "rx_iface", "rx_iface_in", "tx_iface"});
     check_mtu(request);
     const bool infinite = device.number("infinite_rx", 0, 1).value_or(0) != 0;
     const Streams streams = streams_of(device, where);

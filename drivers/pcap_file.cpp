@@ -5,12 +5,11 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <string_view>
-#include <vector>
-
 #include <fcntl.h>
+#include <string_view>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
 
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
@@ -36,8 +35,10 @@ class Reader {
         struct stat facts {};
         if (::fstat(fd_, &facts) != 0 || !S_ISREG(facts.st_mode)) {
             ::close(fd_);
-            throw_error(where, "{} is not a regular file: a capture is read once to be checked and once to be replayed",
-                        path);
+            throw_error(
+                where,
+                "{} is not a regular file: a capture is read once to be checked and once to be replayed",
+                path);
         }
         size_ = static_cast<std::uint64_t>(facts.st_size);
         ::posix_fadvise(fd_, 0, 0, POSIX_FADV_SEQUENTIAL);
@@ -126,7 +127,8 @@ constexpr std::array<std::uint8_t, 6> kXz{0xFD, '7', 'z', 'X', 'Z', 0x00};
                                 std::uint64_t size) {
     if (starts_with(bytes, size, kPcapng)) {
         throw_error(where,
-                    "{} is a pcapng file, which net_pcap cannot replay; convert it with `editcap -F pcap {} OUT.pcap` "
+                    "{} is a pcapng file, which net_pcap cannot replay; convert it with `editcap -F pcap {} "
+                    "OUT.pcap` "
                     "or `tshark -F pcap -r {} -w OUT.pcap`",
                     path, path, path);
     }
@@ -137,8 +139,8 @@ constexpr std::array<std::uint8_t, 6> kXz{0xFD, '7', 'z', 'X', 'Z', 0x00};
             throw_error(where, "{} is compressed; decompress it first with `{} -dk {}`", path, program, path);
         }
     }
-    throw_error(where, "{} is not a pcap file: it starts with {:02x} {:02x} {:02x} {:02x}", path, bytes[0], bytes[1],
-                bytes[2], bytes[3]);
+    throw_error(where, "{} is not a pcap file: it starts with {:02x} {:02x} {:02x} {:02x}", path, bytes[0],
+                bytes[1], bytes[2], bytes[3]);
 }
 
 class HostOrder {
@@ -158,12 +160,14 @@ class HostOrder {
 };
 
 /// Checks the file's header; `snap_length` becomes what it says a record holds at most.
-PcapSummary read_header(Reader& file, const std::string& path, const std::string& where, std::uint32_t& snap_length) {
+PcapSummary read_header(Reader& file, const std::string& path, const std::string& where,
+                        std::uint32_t& snap_length) {
     if (file.size() == 0) {
         throw_error(where, "the capture file {} is empty", path);
     }
     if (file.size() < kPcapHeader) {
-        throw_error(where, "{} has {} bytes, a pcap file starts with a header of {}", path, file.size(), kPcapHeader);
+        throw_error(where, "{} has {} bytes, a pcap file starts with a header of {}", path, file.size(),
+                    kPcapHeader);
     }
     const std::uint8_t* header = file.at(0, kPcapHeader);
     PcapSummary summary;
@@ -178,13 +182,15 @@ PcapSummary read_header(Reader& file, const std::string& path, const std::string
     }
     const HostOrder order{summary.swapped};
     if (order.u16(header + 4) != 2 || order.u16(header + 6) != 4) {
-        throw_error(where, "{} is a pcap file of version {}.{}; convert it to 2.4 with `editcap -F pcap {} OUT.pcap`",
-                    path, order.u16(header + 4), order.u16(header + 6), path);
+        throw_error(
+            where, "{} is a pcap file of version {}.{}; convert it to 2.4 with `editcap -F pcap {} OUT.pcap`",
+            path, order.u16(header + 4), order.u16(header + 6), path);
     }
     const std::uint32_t link_type = order.u32(header + 20) & kLinkTypeMask;
     if (link_type != kLinkTypeEthernet) {
-        throw_error(where, "{} holds no Ethernet frames: its link type is {} ({}); capture on an Ethernet interface", path,
-                    link_type, name_of_link_type(link_type));
+        throw_error(where,
+                    "{} holds no Ethernet frames: its link type is {} ({}); capture on an Ethernet interface",
+                    path, link_type, name_of_link_type(link_type));
     }
     snap_length = order.u32(header + 16);
     if (snap_length == 0 || snap_length > kPcapMaxRecord) {

@@ -4,8 +4,9 @@
 #include <cstdint>
 #include <string>
 
-/// The classic pcap file: a 24-byte header, then records of a 16-byte header and the captured bytes. What libpcap's
-/// documentation calls the "savefile" format (pcap-savefile(5)); link types are from tcpdump.org/linktypes.html.
+/// The classic pcap file: a 24-byte header, then records of a 16-byte header and the captured bytes. What
+/// libpcap's documentation calls the "savefile" format (pcap-savefile(5)); link types are from
+/// tcpdump.org/linktypes.html.
 namespace spead::drivers {
 
 inline constexpr std::uint64_t kPcapHeader = 24;
@@ -14,22 +15,22 @@ inline constexpr std::uint64_t kPcapRecordHeader = 16;
 inline constexpr std::uint32_t kPcapMaxRecord = 262144;
 
 struct PcapSummary {
-    std::uint64_t packets = 0;         ///< whole records
-    std::uint64_t bytes = 0;           ///< captured bytes in them, as libpcap delivers them (within the snap length)
+    std::uint64_t packets = 0;  ///< whole records
+    std::uint64_t bytes = 0;    ///< captured bytes in them, as libpcap delivers them (within the snap length)
     std::uint32_t largest_packet = 0;  ///< of those, in the largest
     std::uint64_t largest_at = 0;      ///< its number, counted from 1
     std::uint64_t cut_packets = 0;     ///< records that hold less than was on the wire (snap length)
     std::uint64_t first_cut = 0;       ///< number of the first of those, counted from 1
     bool nanoseconds = false;
-    bool swapped = false;    ///< written on a machine of the other byte order
-    bool truncated = false;  ///< the file ends inside record packets + 1, or that record is damaged
-    bool damaged = false;    ///< its length cannot be right
+    bool swapped = false;            ///< written on a machine of the other byte order
+    bool truncated = false;          ///< the file ends inside record packets + 1, or that record is damaged
+    bool damaged = false;            ///< its length cannot be right
     std::uint64_t truncated_at = 0;  ///< byte where that record starts
 };
 
-/// Reads the whole file once, in pieces (it may be larger than memory). Throws Error when it cannot be opened or
-/// read, is not a regular file, not a pcap file of Ethernet frames (pcapng and compressed files are recognised, with
-/// the command that converts them), or so broken that nothing of it can be replayed.
+/// Reads the whole file once, in pieces (it may be larger than memory). Throws Error when it cannot be opened
+/// or read, is not a regular file, not a pcap file of Ethernet frames (pcapng and compressed files are
+/// recognised, with the command that converts them), or so broken that nothing of it can be replayed.
 PcapSummary read_pcap_summary(const std::string& path, const std::string& where);
 
 }  // namespace spead::drivers

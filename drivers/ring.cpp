@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_ring: what is sent on queue i comes back on queue i, the mbufs themselves, through a ring of 1024 entries.
+/// net_ring: what is sent on queue i comes back on queue i, the mbufs themselves, through a ring of 1024
+/// entries.
 ///
-/// Facts (drivers/net/ring of DPDK 22.11): chains and external buffers pass through untouched; a full ring makes
-/// tx_burst return less; packets stay in the rings over stop, close and remove, so Port frees them first; closing
-/// frees only the rings of configured receive queues and the others are found again by name, so a device name can
-/// be used again. No byte counts; mbuf->port is not set.
+/// Facts (drivers/net/ring of DPDK 22.11): chains and external buffers pass through untouched; a full ring
+/// makes tx_burst return less; packets stay in the rings over stop, close and remove, so Port frees them
+/// first; closing frees only the rings of configured receive queues and the others are found again by name,
+/// so a device name can be used again. No byte counts; mbuf->port is not set.
 #include <algorithm>
 
 #include "drivers/common.hpp"
@@ -40,15 +41,16 @@ class Ring final : public port::Driver {
         const auto device = port::DeviceString::parse(request.device, where);
         device.check_keys({"nodeaction"}, {"nodeaction"});
         if (device.name().size() > kMaxName) {
-            throw_usage(where, "the device name {} has {} characters, net_ring's rings leave room for {}", device.name(),
-                        device.name().size(), kMaxName);
+            throw_usage(where, "the device name {} has {} characters, net_ring's rings leave room for {}",
+                        device.name(), device.name().size(), kMaxName);
         }
         check_mtu(request);
         if (request.tx_queues > 0 && request.rx_queues == 0) {
-            throw_usage(where,
-                        "nothing receives from {}, and what is sent there only comes back to it: sending would stop "
-                        "after {} packets (net_null0 swallows packets)",
-                        device.name(), kRingEntries - 1);
+            throw_usage(
+                where,
+                "nothing receives from {}, and what is sent there only comes back to it: sending would stop "
+                "after {} packets (net_null0 swallows packets)",
+                device.name(), kRingEntries - 1);
         }
         if (std::max(request.rx_queues, request.tx_queues) > kMaxQueues) {
             throw_usage(where, "{} has {} queues, {} are needed", device.name(), kMaxQueues,
@@ -62,7 +64,8 @@ class Ring final : public port::Driver {
         plan.device_bytes += kMaxQueues * kRingBytes;
         // The receive pool is never used: received mbufs are the sender's.
         plan.rx = port::queue_sizes(kRingEntries, 63, 256, 0);
-        plan.tx = port::queue_sizes(kRingEntries, 2 * kRingEntries, port::data_room_of(tx_frame(request)), kPoolCache);
+        plan.tx = port::queue_sizes(kRingEntries, 2 * kRingEntries, port::data_room_of(tx_frame(request)),
+                                    kPoolCache);
         return plan;
     }
 };

@@ -8,7 +8,8 @@
 namespace spead::port {
 
 enum class Steering : std::uint8_t { software, rte_flow, xdp_map };
-/// Who tells the network that we want a group: nobody (files, rings), or a kernel socket on the port's netdev.
+/// Who tells the network that we want a group: nobody (files, rings), or a kernel socket on the port's
+/// netdev.
 enum class Membership : std::uint8_t { none, kernel_socket };
 
 /// What a port can do, after the driver file's declaration was masked with what the device reports.
@@ -20,7 +21,7 @@ struct Capabilities {
     bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)
     bool finite = false;              ///< the source ends (a capture file); see Port::exhausted
     bool receives_own = false;        ///< what is sent comes back on the same port (ring): fit for loopback
-    bool needs_peer = false;          ///< carries nothing until another process connects (memif); see Port::poll_link
+    bool needs_peer = false;  ///< carries nothing until another process connects (memif); see Port::poll_link
     /// Sent segments that the driver may keep until more are sent (mlx5: 31). 0: freed promptly.
     std::uint16_t late_free_segments = 0;
     std::uint32_t max_rx_frame = 0;  ///< bytes, from destination MAC to the last byte before the FCS

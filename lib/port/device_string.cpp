@@ -42,16 +42,20 @@ DeviceString DeviceString::parse(std::string_view text, const std::string& where
         }
         const auto equals = pair.find('=');
         if (equals == std::string_view::npos || equals == 0 || equals + 1 == pair.size()) {
-            throw_usage(where,
-                        "\"{}\" in the device \"{}\" is not key=value (a value, or a file name, cannot hold a comma)",
-                        pair, text);
+            throw_usage(
+                where,
+                "\"{}\" in the device \"{}\" is not key=value (a value, or a file name, cannot hold a comma)",
+                pair, text);
         }
-        device.parameters_.push_back({std::string{pair.substr(0, equals)}, std::string{pair.substr(equals + 1)}});
+        device.parameters_.push_back(
+            {std::string{pair.substr(0, equals)}, std::string{pair.substr(equals + 1)}});
     }
     return device;
 }
 
-bool DeviceString::has(std::string_view key) const { return find(key).has_value(); }
+bool DeviceString::has(std::string_view key) const {
+    return find(key).has_value();
+}
 
 std::optional<std::string> DeviceString::find(std::string_view key) const {
     const auto it = std::ranges::find(parameters_, key, &Parameter::key);
@@ -90,7 +94,8 @@ void DeviceString::check_keys(std::initializer_list<std::string_view> known,
                               std::initializer_list<std::string_view> repeatable) const {
     for (const auto& p : parameters_) {
         if (std::ranges::find(known, p.key) == known.end()) {
-            throw_usage(where_, "{} has no parameter \"{}\"; it has {}", name_, p.key, fmt::join(known, ", "));
+            throw_usage(where_, "{} has no parameter \"{}\"; it has {}", name_, p.key,
+                        fmt::join(known, ", "));
         }
         if (all(p.key).size() > 1 && std::ranges::find(repeatable, p.key) == repeatable.end()) {
             throw_usage(where_, "{} is given {} times for {}; give it once", p.key, all(p.key).size(), name_);

@@ -19,8 +19,9 @@ class DeviceString {
         std::string value;
     };
 
-    /// Throws UsageError for an empty or too long name, a parameter without '=' or without value (PMDs crash on
-    /// those). A leading "vdev:" is dropped. A ',' always separates, as in EAL: a file name cannot hold one.
+    /// Throws UsageError for an empty or too long name, a parameter without '=' or without value (PMDs crash
+    /// on those). A leading "vdev:" is dropped. A ',' always separates, as in EAL: a file name cannot hold
+    /// one.
     static DeviceString parse(std::string_view text, const std::string& where);
 
     const std::string& name() const noexcept { return name_; }

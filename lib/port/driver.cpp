@@ -37,10 +37,11 @@ std::string translated(const PortRequest& request, std::span<const Driver* const
             return text;
         }
     }
-    throw_usage(where(request),
-                "no driver for the device \"{}\": it is neither a network interface of this machine, nor its IPv4 "
-                "address, nor does it start with one of {}",
-                request.device, names_of(table));
+    throw_usage(
+        where(request),
+        "no driver for the device \"{}\": it is neither a network interface of this machine, nor its IPv4 "
+        "address, nor does it start with one of {}",
+        request.device, names_of(table));
 }
 
 /// "net_null" -> "net_null0": EAL accepts a bare driver name, but a second one would silently be the first.
@@ -79,7 +80,8 @@ const Driver* find_driver(std::span<const Driver* const> table, std::string_view
     return best;
 }
 
-std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests, std::span<const Driver* const> table,
+std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
+                                    std::span<const Driver* const> table,
                                     std::span<const std::string> eal_vdevs) {
     std::vector<DeviceString> devices;
     std::set<std::string> taken;
@@ -100,7 +102,8 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests, std::
         device.set_name(numbered(device.name(), driver, taken));
         taken.insert(device.name());
         if (!used.insert(device.name()).second) {
-            throw_usage(where(request), "the device {} is already another port's; one device is one port", device.name());
+            throw_usage(where(request), "the device {} is already another port's; one device is one port",
+                        device.name());
         }
         for (const auto& text : eal_vdevs) {
             const auto vdev = DeviceString::parse(text, "EAL's --vdev");
@@ -108,7 +111,8 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests, std::
                 continue;
             }
             if (!device.parameters().empty() && device.text() != vdev.text()) {
-                throw_usage(where(request), "EAL's --vdev already makes \"{}\"; name the port {} without parameters",
+                throw_usage(where(request),
+                            "EAL's --vdev already makes \"{}\"; name the port {} without parameters",
                             vdev.text(), device.name());
             }
             device = vdev;
@@ -119,7 +123,8 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests, std::
         const auto& netdev = planned.back().device.netdev;
         for (std::size_t k = 0; k + 1 < planned.size(); ++k) {
             if (!netdev.empty() && planned[k].device.netdev == netdev) {
-                throw_usage(where(request), "the network interface {} is already that of port {}; one interface is one port",
+                throw_usage(where(request),
+                            "the network interface {} is already that of port {}; one interface is one port",
                             netdev, planned[k].request.name);
             }
         }

@@ -11,13 +11,15 @@
 #include "port/capabilities.hpp"
 #include "port/sizes.hpp"
 
-/// What lib/port needs to know of one family of poll-mode drivers. The families live in drivers/, one small file
-/// each, and are found through an explicit table (drivers/table.hpp), because linkers drop static registration.
+/// What lib/port needs to know of one family of poll-mode drivers. The families live in drivers/, one small
+/// file each, and are found through an explicit table (drivers/table.hpp), because linkers drop static
+/// registration.
 ///
 /// Everything here is control world: main thread only, may throw spead::Error.
 namespace spead::port {
 
-/// What the configuration asks of a port. Packet sizes are UDP payload bytes; 0 means "none" or "the default".
+/// What the configuration asks of a port. Packet sizes are UDP payload bytes; 0 means "none" or "the
+/// default".
 struct PortRequest {
     std::string name;    ///< the configuration's name of it, used in reports and errors
     std::string device;  ///< vdev string ("net_memif0,role=client"), netdev name, IP address of a netdev, ...
@@ -41,21 +43,22 @@ struct SourceFile {
 
 /// What a driver file makes of a request before the device exists.
 struct PreparedDevice {
-    std::string name;          ///< EAL's name of the device: "net_memif0"
-    std::string devargs;       ///< complete string for rte_dev_probe
-    std::string netdev;        ///< the kernel's interface behind it, empty when there is none
+    std::string name;              ///< EAL's name of the device: "net_memif0"
+    std::string devargs;           ///< complete string for rte_dev_probe
+    std::string netdev;            ///< the kernel's interface behind it, empty when there is none
     std::uint32_t eal_mtu = 0;     ///< value for rte_eth_conf.rxmode.mtu; 0 leaves EAL's default
     std::uint32_t netdev_mtu = 0;  ///< what apply() sets the netdev's MTU to; 0: leave it alone
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)
-    std::uint16_t rx_pools = 0;    ///< one per receive queue that was asked for, or one for queues nobody reads
-    Capabilities capabilities;  ///< declared(), refined by this device's arguments
-    QueueSizes rx;              ///< one receive queue and its pool
-    /// One transmit queue: `descriptors` packets may stay inside the driver after tx_burst took them; `mbufs` is
-    /// what a sender's pool needs so that it does not run dry, `data_room` what one whole packet needs.
+    std::uint16_t rx_pools = 0;  ///< one per receive queue that was asked for, or one for queues nobody reads
+    Capabilities capabilities;   ///< declared(), refined by this device's arguments
+    QueueSizes rx;               ///< one receive queue and its pool
+    /// One transmit queue: `descriptors` packets may stay inside the driver after tx_burst took them; `mbufs`
+    /// is what a sender's pool needs so that it does not run dry, `data_room` what one whole packet needs.
     QueueSizes tx;
-    std::size_t device_bytes = 0;      ///< EAL memory the device takes besides the pools
-    std::size_t outside_bytes = 0;     ///< memory it takes outside EAL: the kernel's rings, memory shared with a peer
+    std::size_t device_bytes = 0;  ///< EAL memory the device takes besides the pools
+    std::size_t outside_bytes =
+        0;  ///< memory it takes outside EAL: the kernel's rings, memory shared with a peer
     std::vector<SourceFile> sources;   ///< one per receive queue of the device when it is finite, else empty
     std::vector<std::string> outputs;  ///< files written, one per transmit queue of the device; may be empty
     std::vector<std::string> remarks;  ///< lines to tell the user (a translated MTU, a size raised)
@@ -75,30 +78,31 @@ class Driver {
     virtual std::string_view alias() const { return {}; }
     /// What this family can do at best; lib/port masks it with the device's report.
     virtual Capabilities declared() const = 0;
-    /// Checks name, file, interface and privilege, translates MTU and sizes into devargs. Changes nothing, works
-    /// before EAL is initialised. Throws Error naming the port, the cause and the remedy.
+    /// Checks name, file, interface and privilege, translates MTU and sizes into devargs. Changes nothing,
+    /// works before EAL is initialised. Throws Error naming the port, the cause and the remedy.
     virtual PreparedDevice plan(const PortRequest& request) const = 0;
-    /// Makes the changes outside the process that the plan needs (a netdev's MTU). Throws Error; then nothing has
-    /// been changed.
+    /// Makes the changes outside the process that the plan needs (a netdev's MTU). Throws Error; then nothing
+    /// has been changed.
     virtual void apply(PreparedDevice&) const {}
     /// Undoes apply() after the device is removed.
     virtual void released(const PreparedDevice&) const noexcept {}
-    /// A vdev string without number for a device that a person named in another way (a netdev, an IP address); empty
-    /// if this family cannot drive such a thing.
+    /// A vdev string without number for a device that a person named in another way (a netdev, an IP
+    /// address); empty if this family cannot drive such a thing.
     virtual std::string translate(std::string_view) const { return {}; }
     /// Packets the kernel lost in front of the device since the last call, when the PMD does not count them.
     virtual std::uint64_t take_missed(const PreparedDevice&) const { return 0; }
-    /// Why the file behind transmit queue `queue` does not hold the `packets` packets and `bytes` bytes that the PMD
-    /// took since the last start; empty when it does or when there is no file.
-    virtual std::string output_problem(const PreparedDevice&, std::uint16_t /*queue*/, std::uint64_t /*packets*/,
-                                       std::uint64_t /*bytes*/) const {
+    /// Why the file behind transmit queue `queue` does not hold the `packets` packets and `bytes` bytes that
+    /// the PMD took since the last start; empty when it does or when there is no file.
+    virtual std::string output_problem(const PreparedDevice&, std::uint16_t /*queue*/,
+                                       std::uint64_t /*packets*/, std::uint64_t /*bytes*/) const {
         return {};
     }
     /// Packets that tx_burst took and that wait for a peer to fetch them; stopping now would lose them.
     virtual std::uint64_t unfetched(const PreparedDevice&) const { return 0; }
 };
 
-/// Finds the family by the device string's name (`net_ring0,...` -> net_ring, `eth_ring0` too); null if none fits.
+/// Finds the family by the device string's name (`net_ring0,...` -> net_ring, `eth_ring0` too); null if none
+/// fits.
 const Driver* find_driver(std::span<const Driver* const> table, std::string_view device);
 
 /// A request whose device has been found and planned.
@@ -110,10 +114,11 @@ struct PlannedPort {
 
 /// Plans all ports of a run; changes nothing, works before EAL is initialised (`--check`, EAL's `-m`).
 ///
-/// `eal_vdevs` are the values of EAL's --vdev options: a port named like one of them is that device. A driver name
-/// without number gets the lowest free one. Throws Error for an unknown device, and when two ports are one device or
-/// one netdev.
-std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests, std::span<const Driver* const> table,
+/// `eal_vdevs` are the values of EAL's --vdev options: a port named like one of them is that device. A driver
+/// name without number gets the lowest free one. Throws Error for an unknown device, and when two ports are
+/// one device or one netdev.
+std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
+                                    std::span<const Driver* const> table,
                                     std::span<const std::string> eal_vdevs = {});
 
 /// "port p0", for the `where` of errors.

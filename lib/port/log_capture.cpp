@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <rte_log.h>
 
 #include "base/error.hpp"
@@ -31,7 +30,9 @@ LogCapture::~LogCapture() {
     std::free(text_);
 }
 
-void LogCapture::flush() { std::fflush(memory_); }
+void LogCapture::flush() {
+    std::fflush(memory_);
+}
 
 void LogCapture::discard() {
     flush();

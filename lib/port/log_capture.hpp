@@ -7,8 +7,8 @@
 /// EAL's functions return -1 and tell the reason only in the log.
 namespace spead::port {
 
-/// While it lives, what EAL and the PMDs log goes into memory instead of the log. Control world; one at a time. Lines
-/// that other threads log meanwhile are captured too, and passed on at the end.
+/// While it lives, what EAL and the PMDs log goes into memory instead of the log. Control world; one at a
+/// time. Lines that other threads log meanwhile are captured too, and passed on at the end.
 class LogCapture {
   public:
     LogCapture();

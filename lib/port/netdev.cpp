@@ -3,10 +3,9 @@
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
-
 #include <ifaddrs.h>
 #include <linux/capability.h>
+#include <memory>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
@@ -26,7 +25,8 @@ class ControlSocket {
   public:
     ControlSocket() : fd_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {
         if (fd_ < 0) {
-            throw_error("network interfaces", "cannot open a socket to ask the kernel: {}", std::strerror(errno));
+            throw_error("network interfaces", "cannot open a socket to ask the kernel: {}",
+                        std::strerror(errno));
         }
     }
     ~ControlSocket() { ::close(fd_); }
@@ -34,14 +34,16 @@ class ControlSocket {
     ControlSocket& operator=(const ControlSocket&) = delete;
 
     /// 0, or errno.
-    int ask(unsigned long request, ifreq& interface) const { return ::ioctl(fd_, request, &interface) == 0 ? 0 : errno; }
+    int ask(unsigned long request, ifreq& interface) const {
+        return ::ioctl(fd_, request, &interface) == 0 ? 0 : errno;
+    }
 
   private:
     int fd_;
 };
 
 ifreq request_for(const std::string& name) {
-    ifreq interface{};
+    ifreq interface {};
     name.copy(interface.ifr_name, IFNAMSIZ - 1);
     return interface;
 }
@@ -64,7 +66,9 @@ Ipv4 ipv4_of(const sockaddr* address) {
     return Ipv4{byte_swap(std::uint32_t{in.sin_addr.s_addr})};
 }
 
-bool is_ipv4(const ifaddrs& entry) { return entry.ifa_addr != nullptr && entry.ifa_addr->sa_family == AF_INET; }
+bool is_ipv4(const ifaddrs& entry) {
+    return entry.ifa_addr != nullptr && entry.ifa_addr->sa_family == AF_INET;
+}
 
 }  // namespace
 
@@ -95,8 +99,8 @@ std::optional<NetdevFacts> netdev_facts(const std::string& name) {
     }
     interface = request_for(name);
     if (kernel.ask(SIOCGIFHWADDR, interface) == 0) {
-        facts.ethernet =
-            interface.ifr_hwaddr.sa_family == ARPHRD_ETHER || interface.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK;
+        facts.ethernet = interface.ifr_hwaddr.sa_family == ARPHRD_ETHER ||
+                         interface.ifr_hwaddr.sa_family == ARPHRD_LOOPBACK;
         std::memcpy(facts.mac.data(), interface.ifr_hwaddr.sa_data, facts.mac.size());
     }
     const auto list = addresses();
@@ -127,10 +131,14 @@ void set_netdev_mtu(const std::string& name, std::uint32_t mtu) {
         case 0:
             return;
         case EPERM:
-            throw_error(name, "cannot set its MTU to {}: this needs CAP_NET_ADMIN; or run `ip link set {} mtu {}` first",
-                        mtu, name, mtu);
+            throw_error(
+                name,
+                "cannot set its MTU to {}: this needs CAP_NET_ADMIN; or run `ip link set {} mtu {}` first",
+                mtu, name, mtu);
         case EINVAL:
-            throw_error(name, "its driver refuses an MTU of {}; `ip -d link show {}` tells its largest (maxmtu)", mtu, name);
+            throw_error(name,
+                        "its driver refuses an MTU of {}; `ip -d link show {}` tells its largest (maxmtu)",
+                        mtu, name);
         default:
             throw_error(name, "cannot set its MTU to {}: {}", mtu, std::strerror(error));
     }

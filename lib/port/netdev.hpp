@@ -8,8 +8,8 @@
 
 #include "base/endpoint.hpp"
 
-/// The kernel's network interfaces, as far as ports need to know them. Control world only; values are read anew by
-/// every call, in the network namespace of the calling thread.
+/// The kernel's network interfaces, as far as ports need to know them. Control world only; values are read
+/// anew by every call, in the network namespace of the calling thread.
 namespace spead::port {
 
 struct NetdevFacts {

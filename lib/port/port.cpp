@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-
 #include <rte_dev.h>
 #include <rte_devargs.h>
 #include <rte_errno.h>
@@ -41,7 +40,8 @@ class OpenNames {
     void claim(const PlannedPort& planned) {
         const std::lock_guard lock(mutex_);
         if (devices_.contains(planned.device.name)) {
-            throw_error(where(planned.request), "the device {} is already open as another port", planned.device.name);
+            throw_error(where(planned.request), "the device {} is already open as another port",
+                        planned.device.name);
         }
         if (netdevs_.contains(planned.device.netdev)) {
             throw_error(where(planned.request), "the network interface {} is already open as another port",
@@ -75,7 +75,9 @@ std::string next_pool_name() {
     return fmt::format("port_rx_{}", count++);
 }
 
-std::string reason_of(int error) { return rte_strerror(error < 0 ? -error : error); }
+std::string reason_of(int error) {
+    return rte_strerror(error < 0 ? -error : error);
+}
 
 /// The device strings of everything that EAL has attached: its --vdev options and open Ports.
 std::vector<std::string> attached_devices() {
@@ -101,7 +103,8 @@ std::vector<std::string> attached_devices() {
 }  // namespace
 
 struct Port::State {
-    explicit State(PlannedPort p) : planned(std::move(p)), device(planned.device), name(where(planned.request)) {}
+    explicit State(PlannedPort p)
+        : planned(std::move(p)), device(planned.device), name(where(planned.request)) {}
     ~State() { tear_down(); }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -159,7 +162,8 @@ void Port::State::attach() {
     std::uint16_t id = 0;
     const bool there = rte_eth_dev_get_port_by_name(device.name.c_str(), &id) == 0;
     if (there && !planned.request.exists) {
-        throw_error(name, "the device {} exists already, but not as it was planned ({})", device.name, device.devargs);
+        throw_error(name, "the device {} exists already, but not as it was planned ({})", device.name,
+                    device.devargs);
     }
     if (!there && planned.request.exists) {
         throw_error(name, "EAL's --vdev was to make the device {}, but it is not there", device.name);
@@ -170,9 +174,14 @@ void Port::State::attach() {
         if (error != 0 || rte_eth_dev_get_port_by_name(device.name.c_str(), &id) != 0) {
             std::string reason = log.take_reason();
             if (reason.empty()) {
-                reason = error != 0 ? reason_of(error) : "the driver made no port (was the name used before?)";
+                reason =
+                    error != 0 ? reason_of(error) : "the driver made no port (was the name used before?)";
             }
             throw_error(name, "EAL cannot attach \"{}\": {}", device.devargs, reason);
+        }
+        if (device.capabilities.receives_own) {
+            // net_ring finds the rings of an earlier device of that name again, after complaining about them.
+            log.discard();
         }
     }
     port_id = id;
@@ -189,8 +198,8 @@ void Port::State::configure() {
     if_index = info.if_index;
     socket_id = rte_eth_dev_socket_id(port_id);
     if (device.rx_queues > info.max_rx_queues || device.tx_queues > info.max_tx_queues) {
-        throw_error(name, "{} receive and {} transmit queues are needed, the device {} has {} and {}", device.rx_queues,
-                    device.tx_queues, device.name, info.max_rx_queues, info.max_tx_queues);
+        throw_error(name, "{} receive and {} transmit queues are needed, the device {} has {} and {}",
+                    device.rx_queues, device.tx_queues, device.name, info.max_rx_queues, info.max_tx_queues);
     }
 
     capabilities = device.capabilities;
@@ -211,8 +220,10 @@ void Port::State::configure() {
     conf.rxmode.offloads = capabilities.rx_offloads;
     conf.txmode.offloads = capabilities.tx_offloads;
     LogCapture log;
-    if (const int error = rte_eth_dev_configure(port_id, device.rx_queues, device.tx_queues, &conf); error != 0) {
-        throw_error(name, "EAL cannot configure {}: {} ({})", device.name, reason_of(error), log.take_reason());
+    if (const int error = rte_eth_dev_configure(port_id, device.rx_queues, device.tx_queues, &conf);
+        error != 0) {
+        throw_error(name, "EAL cannot configure {}: {} ({})", device.name, reason_of(error),
+                    log.take_reason());
     }
     make_pools();
     set_up_queues(info, conf);
@@ -237,7 +248,8 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf
     LogCapture log;
     std::uint16_t rx_descriptors = device.rx.descriptors;
     std::uint16_t tx_descriptors = device.tx.descriptors;
-    if (const int error = rte_eth_dev_adjust_nb_rx_tx_desc(port_id, &rx_descriptors, &tx_descriptors); error != 0) {
+    if (const int error = rte_eth_dev_adjust_nb_rx_tx_desc(port_id, &rx_descriptors, &tx_descriptors);
+        error != 0) {
         throw_error(name, "EAL cannot adjust the descriptors of {}: {} ({})", device.name, reason_of(error),
                     log.take_reason());
     }
@@ -250,17 +262,18 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf
     txconf.offloads = conf.txmode.offloads;
     const auto socket = static_cast<unsigned>(socket_id);
     for (std::uint16_t q = 0; q < device.rx_queues; ++q) {
-        if (const int error = rte_eth_rx_queue_setup(port_id, q, rx_descriptors, socket, &rxconf,
-                                                     pools[q % pools.size()]);
+        if (const int error =
+                rte_eth_rx_queue_setup(port_id, q, rx_descriptors, socket, &rxconf, pools[q % pools.size()]);
             error != 0) {
-            throw_error(name, "EAL cannot set up receive queue {} of {}: {} ({})", q, device.name, reason_of(error),
-                        log.take_reason());
+            throw_error(name, "EAL cannot set up receive queue {} of {}: {} ({})", q, device.name,
+                        reason_of(error), log.take_reason());
         }
     }
     for (std::uint16_t q = 0; q < device.tx_queues; ++q) {
-        if (const int error = rte_eth_tx_queue_setup(port_id, q, tx_descriptors, socket, &txconf); error != 0) {
-            throw_error(name, "EAL cannot set up transmit queue {} of {}: {} ({})", q, device.name, reason_of(error),
-                        log.take_reason());
+        if (const int error = rte_eth_tx_queue_setup(port_id, q, tx_descriptors, socket, &txconf);
+            error != 0) {
+            throw_error(name, "EAL cannot set up transmit queue {} of {}: {} ({})", q, device.name,
+                        reason_of(error), log.take_reason());
         }
     }
 
@@ -290,7 +303,12 @@ void Port::State::identify() {
     }
     if (mac == MacAddress{}) {
         // Locally administered: 02, "SPD", and the port's number.
-        mac = {0x02, 0x53, 0x50, 0x44, static_cast<std::uint8_t>(port_id >> 8), static_cast<std::uint8_t>(port_id)};
+        mac = {0x02,
+               0x53,
+               0x50,
+               0x44,
+               static_cast<std::uint8_t>(port_id >> 8),
+               static_cast<std::uint8_t>(port_id)};
     }
     if (device.netdev.empty()) {
         return;
@@ -304,8 +322,8 @@ void Port::State::identify() {
         address = facts->address;
     }
     if (facts->promiscuous) {
-        // rte_eth_dev_start writes ethdev's own idea of promiscuous mode to the netdev; an administrator's choice
-        // must survive that.
+        // rte_eth_dev_start writes ethdev's own idea of promiscuous mode to the netdev; an administrator's
+        // choice must survive that.
         rte_eth_promiscuous_enable(port_id);
     }
 }
@@ -385,9 +403,9 @@ void Port::State::stop() {
     for (const auto& state : rx) {
         for (const auto& part : state.parts) {
             if (part.ended_early.load(std::memory_order_relaxed)) {
-                remarks.push_back(fmt::format("{}: {} ended before its {} records were delivered; it changed meanwhile",
-                                              name, device.sources[part.queue].path,
-                                              device.sources[part.queue].packets));
+                remarks.push_back(
+                    fmt::format("{}: {} ended before its {} records were delivered; it changed meanwhile",
+                                name, device.sources[part.queue].path, device.sources[part.queue].packets));
             }
         }
     }
@@ -406,20 +424,22 @@ void Port::State::tear_down() noexcept {
             update_nic();
             opened = false;
             if (const int error = rte_eth_dev_close(port_id); error != 0) {
-                remarks.push_back(fmt::format("{}: EAL cannot close {}: {}", name, device.name, reason_of(error)));
+                remarks.push_back(
+                    fmt::format("{}: EAL cannot close {}: {}", name, device.name, reason_of(error)));
             }
         }
         if (attached) {
             attached = false;
             if (const int error = eal_device == nullptr ? -ENODEV : rte_dev_remove(eal_device); error != 0) {
-                remarks.push_back(fmt::format("{}: EAL cannot remove {}: {}", name, device.name, reason_of(error)));
+                remarks.push_back(
+                    fmt::format("{}: EAL cannot remove {}: {}", name, device.name, reason_of(error)));
             }
             eal_device = nullptr;
         }
         for (rte_mempool* pool : pools) {
             if (const unsigned missing = rte_mempool_in_use_count(pool); missing != 0) {
-                remarks.push_back(
-                    fmt::format("{}: {} mbufs were not returned to their pool, which stays allocated", name, missing));
+                remarks.push_back(fmt::format(
+                    "{}: {} mbufs were not returned to their pool, which stays allocated", name, missing));
             } else {
                 rte_mempool_free(pool);
             }
@@ -512,11 +532,17 @@ void Port::start() {
     s.waiting = true;
 }
 
-void Port::stop() { state_->stop(); }
+void Port::stop() {
+    state_->stop();
+}
 
-void Port::close() noexcept { state_->tear_down(); }
+void Port::close() noexcept {
+    state_->tear_down();
+}
 
-bool Port::started() const noexcept { return state_->started; }
+bool Port::started() const noexcept {
+    return state_->started;
+}
 
 bool Port::poll_link() {
     if (state_->waiting) {
@@ -563,21 +589,51 @@ rte_mempool* Port::rx_pool(std::uint16_t i) const {
     return s.pools[i];
 }
 
-const Capabilities& Port::capabilities() const noexcept { return state_->capabilities; }
-const MacAddress& Port::mac() const noexcept { return state_->mac; }
-Ipv4 Port::source_address() const noexcept { return state_->address; }
-const std::string& Port::name() const noexcept { return state_->planned.request.name; }
-const std::string& Port::device_name() const noexcept { return state_->device.name; }
-const std::string& Port::devargs() const noexcept { return state_->device.devargs; }
-std::string Port::driver_name() const { return std::string{state_->planned.driver->name()}; }
-const std::string& Port::netdev() const noexcept { return state_->device.netdev; }
-unsigned Port::if_index() const noexcept { return state_->if_index; }
-std::uint16_t Port::port_id() const noexcept { return state_->port_id; }
-rte_device* Port::device() const noexcept { return state_->eal_device; }
-int Port::socket_id() const noexcept { return state_->socket_id; }
-const QueueSizes& Port::rx_sizes() const noexcept { return state_->device.rx; }
-const QueueSizes& Port::tx_sizes() const noexcept { return state_->device.tx; }
-const std::vector<std::string>& Port::remarks() const noexcept { return state_->remarks; }
+const Capabilities& Port::capabilities() const noexcept {
+    return state_->capabilities;
+}
+const MacAddress& Port::mac() const noexcept {
+    return state_->mac;
+}
+Ipv4 Port::source_address() const noexcept {
+    return state_->address;
+}
+const std::string& Port::name() const noexcept {
+    return state_->planned.request.name;
+}
+const std::string& Port::device_name() const noexcept {
+    return state_->device.name;
+}
+const std::string& Port::devargs() const noexcept {
+    return state_->device.devargs;
+}
+std::string Port::driver_name() const {
+    return std::string{state_->planned.driver->name()};
+}
+const std::string& Port::netdev() const noexcept {
+    return state_->device.netdev;
+}
+unsigned Port::if_index() const noexcept {
+    return state_->if_index;
+}
+std::uint16_t Port::port_id() const noexcept {
+    return state_->port_id;
+}
+rte_device* Port::device() const noexcept {
+    return state_->eal_device;
+}
+int Port::socket_id() const noexcept {
+    return state_->socket_id;
+}
+const QueueSizes& Port::rx_sizes() const noexcept {
+    return state_->device.rx;
+}
+const QueueSizes& Port::tx_sizes() const noexcept {
+    return state_->device.tx;
+}
+const std::vector<std::string>& Port::remarks() const noexcept {
+    return state_->remarks;
+}
 
 std::string Port::sizes() const {
     const State& s = *state_;
@@ -586,11 +642,12 @@ std::string Port::sizes() const {
         parts.push_back(fmt::format("receive {} x {}", s.device.rx_pools, to_string(s.device.rx)));
     }
     if (s.planned.request.tx_queues > 0) {
-        parts.push_back(fmt::format("transmit {} x {} descriptors", s.planned.request.tx_queues, s.device.tx.descriptors));
+        parts.push_back(fmt::format("transmit {} x {} descriptors", s.planned.request.tx_queues,
+                                    s.device.tx.descriptors));
     }
     if (s.device.outside_bytes > 0) {
-        parts.push_back(
-            fmt::format("rings outside EAL {:.1f} MiB", static_cast<double>(s.device.outside_bytes) / (1024 * 1024)));
+        parts.push_back(fmt::format("rings outside EAL {:.1f} MiB",
+                                    static_cast<double>(s.device.outside_bytes) / (1024 * 1024)));
     }
     return fmt::format("{} ({}): {}", s.planned.request.name, s.device.name, fmt::join(parts, "; "));
 }
@@ -623,8 +680,8 @@ std::string Port::output_problem() const {
     const State& s = *state_;
     const auto written = s.started ? s.written_now() : s.written;
     for (std::size_t q = 0; q < written.size(); ++q) {
-        auto problem = s.planned.driver->output_problem(s.device, static_cast<std::uint16_t>(q), written[q].packets,
-                                                        written[q].bytes);
+        auto problem = s.planned.driver->output_problem(s.device, static_cast<std::uint16_t>(q),
+                                                        written[q].packets, written[q].bytes);
         if (!problem.empty()) {
             return problem;
         }

@@ -22,20 +22,21 @@ namespace spead::port {
 
 using MacAddress = std::array<std::uint8_t, 6>;
 
-/// Source address of packets that leave a port without an IPv4 address of its own (files, rings, memif, a netdev
-/// without address): TEST-NET-1 of RFC 5737, which no network routes.
+/// Source address of packets that leave a port without an IPv4 address of its own (files, rings, memif, a
+/// netdev without address): TEST-NET-1 of RFC 5737, which no network routes.
 inline constexpr Ipv4 kFallbackAddress{0xC0000201};  // 192.0.2.1
 
 /// One Ethernet port, from attaching the device to removing it.
 ///
-/// Control world: one thread at a time (the control executor) calls everything here, except the queues, which belong
-/// to their lcores between start() and stop(). Order: open, start, lcores poll, lcores joined, stop, close.
-/// Members that throw throw spead::Error with the port's name, the cause and the remedy.
+/// Control world: one thread at a time (the control executor) calls everything here, except the queues, which
+/// belong to their lcores between start() and stop(). Order: open, start, lcores poll, lcores joined, stop,
+/// close. Members that throw throw spead::Error with the port's name, the cause and the remedy.
 class Port {
   public:
-    /// Finds the driver, plans, applies, attaches the device (rte_dev_probe; one that EAL's --vdev made is adopted),
-    /// configures it, makes one pool per receive queue and sets the queues up. Not started. A second Port on a device
-    /// or netdev that is open is refused. On failure everything done so far is undone.
+    /// Finds the driver, plans, applies, attaches the device (rte_dev_probe; one that EAL's --vdev made is
+    /// adopted), configures it, makes one pool per receive queue and sets the queues up. Not started. A
+    /// second Port on a device or netdev that is open is refused. On failure everything done so far is
+    /// undone.
     static std::unique_ptr<Port> open(const PortRequest& request, std::span<const Driver* const> table);
     /// The same for a port that plan_ports() has planned, so that its files are not scanned twice.
     static std::unique_ptr<Port> open(const PlannedPort& planned);
@@ -44,26 +45,27 @@ class Port {
     Port(const Port&) = delete;
     Port& operator=(const Port&) = delete;
 
-    /// Starts the device; does nothing when it is started. A memif client whose server is not there yet is left
-    /// waiting (see poll_link) and its queues carry nothing; every other failure throws.
+    /// Starts the device; does nothing when it is started. A memif client whose server is not there yet is
+    /// left waiting (see poll_link) and its queues carry nothing; every other failure throws.
     void start();
-    /// Stops the device; does nothing when it is stopped. No lcore may be inside a queue. Waits (at most two seconds
-    /// without progress) until a memif peer has fetched what was sent; frees packets left in a net_ring, whose
-    /// external-buffer callbacks then run in this thread.
+    /// Stops the device; does nothing when it is stopped. No lcore may be inside a queue. Waits (at most two
+    /// seconds without progress) until a memif peer has fetched what was sent; frees packets left in a
+    /// net_ring, whose external-buffer callbacks then run in this thread.
     void stop();
-    /// stop(), then closes and removes the device, frees the pools and undoes what open changed outside the process.
-    /// Does nothing when closed. A pool that still lacks mbufs is left alone and remarked. Never throws.
+    /// stop(), then closes and removes the device, frees the pools and undoes what open changed outside the
+    /// process. Does nothing when closed. A pool that still lacks mbufs is left alone and remarked. Never
+    /// throws.
     void close() noexcept;
 
     bool started() const noexcept;
-    /// Tries again to start a memif client that waits for its server; cheap, for the control executor's timer. Returns
-    /// link_up().
+    /// Tries again to start a memif client that waits for its server; cheap, for the control executor's
+    /// timer. Returns link_up().
     bool poll_link();
     /// The netdev has a carrier, the memif peer is connected, or the PMD says so. False when not started.
     bool link_up() const;
 
-    /// Queue i of those asked for (not of the device: surplus device queues are merged in). Valid until close(), to be
-    /// called by one lcore at a time and only between start() and stop().
+    /// Queue i of those asked for (not of the device: surplus device queues are merged in). Valid until
+    /// close(), to be called by one lcore at a time and only between start() and stop().
     RxQueue rx_queue(std::uint16_t i) const;
     TxQueue tx_queue(std::uint16_t i) const;
     /// Pool of receive queue i; its mbufs must all be freed before close().
@@ -97,12 +99,12 @@ class Port {
 
     /// Finite sources only (else false): every record has been delivered. May be called while lcores poll.
     bool exhausted() const noexcept;
-    /// A source file ends inside a record, or delivered fewer records than it held when it was opened: the run should
-    /// not end with status 0.
+    /// A source file ends inside a record, or delivered fewer records than it held when it was opened: the
+    /// run should not end with status 0.
     bool source_truncated() const noexcept;
 
-    /// Checks that the files written hold what was sent (net_pcap counts packets that a full disk lost as sent).
-    /// Empty when all is well. May be called while lcores send; exact after stop().
+    /// Checks that the files written hold what was sent (net_pcap counts packets that a full disk lost as
+    /// sent). Empty when all is well. May be called while lcores send; exact after stop().
     std::string output_problem() const;
     /// Throws Error with output_problem() unless that is empty.
     void verify_output() const;

@@ -7,9 +7,9 @@ struct rte_mbuf;
 
 /// The seam between an lcore's loop and one queue of a port.
 ///
-/// A real port binds rte_eth_rx_burst and rte_eth_tx_burst (one indirect call per burst); tests bind a fake that
-/// holds sent mbufs back, drops, reorders and duplicates. A queue belongs to exactly one lcore at a time; only that
-/// lcore may call it.
+/// A real port binds rte_eth_rx_burst and rte_eth_tx_burst (one indirect call per burst); tests bind a fake
+/// that holds sent mbufs back, drops, reorders and duplicates. A queue belongs to exactly one lcore at a
+/// time; only that lcore may call it.
 namespace spead::port {
 
 /// One receive queue. rx_burst returns 0..max mbufs, which the caller then owns and must free.
@@ -20,12 +20,15 @@ struct RxQueue {
     void* context = nullptr;
     std::uint16_t queue = 0;
 
-    std::uint16_t rx_burst(rte_mbuf** mbufs, std::uint16_t max) const { return burst(context, queue, mbufs, max); }
+    std::uint16_t rx_burst(rte_mbuf** mbufs, std::uint16_t max) const {
+        return burst(context, queue, mbufs, max);
+    }
 };
 
 /// One transmit queue. tx_burst takes ownership of the first n mbufs it returns; the rest stay the caller's.
 struct TxQueue {
-    using Burst = std::uint16_t (*)(void* context, std::uint16_t queue, rte_mbuf** mbufs, std::uint16_t count);
+    using Burst = std::uint16_t (*)(void* context, std::uint16_t queue, rte_mbuf** mbufs,
+                                    std::uint16_t count);
     using Reap = void (*)(void* context, std::uint16_t queue);
 
     Burst burst = nullptr;

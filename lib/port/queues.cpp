@@ -46,8 +46,9 @@ std::uint16_t careful_rx(void* context, std::uint16_t, rte_mbuf** mbufs, std::ui
     for (std::uint16_t k = 0; k < parts && n < max; ++k) {
         RxPart& part = state.parts[static_cast<std::size_t>(state.next + k) % parts];
         const auto space = static_cast<std::uint16_t>(max - n);
-        const std::uint16_t got = state.finite ? finite_rx(state, part, mbufs + n, space)
-                                               : rte_eth_rx_burst(state.port_id, part.queue, mbufs + n, space);
+        const std::uint16_t got = state.finite
+                                      ? finite_rx(state, part, mbufs + n, space)
+                                      : rte_eth_rx_burst(state.port_id, part.queue, mbufs + n, space);
         n = static_cast<std::uint16_t>(n + got);
     }
     state.next = static_cast<std::uint16_t>((state.next + 1U) % parts);

@@ -11,8 +11,8 @@ struct rte_mempool;
 
 /// The burst functions behind a Port's queues. Internal to lib/port.
 ///
-/// Most queues are one device queue and call the PMD directly. The others need a look before the PMD is asked: queues
-/// that merge several device queues, finite sources, and devices that start late (memif).
+/// Most queues are one device queue and call the PMD directly. The others need a look before the PMD is
+/// asked: queues that merge several device queues, finite sources, and devices that start late (memif).
 namespace spead::port {
 
 /// One device queue that a receive queue reads.
@@ -20,8 +20,8 @@ struct RxPart {
     std::uint16_t queue = 0;
     /// Finite sources: records not delivered yet. Written by the lcore, read by anyone.
     std::atomic<std::uint64_t> remaining{0};
-    /// Finite sources: the PMD drops a record for which it finds no mbuf, so it is only asked for as many as the pool
-    /// can hold; this is how many mbufs one record may take.
+    /// Finite sources: the PMD drops a record for which it finds no mbuf, so it is only asked for as many as
+    /// the pool can hold; this is how many mbufs one record may take.
     std::uint32_t segments = 1;
     std::atomic<bool> ended_early{false};  ///< the PMD had no more although records remained
 };

@@ -9,7 +9,8 @@
 
 #include <fmt/format.h>
 
-/// The sums that size queues and mempools, as pure functions: no DPDK, no state. All results are bytes or counts.
+/// The sums that size queues and mempools, as pure functions: no DPDK, no state. All results are bytes or
+/// counts.
 namespace spead::port {
 
 inline constexpr std::uint32_t kEthernetHeader = 14;
@@ -40,16 +41,21 @@ constexpr std::uint32_t frame_of(std::uint32_t payload) noexcept {
     return payload + kEthernetHeader + kIpUdpHeaders;
 }
 /// Largest frame to expect when receiving such payloads.
-constexpr std::uint32_t rx_frame_of(std::uint32_t payload) noexcept { return frame_of(payload) + kVlanTags; }
+constexpr std::uint32_t rx_frame_of(std::uint32_t payload) noexcept {
+    return frame_of(payload) + kVlanTags;
+}
 /// IP packet, which is what an MTU bounds.
-constexpr std::uint32_t mtu_of(std::uint32_t payload) noexcept { return payload + kIpUdpHeaders; }
+constexpr std::uint32_t mtu_of(std::uint32_t payload) noexcept {
+    return payload + kIpUdpHeaders;
+}
 /// UDP payload that an MTU lets through.
 constexpr std::uint32_t payload_of_mtu(std::uint32_t mtu) noexcept {
     return mtu > kIpUdpHeaders ? mtu - kIpUdpHeaders : 0;
 }
 
 /// Data room of an mbuf that holds a frame in one segment: headroom + frame, in whole cache lines. More than
-/// kMaxDataRoom means that no single mbuf can; the result is then kMaxDataRoom and the frame arrives as a chain.
+/// kMaxDataRoom means that no single mbuf can; the result is then kMaxDataRoom and the frame arrives as a
+/// chain.
 constexpr std::uint32_t data_room_of(std::uint32_t frame) noexcept {
     return std::min(round_up(frame + kHeadroom, 64U), kMaxDataRoom);
 }
@@ -60,10 +66,11 @@ constexpr std::uint32_t segments_of(std::uint32_t frame, std::uint32_t data_room
     return frame <= first ? 1 : 1 + (frame - first + data_room - 1) / data_room;
 }
 
-/// Upper estimate of what rte_pktmbuf_pool_create takes: the objects (mbuf, data room, 64 bytes of header, and up to
-/// three cache lines by which EAL spreads objects over memory channels), the ring of free objects, and the per-lcore
-/// caches, which exist for all of RTE_MAX_LCORE.
-constexpr std::size_t pool_bytes_of(std::uint32_t mbufs, std::uint32_t data_room, std::uint16_t cache) noexcept {
+/// Upper estimate of what rte_pktmbuf_pool_create takes: the objects (mbuf, data room, 64 bytes of header,
+/// and up to three cache lines by which EAL spreads objects over memory channels), the ring of free objects,
+/// and the per-lcore caches, which exist for all of RTE_MAX_LCORE.
+constexpr std::size_t pool_bytes_of(std::uint32_t mbufs, std::uint32_t data_room,
+                                    std::uint16_t cache) noexcept {
     const std::size_t object = round_up<std::size_t>(kMbufHeader + data_room, 64) + 64 + 192;
     const std::size_t ring = std::bit_ceil(std::size_t{mbufs} + 1) * 8;
     const std::size_t caches = cache == 0 ? 0 : std::size_t{128} * 8448;
@@ -80,8 +87,9 @@ constexpr std::uint32_t slots_for(std::size_t bytes, std::uint32_t slot, std::ui
     return wanted >= most ? most : std::min(most, std::bit_ceil(static_cast<std::uint32_t>(wanted)));
 }
 
-/// mbufs of a receive pool when the PMD takes them only while it copies packets out (files, shared memory, kernel
-/// rings): a few bursts being worked on and what the lcores' caches may withhold. More would only be colder.
+/// mbufs of a receive pool when the PMD takes them only while it copies packets out (files, shared memory,
+/// kernel rings): a few bursts being worked on and what the lcores' caches may withhold. More would only be
+/// colder.
 constexpr std::uint32_t copying_rx_mbufs(std::uint32_t segments_per_frame, std::uint16_t cache) noexcept {
     return 512 + 128 * segments_per_frame + 2U * cache;
 }

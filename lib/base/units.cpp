@@ -149,7 +149,7 @@ std::string exact_text(double value, std::span<const RealUnit> units,
         const double number = value / unit.factor;
         if (number < 1)
             continue;
-        const std::string text = fixed_text(number) + std::string(unit.name);
+        std::string text = fixed_text(number) + std::string(unit.name);
         if (text.size() <= kShort && parse(text, {}) == value)
             return text;
     }

@@ -24,6 +24,12 @@ PortOutcome parse(const Bytes& bytes, UdpView& view, bool verify = true) {
     if (outcome == PortOutcome::stream) {
         EXPECT_EQ(view, general);
     }
+    UdpView usual{};
+    const ExactCopy head(bytes, std::min(bytes.size(), kNetHeader));
+    if (parse_usual_udp(head.data(), frame.size(), verify, usual)) {
+        EXPECT_EQ(outcome, PortOutcome::stream);
+        EXPECT_EQ(usual, general);
+    }
     return outcome;
 }
 
@@ -59,6 +65,15 @@ TEST(Net, APlainFrameGivesAddressesPortsAndPayload) {
     EXPECT_EQ(view.payload_offset, 42U);
     EXPECT_EQ(view.payload_length, 7U);
     EXPECT_EQ(view.vlan_tags, 0);
+}
+
+TEST(Net, TheUsualFrameIsRecognisedAtOnceAndNoOther) {
+    for (const Frame& frame : accepted_frames()) {
+        const Bytes bytes = frame.build();
+        UdpView view{};
+        EXPECT_EQ(parse_usual_udp(bytes.data(), bytes.size(), true, view),
+                  frame.tags.empty() && frame.ihl == 5);
+    }
 }
 
 TEST(Net, TagsAndOptionsAreSteppedOver) {

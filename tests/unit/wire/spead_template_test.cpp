@@ -62,6 +62,25 @@ TEST(SpeadTemplate, OtherValuesOfTheSameShapeMatchAndAreReadAnew) {
     EXPECT_EQ(matched, parsed);
 }
 
+TEST(SpeadTemplate, ShapeAndValuesTellWhatAMatchTells) {
+    const SpeadTemplate shape = learned_from(sample().build());
+    Packet next{{}, {}, Bytes(30)};
+    next.specials(8, 200, 60).immediate(0x33, 10).address(0x44, 199);
+    const Bytes bytes = next.build();
+    SpeadPacket matched{};
+    SpeadTemplate::Values values{};
+    ASSERT_TRUE(shape.match(bytes.data(), bytes.size(), bytes.size(), matched));
+    ASSERT_TRUE(shape.match_values(bytes.data(), bytes.size(), bytes.size(), values));
+    SpeadPacket composed = shape.shape();
+    composed.heap_cnt = values.heap_cnt;
+    composed.heap_length = values.heap_length;
+    composed.payload_offset = values.payload_offset;
+    composed.payload_length = values.payload_length;
+    composed.item_extent = values.item_extent;
+    EXPECT_EQ(composed, matched);
+    EXPECT_FALSE(shape.match_values(bytes.data(), bytes.size(), bytes.size() - 1, values));
+}
+
 TEST(SpeadTemplate, AShapeWithoutHeapLengthIsLearned) {
     Packet packet = sample();
     packet.pointers.erase(packet.pointers.begin() + 1);

@@ -60,7 +60,7 @@ class FrameBuilder {
     static constexpr std::uint32_t kMaxSegments = 4;
     static constexpr std::uint32_t kMaxPieces = kMaxSegments - 1;
     /// Payload up to here is copied: cheaper than a second mbuf.
-    static constexpr std::uint32_t kCheapCopy = 256;
+    static constexpr std::uint32_t kCheapCopy = 128;
 
     /// What became of a packet.
     struct Result {

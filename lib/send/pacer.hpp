@@ -53,9 +53,9 @@ class Pacer {
     Cost cost_of(double rate) const noexcept {
         if (!(rate > 0))
             return 0;
-        // At most 2^63 cycles per byte: some centuries.
+        // At most 2^40 cycles per byte, some minutes: the sum of a burst must not overflow.
         const long double cycles =
-            std::min(static_cast<long double>(hz_) / static_cast<long double>(rate), 0x1p62L);
+            std::min(static_cast<long double>(hz_) / static_cast<long double>(rate), 0x1p40L);
         const auto whole = static_cast<std::uint64_t>(cycles);
         const auto fraction =
             static_cast<std::uint64_t>((cycles - static_cast<long double>(whole)) * 0x1p64L);
@@ -65,6 +65,8 @@ class Pacer {
 
     /// Whether a packet may be handed out now.
     bool ready(std::uint64_t now) noexcept {
+        if (restart_) [[unlikely]]
+            resume(now);
         if (waiting_) {
             if (now < next_time())
                 return false;
@@ -77,11 +79,11 @@ class Pacer {
     /// after ready() returned true.
     std::uint64_t budget() const noexcept { return pacing_.burst_size - handed_; }
 
-    /// Bytes were handed out, at the stream's own rate or another. What costs nothing does not count.
+    /// Bytes were handed out (at most 2^22 at once), at the stream's own rate or another.
     void charge(std::uint64_t bytes) noexcept { charge(bytes, cost_); }
     void charge(std::uint64_t bytes, Cost cost) noexcept {
         handed_ = std::min(handed_ + bytes, pacing_.burst_size);
-        wait_ += bytes * cost;
+        wait_ = std::min(wait_ + bytes * cost, kLongest);
     }
 
     /// There was nothing to send until now: the next packet is due now, not earlier.
@@ -96,8 +98,10 @@ class Pacer {
     std::uint64_t next_time() const noexcept { return static_cast<std::uint64_t>(earliest_ >> 64); }
 
   private:
+    static constexpr Fixed kLongest = Fixed{1} << 126;  ///< 2^62 cycles: decades
+
     bool settle(std::uint64_t now) noexcept {
-        if (restart_ || wait_ == 0)
+        if (wait_ == 0)
             resume(now);
         due_ += wait_;
         earliest_ += (wait_ >> 16) * inverse_ratio_;

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "send/header_template.hpp"
+
+#include <array>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rte_ether.h>
+#include <rte_ip.h>
+#include <rte_udp.h>
+
+#include "send/heap.hpp"
+#include "tests/unit/send/support.hpp"
+
+namespace spead::send {
+namespace {
+
+using test::Bytes;
+
+wire::NetHeaderSpec spec(bool vlan) {
+    wire::NetHeaderSpec s;
+    s.src_mac = {2, 0, 0, 0, 0, 1};
+    s.dst_mac = wire::multicast_mac(Ipv4{0xEF0A0A03});
+    s.src_ip = 0x0A000001;
+    s.dst_ip = 0xEF0A0A03;
+    s.src_port = 50000;
+    s.dst_port = 7148;
+    s.ttl = 4;
+    if (vlan)
+        s.vlan = std::uint16_t{0x2064};
+    return s;
+}
+
+TEST(DestinationHeader, writes_headers_of_right_lengths_and_checksum) {
+    for (const bool vlan : {false, true}) {
+        const DestinationHeader header(spec(vlan), UdpChecksum::none);
+        ASSERT_EQ(header.length(), vlan ? 46U : 42U);
+        for (const std::size_t payload : {std::size_t{49}, std::size_t{1472}, std::size_t{8972}}) {
+            Bytes out(64, 0xEE);
+            header.write(out.data(), payload);
+            EXPECT_EQ(out[header.length()], 0xEE) << "must not write past its length";
+            const auto* const ip = reinterpret_cast<const rte_ipv4_hdr*>(out.data() + header.length() - 28);
+            const auto* const udp = reinterpret_cast<const rte_udp_hdr*>(ip + 1);
+            EXPECT_EQ(rte_be_to_cpu_16(ip->total_length), payload + 28);
+            EXPECT_EQ(rte_be_to_cpu_16(udp->dgram_len), payload + 8);
+            EXPECT_EQ(udp->dgram_cksum, 0);
+            rte_ipv4_hdr copy = *ip;
+            copy.hdr_checksum = 0;
+            EXPECT_EQ(ip->hdr_checksum, rte_ipv4_cksum(&copy));
+        }
+    }
+}
+
+TEST(DestinationHeader, gives_a_port_that_makes_checksums_the_pseudo_headers_sum) {
+    const DestinationHeader header(spec(false), UdpChecksum::port);
+    for (const std::size_t payload : {std::size_t{49}, std::size_t{1472}, std::size_t{65000}}) {
+        Bytes out(64);
+        header.write(out.data(), payload);
+        const auto* const ip = reinterpret_cast<const rte_ipv4_hdr*>(out.data() + 14);
+        const auto* const udp = reinterpret_cast<const rte_udp_hdr*>(ip + 1);
+        EXPECT_EQ(udp->dgram_cksum, rte_ipv4_phdr_cksum(ip, 0)) << payload;
+    }
+}
+
+TEST(DestinationHeader, puts_a_checksum_over_pieces_of_any_length_into_the_headers) {
+    const DestinationHeader header(spec(true), UdpChecksum::software);
+    Bytes out(46 + 500);
+    for (std::size_t i = 46; i < out.size(); ++i)
+        out[i] = static_cast<std::uint8_t>(i * 7);
+    header.write(out.data(), 500);
+    const std::uint8_t* const at = out.data() + 46;
+    const std::array<std::span<const std::uint8_t>, 3> pieces{std::span(at, 41), std::span(at + 41, 200),
+                                                              std::span(at + 241, 259)};
+    header.patch_checksum(out.data(), pieces);
+    const auto* const ip = reinterpret_cast<const rte_ipv4_hdr*>(out.data() + 18);
+    EXPECT_EQ(rte_ipv4_udptcp_cksum_verify(ip, ip + 1), 0);
+    EXPECT_NE(reinterpret_cast<const rte_udp_hdr*>(ip + 1)->dgram_cksum, 0);
+}
+
+/// The stamp must write what the headers and the packetiser write one after the other.
+TEST(PacketStamp, writes_the_same_bytes_as_the_packet_made_in_full) {
+    std::vector<std::byte> memory(100'000);
+    for (const bool vlan : {false, true}) {
+        for (const bool repeat : {false, true}) {
+            Heap heap(wire::Flavour(48));
+            heap.add_item(0x1600, memory);
+            heap.add_immediate(0x1601, 12345);
+            heap.set_repeat_pointers(repeat);
+            const HeapLayout& layout = heap.layout(1472, nullptr);
+            const DestinationHeader header(spec(vlan), UdpChecksum::none);
+            Packetiser p;
+            p.start(layout, 77);
+            PacketStamp stamp;
+            ASSERT_TRUE(PacketStamp::fits(header, p));
+            stamp.set(header, p, layout.flavour);
+            int compared = 0;
+            while (!p.done()) {
+                const auto packet = p.next();
+                if (p.run().packets != 0) {
+                    Bytes stamped(PacketStamp::kCapacity), made(header.length() + packet.header_length);
+                    header.write(made.data(), packet.header_length + packet.payload_length);
+                    p.write_header(packet, made.data() + header.length());
+                    stamp.write(stamped.data(), packet.offset);
+                    stamped.resize(stamp.length());
+                    ASSERT_EQ(stamped, made) << "offset " << packet.offset;
+                    ++compared;
+                }
+                p.advance(packet);
+            }
+            EXPECT_GT(compared, 60);
+        }
+    }
+}
+
+TEST(PacketStamp, does_not_take_headers_longer_than_itself) {
+    Heap heap;
+    for (std::uint64_t i = 0; i < 14; ++i)
+        heap.add_immediate(0x1000 + i, i);
+    heap.set_repeat_pointers(true);
+    const HeapLayout& layout = heap.layout(1472, nullptr);  // 15 pointers, padding included
+    Packetiser p;
+    p.start(layout, 1);
+    EXPECT_FALSE(PacketStamp::fits(DestinationHeader(spec(false), UdpChecksum::none), p));
+}
+
+}  // namespace
+}  // namespace spead::send

@@ -8,8 +8,9 @@
 
 #include "base/endpoint.hpp"
 
-/// The typed, validated plan of one run: what the configuration file or the command line asks for, with defaults
-/// filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control world only.
+/// The typed, validated plan of one run: what the configuration file or the command line asks for, with
+/// defaults filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control world
+/// only.
 namespace spead::runtime {
 
 enum class PollMode : std::uint8_t { busy, adaptive, interrupt };
@@ -18,10 +19,10 @@ enum class SinkKind : std::uint8_t { null, verify, file };
 enum class ZeroCopy : std::uint8_t { automatic, always, never };
 
 struct RuntimePlan {
-    std::string name = "dpdk-spead";     ///< also EAL's --file-prefix
-    std::optional<unsigned> main_cpu;    ///< where the main lcore runs; default: CPU 0 of those allowed
-    std::vector<unsigned> lcores;        ///< CPUs for worker lcores; empty: chosen by the program
-    std::string log_level;               ///< "notice", "debug" or DPDK's pattern syntax
+    std::string name = "dpdk-spead";   ///< also EAL's --file-prefix
+    std::optional<unsigned> main_cpu;  ///< where the main lcore runs; default: CPU 0 of those allowed
+    std::vector<unsigned> lcores;      ///< CPUs for worker lcores; empty: chosen by the program
+    std::string log_level;             ///< "notice", "debug" or DPDK's pattern syntax
     bool operator==(const RuntimePlan&) const = default;
 };
 
@@ -51,18 +52,18 @@ struct ReceivePlan {
     std::vector<unsigned> lcores;             ///< CPU numbers; empty: chosen by the program
     PollMode poll = PollMode::adaptive;
     std::uint32_t max_poll = 10;
-    std::uint32_t max_packet_size = 9200;     ///< UDP payload bytes
+    std::uint32_t max_packet_size = 9200;  ///< UDP payload bytes
     std::uint64_t buffer_size = std::uint64_t{16} << 20;
     std::uint32_t substreams = 1;
     bool in_order = false;
     bool stop_on_stop_item = false;
     // [receive.heaps]
-    std::uint32_t max_live = 4;               ///< live heaps per substream
-    std::uint32_t ring = 256;                 ///< hand-over queue, heaps
+    std::uint32_t max_live = 4;  ///< live heaps per substream
+    std::uint32_t ring = 256;    ///< hand-over queue, heaps
     std::uint64_t max_bytes = std::uint64_t{64} << 20;
-    double timeout = 0;                       ///< seconds without a packet of the heap; 0: off
-    std::uint32_t history = 1024;             ///< finished heap counts remembered per substream; 0: off
-    double history_time = 1.0;                ///< seconds
+    double timeout = 0;            ///< seconds without a packet of the heap; 0: off
+    std::uint32_t history = 1024;  ///< finished heap counts remembered per substream; 0: off
+    double history_time = 1.0;     ///< seconds
     OnFull on_full = OnFull::drop_newest;
     SinkPlan sink;
     bool operator==(const ReceivePlan&) const = default;
@@ -71,31 +72,31 @@ struct ReceivePlan {
 struct SendPlan {
     std::string name;
     std::string port;
-    std::vector<Endpoint> endpoints;          ///< heap i goes to endpoint i mod N
+    std::vector<Endpoint> endpoints;  ///< heap i goes to endpoint i mod N
     std::vector<std::string> endpoint_texts;
     std::optional<unsigned> lcore;
-    double rate = 0;                          ///< bytes of UDP payload per second; 0: unlimited
-    std::uint64_t burst_size = 65536;         ///< bytes
+    double rate = 0;                   ///< bytes of UDP payload per second; 0: unlimited
+    std::uint64_t burst_size = 65536;  ///< bytes
     double burst_rate_ratio = 1.05;
     std::uint8_t ttl = 1;
-    std::uint32_t max_packet_size = 1472;     ///< UDP payload bytes
+    std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
     std::uint64_t heap_size = std::uint64_t{4} << 20;
     std::uint32_t items = 1;
-    std::int64_t heaps = -1;                  ///< how many to send; -1: for ever
-    std::uint32_t max_heaps = 4;              ///< in flight
+    std::int64_t heaps = -1;      ///< how many to send; -1: for ever
+    std::uint32_t max_heaps = 4;  ///< in flight
     std::uint8_t address_bits = 40;
     ZeroCopy zero_copy = ZeroCopy::automatic;
-    bool verify = false;                      ///< payload is the verification sequence
+    bool verify = false;  ///< payload is the verification sequence
     bool udp_checksum = false;
     bool operator==(const SendPlan&) const = default;
 };
 
 /// When a run ends by itself; all optional.
 struct EndPlan {
-    std::uint64_t heaps = 0;      ///< after so many heaps delivered to sinks, all streams together; 0: no limit
-    double duration = 0;          ///< seconds; 0: no limit
-    double idle_exit = 0;         ///< seconds without a packet of any stream, counted from the first one; 0: off
-    bool exit_on_stop = false;    ///< when every endpoint has seen a stop item
+    std::uint64_t heaps = 0;  ///< after so many heaps delivered to sinks, all streams together; 0: no limit
+    double duration = 0;      ///< seconds; 0: no limit
+    double idle_exit = 0;     ///< seconds without a packet of any stream, counted from the first one; 0: off
+    bool exit_on_stop = false;  ///< when every endpoint has seen a stop item
     bool operator==(const EndPlan&) const = default;
 };
 

@@ -7,8 +7,8 @@
 #include "base/outcome.hpp"
 
 /// Counter blocks of the data path. Each block has one writer, the lcore that owns it, which adds with plain
-/// arithmetic; another thread reads a block only through that lcore's mailbox (between bursts) or after the lcore
-/// has been joined, so every copy is consistent and the identities of stats/snapshot.hpp hold in it.
+/// arithmetic; another thread reads a block only through that lcore's mailbox (between bursts) or after the
+/// lcore has been joined, so every copy is consistent and the identities of stats/snapshot.hpp hold in it.
 namespace spead::stats {
 
 inline constexpr std::size_t kCacheLine = 64;
@@ -25,7 +25,8 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t heaps_waiting = 0;       ///< ended, not yet in the queue (on_full = block)
     // Informative, outside the identities.
     std::uint64_t packets_reordered = 0;  ///< placed packets that were not the next byte of their heap
-    std::uint64_t heaps_interleaved_evictions = 0;  ///< evicted although still receiving: max_heaps is too small
+    std::uint64_t heaps_interleaved_evictions =
+        0;  ///< evicted although still receiving: max_heaps is too small
     std::uint64_t stop_items = 0;
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }

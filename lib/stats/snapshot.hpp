@@ -27,15 +27,19 @@ struct StreamSnapshot {
     std::uint64_t packets_reordered = 0;
     std::uint64_t heaps_interleaved_evictions = 0;
     std::uint64_t stop_items = 0;
+    std::uint64_t heaps_verified = 0;  ///< by a verifying sink: compared and right
+    std::uint64_t heaps_wrong = 0;     ///< ... and wrong
 
-    /// Adds one lcore's block. `taken` is how many heaps the consumer has taken from that block's queue, read once.
+    /// Adds one lcore's block. `taken` is how many heaps the consumer has taken from that block's queue, read
+    /// once.
     void add(const StreamCounters& block, std::uint64_t taken);
 };
 
 struct SendSnapshot {
     std::string name;
     std::vector<std::string> endpoints;
-    SendCounters counters;
+    SendCounters counters;            ///< `heaps`: those with data
+    std::uint64_t control_heaps = 0;  ///< sent stop heaps
 };
 
 struct NicSnapshot {
@@ -67,7 +71,8 @@ struct Snapshot {
     std::vector<PortSnapshot> ports;
 };
 
-/// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all do:
+/// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all
+/// do:
 ///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
 ///  - a stream's received = the sum of its outcomes;
 ///  - started = complete + evicted + timed_out + flushed + live;

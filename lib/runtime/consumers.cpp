@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/consumers.hpp"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <poll.h>
+#include <sched.h>
+
+namespace spead::runtime {
+
+namespace {
+
+constexpr std::size_t kBurst = 32;
+
+}  // namespace
+
+void run_on(const std::vector<unsigned>& cpus) {
+    if (cpus.empty())
+        return;
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const unsigned cpu : cpus)
+        CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+Consumers::~Consumers() {
+    stop();
+    join();
+}
+
+void Consumers::add(heap::HeapQueue& queue, Sink& sink) {
+    feeds_.push_back({&queue, &sink});
+}
+
+void Consumers::start(unsigned threads, const std::vector<unsigned>& cpus) {
+    const std::size_t count = std::min<std::size_t>(std::max(threads, 1U), feeds_.size());
+    for (std::size_t t = 0; t < count; t++) {
+        std::vector<Feed> mine;
+        for (std::size_t i = t; i < feeds_.size(); i += count)
+            mine.push_back(feeds_[i]);
+        threads_.emplace_back([this, mine = std::move(mine), cpus] {
+            run_on(cpus);
+            run(mine);
+        });
+    }
+}
+
+void Consumers::join() {
+    for (std::thread& t : threads_)
+        t.join();
+    threads_.clear();
+}
+
+void Consumers::stop() noexcept {
+    stop_.store(true, std::memory_order_release);
+    for (const Feed& f : feeds_)
+        f.queue->wake_consumers();
+}
+
+std::string Consumers::failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+}
+
+void Consumers::fail(const std::string& message) {
+    const std::lock_guard lock(mutex_);
+    if (failure_.empty())
+        failure_ = message;
+    failed_.store(true, std::memory_order_release);
+}
+
+std::size_t Consumers::take_budget(std::size_t wanted) noexcept {
+    if (!limited_)
+        return wanted;
+    std::uint64_t left = budget_.load(std::memory_order_relaxed);
+    std::size_t take = 0;
+    do {
+        take = static_cast<std::size_t>(std::min<std::uint64_t>(left, wanted));
+    } while (!budget_.compare_exchange_weak(left, left - take, std::memory_order_relaxed));
+    return take;
+}
+
+/// True when anything was taken.
+bool Consumers::drain(const Feed& feed) {
+    std::array<heap::Heap, kBurst> heaps;
+    const std::size_t may =
+        limited_ ? take_budget(std::min<std::size_t>(kBurst, feed.queue->size())) : kBurst;
+    if (may == 0)
+        return false;
+    const std::size_t n = feed.queue->pop_burst(std::span(heaps.data(), may));
+    if (limited_ && n < may)
+        budget_.fetch_add(may - n, std::memory_order_relaxed);
+    for (std::size_t i = 0; i < n; i++) {
+        feed.sink->consume(heaps[i]);
+        heaps[i].reset();
+    }
+    return n != 0;
+}
+
+void Consumers::run(std::vector<Feed> feeds) {
+    try {
+        std::vector<pollfd> descriptors;
+        for (const Feed& f : feeds)
+            descriptors.push_back({f.queue->event_fd(), POLLIN, 0});
+        const auto over = [&] {
+            return stop_.load(std::memory_order_acquire) || failed() || budget_used_up() ||
+                   std::all_of(feeds.begin(), feeds.end(),
+                               [](const Feed& f) { return f.queue->closed() && f.queue->empty(); });
+        };
+        while (!over()) {
+            bool any = false;
+            for (const Feed& f : feeds)
+                any |= drain(f);
+            if (any)
+                continue;
+            bool sleep = true;
+            for (const Feed& f : feeds)
+                sleep &= f.queue->arm();
+            if (sleep && !over())
+                poll(descriptors.data(), static_cast<nfds_t>(descriptors.size()), 100);
+            for (const Feed& f : feeds)
+                f.queue->disarm();
+        }
+        for (const Feed& f : feeds)
+            f.sink->finish();
+    } catch (const std::exception& e) {
+        fail(e.what());
+    }
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "heap/heap_queue.hpp"
+#include "runtime/sink.hpp"
+
+namespace spead::runtime {
+
+/// The threads that take heaps from the queues and give them to sinks.
+///
+/// A queue and its sink belong to one thread. Threads end when their queues are closed and empty, when the
+/// budget of heaps is used up, or when a sink throws; then `failed()` tells and what is left stays queued.
+class Consumers {
+  public:
+    /// At most `budget` heaps are taken, over all queues; 0: no limit.
+    explicit Consumers(std::uint64_t budget) : limited_(budget != 0), budget_(budget) {}
+    ~Consumers();
+    Consumers(const Consumers&) = delete;
+    Consumers& operator=(const Consumers&) = delete;
+
+    /// Before start(). Queue and sink outlive the threads.
+    void add(heap::HeapQueue& queue, Sink& sink);
+    /// Deals the queues over at most `threads` threads that run on `cpus`.
+    void start(unsigned threads, const std::vector<unsigned>& cpus);
+    /// Waits until all threads have ended. The queues must have been closed, or stop() called.
+    void join();
+    /// Threads end at once, leaving heaps in the queues.
+    void stop() noexcept;
+
+    bool budget_used_up() const noexcept { return limited_ && budget_.load(std::memory_order_relaxed) == 0; }
+    bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+    /// What the first sink that failed said.
+    std::string failure() const;
+
+  private:
+    struct Feed {
+        heap::HeapQueue* queue;
+        Sink* sink;
+    };
+
+    void run(std::vector<Feed> feeds);
+    bool drain(const Feed& feed);
+    std::size_t take_budget(std::size_t wanted) noexcept;
+    void fail(const std::string& message);
+
+    const bool limited_;
+    std::atomic<std::uint64_t> budget_;
+    std::atomic<bool> stop_{false};
+    std::atomic<bool> failed_{false};
+    mutable std::mutex mutex_;
+    std::string failure_;
+    std::vector<Feed> feeds_;
+    std::vector<std::thread> threads_;
+};
+
+/// Lets the calling thread run on these CPUs only; empty: no change.
+void run_on(const std::vector<unsigned>& cpus);
+
+}  // namespace spead::runtime

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/engine.hpp"
+
+#include <algorithm>
+#include <poll.h>
+
+#include <fmt/format.h>
+#include <rte_cycles.h>
+#include <rte_launch.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "runtime/engine_state.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+constexpr auto kTick = std::chrono::milliseconds(20);
+constexpr auto kProgress = std::chrono::milliseconds(200);
+
+/// What the ring is assumed to be filled with when the longest sleep of an idle lcore is worked out.
+constexpr std::uint32_t kTypicalPacket = 1024;
+constexpr std::uint64_t kTypicalLink = 10'000'000'000;
+
+double seconds(Clock::duration d) {
+    return std::chrono::duration<double>(d).count();
+}
+
+std::uint64_t ticks(double s) {
+    return static_cast<std::uint64_t>(s * static_cast<double>(rte_get_tsc_hz()));
+}
+
+heap::OnFull on_full(OnFull policy) {
+    switch (policy) {
+        case OnFull::drop_oldest:
+            return heap::OnFull::drop_oldest;
+        case OnFull::block:
+            return heap::OnFull::block;
+        case OnFull::drop_newest:
+            break;
+    }
+    return heap::OnFull::drop_newest;
+}
+
+recv::LaneConfig lane_config(const ReceivePlan& r) {
+    recv::LaneConfig c;
+    c.name = r.name;
+    c.endpoints = r.endpoints;
+    c.max_packet_size = r.max_packet_size;
+    c.queue_heaps = r.ring;
+    c.window.substreams = r.substreams;
+    c.window.max_live = r.max_live;
+    c.window.max_heap_bytes = r.max_bytes;
+    c.window.history = r.history;
+    c.window.history_ticks = ticks(r.history_time);
+    c.window.timeout_ticks = r.timeout > 0 ? std::max<std::uint64_t>(1, ticks(r.timeout)) : 0;
+    c.window.in_order = r.in_order;
+    c.window.stop_on_stop_item = r.stop_on_stop_item;
+    c.window.on_full = on_full(r.on_full);
+    return c;
+}
+
+}  // namespace
+
+Engine::Engine(const Plan& plan, const Layout& layout) : state_(std::make_unique<State>(plan, layout)) {
+    state_->open_ports();
+    state_->make_workers();
+}
+
+Engine::~Engine() {
+    stop();
+}
+
+std::size_t Engine::State::port_index(const std::string& name) const {
+    const auto found =
+        std::find_if(plan.ports.begin(), plan.ports.end(), [&](const PortPlan& p) { return p.name == name; });
+    return static_cast<std::size_t>(found - plan.ports.begin());
+}
+
+void Engine::State::open_ports() {
+    for (const port::PlannedPort& p : layout.ports)
+        ports.push_back(port::Port::open(p));
+}
+
+void Engine::State::make_workers() {
+    streams.resize(plan.receives.size());
+    sends.resize(plan.sends.size());
+    for (const WorkerLayout& w : layout.workers) {
+        workers.push_back(std::make_unique<Worker>());
+        Worker& worker = *workers.back();
+        worker.layout = &w;
+        PollMode mode = w.receives.empty() ? PollMode::adaptive : plan.receives[w.receives.front()].poll;
+        std::uint32_t max_poll = 10;
+        std::uint32_t sleep = 1000;
+        for (const std::size_t i : w.receives) {
+            const ReceivePlan& r = plan.receives[i];
+            if (r.poll == PollMode::busy)
+                mode = PollMode::busy;
+            max_poll = std::max(max_poll, r.max_poll);
+            const port::Port& p = *ports[port_index(r.port)];
+            sleep = std::min(sleep, longest_sleep_us(p.rx_sizes().descriptors, kTypicalPacket, kTypicalLink));
+        }
+        if (mode == PollMode::interrupt)
+            log_notice(LogType::runtime,
+                       "lcore {}: its ports have no receive interrupt here; polling adaptively", w.lcore);
+        worker.loop = std::make_unique<LcoreLoop>(
+            IdlePolicy(mode, max_poll, sleep, static_cast<double>(rte_get_tsc_hz()) / 1e6),
+            layout.shares_cpus);
+        make_streams(worker);
+        make_senders(worker);
+    }
+}
+
+void Engine::State::make_streams(Worker& worker) {
+    const std::vector<std::size_t>& mine = worker.layout->receives;
+    if (mine.empty())
+        return;
+    std::uint64_t largest = 0;
+    for (const std::size_t i : mine)
+        largest = std::max(largest, plan.receives[i].max_bytes);
+    const std::size_t share = plan.memory.heaps / plan.receives.size() * mine.size();
+    worker.arena = memory::Arena(share, largest);
+
+    for (const std::size_t i : mine) {
+        const ReceivePlan& r = plan.receives[i];
+        const recv::LaneConfig config = lane_config(r);
+        // An equal share each, or what the live heaps alone can take.
+        const std::size_t live =
+            (std::size_t{r.max_live} * r.substreams + 2) * worker.arena.class_size(r.max_bytes);
+        const std::size_t quota =
+            std::max(worker.arena.capacity() / mine.size(), std::min(worker.arena.capacity(), live));
+        worker.lanes.push_back(
+            std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, quota)));
+        recv::SpeadLane& lane = *worker.lanes.back();
+        const std::uint16_t number = worker.loop->receiver().add_lane(lane);
+
+        const std::size_t port = port_index(r.port);
+        auto place = std::find(worker.source_ports.begin(), worker.source_ports.end(), port);
+        if (place == worker.source_ports.end()) {
+            worker.source_ports.push_back(port);
+            worker.sources.push_back(std::make_unique<recv::Source>());
+            place = worker.source_ports.end() - 1;
+        }
+        recv::Source& source = *worker.sources[static_cast<std::size_t>(place - worker.source_ports.begin())];
+        for (std::size_t e = 0; e < r.endpoints.size(); e++)
+            if (!source.classifier.add(r.endpoints[e], {number, static_cast<std::uint16_t>(e)}))
+                throw_usage(r.name, "endpoint {} is received by another stream of port {} already",
+                            to_string(r.endpoints[e]), r.port);
+        source.lanes.push_back(number);
+
+        streams[i].sink = make_sink(r.sink, r.name);
+        streams[i].lane = &lane;
+        streams[i].worker = &worker;
+        consumers.add(lane.queue, *streams[i].sink);
+    }
+    for (std::size_t s = 0; s < worker.sources.size(); s++)
+        worker.sources[s]->flows = recv::FlowCache(worker.sources[s]->classifier.size());
+}
+
+void Engine::State::make_senders(Worker& worker) {
+    for (const std::size_t i : worker.layout->sends) {
+        const SendPlan& plan_i = plan.sends[i];
+        const std::size_t p = port_index(plan_i.port);
+        port::Port& port = *ports[p];
+        std::uint16_t queue = 0;
+        for (std::size_t before = 0; before < i; before++)
+            queue = static_cast<std::uint16_t>(queue + (plan.sends[before].port == plan_i.port));
+        send::SenderConfig config = sender_config(plan_i, layout.ports[p]);
+        config.source_mac = port.mac();
+        config.source_ip = port.source_address();
+        config.capabilities = port.capabilities();
+        config.tx_descriptors = port.tx_sizes().descriptors;
+        config.queue = port.tx_queue(queue);
+        config.regions = &regions;
+        config.numa = port.socket_id();
+        sends[i].port = p;
+        sends[i].worker = &worker;
+        sends[i].sender = std::make_unique<send::Sender>(std::move(config));
+        sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
+        worker.loop->add_sender(*sends[i].sender);
+    }
+}
+
+void Engine::start() {
+    state_->launch();
+}
+
+void Engine::State::launch() {
+    started = true;
+    begin = last_change = Clock::now();
+    for (const auto& p : ports)
+        p->start();
+    for (const auto& w : workers) {
+        for (std::size_t s = 0; s < w->sources.size(); s++) {
+            w->sources[s]->queue = ports[w->source_ports[s]]->rx_queue(0);
+            w->loop->receiver().add_source(*w->sources[s]);
+        }
+        w->loop->prepare();
+        const int rc = rte_eal_remote_launch(
+            [](void* loop) {
+                static_cast<LcoreLoop*>(loop)->run();
+                return 0;
+            },
+            w->loop.get(), w->layout->lcore);
+        if (rc != 0)
+            throw_error("runtime", "lcore {} cannot be started: error {}", w->layout->lcore, rc);
+        w->launched = true;
+    }
+
+    // Everything that is not an lcore runs on the CPUs that lcores leave.
+    std::vector<unsigned> control;
+    const std::vector<unsigned> allowed = allowed_cpus();
+    std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(control), [this](unsigned cpu) {
+        return std::none_of(workers.begin(), workers.end(),
+                            [cpu](const auto& w) { return w->layout->cpu == cpu; });
+    });
+    consumers.start(std::max(1U, static_cast<unsigned>(control.size())), control);
+    join_groups();
+    for (SendStream& s : sends)
+        s.feeder->start(control);
+}
+
+Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
+    State& s = *state_;
+    Clock::time_point next_progress = Clock::now();
+    for (;;) {
+        pollfd p{interrupt_fd, POLLIN, 0};
+        const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
+        if (poll(&p, interrupt_fd < 0 ? 0 : 1, wait) > 0)
+            return Reason::interrupted;
+        for (const auto& port : s.ports)
+            port->poll_link();
+        const stats::Snapshot now = s.take_snapshot();
+        if (const std::optional<Reason> reason = s.ended(now))
+            return *reason;
+        if (Clock::now() >= next_progress) {
+            if (tick)
+                tick(now);
+            next_progress = Clock::now() + kProgress;
+        }
+    }
+}
+
+std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
+    const EndPlan& end = plan.end;
+    if (consumers.failed() || std::any_of(sends.begin(), sends.end(),
+                                          [](const SendStream& s) { return !s.feeder->failure().empty(); }))
+        return Reason::failure;
+    if (consumers.budget_used_up())
+        return Reason::heaps;
+    if (end.duration > 0 && now.duration_s >= end.duration)
+        return Reason::duration;
+
+    std::uint64_t received = 0;
+    for (const stats::PortSnapshot& p : now.ports)
+        received += p.rx_packets;
+    const Clock::time_point time = Clock::now();
+    if (received != last_received) {
+        last_received = received;
+        last_change = time;
+    }
+    if (end.idle_exit > 0 && received != 0 && seconds(time - last_change) >= end.idle_exit)
+        return Reason::idle;
+    if (end.exit_on_stop && !plan.receives.empty() && all_stopped())
+        return Reason::stop_items;
+
+    const auto source_ended = [this](const ReceivePlan& r) { return ports[port_index(r.port)]->exhausted(); };
+    if (!plan.receives.empty() && std::all_of(plan.receives.begin(), plan.receives.end(), source_ended))
+        return Reason::end_of_data;
+    if (!sends.empty() && sends_done()) {
+        if (plan.receives.empty() || everything_received(now))
+            return Reason::sent;
+        // Own packets that were lost on the way never come; do not wait for them for ever.
+        const auto own = [this](const ReceivePlan& r) {
+            return ports[port_index(r.port)]->capabilities().receives_own;
+        };
+        if (std::all_of(plan.receives.begin(), plan.receives.end(), own) &&
+            time - last_change > std::chrono::seconds(1))
+            return Reason::sent;
+    }
+    return std::nullopt;
+}
+
+bool Engine::State::sends_done() const {
+    return std::all_of(sends.begin(), sends.end(), [](const SendStream& s) { return s.feeder->done(); });
+}
+
+bool Engine::State::everything_received(const stats::Snapshot& now) const {
+    return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
+        const std::size_t p = port_index(r.port);
+        return ports[p]->capabilities().receives_own && now.ports[p].rx_packets >= now.ports[p].tx_packets;
+    });
+}
+
+/// Whether every endpoint of every stream has seen a stop item.
+bool Engine::State::all_stopped() {
+    bool all = true;
+    for (const auto& w : workers)
+        w->loop->mailbox().call([&] {
+            for (const auto& lane : w->lanes)
+                all &= std::all_of(lane->stops_seen.begin(), lane->stops_seen.end(),
+                                   [](std::uint64_t n) { return n != 0; });
+        });
+    return all;
+}
+
+stats::Snapshot Engine::snapshot() {
+    return state_->take_snapshot();
+}
+
+stats::Snapshot Engine::State::take_snapshot() {
+    stats::Snapshot snap;
+    snap.duration_s = stopped ? duration : started ? seconds(Clock::now() - begin) : 0;
+    for (std::size_t i = 0; i < plan.receives.size(); i++) {
+        stats::StreamSnapshot s;
+        s.name = plan.receives[i].name;
+        s.endpoints = plan.receives[i].endpoint_texts;
+        snap.streams.push_back(std::move(s));
+    }
+    for (std::size_t i = 0; i < plan.sends.size(); i++)
+        snap.sends.push_back({plan.sends[i].name, plan.sends[i].endpoint_texts, {}, 0});
+    for (const auto& p : ports) {
+        stats::PortSnapshot s;
+        s.name = p->name();
+        s.driver = p->driver_name();
+        s.nic = p->nic();
+        snap.ports.push_back(std::move(s));
+    }
+    for (const auto& w : workers) {
+        const Mailbox::Answer answer = w->loop->mailbox().call([&] {
+            for (std::size_t n = 0; n < w->lanes.size(); n++)
+                snap.streams[w->layout->receives[n]].add(w->lanes[n]->counters, w->lanes[n]->queue.taken());
+            for (std::size_t n = 0; n < w->sources.size(); n++)
+                snap.ports[w->source_ports[n]].add(w->sources[n]->counters);
+            for (const std::size_t i : w->layout->sends)
+                if (sends[i].sender)
+                    snap.sends[i].counters = sends[i].sender->counters();
+        });
+        if (answer == Mailbox::Answer::timeout)
+            throw_error("runtime", "lcore {} does not answer", w->layout->lcore);
+    }
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (streams[i].sink) {
+            snap.streams[i].heaps_verified = streams[i].sink->verified();
+            snap.streams[i].heaps_wrong = streams[i].sink->wrong();
+        }
+    for (std::size_t i = 0; i < plan.sends.size(); i++) {
+        stats::SendSnapshot& s = snap.sends[i];
+        stats::PortSnapshot& p = snap.ports[sends[i].port];
+        p.tx_packets += s.counters.packets;
+        p.tx_bytes += s.counters.frame_bytes;
+        p.tx_dropped += s.counters.dropped;
+        // Heaps complete in order and stop heaps come last.
+        if (sends[i].feeder) {
+            const std::uint64_t data = std::min(s.counters.heaps, sends[i].feeder->data_heaps());
+            s.control_heaps = s.counters.heaps - data;
+            s.counters.heaps = data;
+        }
+    }
+    return snap;
+}
+
+const std::vector<std::string>& Engine::problems() const noexcept {
+    return state_->problems;
+}
+
+std::vector<std::string> Engine::remarks() const {
+    std::vector<std::string> all;
+    for (const auto& p : state_->ports)
+        for (const std::string& remark : p->remarks())
+            all.push_back(fmt::format("port {}: {}", p->name(), remark));
+    return all;
+}
+
+const char* name_of(Engine::Reason reason) {
+    switch (reason) {
+        case Engine::Reason::interrupted:
+            return "interrupted";
+        case Engine::Reason::heaps:
+            return "the number of heaps asked for was delivered";
+        case Engine::Reason::duration:
+            return "the duration is over";
+        case Engine::Reason::idle:
+            return "no packet came for the time given";
+        case Engine::Reason::stop_items:
+            return "every endpoint has seen a stop item";
+        case Engine::Reason::end_of_data:
+            return "the source ended";
+        case Engine::Reason::sent:
+            return "everything was sent";
+        case Engine::Reason::failure:
+            break;
+    }
+    return "something failed";
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/layout.hpp"
+#include "runtime/plan.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::runtime {
+
+/// Carries out a plan: ports, lcores, streams, senders, consumers, from start to orderly end.
+///
+/// EAL runs and outlives the engine. One thread, on the main lcore, calls everything; it is the control
+/// executor, and reaches what the worker lcores own only through their mailboxes.
+class Engine {
+  public:
+    /// `layout` was made from `plan`. Opens the ports and makes all memory. Throws Error; then nothing is
+    /// left behind.
+    Engine(const Plan& plan, const Layout& layout);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    /// Ports start, lcores poll, groups are joined, senders send.
+    void start();
+
+    /// Why run() returned.
+    enum class Reason : std::uint8_t {
+        interrupted,
+        heaps,
+        duration,
+        idle,
+        stop_items,
+        end_of_data,
+        sent,
+        failure
+    };
+
+    /// Until an end condition of the plan, or until `interrupt_fd` becomes readable (-1: none). Calls `tick`
+    /// about five times a second with a snapshot.
+    Reason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
+
+    /// The orderly end: senders finish, streams flush, consumers drain, lcores and ports stop. Idempotent;
+    /// the destructor calls it too. After it snapshot() still answers.
+    void stop();
+
+    /// Consistent per lcore: every identity of stats::broken_identities holds in it.
+    stats::Snapshot snapshot();
+
+    /// What must make the program's exit status 1: wrong heaps, a sink or sender that failed, a truncated
+    /// source.
+    const std::vector<std::string>& problems() const noexcept;
+    /// What the user should be told, not wrong.
+    std::vector<std::string> remarks() const;
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+const char* name_of(Engine::Reason reason);
+
+}  // namespace spead::runtime

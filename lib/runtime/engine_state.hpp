@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "memory/arena.hpp"
+#include "memory/region.hpp"
+#include "port/port.hpp"
+#include "runtime/consumers.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/feeder.hpp"
+#include "runtime/lcore_loop.hpp"
+#include "runtime/sink.hpp"
+
+/// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
+/// lib/runtime/engine*.cpp.
+namespace spead::runtime {
+
+using Clock = std::chrono::steady_clock;
+
+/// One worker lcore with what it owns.
+struct Worker {
+    const WorkerLayout* layout = nullptr;
+    memory::Arena arena;
+    std::vector<std::unique_ptr<recv::SpeadLane>> lanes;  ///< as layout->receives
+    std::vector<std::unique_ptr<recv::Source>> sources;   ///< one per receiving port
+    std::vector<std::size_t> source_ports;                ///< index of each source's port
+    std::unique_ptr<LcoreLoop> loop;
+    bool launched = false;
+};
+
+struct Stream {
+    std::unique_ptr<Sink> sink;
+    recv::SpeadLane* lane = nullptr;
+    Worker* worker = nullptr;
+};
+
+struct SendStream {
+    std::unique_ptr<send::Sender> sender;
+    std::unique_ptr<Feeder> feeder;
+    Worker* worker = nullptr;
+    std::size_t port = 0;
+};
+
+struct Engine::State {
+    explicit State(const Plan& p, const Layout& l) : plan(p), layout(l), consumers(p.end.heaps) {}
+
+    void open_ports();
+    void make_workers();
+    void make_streams(Worker& worker);
+    void make_senders(Worker& worker);
+    void launch();
+    void join_groups();
+    void leave_groups();
+    std::size_t port_index(const std::string& name) const;
+
+    stats::Snapshot take_snapshot();
+    std::optional<Reason> ended(const stats::Snapshot& now);
+    bool all_stopped();
+    bool everything_received(const stats::Snapshot& now) const;
+    bool sends_done() const;
+
+    void finish_sends();
+    void settle_receives();
+    void flush_receives();
+    void stop_lcores();
+    void stop_ports();
+
+    const Plan plan;
+    const Layout layout;
+    memory::RegionTable regions;
+    std::vector<std::unique_ptr<port::Port>> ports;
+    std::vector<std::unique_ptr<Worker>> workers;
+    std::vector<Stream> streams;    ///< as plan.receives
+    std::vector<SendStream> sends;  ///< as plan.sends
+    Consumers consumers;
+    std::vector<std::string> problems;
+    bool started = false;
+    bool stopped = false;
+    Clock::time_point begin{};
+    double duration = 0;  ///< fixed when stopped
+    std::uint64_t last_received = 0;
+    Clock::time_point last_change{};
+};
+
+}  // namespace spead::runtime

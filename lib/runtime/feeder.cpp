@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/feeder.hpp"
+
+#include <array>
+#include <chrono>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "base/verify_sequence.hpp"
+#include "runtime/consumers.hpp"
+#include "wire/descriptor.hpp"
+#include "wire/flavour.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
+    return (value + to - 1) / to * to;
+}
+
+}  // namespace
+
+Feeder::Feeder(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions)
+    : plan_(plan),
+      sender_(sender),
+      regions_(regions),
+      words_per_item_(plan.heap_size / plan.items / 4),
+      payload_bytes_(words_per_item_ * 4 * plan.items),
+      memory_((std::size_t{plan.max_heaps} + 1) * round_up(payload_bytes_, kAlignment)),
+      slots_(std::size_t{plan.max_heaps} + 1) {
+    regions_.add({memory_.base(), memory_.length(), true, -1});
+    std::byte* at = memory_.base();
+    for (Slot& slot : slots_) {
+        slot.payload = at;
+        slot.plain = make_heap(at, false);
+        at += round_up(payload_bytes_, kAlignment);
+    }
+}
+
+Feeder::~Feeder() {
+    abandon();
+    join();
+    regions_.remove(memory_.base());
+}
+
+std::unique_ptr<send::Heap> Feeder::make_heap(std::byte* payload, bool describe) const {
+    auto heap = std::make_unique<send::Heap>(wire::Flavour(plan_.address_bits));
+    if (describe)
+        for (std::uint32_t i = 0; i < plan_.items; i++) {
+            wire::Descriptor d;
+            d.id = wire::item::kFirstUser + i;
+            d.name = fmt::format("Test item {}", i);
+            d.description = "A test item with arbitrary value";
+            d.numpy_header =
+                fmt::format("{{'shape': ({},), 'fortran_order': False, 'descr': '>u4'}}", words_per_item_);
+            heap->add_descriptor(d);
+        }
+    for (std::uint32_t i = 0; i < plan_.items; i++)
+        heap->add_item(wire::item::kFirstUser + i, {payload + i * words_per_item_ * 4, words_per_item_ * 4},
+                       true);
+    return heap;
+}
+
+void Feeder::start(const std::vector<unsigned>& cpus) {
+    thread_ = std::thread([this, cpus] {
+        run_on(cpus);
+        run();
+    });
+}
+
+void Feeder::abandon() noexcept {
+    stop_.store(true, std::memory_order_release);
+    abandon_.store(true, std::memory_order_release);
+    sender_.request_stop();
+}
+
+void Feeder::join() {
+    if (thread_.joinable())
+        thread_.join();
+}
+
+void Feeder::run() {
+    try {
+        run_data();
+        run_stops();
+        while (sender_.in_flight() != 0 && !abandon_.load(std::memory_order_acquire)) {
+            collect();
+            wait_a_little();
+        }
+    } catch (const std::exception& e) {
+        failure_ = e.what();
+    }
+    done_.store(true, std::memory_order_release);
+}
+
+void Feeder::run_data() {
+    const auto limit = static_cast<std::uint64_t>(plan_.heaps);
+    for (std::uint64_t i = 0; plan_.heaps < 0 || i < limit; i++) {
+        Slot* slot = free_slot();
+        if (slot == nullptr)
+            return;
+        const bool describe = i < plan_.endpoints.size();
+        if (describe && !slot->described)
+            slot->described = make_heap(slot->payload, true);
+        if (plan_.verify)
+            verify_generate({slot->payload, payload_bytes_},
+                            verify_heap_start(i + 1, words_per_item_ * plan_.items));
+        slot->busy = true;
+        if (!submit(describe ? *slot->described : *slot->plain, i, slot))
+            return;
+        data_heaps_.store(i + 1, std::memory_order_release);
+        if (stop_.load(std::memory_order_acquire))
+            return;
+    }
+}
+
+void Feeder::run_stops() {
+    const std::uint64_t first = data_heaps();
+    for (std::size_t j = 0; j < plan_.endpoints.size(); j++) {
+        auto heap = std::make_unique<send::Heap>(wire::Flavour(plan_.address_bits));
+        heap->add_stop();
+        stops_.push_back(std::move(heap));
+        if (!submit(*stops_.back(), first + j, nullptr))
+            return;
+    }
+}
+
+/// Waits for a slot whose heap is not in flight; null when the run is to end.
+Feeder::Slot* Feeder::free_slot() {
+    for (;;) {
+        collect();
+        for (Slot& slot : slots_)
+            if (!slot.busy)
+                return &slot;
+        if (stop_.load(std::memory_order_acquire))
+            return nullptr;
+        wait_a_little();
+    }
+}
+
+/// Heap `index` of the run. False when the run was given up before the sender took it.
+bool Feeder::submit(send::Heap& heap, std::uint64_t index, void* user) {
+    send::Submission s;
+    s.heap = &heap;
+    s.substream = static_cast<std::uint32_t>(index % plan_.endpoints.size());
+    s.user = user;
+    while (!sender_.submit(s)) {
+        if (abandon_.load(std::memory_order_acquire))
+            return false;
+        collect();
+        wait_a_little();
+    }
+    idle_rounds_ = 0;
+    return true;
+}
+
+void Feeder::collect() {
+    std::array<send::Completion, 32> completions;
+    for (;;) {
+        const std::size_t n = sender_.poll_completions(completions);
+        for (std::size_t i = 0; i < n; i++)
+            if (auto* const slot = static_cast<Slot*>(completions[i].user); slot != nullptr)
+                slot->busy = false;
+        if (n != 0)
+            idle_rounds_ = 0;
+        if (n < completions.size())
+            return;
+    }
+}
+
+void Feeder::wait_a_little() {
+    if (idle_rounds_++ < 100)
+        std::this_thread::yield();
+    else
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
+}
+
+}  // namespace spead::runtime

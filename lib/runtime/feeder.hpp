@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "memory/mapping.hpp"
+#include "memory/region.hpp"
+#include "runtime/plan.hpp"
+#include "send/sender.hpp"
+
+namespace spead::runtime {
+
+/// Makes the heaps of a [[send]] and submits them: the producer thread of one Sender.
+///
+/// Items are 0x1000 + i, each floor(heap_size / items / 4) words; the first heap to each endpoint carries the
+/// descriptors of all; heap i goes to endpoint i mod N; one stop heap per endpoint ends it. The payload is
+/// the verification sequence, or zeros. All payload lies in one mapping, which is in the region table from
+/// construction to destruction.
+class Feeder {
+  public:
+    Feeder(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions);
+    ~Feeder();
+    Feeder(const Feeder&) = delete;
+    Feeder& operator=(const Feeder&) = delete;
+
+    void start(const std::vector<unsigned>& cpus);
+    /// No more data heaps; the stop heaps follow.
+    void request_stop() noexcept { stop_.store(true, std::memory_order_release); }
+    /// Gives up: nothing more is submitted or waited for. The sender is told to stop as well.
+    void abandon() noexcept;
+    void join();
+
+    /// Everything was submitted and completed.
+    bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+    /// Data heaps submitted so far; stop heaps come after all of them.
+    std::uint64_t data_heaps() const noexcept { return data_heaps_.load(std::memory_order_acquire); }
+    /// What ended the thread early; empty if nothing did.
+    std::string failure() const { return done() ? failure_ : std::string(); }
+
+    const memory::Mapping& mapping() const noexcept { return memory_; }
+
+  private:
+    struct Slot {
+        std::byte* payload = nullptr;
+        std::unique_ptr<send::Heap> plain;
+        std::unique_ptr<send::Heap> described;  ///< with descriptors; made when first needed
+        bool busy = false;
+    };
+
+    void run();
+    void run_data();
+    void run_stops();
+    std::unique_ptr<send::Heap> make_heap(std::byte* payload, bool describe) const;
+    Slot* free_slot();
+    bool submit(send::Heap& heap, std::uint64_t index, void* user);
+    void collect();
+    void wait_a_little();
+
+    SendPlan plan_;
+    send::Sender& sender_;
+    memory::RegionTable& regions_;
+    std::uint64_t words_per_item_;
+    std::uint64_t payload_bytes_;
+    memory::Mapping memory_;
+    std::vector<Slot> slots_;
+    std::vector<std::unique_ptr<send::Heap>> stops_;
+    unsigned idle_rounds_ = 0;
+    std::atomic<bool> stop_{false};
+    std::atomic<bool> abandon_{false};
+    std::atomic<bool> done_{false};
+    std::atomic<std::uint64_t> data_heaps_{0};
+    std::string failure_;
+    std::thread thread_;
+};
+
+}  // namespace spead::runtime

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/file_sink.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "runtime/heap_items.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+constexpr std::size_t kFlushAt = 64 * 1024;
+constexpr unsigned kMostSuffixes = 1000000;
+
+/// 0, or errno.
+int write_all(int fd, const void* data, std::size_t size) {
+    const auto* at = static_cast<const char*>(data);
+    while (size != 0) {
+        const ssize_t n = ::write(fd, at, size);
+        if (n < 0) {
+            if (errno == EINTR)
+                continue;
+            return errno;
+        }
+        at += n;
+        size -= static_cast<std::size_t>(n);
+    }
+    return 0;
+}
+
+nlohmann::ordered_json items_json(const heap::Heap& heap) {
+    nlohmann::ordered_json list = nlohmann::ordered_json::array();
+    for (const wire::ItemView& i : items_of(heap)) {
+        if (i.immediate)
+            list.push_back({{"id", i.id}, {"immediate", i.value}});
+        else
+            list.push_back({{"id", i.id}, {"offset", i.offset}, {"length", i.length}});
+    }
+    return list;
+}
+
+}  // namespace
+
+FileSink::FileSink(std::string directory, std::string stream)
+    : directory_(std::move(directory)), stream_(std::move(stream)) {
+    if (mkdir(directory_.c_str(), 0777) != 0 && errno != EEXIST)
+        throw_error(directory_, "cannot make this directory for heaps: {}", std::strerror(errno));
+    const std::string path = directory_ + "/heaps.jsonl";
+    lines_fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (lines_fd_ < 0)
+        throw_error(path, "cannot write heaps here: {}", std::strerror(errno));
+}
+
+FileSink::~FileSink() {
+    close(lines_fd_);
+}
+
+void FileSink::fail(const std::string& path, int error) const {
+    throw_error(path, "cannot write: {}; written before that: {} heaps, {} of them with their payload ({})",
+                std::strerror(error), heaps_, files_, human_size(bytes_));
+}
+
+void FileSink::consume(const heap::Heap& heap) {
+    std::string file;
+    if (heap.complete() || (!heap.has_length() && heap.contiguous()))
+        file = write_payload(heap);
+    write_line(heap, file);
+    heaps_++;
+}
+
+std::string FileSink::write_payload(const heap::Heap& heap) {
+    const std::string plain = fmt::format("{}-{}", stream_, heap.cnt());
+    std::string name = plain + ".bin";
+    int fd = -1;
+    for (unsigned suffix = 2;; suffix++) {
+        fd = open((directory_ + '/' + name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0)
+            break;
+        if (errno != EEXIST || suffix > kMostSuffixes)
+            fail(directory_ + '/' + name, errno);
+        name = fmt::format("{}-{}.bin", plain, suffix);
+    }
+    const std::string path = directory_ + '/' + name;
+    int error = write_all(fd, heap.payload().data(), heap.payload().size());
+    if (close(fd) != 0 && error == 0)
+        error = errno;
+    if (error != 0) {
+        unlink(path.c_str());
+        flush_lines();
+        fail(path, error);
+    }
+    files_++;
+    bytes_ += heap.payload().size();
+    return name == plain + ".bin" ? std::string() : name;
+}
+
+void FileSink::write_line(const heap::Heap& heap, const std::string& file) {
+    nlohmann::ordered_json line;
+    line["stream"] = stream_;
+    line["cnt"] = heap.cnt();
+    line["complete"] = heap.complete();
+    line["length"] =
+        heap.has_length() ? nlohmann::ordered_json(heap.length()) : nlohmann::ordered_json(nullptr);
+    line["received"] = heap.received();
+    line["missing"] = nlohmann::ordered_json::array();
+    for (const heap::Range& r : heap.missing())
+        line["missing"].push_back({r.begin, r.end});
+    line["items"] = items_json(heap);
+    if (!heap.complete())
+        line["end"] = name_of(heap.end());
+    if (heap.item_past_end())
+        line["item_past_end"] = true;
+    if (!file.empty())
+        line["file"] = file;
+    lines_ += line.dump();
+    lines_ += '\n';
+    if (lines_.size() >= kFlushAt)
+        flush_lines();
+}
+
+void FileSink::flush_lines() {
+    std::string lines;
+    lines.swap(lines_);
+    if (const int error = write_all(lines_fd_, lines.data(), lines.size()); error != 0)
+        fail(directory_ + "/heaps.jsonl", error);
+}
+
+void FileSink::finish() {
+    flush_lines();
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "base/byte_order.hpp"
+#include "heap/heap.hpp"
+#include "wire/items.hpp"
+
+namespace spead::runtime {
+
+/// The items of a received heap, addressed ones by offset, then immediates. For a heap that is not complete
+/// the offsets and lengths are those it would have, as far as they lie within its payload.
+inline std::vector<wire::ItemView> items_of(const heap::Heap& heap) {
+    const auto words = heap.item_words();
+    std::vector<std::uint64_t> pointers(words.size());
+    std::transform(words.begin(), words.end(), pointers.begin(),
+                   [](std::uint64_t w) { return byte_swap(w); });
+    std::vector<wire::ItemView> items;
+    wire::list_items(pointers, wire::Flavour(heap.flavour()), heap.payload().size(), items);
+    return items;
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <map>
+#include <sched.h>
+#include <set>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "heap/window.hpp"
+#include "memory/mapping.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+/// What EAL itself, rings and device structures take.
+constexpr std::size_t kEalBase = 24 * kMiB;
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& names) {
+    return std::any_of(names.begin(), names.end(), [word](std::string_view name) {
+        return word == name ||
+               (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=') ||
+               (name.size() == 2 && name[1] != '-' && word.starts_with(name));
+    });
+}
+
+std::size_t read_number(const std::string& path) {
+    std::ifstream file(path);
+    std::size_t n = 0;
+    file >> n;
+    return file ? n : 0;
+}
+
+std::size_t free_huge_bytes() {
+    std::size_t bytes = 0;
+    for (const std::size_t kib : {2048U, 1048576U})
+        bytes += read_number(fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", kib)) *
+                 kib * 1024;
+    return bytes;
+}
+
+/// A CPU for each port that receives and each sender, in the order of the plan.
+class Assignment {
+  public:
+    Assignment(const Plan& plan, const EalOptions& options, Layout& layout) : layout_(layout) {
+        const std::vector<unsigned> allowed = allowed_cpus();
+        layout_.main_cpu = plan.runtime.main_cpu.value_or(allowed.front());
+        check(layout_.main_cpu, allowed, "runtime main_cpu");
+        if (!plan.runtime.lcores.empty()) {
+            workers_ = plan.runtime.lcores;
+            for (const unsigned cpu : workers_)
+                check(cpu, allowed, "runtime lcores");
+        } else {
+            std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(workers_),
+                         [&](unsigned cpu) { return cpu != layout_.main_cpu; });
+            if (workers_.empty())
+                workers_.push_back(layout_.main_cpu);
+        }
+        allowed_ = allowed;
+        user_lcores_ = options.has_lcores;
+    }
+
+    unsigned pick() {
+        const unsigned cpu = workers_[next_ % workers_.size()];
+        next_++;
+        return cpu;
+    }
+
+    WorkerLayout& worker(unsigned cpu, const std::string& where) {
+        check(cpu, allowed_, where);
+        const auto found = std::find_if(layout_.workers.begin(), layout_.workers.end(),
+                                        [cpu](const WorkerLayout& w) { return w.cpu == cpu; });
+        if (found != layout_.workers.end())
+            return *found;
+        WorkerLayout w;
+        w.cpu = cpu;
+        layout_.workers.push_back(w);
+        return layout_.workers.back();
+    }
+
+  private:
+    void check(unsigned cpu, const std::vector<unsigned>& allowed, const std::string& where) const {
+        if (!user_lcores_ && std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())
+            throw_usage(where, "CPU {} is not one this process may use: {}", cpu, fmt::join(allowed, ","));
+    }
+
+    Layout& layout_;
+    std::vector<unsigned> allowed_;
+    std::vector<unsigned> workers_;
+    std::size_t next_ = 0;
+    bool user_lcores_ = false;
+};
+
+void assign(const Plan& plan, const EalOptions& options, Layout& layout) {
+    Assignment assignment(plan, options, layout);
+    std::map<std::string, unsigned> cpu_of_port;
+    for (std::size_t i = 0; i < plan.receives.size(); i++) {
+        const ReceivePlan& r = plan.receives[i];
+        const auto [place, first] = cpu_of_port.try_emplace(r.port, 0);
+        if (first)
+            place->second = r.lcores.empty() ? assignment.pick() : r.lcores.front();
+        const unsigned cpu = place->second;
+        if (!r.lcores.empty() && (r.lcores.size() > 1 || r.lcores.front() != cpu))
+            layout.remarks.push_back(fmt::format(
+                "port {} has one receive queue: stream {} runs on the lcore of CPU {}", r.port, r.name, cpu));
+        assignment.worker(cpu, fmt::format("receive {} lcores", r.name)).receives.push_back(i);
+    }
+    for (std::size_t i = 0; i < plan.sends.size(); i++) {
+        const SendPlan& s = plan.sends[i];
+        const unsigned cpu = s.lcore ? *s.lcore : assignment.pick();
+        assignment.worker(cpu, fmt::format("send {} lcore", s.name)).sends.push_back(i);
+    }
+    unsigned lcore = 1;
+    std::set<unsigned> cpus{layout.main_cpu};
+    for (WorkerLayout& w : layout.workers) {
+        w.lcore = lcore++;
+        layout.shares_cpus |= !cpus.insert(w.cpu).second;
+    }
+    if (layout.shares_cpus)
+        layout.remarks.push_back(fmt::format("{} lcores share {} CPUs: idle lcores yield to each other",
+                                             layout.workers.size() + 1, cpus.size()));
+}
+
+void plan_ports(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
+                Layout& layout) {
+    std::vector<port::PortRequest> requests;
+    for (const PortPlan& p : plan.ports) {
+        port::PortRequest request;
+        request.name = p.name;
+        request.device = p.device;
+        request.mtu = p.mtu;
+        request.max_rx_packet = 0;
+        request.rx_queues = 0;
+        for (const ReceivePlan& r : plan.receives)
+            if (r.port == p.name) {
+                request.rx_queues = 1;
+                request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
+                request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
+            }
+        for (const SendPlan& s : plan.sends)
+            if (s.port == p.name) {
+                request.tx_queues++;
+                request.max_tx_packet = std::max(request.max_tx_packet, s.max_packet_size);
+            }
+        requests.push_back(std::move(request));
+    }
+    layout.ports = port::plan_ports(requests, drivers, options.vdevs);
+    for (const port::PlannedPort& p : layout.ports)
+        for (const std::string& remark : p.device.remarks)
+            layout.remarks.push_back(fmt::format("port {}: {}", p.request.name, remark));
+}
+
+heap::WindowConfig window_size(const ReceivePlan& r) {
+    heap::WindowConfig c;
+    c.substreams = r.substreams;
+    c.max_live = r.max_live;
+    c.history = r.history;
+    return c;
+}
+
+}  // namespace
+
+EalOptions EalOptions::parse(std::vector<std::string> words) {
+    static constexpr std::array<std::string_view, 6> lcores{"-l",           "-c", "--lcores",
+                                                            "--main-lcore", "-s", "-S"};
+    static constexpr std::array<std::string_view, 11> memory{"-m",
+                                                             "--no-huge",
+                                                             "--in-memory",
+                                                             "--socket-mem",
+                                                             "--socket-limit",
+                                                             "--legacy-mem",
+                                                             "--huge-dir",
+                                                             "--huge-unlink",
+                                                             "--single-file-segments",
+                                                             "--match-allocations",
+                                                             "--huge-worker-stack"};
+    static constexpr std::array<std::string_view, 2> naming{"--file-prefix", "--no-shconf"};
+    static constexpr std::array<std::string_view, 6> bus{"-a", "-b", "--allow", "--block", "--no-pci", "-w"};
+    static constexpr std::array<std::string_view, 1> log{"--log-level"};
+    EalOptions o;
+    for (std::size_t i = 0; i < words.size(); i++) {
+        const std::string_view word = words[i];
+        o.has_lcores |= is_one_of(word, lcores);
+        o.has_memory |= is_one_of(word, memory);
+        o.has_naming |= is_one_of(word, naming);
+        o.has_bus |= is_one_of(word, bus);
+        o.has_log |= is_one_of(word, log);
+        if (word.starts_with("--vdev="))
+            o.vdevs.emplace_back(word.substr(7));
+        else if (word == "--vdev" && i + 1 < words.size())
+            o.vdevs.push_back(words[i + 1]);
+    }
+    o.words = std::move(words);
+    return o;
+}
+
+const port::PlannedPort& Layout::port(std::string_view name) const {
+    const auto found = std::find_if(ports.begin(), ports.end(),
+                                    [name](const port::PlannedPort& p) { return p.request.name == name; });
+    if (found == ports.end())
+        throw_error(std::string(name), "there is no such port");
+    return *found;
+}
+
+std::vector<unsigned> allowed_cpus() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    std::vector<unsigned> cpus;
+    if (sched_getaffinity(0, sizeof set, &set) == 0)
+        for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+            if (CPU_ISSET(cpu, &set))
+                cpus.push_back(cpu);
+    if (cpus.empty())
+        cpus.push_back(0);
+    return cpus;
+}
+
+send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port) {
+    send::SenderConfig c;
+    c.name = plan.name;
+    for (const Endpoint& e : plan.endpoints)
+        c.destinations.push_back({e, std::nullopt});
+    c.ttl = plan.ttl;
+    c.max_packet_size = plan.max_packet_size;
+    c.pacing.rate = plan.rate;
+    c.pacing.burst_size = plan.burst_size;
+    c.pacing.burst_rate_ratio = plan.burst_rate_ratio;
+    c.max_heaps = plan.max_heaps;
+    switch (plan.zero_copy) {
+        case ZeroCopy::automatic:
+            c.zero_copy = send::ZeroCopy::automatic;
+            break;
+        case ZeroCopy::always:
+            c.zero_copy = send::ZeroCopy::always;
+            break;
+        case ZeroCopy::never:
+            c.zero_copy = send::ZeroCopy::never;
+            break;
+    }
+    c.udp_checksum = plan.udp_checksum;
+    c.capabilities = port.device.capabilities;
+    c.tx_descriptors = port.device.tx.descriptors;
+    return c;
+}
+
+Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers) {
+    Layout layout;
+    plan_ports(plan, options, drivers, layout);
+    assign(plan, options, layout);
+
+    layout.eal_bytes = kEalBase;
+    for (const port::PlannedPort& p : layout.ports)
+        layout.eal_bytes += p.device.eal_bytes();
+    for (const SendPlan& s : plan.sends) {
+        layout.eal_bytes += send::Sender::memory_need(sender_config(s, layout.port(s.port))).bytes;
+        layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;
+    }
+    layout.eal_bytes += layout.eal_bytes / 8;
+    if (!plan.receives.empty())
+        layout.heap_bytes = plan.memory.heaps;
+    for (const ReceivePlan& r : plan.receives)
+        layout.bookkeeping_bytes += heap::Window::bookkeeping_bytes(window_size(r), r.ring);
+
+    const std::size_t huge = free_huge_bytes();
+    const bool eal_huge = !options.has_memory && huge >= layout.eal_bytes;
+    const std::size_t ordinary = layout.heap_bytes + layout.bookkeeping_bytes + layout.send_bytes +
+                                 (eal_huge || options.has_memory ? 0 : layout.eal_bytes);
+    if (const std::size_t available = memory::available_memory();
+        available != 0 && ordinary > available + huge)
+        throw_error("memory",
+                    "this run does not fit: {} MiB for heaps + {} MiB for windows and queues + {} MiB of "
+                    "payload to send + {} "
+                    "MiB for EAL = {} MiB, and {} MiB are available; lower [memory] heaps (--memory), the "
+                    "rings, or the "
+                    "packet buffers (--buffer-size)",
+                    layout.heap_bytes / kMiB, layout.bookkeeping_bytes / kMiB, layout.send_bytes / kMiB,
+                    (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMiB,
+                    ordinary / kMiB, available / kMiB);
+
+    std::string lcores = fmt::format("{}@{}", layout.main_lcore, layout.main_cpu);
+    for (const WorkerLayout& w : layout.workers)
+        lcores += fmt::format(",{}@{}", w.lcore, w.cpu);
+    layout.eal_args = eal_arguments(options, lcores, layout.eal_bytes, plan.runtime.name, false);
+    return layout;
+}
+
+std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
+                                       std::size_t eal_bytes, const std::string& name, bool needs_pci) {
+    std::vector<std::string> args = options.words;
+    if (!options.has_lcores)
+        args.insert(args.end(), {"--lcores", lcores, "--main-lcore", "0"});
+    if (!options.has_memory) {
+        if (free_huge_bytes() >= eal_bytes) {
+            args.emplace_back("--in-memory");
+        } else if (!needs_pci) {
+            args.insert(args.end(), {"--no-huge", "-m", std::to_string((eal_bytes + kMiB - 1) / kMiB)});
+            if (!options.has_naming)
+                args.emplace_back("--no-shconf");
+        } else {
+            throw_error("memory",
+                        "a PCI device needs {} MiB of huge pages and {} MiB are free; reserve them in "
+                        "/proc/sys/vm/nr_hugepages",
+                        eal_bytes / kMiB, free_huge_bytes() / kMiB);
+        }
+    }
+    if (!options.has_naming)
+        args.insert(args.end(), {"--file-prefix", fmt::format("{}.{}", name, getpid())});
+    if (!options.has_bus && !needs_pci)
+        args.emplace_back("--no-pci");
+    if (!options.has_log)
+        args.emplace_back("--log-level=lib.*:warning");
+    const auto given = [&](std::string_view option) {
+        return std::any_of(options.words.begin(), options.words.end(),
+                           [option](const std::string& w) { return w.starts_with(option); });
+    };
+    if (!given("--iova-mode"))
+        args.emplace_back("--iova-mode=va");
+    if (!given("--telemetry") && !given("--no-telemetry"))
+        args.emplace_back("--no-telemetry");
+    return args;
+}
+
+std::string describe(const Layout& layout, const Plan& plan) {
+    std::string text = fmt::format("main lcore {} on CPU {}\n", layout.main_lcore, layout.main_cpu);
+    for (const WorkerLayout& w : layout.workers) {
+        text += fmt::format("lcore {} on CPU {}:", w.lcore, w.cpu);
+        for (const std::size_t i : w.receives)
+            text += fmt::format(" receive {} ({})", plan.receives[i].name, plan.receives[i].port);
+        for (const std::size_t i : w.sends)
+            text += fmt::format(" send {} ({})", plan.sends[i].name, plan.sends[i].port);
+        text += '\n';
+    }
+    for (const port::PlannedPort& p : layout.ports) {
+        text += fmt::format("port {}: {}\n", p.request.name, p.device.devargs);
+        if (p.request.rx_queues != 0)
+            text += fmt::format("  receive queue: {}\n", port::to_string(p.device.rx));
+        if (p.request.tx_queues != 0)
+            text += fmt::format("  transmit queue: {}\n", port::to_string(p.device.tx));
+    }
+    text +=
+        fmt::format("memory: {} for heaps, {} for windows and queues, {} of payload to send, {} for EAL\n",
+                    human_size(layout.heap_bytes), human_size(layout.bookkeeping_bytes),
+                    human_size(layout.send_bytes), human_size(layout.eal_bytes));
+    for (const std::string& remark : layout.remarks)
+        text += remark + '\n';
+    text += fmt::format("EAL arguments: {}\n", fmt::join(layout.eal_args, " "));
+    return text;
+}
+
+}  // namespace spead::runtime

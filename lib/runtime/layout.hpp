@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "port/driver.hpp"
+#include "runtime/plan.hpp"
+#include "send/sender.hpp"
+
+/// What a plan means on this machine, worked out before anything is made: which lcore does what, what the
+/// ports look like, how much memory that takes. Pure control world; `--check` prints it.
+namespace spead::runtime {
+
+/// EAL options of the user's, by the groups that we otherwise choose ourselves.
+struct EalOptions {
+    std::vector<std::string> words;  ///< as typed
+    bool has_lcores = false;         ///< -l, -c, --lcores, ...
+    bool has_memory = false;         ///< -m, --no-huge, --in-memory, --socket-mem, ...
+    bool has_naming = false;         ///< --file-prefix, --no-shconf
+    bool has_bus = false;            ///< -a, -b, --no-pci
+    bool has_log = false;            ///< --log-level
+    std::vector<std::string> vdevs;  ///< values of --vdev
+
+    static EalOptions parse(std::vector<std::string> words);
+};
+
+struct WorkerLayout {
+    unsigned lcore = 0;  ///< EAL's id
+    unsigned cpu = 0;
+    std::vector<std::size_t> receives;  ///< indices into Plan::receives
+    std::vector<std::size_t> sends;     ///< indices into Plan::sends
+};
+
+struct Layout {
+    std::vector<port::PlannedPort> ports;  ///< as Plan::ports
+    std::vector<WorkerLayout> workers;
+    unsigned main_lcore = 0;
+    unsigned main_cpu = 0;
+    bool shares_cpus = false;  ///< fewer CPUs than lcores: idle loops yield
+    std::size_t eal_bytes = 0;
+    std::size_t heap_bytes = 0;         ///< arenas
+    std::size_t bookkeeping_bytes = 0;  ///< windows, tables, queues
+    std::size_t send_bytes = 0;         ///< payload of generated heaps
+    std::vector<std::string> eal_args;  ///< complete, without the program's name
+    std::vector<std::string> remarks;   ///< lines to tell the user
+
+    const port::PlannedPort& port(std::string_view name) const;
+};
+
+/// CPUs this process may run on, ascending.
+std::vector<unsigned> allowed_cpus();
+
+/// Throws Error when something does not fit: too few lcores, a CPU that is not there, memory (with the sum).
+Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers);
+
+/// The sender's configuration as far as it is known before the port is open: enough for its memory need.
+send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port);
+
+/// EAL's arguments for a program that needs `eal_bytes` of EAL memory and these lcores ("0@0,1@1"), leaving
+/// alone what the user chose. Throws Error when neither huge pages nor ordinary memory hold it.
+std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
+                                       std::size_t eal_bytes, const std::string& name, bool needs_pci);
+
+/// Lines for people: what will run where, and the sums behind the sizes.
+std::string describe(const Layout& layout, const Plan& plan);
+
+}  // namespace spead::runtime

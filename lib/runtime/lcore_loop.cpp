@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/lcore_loop.hpp"
+
+#include <algorithm>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+
+#include <rte_cycles.h>
+#include <rte_pause.h>
+
+namespace spead::runtime {
+
+void LcoreLoop::run() noexcept {
+    // Sleeps of tens of microseconds would otherwise be rounded up by the default slack of 50.
+    prctl(PR_SET_TIMERSLACK, 1000UL);
+    const std::uint64_t housekeeping = rte_get_tsc_hz() / 1'000'000 * kHousekeepingMicroseconds;
+    std::uint64_t next_housekeeping = rte_rdtsc();
+    while (!quit_.load(std::memory_order_acquire)) {
+        mailbox_.serve();
+        const std::uint64_t now = rte_rdtsc();
+        bool worked = receiving_ && receiver_.poll(now);
+        for (send::Sender* const sender : senders_)
+            worked |= sender->poll(now);
+        if (now >= next_housekeeping) [[unlikely]] {
+            receiver_.housekeep(now);
+            next_housekeeping = now + housekeeping;
+        }
+        if (worked)
+            idle_.worked();
+        else
+            rest(now);
+    }
+    mailbox_.close();
+}
+
+void LcoreLoop::rest(std::uint64_t now) noexcept {
+    const IdlePolicy::Step step = idle_.idle(now);
+    if (step.action != IdlePolicy::Action::sleep) {
+        if (yields_)
+            sched_yield();
+        else if (step.action == IdlePolicy::Action::pause)
+            rte_pause();
+        return;
+    }
+    std::uint64_t microseconds = step.microseconds;
+    for (const send::Sender* const sender : senders_) {
+        const std::uint64_t next = sender->next_send_time();
+        if (next != 0)
+            microseconds =
+                std::min(microseconds, next <= now ? 0 : (next - now) * 1'000'000 / rte_get_tsc_hz());
+    }
+    if (microseconds < IdlePolicy::kShortestSleep) {
+        rte_pause();
+        return;
+    }
+    const timespec time{0, static_cast<long>(microseconds * 1000)};
+    nanosleep(&time, nullptr);
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "base/mailbox.hpp"
+#include "recv/rx_agent.hpp"
+#include "runtime/idle.hpp"
+#include "send/sender.hpp"
+
+namespace spead::runtime {
+
+/// What one worker lcore does: receiving, sending, or both in turn, its mailbox, and resting when idle.
+///
+/// Set up in the control world, then run() on the lcore until quit() is called. While it runs, everything but
+/// mailbox() and quit() belongs to the lcore; use mailbox().call().
+class LcoreLoop {
+  public:
+    LcoreLoop(IdlePolicy idle, bool yields) : idle_(idle), yields_(yields) {}
+
+    recv::RxAgent& receiver() noexcept { return receiver_; }
+    void add_sender(send::Sender& sender) { senders_.push_back(&sender); }
+    const std::vector<send::Sender*>& senders() const noexcept { return senders_; }
+
+    /// The mailbox is open from here on; launch run() next.
+    void prepare() noexcept {
+        quit_.store(false, std::memory_order_relaxed);
+        mailbox_.open();
+    }
+    /// Until quit(). Runs on the worker lcore.
+    void run() noexcept;
+    void quit() noexcept { quit_.store(true, std::memory_order_release); }
+
+    Mailbox& mailbox() noexcept { return mailbox_; }
+
+    /// For the mailbox: no more packets are taken from the receive queues from now on.
+    void stop_receiving() noexcept { receiving_ = false; }
+
+  private:
+    void rest(std::uint64_t now) noexcept;
+
+    static constexpr std::uint64_t kHousekeepingMicroseconds = 1000;
+
+    Mailbox mailbox_;
+    std::atomic<bool> quit_{false};
+    recv::RxAgent receiver_;
+    std::vector<send::Sender*> senders_;
+    IdlePolicy idle_;
+    bool yields_;
+    bool receiving_ = true;
+};
+
+}  // namespace spead::runtime

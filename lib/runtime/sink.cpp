@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/sink.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/log.hpp"
+#include "base/verify_sequence.hpp"
+#include "runtime/file_sink.hpp"
+#include "runtime/heap_items.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// Bytes of an immediate that carries one word of the sequence.
+constexpr std::uint64_t kWord = 4;
+constexpr std::uint64_t kReported = 10;
+
+}  // namespace
+
+void VerifySink::consume(const heap::Heap& heap) {
+    if (!heap.complete())
+        return;
+    std::vector<wire::ItemView> items = items_of(heap);
+    std::erase_if(items, [](const wire::ItemView& i) { return i.id < wire::item::kFirstUser; });
+    if (items.empty())
+        return;
+    std::stable_sort(items.begin(), items.end(),
+                     [](const wire::ItemView& a, const wire::ItemView& b) { return a.id < b.id; });
+    std::uint64_t bytes = 0;
+    for (const wire::ItemView& i : items)
+        bytes += i.immediate ? kWord : i.length;
+
+    const std::uint64_t first_word = verify_heap_start(heap.cnt(), bytes / kWord);
+    std::uint64_t at = 0;
+    for (const wire::ItemView& i : items) {
+        std::uint64_t wrong_at = 0;
+        bool right = false;
+        if (i.immediate) {
+            right = i.value == verify_word((first_word + at / kWord) % kVerifyPeriod);
+        } else {
+            const auto data = heap.payload().subspan(i.offset, i.length);
+            wrong_at = verify_check(data, first_word, at);
+            right = wrong_at == data.size();
+        }
+        if (!right) {
+            if (wrong_.fetch_add(1, std::memory_order_relaxed) < kReported)
+                log_error(LogType::runtime,
+                          "stream {}: heap {}: item {:#x} differs from the sequence at byte {} of {}",
+                          stream_, heap.cnt(), i.id, wrong_at, i.immediate ? kWord : i.length);
+            return;
+        }
+        at += i.immediate ? kWord : i.length;
+    }
+    verified_.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::unique_ptr<Sink> make_sink(const SinkPlan& plan, const std::string& stream) {
+    switch (plan.kind) {
+        case SinkKind::verify:
+            return std::make_unique<VerifySink>(stream);
+        case SinkKind::file:
+            return std::make_unique<FileSink>(plan.directory, stream);
+        case SinkKind::null:
+            break;
+    }
+    return std::make_unique<NullSink>();
+}
+
+}  // namespace spead::runtime

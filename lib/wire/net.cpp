@@ -62,7 +62,7 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
         return protocol == kProtocolIgmp ? PortOutcome::igmp : PortOutcome::not_udp;
 
     const std::size_t udp = ip + header_length;
-    if (ip_length - header_length < kUdpHeader || readable < udp + kUdpHeader)
+    if (readable < udp + kUdpHeader)
         return PortOutcome::malformed;
     const std::size_t udp_length = load_be16(head + udp + 4);
     if (udp_length < kUdpHeader || udp_length > ip_length - header_length)

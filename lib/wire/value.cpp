@@ -133,7 +133,7 @@ tl::expected<ItemValue, ValueError> ItemValue::make(const ItemType& type, std::u
     const std::uint64_t most = available_bytes * 8 / type.element_bits;
     std::uint64_t known = 1;
     for (const auto& dimension : type.shape)
-        known = dimension == 0U ? 0 : saturating_product(known, dimension.value_or(1));
+        known = saturating_product(known, dimension.value_or(1));
     ItemValue out;
     out.type_ = type;
     out.elements_ = known;

@@ -187,6 +187,8 @@ TEST(Descriptor, APartOfALargerHeapIsIncomplete) {
     packet.pointers.clear();
     packet.specials(1, 8, 4).immediate(item::kDescriptorId, 9);
     EXPECT_EQ(decode_error(packet.build()), DescriptorError::incomplete);
+    packet.pointers.erase(packet.pointers.begin() + 1);
+    EXPECT_EQ(decode_error(packet.build()), DescriptorError::incomplete) << "without a heap length";
 }
 
 TEST(Descriptor, AHeapLengthIsNotRequired) {

@@ -162,6 +162,18 @@ TEST(SpeadTemplate, ValuesThatBreakARuleDoNotMatch) {
     EXPECT_FALSE(matches(shape, packet.build())) << "32 bits";
 }
 
+TEST(SpeadTemplate, APayloadOfMoreThan32BitsIsLeftToTheGeneralParser) {
+    Packet packet = sample();
+    const SpeadTemplate shape = learned_from(packet.build());
+    const std::uint64_t length = (std::uint64_t{1} << 32) + 20;
+    packet.pointers[1] = packet.flavour.make_immediate(item::kHeapLength, 2 * length);
+    packet.pointers[3] = packet.flavour.make_immediate(item::kPayloadLength, length);
+    const Bytes bytes = packet.build();
+    SpeadPacket parsed{}, matched{};
+    EXPECT_EQ(parse_spead(bytes.data(), bytes.size(), 56 + length, parsed), SpeadError::payload_overflow);
+    EXPECT_FALSE(shape.match(bytes.data(), bytes.size(), 56 + length, matched));
+}
+
 TEST(SpeadTemplate, ShapesWithStreamControlAreNotLearned) {
     Packet packet = sample();
     packet.immediate(item::kStreamCtrl, stream_ctrl::kStart);

@@ -295,6 +295,8 @@ TEST(Value, AnotherShapeOrNumberOfScalarsIsRefused) {
     EXPECT_EQ(encode_error(type, {2, 2}, scalars(u(1), u(2), u(3), u(4))), ValueError::wrong_shape);
     EXPECT_EQ(encode_error(type, {2, std::uint64_t{1} << 63}, {}), ValueError::wrong_shape);
     EXPECT_EQ(encode_error(type, {2, 0}, scalars(u(1), u(2))), ValueError::wrong_shape);
+    constexpr std::uint64_t huge = std::uint64_t{1} << 63;
+    EXPECT_EQ(encode(type_of({{'u', 8}}, {huge, 4, 0}), {huge, 4, 0}, {}), Bytes{});
 }
 
 TEST(Value, ShortBytesBecomeAnImmediate) {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "port/log_capture.hpp"
+#include "runtime/layout.hpp"
 
 namespace spead::runtime {
 
@@ -47,6 +48,34 @@ std::vector<unsigned> Eal::worker_lcores() {
         ids.push_back(id);
     }
     return ids;
+}
+
+void use_lcores_of_eal(Layout& layout, const EalOptions& options) {
+    if (!options.has_lcores)
+        return;
+    const std::vector<unsigned> ids = Eal::worker_lcores();
+    layout.main_lcore = rte_get_main_lcore();
+    std::vector<unsigned> unused = ids;
+    const auto take = [&unused](unsigned id) { return std::erase(unused, id) != 0; };
+    std::vector<WorkerLayout*> unplaced;
+    for (WorkerLayout& w : layout.workers) {
+        if (take(w.cpu))
+            w.lcore = w.cpu;
+        else
+            unplaced.push_back(&w);
+    }
+    for (WorkerLayout* const w : unplaced) {
+        if (unused.empty())
+            throw_error("EAL",
+                        "too few lcores: {} workers are needed beside the main lcore {}, and -l or --lcores "
+                        "gives {}; "
+                        "add lcores, or leave the choice to the program",
+                        layout.workers.size(), layout.main_lcore, ids.size());
+        w->lcore = unused.front();
+        unused.erase(unused.begin());
+    }
+    for (WorkerLayout& w : layout.workers)
+        w.cpu = static_cast<unsigned>(rte_lcore_to_cpu_id(static_cast<int>(w.lcore)));
 }
 
 }  // namespace spead::runtime

@@ -57,6 +57,11 @@ std::vector<unsigned> allowed_cpus();
 /// Throws Error when something does not fit: too few lcores, a CPU that is not there, memory (with the sum).
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers);
 
+/// Where the user chose the lcores: gives each worker one of EAL's, by the CPU numbers the plan names (an
+/// lcore's id is its CPU's number unless --lcores says otherwise). EAL runs. Throws Error when they are too
+/// few or not the ones named.
+void use_lcores_of_eal(Layout& layout, const EalOptions& options);
+
 /// The sender's configuration as far as it is known before the port is open: enough for its memory need.
 send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port);
 

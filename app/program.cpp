@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/program.hpp"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <fstream>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "app/bench_assemble.hpp"
+#include "app/bench_transmit.hpp"
+#include "app/command_line.hpp"
+#include "app/progress.hpp"
+#include "app/report.hpp"
+#include "app/stop_signals.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "config/config.hpp"
+#include "drivers/table.hpp"
+#include "runtime/eal.hpp"
+#include "runtime/engine.hpp"
+
+namespace spead::app {
+
+namespace {
+
+void write_json(const std::string& path, const std::string& text) {
+    if (path == "-") {
+        fmt::print("{}\n", text);
+    } else if (!(std::ofstream(path) << text << '\n' << std::flush)) {
+        throw_error(path, "cannot write the report");
+    }
+}
+
+/// A report that cannot be written at the end of a long run is known at its start.
+void check_writable(const std::string& path) {
+    if (!path.empty() && path != "-" && !std::ofstream(path, std::ios::app))
+        throw_error(path, "cannot write the report here");
+}
+
+std::uint64_t sum_of_heaps(const stats::Snapshot& s, HeapEnd end) {
+    std::uint64_t sum = 0;
+    for (const stats::StreamSnapshot& stream : s.streams)
+        sum += stream.heaps_ended[static_cast<std::size_t>(end)];
+    return sum;
+}
+
+/// What loopback is there to show: everything sent came back right. Returns whether it did.
+bool judge_loopback(const stats::Snapshot& s, std::FILE* out) {
+    std::uint64_t sent = 0;
+    std::uint64_t verified = 0;
+    std::uint64_t wrong = 0;
+    std::uint64_t bytes = 0;
+    for (const stats::SendSnapshot& send : s.sends)
+        sent += send.counters.heaps;
+    for (const stats::StreamSnapshot& stream : s.streams) {
+        verified += stream.heaps_verified;
+        wrong += stream.heaps_wrong;
+        bytes += stream.bytes;
+    }
+    const std::uint64_t complete = sum_of_heaps(s, HeapEnd::complete);
+    fmt::print(out, "loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({})\n", sent,
+               complete, verified, wrong, human_size(bytes), human_duration(s.duration_s),
+               human_bit_rate(static_cast<double>(bytes) / s.duration_s));
+    return complete == sent && verified == sent && wrong == 0;
+}
+
+int run_plan(const CommandLine& line) {
+    const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
+    runtime::Layout layout = runtime::lay_out(line.plan, eal_options, drivers::table());
+    if (line.check) {
+        fmt::print("{}\n{}", config::to_toml(line.plan), runtime::describe(layout, line.plan));
+        return kSuccess;
+    }
+    check_writable(line.json_path);
+    StopSignals signals;
+    const runtime::Eal eal(layout.eal_args);
+    runtime::use_lcores_of_eal(layout, eal_options);
+    for (const std::string& remark : layout.remarks)
+        log_notice(LogType::app, "{}", remark);
+
+    stats::Snapshot last;
+    std::vector<std::string> problems;
+    {
+        runtime::Engine engine(line.plan, layout);
+        engine.start();
+        Progress progress(!line.quiet);
+        const runtime::Engine::Reason reason =
+            engine.run(signals.fd(), [&](const stats::Snapshot& now) { progress.update(now); });
+        progress.finish();
+        signals.give_back();
+        log_info(LogType::app, "ending: {}", runtime::name_of(reason));
+        engine.stop();
+        last = engine.snapshot();
+        problems = engine.problems();
+        for (const std::string& remark : engine.remarks())
+            log_notice(LogType::app, "{}", remark);
+    }
+
+    // Standard output is the report's when it was asked for there.
+    std::FILE* const out = line.json_path == "-" ? stderr : stdout;
+    if (!line.quiet)
+        fmt::print(out, "{}", report_table(last));
+    bool good = true;
+    if (line.command == Command::loopback)
+        good = judge_loopback(last, out);
+    if (!line.json_path.empty())
+        write_json(line.json_path, report_json(last));
+    for (const stats::StreamSnapshot& stream : last.streams)
+        if (stream.heaps_wrong != 0)
+            problems.push_back(fmt::format("stream {}: {} heaps differ from the verification sequence",
+                                           stream.name, stream.heaps_wrong));
+    for (const std::string& broken : stats::broken_identities(last))
+        problems.push_back("counters do not add up: " + broken);
+    std::fflush(stdout);
+    for (const std::string& problem : problems)
+        fmt::print(stderr, "dpdk-spead: {}\n", problem);
+    return good && problems.empty() ? kSuccess : kFailure;
+}
+
+int run_bench(const CommandLine& line) {
+    const bool assemble = line.command == Command::bench_assemble;
+    const std::size_t mib =
+        assemble ? bench_assemble_memory_mib(line.bench) : bench_transmit_memory_mib(line.bench);
+    const runtime::EalOptions options = runtime::EalOptions::parse(line.eal_args);
+    const std::vector<unsigned> cpus = runtime::allowed_cpus();
+    const unsigned cpu = line.bench.lcore.value_or(cpus.back());
+    const std::vector<std::string> arguments =
+        runtime::eal_arguments(options, fmt::format("0@{}", cpu), mib << 20, "dpdk-spead-bench", false);
+    check_writable(line.json_path);
+    const runtime::Eal eal(arguments);
+    return assemble ? bench_assemble(line.bench, line.json_path) : bench_transmit(line.bench, line.json_path);
+}
+
+int carry_out(const CommandLine& line) {
+    switch (line.command) {
+        case Command::help:
+        case Command::version:
+            fmt::print("{}", line.text);
+            return kSuccess;
+        case Command::bench_assemble:
+        case Command::bench_transmit:
+            return run_bench(line);
+        default:
+            return run_plan(line);
+    }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+    try {
+        const CommandLine line =
+            parse_command_line(argc, argv, [](const char* name) { return std::getenv(name); });
+        if (!line.plan.runtime.log_level.empty())
+            set_log_level(line.plan.runtime.log_level);
+        return carry_out(line);
+    } catch (const UsageError& e) {
+        fmt::print(stderr, "dpdk-spead: {}\n", e.what());
+        return kUsage;
+    } catch (const std::exception& e) {
+        fmt::print(stderr, "dpdk-spead: {}\n", e.what());
+        return kFailure;
+    }
+}
+
+}  // namespace spead::app

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace spead::app {
+
+/// SIGINT and SIGTERM as a readable descriptor instead of a handler. Make it before any thread is started,
+/// since threads inherit that the signals are blocked. SIGPIPE is ignored.
+class StopSignals {
+  public:
+    StopSignals();
+    ~StopSignals();
+    StopSignals(const StopSignals&) = delete;
+    StopSignals& operator=(const StopSignals&) = delete;
+
+    int fd() const noexcept { return fd_; }
+    /// From now on such a signal ends the process at once: for a user who does not want to wait for the
+    /// orderly end.
+    void give_back() noexcept;
+
+  private:
+    int fd_;
+};
+
+}  // namespace spead::app

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <limits>
 
+#include "runtime/plan.hpp"
+
 /// The ranges of the plan's values, for the command line and the file alike. Both ends are allowed.
 namespace spead::config {
 
@@ -48,5 +50,13 @@ inline constexpr Limits<std::uint64_t> kEndHeaps{0, std::numeric_limits<std::int
 inline constexpr std::uint32_t kIpUdpHeaders = 28;
 /// Generated items have the ids from here on (spead2's tools).
 inline constexpr std::uint64_t kFirstItemId = 0x1000;
+/// More than the descriptor of a generated item takes.
+inline constexpr std::uint64_t kDescriptorBytes = 512;
+
+/// The first heap to each endpoint carries the descriptors besides the data: the largest a sender makes, in
+/// bytes.
+inline constexpr std::uint64_t largest_heap(const runtime::SendPlan& s) {
+    return s.heap_size + s.items * kDescriptorBytes;
+}
 
 }  // namespace spead::config

@@ -248,13 +248,15 @@ class Rules {
         const std::uint64_t ids = std::uint64_t{1} << (63 - s.address_bits);
         if (kFirstItemId + s.items > ids)
             fail(bits,
-                 "{} address bits leave {} for item ids, too few for {} items from id {:#x} on; give fewer "
-                 "address bits or items",
-                 s.address_bits, 63 - s.address_bits, s.items, kFirstItemId);
-        if (s.heap_size >> s.address_bits != 0)
+                 "{} address bits leave {} for item ids, too few for the ids {:#x} to {:#x}; give fewer "
+                 "address bits "
+                 "or items",
+                 s.address_bits, 63 - s.address_bits, kFirstItemId, kFirstItemId + s.items - 1);
+        if (largest_heap(s) >> s.address_bits != 0)
             fail(bits,
-                 "{} address bits count up to {}, too few for heaps of {}; give more address bits or smaller "
-                 "heaps",
+                 "{} address bits count up to {}, too few for heaps of {} with the descriptors of the first; "
+                 "give "
+                 "more address bits or smaller heaps",
                  s.address_bits, human_size((std::uint64_t{1} << s.address_bits) - 1),
                  human_size(s.heap_size));
     }
@@ -312,11 +314,11 @@ class Rules {
                 if (s.port != r.port || std::none_of(s.endpoints.begin(), s.endpoints.end(), shared))
                     continue;
                 const std::string path = fmt::format("send[{}]", i);
-                if (s.heap_size > r.max_bytes)
+                if (largest_heap(s) > r.max_bytes)
                     fail(path + ".heap_size",
-                         "heaps of {} are above the {} that stream `{}` takes; send smaller heaps or raise "
-                         "its limit (`max_bytes`, "
-                         "--max-heap-bytes)",
+                         "heaps of {}, with the descriptors of the first, are above the {} that stream `{}` "
+                         "takes; send "
+                         "smaller heaps or raise its limit (`max_bytes`, --max-heap-bytes)",
                          human_size(s.heap_size), human_size(r.max_bytes), r.name);
                 if (s.max_packet_size > r.max_packet_size)
                     fail(path + ".max_packet_size",

@@ -268,7 +268,7 @@ TEST(Validate, TheFlavourHoldsHeapsAndItems) {
     expect_refused([](Plan& p) { p.sends[0].address_bits = 12; }, "send[0].addr_bits",
                    {"12", "multiple of 8"});
     expect_refused([](Plan& p) { p.sends[0].address_bits = 56; }, "send[0].addr_bits",
-                   {"56 address bits leave 7", "0x1000"});
+                   {"56 address bits leave 7", "0x1000 to 0x1000"});
     expect_refused([](Plan& p) { p.sends[0].address_bits = 16; }, "send[0].addr_bits",
                    {"16 address bits", "64.0 KiB", "4 MiB"});
     expect_refused(
@@ -276,15 +276,21 @@ TEST(Validate, TheFlavourHoldsHeapsAndItems) {
             p.sends[0].address_bits = 48;
             p.sends[0].items = 28673;
         },
-        "send[0].addr_bits", {"28673 items"});
+        "send[0].addr_bits", {"48 address bits leave 15", "0x1000 to 0x8000"});
     expect_accepted([](Plan& p) {
         p.sends[0].address_bits = 48;
         p.sends[0].items = 28672;
     });
     expect_accepted([](Plan& p) {
         p.sends[0].address_bits = 16;
-        p.sends[0].heap_size = 65535;
+        p.sends[0].heap_size = 65535 - 512;  // the first heap carries the descriptor too
     });
+    expect_refused(
+        [](Plan& p) {
+            p.sends[0].address_bits = 16;
+            p.sends[0].heap_size = 65535;
+        },
+        "send[0].addr_bits", {"16 address bits", "descriptors of the first"});
     expect_refused([](Plan& p) { p.sends[0].items = 1048577; }, "send[0].items", {"1048577"});
     expect_refused(
         [](Plan& p) {
@@ -307,6 +313,16 @@ TEST(Validate, WhatOnePlanSendsAndReceivesFitsTogether) {
             p.receives[0].max_packet_size = 1471;
         },
         "send[0].max_packet_size", {"1472", "1471", "`s0`"});
+    expect_refused(
+        [](Plan& p) {
+            p.sends[0] = send_plan("d0", "239.1.2.3:7148");
+            p.receives[0].max_bytes = p.sends[0].heap_size;
+        },
+        "send[0].heap_size", {"descriptors of the first"});
+    expect_accepted([](Plan& p) {
+        p.sends[0] = send_plan("d0", "239.1.2.3:7148");
+        p.receives[0].max_bytes = p.sends[0].heap_size + 512;
+    });
     expect_accepted([](Plan& p) {
         p.sends[0] = send_plan("d0", "239.1.2.3:7149");  // another UDP port
         p.receives[0].max_bytes = 1u << 20;

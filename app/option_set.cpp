@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/option_set.hpp"
+
+#include <charconv>
+
+#include "base/error.hpp"
+
+namespace spead::app {
+
+namespace {
+
+constexpr std::string_view kFile = "file:";
+
+std::string or_off(double value, bool off_word) {
+    return value == 0 && off_word ? std::string("off") : duration_text(value);
+}
+
+std::uint64_t size_within(std::string_view text, config::Limits<std::uint64_t> limits,
+                          const std::string& name) {
+    const std::uint64_t size = parse_size(text, name);
+    if (!limits.hold(size))
+        throw_usage(name, "`{}` is out of range; give {} to {}", text, human_size(limits.min),
+                    human_size(limits.max));
+    return size;
+}
+
+std::vector<unsigned> parse_cpus(const std::string& text, const std::string& name) {
+    const auto number = [&](std::string_view digits) {
+        unsigned value = 0;
+        const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+        if (error != std::errc{} || stop != digits.data() + digits.size() || !config::kCpu.hold(value))
+            throw_usage(name, "`{}` in `{}` is not a CPU number from {} to {}; give a list such as 1,3-5",
+                        digits, text, config::kCpu.min, config::kCpu.max);
+        return value;
+    };
+    std::vector<unsigned> cpus;
+    for (const std::string& part : split_list(text)) {
+        const std::size_t dash = part.find('-');
+        const unsigned first = number(std::string_view(part).substr(0, dash));
+        const unsigned last =
+            dash == std::string::npos ? first : number(std::string_view(part).substr(dash + 1));
+        if (last < first)
+            throw_usage(name, "the range `{}` in `{}` runs backwards; write {}-{}", part, text, last, first);
+        for (unsigned cpu = first; cpu <= last; cpu++)
+            cpus.push_back(cpu);
+    }
+    return cpus;
+}
+
+}  // namespace
+
+void OptionSet::add(const std::string& name, const std::string& type, const std::string& default_text,
+                    const std::string& description, const std::function<void(const std::string&)>& parse) {
+    const auto checked = [name, parse](const std::string& given) {
+        // CLI11 takes the next word whatever it is; no value of ours begins like an option.
+        if (given.starts_with("--"))
+            throw_usage(name, "its value is missing; `{}` stands in its place", given);
+        parse(given);
+    };
+    app_.add_option_function<std::string>(name, checked, description)
+        ->type_name(type)
+        ->default_str(default_text);
+}
+
+void OptionSet::size(const std::string& name, std::uint64_t& out, config::Limits<std::uint64_t> limits,
+                     const std::string& description) {
+    add(name, "SIZE", size_text(out), description,
+        [name, &out, limits](const std::string& given) { out = size_within(given, limits, name); });
+}
+
+void OptionSet::rate(const std::string& name, double& out, const std::string& description) {
+    add(name, "RATE", rate_text(out), description,
+        [name, &out](const std::string& given) { out = parse_rate(given, name); });
+}
+
+void OptionSet::duration(const std::string& name, double& out, bool off_word,
+                         const std::string& description) {
+    add(name, "TIME", or_off(out, off_word), description, [name, &out, off_word](const std::string& given) {
+        out = off_word && given == "off" ? 0 : parse_duration(given, name);
+    });
+}
+
+void OptionSet::real(const std::string& name, double& out, config::Limits<double> limits,
+                     const std::string& description) {
+    add(name, "X", fmt::format("{}", out), description, [name, &out, limits](const std::string& given) {
+        double value = 0;
+        const char* end = given.data() + given.size();
+        const auto [stop, error] = std::from_chars(given.data(), end, value, std::chars_format::fixed);
+        if (error != std::errc{} || stop != end || !limits.hold(value))
+            throw_usage(name, "`{}` is not a number from {} to {}", given, limits.min, limits.max);
+        out = value;
+    });
+}
+
+void OptionSet::flag(const std::string& name, bool& out, const std::string& description) {
+    app_.add_flag_callback(
+            name, [&out] { out = true; }, description)
+        ->disable_flag_override();
+}
+
+void OptionSet::text(const std::string& name, std::string& out, const std::string& type,
+                     const std::string& description) {
+    add(name, type, out, description, [name, &out](const std::string& given) {
+        if (given.empty())
+            throw_usage(name, "the value is empty");
+        out = given;
+    });
+}
+
+void OptionSet::cpus(const std::string& name, std::vector<unsigned>& out, const std::string& description) {
+    add(name, "CPUS", "", description,
+        [name, &out](const std::string& given) { out = parse_cpus(given, name); });
+}
+
+void OptionSet::cpu(const std::string& name, std::optional<unsigned>& out, const std::string& description) {
+    add(name, "CPU", "", description, [name, &out](const std::string& given) {
+        out = static_cast<unsigned>(parse_integer(given, config::kCpu.min, config::kCpu.max, name));
+    });
+}
+
+void OptionSet::sink(const std::string& name, runtime::SinkPlan& out, const std::string& description) {
+    add(name, "null|verify|file:DIR", std::string(config::name_in(config::kSinkKinds, out.kind)), description,
+        [name, &out](const std::string& given) {
+            if (given.starts_with(kFile)) {
+                const std::string directory = given.substr(kFile.size());
+                if (directory.empty())
+                    throw_usage(name, "`{}` names no directory; write file:DIR", given);
+                out = {runtime::SinkKind::file, directory};
+                return;
+            }
+            if (given == "file")
+                throw_usage(name, "`file` names no directory; write file:DIR");
+            if (given != "null" && given != "verify")
+                throw_usage(name, "`{}` is not a sink; give null, verify or file:DIR", given);
+            out = {config::choose(config::kSinkKinds, given, name), {}};
+        });
+}
+
+void OptionSet::integers(const std::string& name, std::vector<std::uint32_t>& out,
+                         config::Limits<std::uint32_t> limits, const std::string& description) {
+    add(name, "N,...", fmt::format("{}", fmt::join(out, ",")), description,
+        [name, &out, limits](const std::string& given) {
+            out.clear();
+            for (const std::string& part : split_list(given))
+                out.push_back(static_cast<std::uint32_t>(parse_integer(part, limits.min, limits.max, name)));
+        });
+}
+
+void OptionSet::sizes(const std::string& name, std::vector<std::uint64_t>& out,
+                      config::Limits<std::uint64_t> limits, const std::string& zero_word,
+                      const std::string& description) {
+    std::vector<std::string> defaults;
+    for (const std::uint64_t size : out)
+        defaults.push_back(size == 0 && !zero_word.empty() ? zero_word : size_text(size));
+    add(name, "SIZE,...", fmt::format("{}", fmt::join(defaults, ",")), description,
+        [name, &out, limits, zero_word](const std::string& given) {
+            out.clear();
+            for (const std::string& part : split_list(given))
+                out.push_back(!zero_word.empty() && part == zero_word ? 0 : size_within(part, limits, name));
+        });
+}
+
+std::vector<std::string> split_list(std::string_view text) {
+    std::vector<std::string> parts;
+    for (;;) {
+        const std::size_t comma = text.find(',');
+        parts.emplace_back(text.substr(0, comma));
+        if (comma == std::string_view::npos)
+            return parts;
+        text.remove_prefix(comma + 1);
+    }
+}
+
+}  // namespace spead::app

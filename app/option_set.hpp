@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "base/units.hpp"
+#include "config/limits.hpp"
+#include "config/names.hpp"
+
+namespace spead::app {
+
+/// Adds options to one command: each with its unit, range and default, the default shown in the help. Values
+/// are checked when the command line is parsed; errors are UsageError naming the option. `out` must outlive
+/// the parse.
+class OptionSet {
+  public:
+    explicit OptionSet(CLI::App& app) : app_(app) {}
+
+    template <typename T>
+    void integer(const std::string& name, T& out, config::Limits<T> limits, const std::string& description) {
+        add(name, "N", fmt::format("{}", out), description, [name, &out, limits](const std::string& text) {
+            out = static_cast<T>(parse_integer(text, static_cast<std::int64_t>(limits.min),
+                                               static_cast<std::int64_t>(limits.max), name));
+        });
+    }
+    void size(const std::string& name, std::uint64_t& out, config::Limits<std::uint64_t> limits,
+              const std::string& description);
+    void rate(const std::string& name, double& out, const std::string& description);
+    /// "off" is accepted where 0 means off, and is then the default that the help shows.
+    void duration(const std::string& name, double& out, bool off_word, const std::string& description);
+    void real(const std::string& name, double& out, config::Limits<double> limits,
+              const std::string& description);
+    void flag(const std::string& name, bool& out, const std::string& description);
+    void text(const std::string& name, std::string& out, const std::string& type,
+              const std::string& description);
+    /// "1,3-5" -> 1, 3, 4, 5.
+    void cpus(const std::string& name, std::vector<unsigned>& out, const std::string& description);
+    void cpu(const std::string& name, std::optional<unsigned>& out, const std::string& description);
+    /// "null", "verify" or "file:DIR".
+    void sink(const std::string& name, runtime::SinkPlan& out, const std::string& description);
+    /// Lists with commas between.
+    void integers(const std::string& name, std::vector<std::uint32_t>& out,
+                  config::Limits<std::uint32_t> limits, const std::string& description);
+    /// `zero_word` is accepted for 0 when not empty.
+    void sizes(const std::string& name, std::vector<std::uint64_t>& out, config::Limits<std::uint64_t> limits,
+               const std::string& zero_word, const std::string& description);
+
+    template <typename E, std::size_t N>
+    void choice(const std::string& name, E& out, const std::array<config::Word<E>, N>& words,
+                const std::string& description) {
+        std::vector<std::string_view> names;
+        for (const auto& word : words)
+            names.push_back(word.name);
+        add(name, fmt::format("{}", fmt::join(names, "|")), std::string(config::name_in(words, out)),
+            description,
+            [name, &out, &words](const std::string& given) { out = config::choose(words, given, name); });
+    }
+
+    /// Any other option with one value; `parse` gets its text.
+    void add(const std::string& name, const std::string& type, const std::string& default_text,
+             const std::string& description, const std::function<void(const std::string&)>& parse);
+
+  private:
+    CLI::App& app_;
+};
+
+/// "a,b,,c" -> {"a", "b", "", "c"}.
+std::vector<std::string> split_list(std::string_view text);
+
+}  // namespace spead::app

@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/stream_options.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.hpp"
+#include "config/config.hpp"
+
+namespace spead::app {
+
+namespace {
+
+using config::Limits;
+using runtime::Plan;
+
+constexpr const char* kLoopbackEndpoint = "239.10.10.10:7148";
+constexpr const char* kLoopbackDevice = "net_ring0";
+constexpr double kLoopbackSeconds = 5;
+
+constexpr std::string_view kPortForms =
+    "a netdev name (ens1f0), an IP address of this machine (10.0.0.5), a PCI address (0000:81:00.0) or a "
+    "device string "
+    "(net_af_packet0,iface=veth0)";
+
+/// How streams are received; the same for recv and loopback.
+void add_receive_details(OptionSet& options, StreamWords& words) {
+    runtime::ReceivePlan& r = words.receive;
+    options.size("--buffer-size", r.buffer_size, config::kBufferSize,
+                 "Packets that the port's receive queue holds; 0 = default");
+    options.choice("--poll", r.poll, config::kPollModes, "What an idle receive lcore does");
+    options.integer("--max-poll", r.max_poll, config::kMaxPoll,
+                    "Empty polls before an adaptive lcore pauses");
+    options.integer("--substreams", r.substreams, config::kSubstreams,
+                    "Windows per stream; heap count modulo N picks one");
+    options.integer("--ring-heaps", r.ring, config::kRing, "Heaps that wait for the consumer");
+    options.duration("--heap-timeout", r.timeout, true,
+                     "Give up a heap after so long without a packet of it");
+    options.integer("--history", r.history, config::kHistory,
+                    "Finished heaps remembered per substream, to know repeats; 0 = none");
+    options.duration("--history-time", r.history_time, false, "How long they are remembered");
+    options.flag("--in-order", r.in_order, "Take a heap's packets in order only, as spead2 does");
+    options.choice("--on-full", r.on_full, config::kOnFull,
+                   "When the consumer is slow; block only for lossless ports");
+    options.flag("--joint", words.joint, "Make all endpoints one stream");
+    options.size("--memory", words.memory.heaps, config::kMemoryHeaps, "Memory for the heaps of all streams");
+    options.duration("--idle-exit", words.end.idle_exit, true,
+                     "Leave after so long without a packet, once one has come");
+}
+
+void add_max_heap_bytes(OptionSet& options, StreamWords& words) {
+    std::uint64_t& out = words.receive.max_bytes;
+    options.add("--max-heap-bytes", "SIZE", size_text(out),
+                "Largest heap received; larger ones are refused and counted",
+                [&words, &out](const std::string& text) {
+                    out = parse_size(text, "--max-heap-bytes");
+                    if (!config::kMaxHeapBytes.hold(out))
+                        throw_usage("--max-heap-bytes", "`{}` is out of range; give {} to {}", text,
+                                    human_size(config::kMaxHeapBytes.min),
+                                    human_size(config::kMaxHeapBytes.max));
+                    words.receive_limit_given = true;
+                });
+}
+
+void add_duration(OptionSet& options, StreamWords& words, const std::string& shown) {
+    options.add("--duration", "TIME", shown, "Leave after so long", [&words](const std::string& text) {
+        words.end.duration = text == "off" ? 0 : parse_duration(text, "--duration");
+        words.duration_given = true;
+    });
+}
+
+/// What is sent and how; the same for send and loopback.
+void add_send_details(OptionSet& options, StreamWords& words) {
+    runtime::SendPlan& s = words.send;
+    options.size("--heap-size", s.heap_size, config::kHeapSize, "Bytes of a heap's items together");
+    options.integer("--items", s.items, config::kItems, "Items per heap");
+    options.integer("--heaps", s.heaps, config::kSendHeaps, "Heaps to send; -1 = for ever");
+    options.integer("--max-packet-size", s.max_packet_size, config::kSendPacket,
+                    "UDP payload of a packet, at most");
+    options.rate("--rate", s.rate, "UDP payload per second; 0 = unlimited");
+    options.size("--burst-size", s.burst_size, config::kBurstSize,
+                 "Bytes sent between two looks at the clock");
+    options.real("--burst-rate-ratio", s.burst_rate_ratio, config::kBurstRateRatio,
+                 "How much faster late packets catch up");
+    options.integer("--addr-bits", s.address_bits, Limits<std::uint8_t>{8, 56}, "XX of SPEAD-64-XX");
+    options.choice("--zero-copy", s.zero_copy, config::kZeroCopy, "Send straight from the heaps' memory");
+    options.flag("--udp-checksum", s.udp_checksum, "Fill in UDP checksums rather than 0");
+}
+
+/// One stream per endpoint argument, or one of all.
+std::vector<runtime::ReceivePlan> streams_of(const StreamWords& words) {
+    std::vector<runtime::ReceivePlan> streams;
+    for (const std::string& text : words.endpoints) {
+        if (streams.empty() || !words.joint) {
+            streams.push_back(words.receive);
+            streams.back().name = fmt::format("s{}", streams.size() - 1);
+            streams.back().port = "p0";
+        }
+        runtime::ReceivePlan& stream = streams.back();
+        const auto endpoints = parse_endpoints(text);
+        stream.endpoint_texts.push_back(text);
+        stream.endpoints.insert(stream.endpoints.end(), endpoints.begin(), endpoints.end());
+    }
+    return streams;
+}
+
+runtime::SendPlan sender_of(const StreamWords& words) {
+    runtime::SendPlan sender = words.send;
+    sender.name = "d0";
+    sender.port = "p0";
+    for (const std::string& text : words.endpoints) {
+        const auto endpoints = parse_endpoints(text);
+        sender.endpoint_texts.push_back(text);
+        sender.endpoints.insert(sender.endpoints.end(), endpoints.begin(), endpoints.end());
+    }
+    return sender;
+}
+
+void need_endpoints(const StreamWords& words, std::string_view command) {
+    if (words.endpoints.empty())
+        throw_usage(
+            "",
+            "{0} needs an endpoint: dpdk-spead {0} 239.1.2.3:7148, or 239.1.2.0+15:7148 for sixteen groups",
+            command);
+}
+
+std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& default_port,
+                                  std::string_view command) {
+    if (!words.ports.empty())
+        return words.ports;
+    if (std::string port = default_port(); !port.empty())
+        return {port};
+    throw_usage("", "{} needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE; DEVICE is {}", command,
+                kPortForms);
+}
+
+void add_ports(Plan& plan, const std::vector<std::string>& devices) {
+    for (const std::string& device : devices)
+        plan.ports.push_back({fmt::format("p{}", plan.ports.size()), device, 0});
+}
+
+void check(const Plan& plan, std::string_view port_option) {
+    config::validate(plan, [&](std::string_view path) { return option_of(path, port_option); });
+}
+
+}  // namespace
+
+void add_recv_options(CLI::App& app, StreamWords& words) {
+    app.add_option("ENDPOINT", words.endpoints,
+                   "A.B.C.D[+N]:PORT[@SOURCE]; each is one stream s0, s1, ... (+N: N more groups)")
+        ->type_name("");
+    app.add_option("--port", words.ports,
+                   "Port to receive on; once, or once per endpoint [$DPDK_SPEAD_INTERFACE]")
+        ->type_name("DEVICE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    OptionSet options(app);
+    options.integer("--max-packet-size", words.receive.max_packet_size, config::kReceivePacket,
+                    "UDP payload of a packet, at most");
+    options.integer("--max-heaps", words.receive.max_live, config::kMaxLive,
+                    "Heaps open at once, per substream");
+    add_max_heap_bytes(options, words);
+    options.sink("--sink", words.receive.sink, "What becomes of heaps: counted, checked, or written to DIR");
+    options.flag("--stop-on-stop-item", words.receive.stop_on_stop_item, "A stop item ends its stream");
+    options.flag("--exit-on-stop", words.end.exit_on_stop, "Leave when every endpoint has seen a stop item");
+    options.integer("--heaps", words.end.heaps, config::kEndHeaps, "Leave after N heaps; 0 = no limit");
+    add_duration(options, words, "off");
+    add_receive_details(options, words);
+    options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5; groups are dealt over them");
+}
+
+void add_send_options(CLI::App& app, StreamWords& words) {
+    app.add_option("ENDPOINT", words.endpoints,
+                   "A.B.C.D[+N]:PORT; heap i goes to endpoint i modulo their number")
+        ->type_name("");
+    app.add_option("--port", words.ports, "Port to send on [$DPDK_SPEAD_INTERFACE]")
+        ->type_name("DEVICE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    OptionSet options(app);
+    add_send_details(options, words);
+    options.integer("--max-heaps", words.send.max_heaps, config::kInFlight, "Heaps in flight");
+    options.integer("--ttl", words.send.ttl, Limits<std::uint8_t>{1, 255},
+                    "IP time to live; 1 stays in the local network");
+    options.flag("--verify", words.send.verify,
+                 "Send data that a verify sink or spead2_recv --verify can check");
+    add_duration(options, words, "off");
+    options.cpu("--lcore", words.send.lcore, "CPU to send on");
+}
+
+void add_loopback_options(CLI::App& app, StreamWords& words) {
+    words.ports = {kLoopbackDevice};
+    words.receive.on_full = runtime::OnFull::block;
+    words.receive.sink.kind = runtime::SinkKind::verify;
+    words.send.verify = true;
+    words.end.exit_on_stop = true;
+
+    app.add_option("ENDPOINT", words.endpoints, fmt::format("As for recv [{}]", kLoopbackEndpoint))
+        ->type_name("");
+    OptionSet options(app);
+    options.text("--device", words.ports.front(), "DEVICE", "A port that receives what it sends");
+    add_send_details(options, words);
+    add_duration(options, words, fmt::format("{} without --heaps", duration_text(kLoopbackSeconds)));
+    add_max_heap_bytes(options, words);
+    options.add("--max-heaps", "N", fmt::format("{}", words.send.max_heaps),
+                "Heaps in flight, and open at once per substream", [&words](const std::string& text) {
+                    const auto n =
+                        parse_integer(text, config::kInFlight.min, config::kInFlight.max, "--max-heaps");
+                    words.send.max_heaps = words.receive.max_live = static_cast<std::uint32_t>(n);
+                });
+    add_receive_details(options, words);
+    options.cpus("--lcores", words.lcores, "CPUs to run on; of several, the last one sends");
+}
+
+runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_port) {
+    need_endpoints(words, "recv");
+    Plan plan;
+    plan.memory = words.memory;
+    plan.end = words.end;
+    plan.receives = streams_of(words);
+    add_ports(plan, ports_of(words, default_port, "recv"));
+    if (plan.ports.size() > 1) {
+        if (plan.ports.size() != plan.receives.size())
+            throw_usage(
+                "--port",
+                "there are {} ports for {} stream{}; give one port for all, or one for each endpoint{}",
+                plan.ports.size(), plan.receives.size(), plan.receives.size() == 1 ? "" : "s",
+                words.joint ? " without --joint" : "");
+        for (std::size_t i = 0; i < plan.ports.size(); i++)
+            plan.receives[i].port = plan.ports[i].name;
+    }
+    for (runtime::ReceivePlan& stream : plan.receives)
+        stream.lcores = words.lcores;
+    check(plan, "--port");
+    return plan;
+}
+
+runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_port) {
+    need_endpoints(words, "send");
+    Plan plan;
+    plan.end = words.end;
+    plan.sends.push_back(sender_of(words));
+    const auto ports = ports_of(words, default_port, "send");
+    if (ports.size() > 1)
+        throw_usage("--port", "send takes one port, and there are {}: {}; run one send for each",
+                    ports.size(), fmt::join(ports, ", "));
+    add_ports(plan, ports);
+    check(plan, "--port");
+    return plan;
+}
+
+runtime::Plan loopback_plan(const StreamWords& typed) {
+    StreamWords words = typed;
+    if (words.endpoints.empty())
+        words.endpoints = {kLoopbackEndpoint};
+    words.receive.max_packet_size = std::max(words.send.max_packet_size, config::kReceivePacket.min);
+    if (!words.receive_limit_given)
+        words.receive.max_bytes = std::max(words.receive.max_bytes, config::largest_heap(words.send));
+    if (words.send.heaps < 0 && !words.duration_given)
+        words.end.duration = kLoopbackSeconds;
+    if (!words.lcores.empty()) {
+        words.send.lcore = words.lcores.back();
+        words.receive.lcores = words.lcores;
+        if (words.lcores.size() > 1)
+            words.receive.lcores.pop_back();
+    }
+    Plan plan;
+    plan.memory = words.memory;
+    plan.end = words.end;
+    plan.receives = streams_of(words);
+    plan.sends.push_back(sender_of(words));
+    add_ports(plan, words.ports);
+    check(plan, "--device");
+    return plan;
+}
+
+std::string option_of(std::string_view path, std::string_view port_option) {
+    struct Place {
+        std::string_view key;
+        std::string_view option;
+    };
+    static constexpr std::array kPlaces{
+        Place{"memory.heaps", "--memory"},        Place{"heaps.max_live", "--max-heaps"},
+        Place{"heaps.ring", "--ring-heaps"},      Place{"heaps.max_bytes", "--max-heap-bytes"},
+        Place{"heaps.timeout", "--heap-timeout"}, Place{"heaps.history_time", "--history-time"},
+        Place{"heaps.history", "--history"},      Place{"sink.directory", "--sink"},
+    };
+    for (const Place& place : kPlaces)
+        if (path.ends_with(place.key))
+            return std::string(place.option);
+    if (path.starts_with("port["))
+        return std::string(port_option);
+    const std::size_t dot = path.rfind('.');
+    std::string key(path.substr(dot == std::string_view::npos ? path.size() : dot + 1));
+    key = key.substr(0, key.find('['));
+    if (key.empty() || key == "name")
+        return {};
+    if (key == "endpoints")
+        return "ENDPOINT";
+    if (key == "port")
+        return std::string(port_option);
+    std::replace(key.begin(), key.end(), '_', '-');
+    return "--" + key;
+}
+
+}  // namespace spead::app

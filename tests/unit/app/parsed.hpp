@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "app/command_line.hpp"
+#include "tests/unit/base/usage_error.hpp"
+
+/// Command lines as one text, for tests.
+namespace spead::test {
+
+using Variables = std::map<std::string, std::string>;
+
+inline app::CommandLine parsed(const std::vector<std::string>& words, const Variables& variables = {}) {
+    std::vector<const char*> argv{"dpdk-spead"};
+    for (const std::string& word : words)
+        argv.push_back(word.c_str());
+    return app::parse_command_line(static_cast<int>(argv.size()), argv.data(), [&](const char* name) {
+        const auto found = variables.find(name);
+        return found == variables.end() ? nullptr : found->second.c_str();
+    });
+}
+
+/// Words apart by blanks.
+inline app::CommandLine parsed(const std::string& line, const Variables& variables = {}) {
+    std::istringstream stream(line);
+    std::vector<std::string> words;
+    for (std::string word; stream >> word;)
+        words.push_back(word);
+    return parsed(words, variables);
+}
+
+inline void expect_refused(const std::string& line, std::initializer_list<std::string_view> parts,
+                           const Variables& variables = {}) {
+    SCOPED_TRACE(line);
+    expect_usage_error([&] { parsed(line, variables); }, parts);
+}
+
+}  // namespace spead::test

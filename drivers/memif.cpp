@@ -12,11 +12,11 @@
 ///
 /// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <optional>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -39,76 +39,75 @@ constexpr std::size_t kMaxSocketName =
     106;  // sun_path, less the abstract address' leading zero and the terminator
 constexpr std::size_t kMaxSecret = 23;
 
-// One ring in the shared memory: a cookie, flags and the head in the first cache line, the tail in the
-// second.
+// One ring in the shared memory: a cookie, flags and the head in the first cache line, the tail in the second, then
+// the descriptors. The rings come first in the region, one behind the other, then the first slot's buffer.
 constexpr std::uint32_t kRingCookie = 0x3E31F20;
 constexpr std::size_t kHeadAt = 6;
 constexpr std::size_t kTailAt = 64;
 constexpr std::size_t kRingHeader = 128;
 constexpr std::size_t kDescriptorBytes = 16;
+constexpr std::size_t kFirstBufferAt = kRingHeader + 8;  // in the first descriptor of the first ring
 
 struct SharedRing {
     std::uint16_t head = 0;
     std::uint16_t tail = 0;
-    std::uint32_t slots = 0;
 };
 
-bool read_ring(int fd, std::size_t offset, SharedRing& ring) {
-    std::array<unsigned char, kTailAt + 2> bytes{};
-    if (::pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(offset)) !=
-        static_cast<ssize_t>(bytes.size())) {
-        return false;
-    }
-    std::uint32_t cookie = 0;
-    std::memcpy(&cookie, bytes.data(), sizeof cookie);
-    std::memcpy(&ring.head, bytes.data() + kHeadAt, sizeof ring.head);
-    std::memcpy(&ring.tail, bytes.data() + kTailAt, sizeof ring.tail);
-    return cookie == kRingCookie;
+struct SharedRings {
+    std::uint32_t slots = 0;  ///< of each ring
+    std::vector<SharedRing> rings;
+};
+
+/// Reads through the descriptor, not through a mapping: the peer's disconnect may close and unmap it at any time.
+template <typename T>
+std::optional<T> read_shared(int fd, std::size_t offset) {
+    T value{};
+    const bool whole = ::pread(fd, &value, sizeof value, static_cast<off_t>(offset)) == ssize_t{sizeof value};
+    return whole ? std::optional{value} : std::nullopt;
 }
 
-/// The rings in one shared region; empty when it is none.
-std::vector<SharedRing> read_rings(int fd) {
-    std::vector<SharedRing> rings;
-    SharedRing ring;
-    if (!read_ring(fd, 0, ring)) {
-        return rings;
-    }
-    std::size_t stride = 0;
-    for (std::uint32_t log2 = 1; log2 <= kMaxLog2Ring && stride == 0; ++log2) {
-        SharedRing second;
-        const std::size_t candidate = kRingHeader + (kDescriptorBytes << log2);
-        if (read_ring(fd, candidate, second)) {
-            stride = candidate;
-            ring.slots = 1U << log2;
+std::optional<SharedRing> read_ring(int fd, std::size_t offset) {
+    const auto cookie = read_shared<std::uint32_t>(fd, offset);
+    const auto head = read_shared<std::uint16_t>(fd, offset + kHeadAt);
+    const auto tail = read_shared<std::uint16_t>(fd, offset + kTailAt);
+    return cookie == kRingCookie && head && tail ? std::optional{SharedRing{*head, *tail}} : std::nullopt;
+}
+
+/// The rings in one shared region; none when it is not laid out as DPDK's client does.
+SharedRings read_rings(int fd) {
+    const std::size_t end = read_shared<std::uint32_t>(fd, kFirstBufferAt).value_or(0);
+    for (std::uint32_t log2 = 1; log2 <= kMaxLog2Ring; ++log2) {
+        const std::size_t stride = kRingHeader + (kDescriptorBytes << log2);
+        SharedRings found{1U << log2, {}};
+        for (std::size_t offset = 0; offset < end && end % stride == 0; offset += stride) {
+            const auto ring = read_ring(fd, offset);
+            if (!ring) {
+                break;
+            }
+            found.rings.push_back(*ring);
+        }
+        if (!found.rings.empty() && found.rings.size() * stride == end) {
+            return found;
         }
     }
-    if (stride == 0) {
-        return rings;
-    }
-    const std::uint32_t slots = ring.slots;
-    for (std::size_t offset = 0; read_ring(fd, offset, ring); offset += stride) {
-        ring.slots = slots;
-        rings.push_back(ring);
-    }
-    return rings;
+    return {};
 }
 
 /// Packets waiting in this end's transmit rings. Client to server: the client moves the head, the server the
 /// tail. Server to client: the client offers empty slots by moving the head, the server fills them by moving
 /// the tail.
-std::uint64_t waiting_in(const std::vector<SharedRing>& rings, bool client, std::uint16_t rx,
-                         std::uint16_t tx) {
-    if (rings.size() != std::size_t{rx} + tx) {
+std::uint64_t waiting_in(const SharedRings& shared, bool client, std::uint16_t rx, std::uint16_t tx) {
+    if (shared.rings.size() != std::size_t{rx} + tx) {
         return 0;
     }
     std::uint64_t waiting = 0;
     for (std::size_t i = 0; i < tx; ++i) {
-        const SharedRing& ring = rings[client ? i : rx + i];
+        const SharedRing& ring = shared.rings[client ? i : rx + i];
         const auto ahead = static_cast<std::uint16_t>(ring.head - ring.tail);
         if (client) {
             waiting += ahead;
         } else if (ring.head != 0 || ring.tail != 0) {
-            waiting += ring.slots - std::min<std::uint32_t>(ahead, ring.slots);
+            waiting += shared.slots - std::min<std::uint32_t>(ahead, shared.slots);
         }
     }
     return waiting;
@@ -184,6 +183,9 @@ void check_socket(const port::DeviceString& device, bool client, const port::Por
 class Memif final : public port::Driver {
   public:
     std::string_view name() const override { return "net_memif"; }
+
+    /// It reports that --no-shconf rules out calls between processes, which it only needs for secondary ones.
+    bool complains_when_attached() const override { return true; }
 
     port::Capabilities declared() const override {
         port::Capabilities c;

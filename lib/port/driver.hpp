@@ -76,6 +76,8 @@ class Driver {
     virtual std::string_view name() const = 0;
     /// The older name EAL knows the PMD by ("eth_ring"); empty when there is none.
     virtual std::string_view alias() const { return {}; }
+    /// Attaching succeeds with lines in EAL's log that look like failures and mean nothing.
+    virtual bool complains_when_attached() const { return false; }
     /// What this family can do at best; lib/port masks it with the device's report.
     virtual Capabilities declared() const = 0;
     /// Checks name, file, interface and privilege, translates MTU and sizes into devargs. Changes nothing,

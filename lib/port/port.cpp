@@ -179,8 +179,7 @@ void Port::State::attach() {
             }
             throw_error(name, "EAL cannot attach \"{}\": {}", device.devargs, reason);
         }
-        if (device.capabilities.receives_own) {
-            // net_ring finds the rings of an earlier device of that name again, after complaining about them.
+        if (planned.driver->complains_when_attached()) {
             log.discard();
         }
     }

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// net_memif needs two processes: the second one is this binary again, running one of the MemifPeer tests, which
+// are disabled so that they run only when asked for by name.
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/eal/port/port_rig.hpp"
+
+namespace spead::port::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::uint32_t kFrames = 20000;
+constexpr std::size_t kLongest = 9042;
+
+std::size_t length_of(std::uint32_t number) { return 60 + (number * 977) % (kLongest - 59); }
+
+/// Polls `done` until it is true; false after twenty seconds.
+bool eventually(const std::function<bool()>& done) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{20};
+    while (std::chrono::steady_clock::now() < end) {
+        if (done()) {
+            return true;
+        }
+        sched_yield();
+    }
+    return false;
+}
+
+PortRequest memif_request(const std::string& device, std::uint16_t rx, std::uint16_t tx) {
+    return request(device, rx, tx, 9000);
+}
+
+void send_frames(Port& port, std::uint32_t count) {
+    const Pool pool(1023, 2048 + RTE_PKTMBUF_HEADROOM);
+    const auto tx = port.tx_queue(0);
+    for (std::uint32_t i = 0; i < count; ++i) {
+        rte_mbuf* packet = pool.make_chain(frame(i, length_of(i)), 2000);
+        ASSERT_TRUE(eventually([&] { return tx.tx_burst(&packet, 1) == 1; })) << "stuck at packet " << i;
+    }
+}
+
+void expect_frames(Port& port, std::uint32_t count) {
+    const auto queue = port.rx_queue(0);
+    std::uint32_t next = 0;
+    ASSERT_TRUE(eventually([&] {
+        for (const auto& packet : receive(queue, 32, 1)) {
+            if (packet != frame(next, length_of(next))) {
+                ADD_FAILURE() << "packet " << next << " is not what was sent";
+            }
+            ++next;
+        }
+        return next >= count || testing::Test::HasFailure();
+    })) << "only "
+        << next << " packets came";
+    EXPECT_EQ(next, count);
+}
+
+/// The other process.
+class Peer {
+  public:
+    Peer(const std::string& part, const std::string& device) {
+        EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, channel_), 0);
+        const std::string filter = "--gtest_filter=MemifPeer.DISABLED_" + part;
+        std::vector<std::string> words{"/proc/self/exe", filter, "--gtest_also_run_disabled_tests", "--gtest_brief=1"};
+        std::vector<char*> arguments;
+        for (auto& word : words) {
+            arguments.push_back(word.data());
+        }
+        arguments.push_back(nullptr);
+        ::setenv("SPEAD_TEST_MEMIF_DEVICE", device.c_str(), 1);
+        ::setenv("SPEAD_TEST_MEMIF_CHANNEL", std::to_string(channel_[1]).c_str(), 1);
+        ::setenv("GTEST_OUTPUT", "", 1);  // the parent's report is not the child's to overwrite
+        EXPECT_EQ(::posix_spawn(&pid_, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ), 0);
+        ::close(channel_[1]);
+    }
+    ~Peer() {
+        if (pid_ > 0) {
+            ::kill(pid_, SIGKILL);
+            ::waitpid(pid_, nullptr, 0);
+        }
+        ::close(channel_[0]);
+    }
+    Peer(const Peer&) = delete;
+    Peer& operator=(const Peer&) = delete;
+
+    /// Waits until the peer says that it has come so far; false when it ended instead.
+    bool wait() const {
+        char byte = 0;
+        return ::read(channel_[0], &byte, 1) == 1;
+    }
+    void go_on() const { EXPECT_EQ(::write(channel_[0], "g", 1), 1); }
+    void kill() const { ::kill(pid_, SIGKILL); }
+    int exit_status() {
+        int status = -1;
+        ::waitpid(pid_, &status, 0);
+        pid_ = -1;
+        return status;
+    }
+
+  private:
+    int channel_[2]{-1, -1};
+    pid_t pid_ = -1;
+};
+
+std::string device_of_peer() { return std::getenv("SPEAD_TEST_MEMIF_DEVICE"); }
+int channel_of_peer() { return std::atoi(std::getenv("SPEAD_TEST_MEMIF_CHANNEL")); }
+void tell_parent() { ASSERT_EQ(::write(channel_of_peer(), "p", 1), 1); }
+void wait_for_parent() {
+    char byte = 0;
+    ASSERT_EQ(::read(channel_of_peer(), &byte, 1), 1);
+}
+
+TEST(MemifPeer, DISABLED_Sends) {
+    auto port = open_port(memif_request(device_of_peer(), 0, 1));
+    port->start();
+    ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
+    send_frames(*port, kFrames);
+    port->stop();
+    EXPECT_THAT(port->remarks(), IsEmpty());
+}
+
+TEST(MemifPeer, DISABLED_SendsAFewBeforeAnyIsFetched) {
+    auto port = open_port(memif_request(device_of_peer(), 0, 1));
+    port->start();
+    ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
+    send_frames(*port, 500);
+    tell_parent();
+    port->stop();
+    EXPECT_THAT(port->remarks(), IsEmpty());
+}
+
+TEST(MemifPeer, DISABLED_Listens) {
+    auto port = open_port(memif_request(device_of_peer(), 1, 1));
+    port->start();
+    tell_parent();
+    wait_for_parent();
+}
+
+class MemifPort : public testing::Test {
+  protected:
+    std::string device(const std::string& role) const {
+        return "net_memif0,role=" + role + ",socket=" + directory_.file("memif.sock") + ",socket-abstract=no";
+    }
+    Directory directory_;
+};
+
+TEST_F(MemifPort, AServerReceivesEveryPacketOfAClientWhole) {
+    auto port = open_port(memif_request(device("server"), 1, 0));
+    port->start();
+    EXPECT_FALSE(port->link_up());
+    Peer peer("Sends", device("client"));
+    expect_frames(*port, kFrames);
+    EXPECT_TRUE(eventually([&] { return receive(port->rx_queue(0), 1, 1).empty() && !port->link_up(); }));
+    EXPECT_EQ(peer.exit_status(), 0);
+    port->stop();
+    EXPECT_EQ(rte_mempool_full(port->rx_pool(0)), 1);
+}
+
+TEST_F(MemifPort, AClientThatStartsFirstWaitsForItsServerAndReceivesEveryPacket) {
+    auto port = open_port(memif_request(device("client"), 1, 0));
+    port->start();
+    EXPECT_FALSE(port->started());
+    EXPECT_FALSE(port->poll_link());
+    EXPECT_TRUE(receive(port->rx_queue(0), 1, 10).empty());
+    Peer peer("Sends", device("server"));
+    ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
+    expect_frames(*port, kFrames);
+    EXPECT_EQ(peer.exit_status(), 0);
+    port->stop();
+    EXPECT_EQ(rte_mempool_full(port->rx_pool(0)), 1);
+}
+
+TEST_F(MemifPort, StoppingAClientWaitsUntilWhatItSentIsFetched) {
+    auto port = open_port(memif_request(device("server"), 1, 0));
+    port->start();
+    Peer peer("SendsAFewBeforeAnyIsFetched", device("client"));
+    ASSERT_TRUE(peer.wait());
+    expect_frames(*port, 500);
+    EXPECT_EQ(peer.exit_status(), 0);
+}
+
+TEST_F(MemifPort, StoppingAServerWaitsUntilWhatItSentIsFetched) {
+    auto port = open_port(memif_request(device("client"), 1, 0));
+    Peer peer("SendsAFewBeforeAnyIsFetched", device("server"));
+    port->start();
+    ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
+    // The client offers its slots when it polls for the first time.
+    std::array<rte_mbuf*, 1> none{};
+    ASSERT_EQ(port->rx_queue(0).rx_burst(none.data(), 1), 0);
+    ASSERT_TRUE(peer.wait());
+    expect_frames(*port, 500);
+    EXPECT_EQ(peer.exit_status(), 0);
+}
+
+TEST_F(MemifPort, APeerThatDiesTakesTheLinkDownAndAnotherMayCome) {
+    auto port = open_port(memif_request(device("server"), 1, 1));
+    port->start();
+    for (int round = 0; round < 2; ++round) {
+        Peer peer("Listens", device("client"));
+        ASSERT_TRUE(peer.wait());
+        ASSERT_TRUE(eventually([&] { return port->link_up(); }));
+        peer.kill();
+        ASSERT_TRUE(eventually([&] { return !port->link_up(); }));
+        const Pool pool;
+        rte_mbuf* packet = pool.make(frame(1, 100));
+        EXPECT_EQ(port->tx_queue(0).tx_burst(&packet, 1), 0);
+        rte_pktmbuf_free(packet);
+    }
+}
+
+TEST_F(MemifPort, StoppingWithAPeerThatFetchesNothingGivesUpAndSaysSo) {
+    auto port = open_port(memif_request(device("client"), 1, 1));
+    Peer peer("Listens", device("server"));
+    ASSERT_TRUE(peer.wait());
+    port->start();
+    ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
+    const Pool pool;
+    for (std::uint32_t i = 0; i < 5; ++i) {
+        ASSERT_TRUE(send(port->tx_queue(0), pool.make(frame(i, 100))));
+    }
+    port->stop();
+    EXPECT_THAT(port->remarks(), ElementsAre("port p0: the peer did not fetch the last 5 packets"));
+    peer.go_on();
+    EXPECT_EQ(peer.exit_status(), 0);
+}
+
+TEST_F(MemifPort, StartStopAndCloseMayBeRepeatedAndTheSocketBelongsToTheOpenPort) {
+    for (int round = 0; round < 3; ++round) {
+        auto port = open_port(memif_request(device("server"), 1, 1));
+        port->start();
+        port->start();
+        EXPECT_TRUE(port->started());
+        EXPECT_FALSE(port->link_up());
+        port->stop();
+        port->stop();
+        port->start();
+        port->close();
+        port->close();
+        EXPECT_FALSE(std::filesystem::exists(directory_.file("memif.sock")));
+    }
+}
+
+TEST_F(MemifPort, ASlotHoldsTheLargestFrameOfEitherDirection) {
+    const auto devargs = [](const PortRequest& r) { return plan(r).devargs; };
+    EXPECT_EQ(devargs(request("net_memif0,role=client", 1, 0, 1472)), "net_memif0,role=client,bsize=2048");
+    EXPECT_EQ(devargs(request("net_memif0,role=client", 1, 0, 9200)), "net_memif0,role=client,bsize=9280");
+    auto both = request("net_memif0,role=client", 1, 1, 1472);
+    both.max_tx_packet = 8000;
+    EXPECT_EQ(devargs(both), "net_memif0,role=client,bsize=8064");
+    EXPECT_EQ(devargs(request("net_memif0,role=server", 1, 1, 9200)), "net_memif0,role=server");
+    EXPECT_EQ(devargs(request("net_memif0,role=client,bsize=10000", 1, 0, 9200)),
+              "net_memif0,role=client,bsize=10000");
+    both.buffer_size = std::size_t{16} << 20;
+    EXPECT_EQ(devargs(both), "net_memif0,role=client,bsize=8064,rsize=12");
+    const auto p = plan(both);
+    EXPECT_EQ(p.rx.descriptors, 4096);
+    EXPECT_EQ(p.outside_bytes, 2U * 4096 * (8064 + 16));
+    EXPECT_EQ(p.capabilities.max_tx_frame, 8064U);
+}
+
+TEST_F(MemifPort, ADefaultRoleIsSaid) {
+    EXPECT_THAT(plan(request("net_memif0", 1, 0)).remarks,
+                ElementsAre("port p0: net_memif0 has no role=, so it is the client; its peer needs role=server"));
+}
+
+TEST_F(MemifPort, WrongRequestsAreRefusedWithTheReason) {
+    const auto refuse = [](const std::string& device, std::uint32_t packet = 1472) {
+        return error_of([&] { open_port(request(device, 1, 1, packet)); });
+    };
+    EXPECT_EQ(refuse("net_memif0,role=client,bsize=2048", 9000),
+              "port p0: bsize 2048 is too small: packets of 9000 bytes of UDP payload + 42 of headers are frames of 9042, "
+              "and memif corrupts frames above bsize; give bsize=9088, or leave it out, or lower the packet size");
+    EXPECT_THAT(refuse("net_memif0,role=client", 65500), HasSubstr("memif's bsize ends at 65535"));
+    EXPECT_THAT(refuse("net_memif0,role=guest"), HasSubstr("role=guest of net_memif0 is neither client nor server"));
+    EXPECT_THAT(refuse("net_memif0,rsize=15"), HasSubstr("rsize=15 of net_memif0 is not a number from 1 to 14"));
+    EXPECT_THAT(refuse("net_memif0,zero-copy=yes"), HasSubstr("is not supported"));
+    EXPECT_THAT(refuse("net_memif0,sock=/tmp/x"), HasSubstr("has no parameter \"sock\""));
+    EXPECT_THAT(refuse("net_memif0,socket-abstract=maybe"), HasSubstr("neither yes nor no"));
+    EXPECT_THAT(refuse("net_memif0,socket=" + std::string(107, 'x')), HasSubstr("has 107 characters"));
+    EXPECT_THAT(refuse("net_memif0,socket-abstract=no,socket=x"), HasSubstr("write ./x"));
+    EXPECT_THAT(refuse("net_memif0,socket-abstract=no,socket=/nowhere/x"), HasSubstr("there is no directory /nowhere"));
+}
+
+TEST_F(MemifPort, ASocketThatIsThereAlreadyIsRefusedWithTheReason) {
+    const auto path = directory_.file("memif.sock");
+    std::ofstream(path) << "text";
+    EXPECT_THAT(error_of([&] { open_port(memif_request(device("server"), 1, 0)); }), HasSubstr("is not a socket"));
+    std::filesystem::remove(path);
+    {
+        Peer peer("Listens", device("server"));
+        ASSERT_TRUE(peer.wait());
+        EXPECT_THAT(error_of([&] { open_port(memif_request(device("server"), 1, 0)); }),
+                    HasSubstr("is in use by another process"));
+        peer.kill();
+        EXPECT_NE(peer.exit_status(), 0);
+    }
+    EXPECT_THAT(error_of([&] { open_port(memif_request(device("server"), 1, 0)); }),
+                HasSubstr("was left behind by a process that died; remove it with `rm " + path + "`"));
+}
+
+}  // namespace
+}  // namespace spead::port::test

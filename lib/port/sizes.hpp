@@ -68,13 +68,18 @@ constexpr std::uint32_t segments_of(std::uint32_t frame, std::uint32_t data_room
 
 /// Upper estimate of what rte_pktmbuf_pool_create takes: the objects (mbuf, data room, 64 bytes of header,
 /// and up to three cache lines by which EAL spreads objects over memory channels), the ring of free objects,
-/// and the per-lcore caches, which exist for all of RTE_MAX_LCORE.
+/// and the per-lcore caches, which exist for all of RTE_MAX_LCORE. No object crosses a page, so with pages of
+/// 4 KiB (--no-huge) an object of 9 KiB takes three of them.
 constexpr std::size_t pool_bytes_of(std::uint32_t mbufs, std::uint32_t data_room,
                                     std::uint16_t cache) noexcept {
+    constexpr std::size_t page = 4096;
     const std::size_t object = round_up<std::size_t>(kMbufHeader + data_room, 64) + 64 + 192;
+    const std::size_t objects = object <= page
+                                    ? round_up<std::size_t>(mbufs, page / object) / (page / object) * page
+                                    : mbufs * round_up(object, page);
     const std::size_t ring = std::bit_ceil(std::size_t{mbufs} + 1) * 8;
     const std::size_t caches = cache == 0 ? 0 : std::size_t{128} * 8448;
-    return mbufs * object + ring + caches + 65536;
+    return objects + ring + caches + 65536;
 }
 
 /// How many slots of `slot` bytes hold `bytes`, as a power of two within [least, most].

@@ -124,14 +124,12 @@ void need_endpoints(const StreamWords& words, std::string_view command) {
             command);
 }
 
-std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& default_port,
-                                  std::string_view command) {
+/// The ports named, by option, EAL or environment; empty when there are none.
+std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& default_port) {
     if (!words.ports.empty())
         return words.ports;
-    if (std::string port = default_port(); !port.empty())
-        return {port};
-    throw_usage("", "{} needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE; DEVICE is {}", command,
-                kPortForms);
+    std::string port = default_port();
+    return port.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(port)};
 }
 
 void add_ports(Plan& plan, const std::vector<std::string>& devices) {
@@ -141,6 +139,17 @@ void add_ports(Plan& plan, const std::vector<std::string>& devices) {
 
 void check(const Plan& plan, std::string_view port_option) {
     config::validate(plan, [&](std::string_view path) { return option_of(path, port_option); });
+}
+
+/// Checks the plan, and then that it has a port: what was typed wrong is said before what was not typed.
+void check_with_port(Plan& plan, std::string_view command) {
+    const bool missing = plan.ports.empty();
+    if (missing)
+        add_ports(plan, {"missing"});
+    check(plan, "--port");
+    if (missing)
+        throw_usage("", "{} needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE; DEVICE is {}",
+                    command, kPortForms);
 }
 
 }  // namespace
@@ -220,7 +229,7 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     plan.memory = words.memory;
     plan.end = words.end;
     plan.receives = streams_of(words);
-    add_ports(plan, ports_of(words, default_port, "recv"));
+    add_ports(plan, ports_of(words, default_port));
     if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
             throw_usage(
@@ -233,7 +242,7 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     }
     for (runtime::ReceivePlan& stream : plan.receives)
         stream.lcores = words.lcores;
-    check(plan, "--port");
+    check_with_port(plan, "recv");
     return plan;
 }
 
@@ -242,12 +251,12 @@ runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_por
     Plan plan;
     plan.end = words.end;
     plan.sends.push_back(sender_of(words));
-    const auto ports = ports_of(words, default_port, "send");
+    const auto ports = ports_of(words, default_port);
     if (ports.size() > 1)
         throw_usage("--port", "send takes one port, and there are {}: {}; run one send for each",
                     ports.size(), fmt::join(ports, ", "));
     add_ports(plan, ports);
-    check(plan, "--port");
+    check_with_port(plan, "send");
     return plan;
 }
 

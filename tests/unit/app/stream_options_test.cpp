@@ -145,6 +145,11 @@ TEST(Recv, WithNothingNamedTheFormsOfAPortAreListed) {
     expect_refused("recv 239.1.2.3:7148", {"needs a port"}, {{"DPDK_SPEAD_INTERFACE", ""}});
 }
 
+TEST(Recv, WhatWasTypedWrongIsSaidBeforeWhatWasNotTyped) {
+    expect_refused("recv 239.1.2.3:7148 239.1.2.3:7148", {"ENDPOINT: 239.1.2.3:7148"});
+    expect_refused("send 239.1.2.3:7148 --addr-bits 44", {"--addr-bits", "44"});
+}
+
 TEST(Recv, NeedsAnEndpoint) {
     expect_refused("recv --port p", {"recv needs an endpoint", "dpdk-spead recv 239.1.2.3:7148"});
     expect_refused("send --port p", {"send needs an endpoint", "dpdk-spead send 239.1.2.3:7148"});

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <deque>
+#include <string>
+
+#include "stats/snapshot.hpp"
+
+namespace spead::app {
+
+/// What the progress line tells, added up over all streams, senders and ports.
+struct ProgressSample {
+    double time_s = 0;
+    bool receives = false;
+    bool sends = false;
+    std::uint64_t rx_bytes = 0;  ///< payload placed
+    std::uint64_t rx_packets = 0;
+    std::uint64_t heaps_complete = 0;
+    std::uint64_t heaps_incomplete = 0;
+    std::uint64_t heaps_dropped = 0;
+    std::uint64_t heaps_wrong = 0;
+    std::uint64_t missed = 0;  ///< by the NIC
+    std::uint64_t tx_bytes = 0;
+    std::uint64_t tx_packets = 0;
+    std::uint64_t tx_heaps = 0;
+};
+
+ProgressSample progress_sample(const stats::Snapshot& snapshot);
+
+/// "12.0 s | rx 9.87 Gb/s, 1.21 Mpps, 3021 heaps, 3 incomplete | tx 9.87 Gb/s, 1.21 Mpps, 3022 heaps": rates
+/// between the two samples, counts of the second.
+std::string progress_line(const ProgressSample& from, const ProgressSample& to);
+
+/// A line on the terminal, written over at every update; nothing when `wanted` is false or `out` is no
+/// terminal. Used by one thread.
+class Progress {
+  public:
+    explicit Progress(bool wanted, std::FILE* out = stderr);
+    ~Progress() { finish(); }
+    Progress(const Progress&) = delete;
+    Progress& operator=(const Progress&) = delete;
+
+    void update(const stats::Snapshot& snapshot);
+    /// Takes the line away, so that what comes next starts on a clean one.
+    void finish();
+
+  private:
+    /// Rates are over about this long, so that bursts do not make the numbers jump.
+    static constexpr double kWindow = 1.0;
+
+    std::FILE* out_;  ///< null: nothing is shown
+    std::deque<ProgressSample> samples_;
+    std::size_t shown_ = 0;  ///< columns on the terminal now
+};
+
+}  // namespace spead::app

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/report.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/table.hpp"
+#include "base/units.hpp"
+
+namespace spead::app {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+using stats::PortSnapshot;
+using stats::SendSnapshot;
+using stats::Snapshot;
+using stats::StreamSnapshot;
+
+constexpr std::size_t kStream = static_cast<std::size_t>(PortOutcome::stream);
+
+std::uint64_t of(const StreamSnapshot& s, PacketOutcome o) {
+    return s.packets[static_cast<std::size_t>(o)];
+}
+std::uint64_t of(const StreamSnapshot& s, HeapEnd e) {
+    return s.heaps_ended[static_cast<std::size_t>(e)];
+}
+
+Json stream_json(const StreamSnapshot& s) {
+    Json packets;
+    packets["received"] = s.received;
+    for (std::size_t i = 0; i < kPacketOutcomes; i++)
+        packets[std::string(kPacketOutcomeNames[i])] = s.packets[i];
+    Json heaps;
+    heaps["started"] = s.heaps_started;
+    for (std::size_t i = 0; i < kHeapEnds; i++)
+        heaps[std::string(kHeapEndNames[i])] = s.heaps_ended[i];
+    heaps["live"] = s.heaps_live;
+    heaps["delivered"] = s.heaps_delivered;
+    heaps["dropped_full"] = s.heaps_dropped_full;
+    heaps["queued"] = s.heaps_queued;
+    Json info;
+    info["reordered"] = s.packets_reordered;
+    info["interleaved_evictions"] = s.heaps_interleaved_evictions;
+    info["stop_items"] = s.stop_items;
+    info["verified"] = s.heaps_verified;
+    info["wrong"] = s.heaps_wrong;
+    Json stream;
+    stream["name"] = s.name;
+    stream["endpoints"] = s.endpoints;
+    stream["bytes"] = s.bytes;
+    stream["packets"] = std::move(packets);
+    stream["heaps"] = std::move(heaps);
+    stream["info"] = std::move(info);
+    return stream;
+}
+
+Json send_json(const SendSnapshot& s) {
+    const stats::SendCounters& c = s.counters;
+    Json send;
+    send["name"] = s.name;
+    send["heaps"] = c.heaps;
+    send["aborted"] = c.aborted;
+    send["packets"] = c.packets;
+    send["bytes"] = c.bytes;
+    send["zero_copy_packets"] = c.zero_copy_packets;
+    send["copied_packets"] = c.copied_packets;
+    send["endpoints"] = s.endpoints;
+    send["info"]["control_heaps"] = s.control_heaps;
+    send["info"]["frame_bytes"] = c.frame_bytes;
+    send["info"]["dropped"] = c.dropped;
+    send["info"]["unregistered_packets"] = c.unregistered_packets;
+    send["info"]["tx_full"] = c.tx_full;
+    send["info"]["stalls"] = c.stalls;
+    return send;
+}
+
+Json port_json(const PortSnapshot& p) {
+    Json port;
+    port["name"] = p.name;
+    port["driver"] = p.driver;
+    Json& rx = port["rx"];
+    rx["packets"] = p.rx_packets;
+    rx["bytes"] = p.rx_bytes;
+    for (std::size_t i = 0; i < kPortOutcomes; i++)
+        if (i != kStream)  // those packets are counted at the streams
+            rx[std::string(kPortOutcomeNames[i])] = p.rx[i];
+    Json& tx = port["tx"];
+    tx["packets"] = p.tx_packets;
+    tx["bytes"] = p.tx_bytes;
+    tx["dropped"] = p.tx_dropped;
+    Json& nic = port["nic"];
+    nic["missed"] = p.nic.missed;
+    nic["no_mbuf"] = p.nic.no_mbuf;
+    nic["errors"] = p.nic.errors;
+    port["info"]["to_streams"] = p.rx[kStream];
+    port["info"]["vlan_tagged"] = p.rx_vlan_tagged;
+    port["info"]["multi_segment"] = p.rx_multi_segment;
+    return port;
+}
+
+/// Rates over a run; "-" when it took no time.
+class Rates {
+  public:
+    explicit Rates(double seconds) : seconds_(seconds) {}
+    std::string bits(std::uint64_t bytes) const {
+        return seconds_ > 0 ? human_bit_rate(static_cast<double>(bytes) / seconds_) : "-";
+    }
+    std::string packets(std::uint64_t count) const {
+        return seconds_ > 0 ? human_packet_rate(static_cast<double>(count) / seconds_) : "-";
+    }
+
+  private:
+    double seconds_;
+};
+
+std::string endpoints_text(const std::vector<std::string>& endpoints) {
+    if (endpoints.empty())
+        return "";
+    if (endpoints.size() == 1)
+        return endpoints.front();
+    return fmt::format("{} and {} more", endpoints.front(), endpoints.size() - 1);
+}
+
+std::string streams_table(const Snapshot& snapshot, const Rates& rates) {
+    Table packets;
+    Table heaps;
+    for (const StreamSnapshot& s : snapshot.streams) {
+        packets.row("stream", s.name);
+        packets.word("endpoints", endpoints_text(s.endpoints));
+        packets.number("payload", human_size(s.bytes));
+        packets.number("rate", rates.bits(s.bytes));
+        packets.number("packet rate", rates.packets(s.received));
+        packets.count("received", s.received);
+        packets.count("placed", of(s, PacketOutcome::placed));
+        for (std::size_t i = 1; i < kPacketOutcomes; i++)
+            packets.count_if_any(kPacketOutcomeNames[i], s.packets[i]);
+        packets.count_if_any("(reordered)", s.packets_reordered);
+
+        heaps.row("heaps", s.name);
+        heaps.count("started", s.heaps_started);
+        heaps.count("complete", of(s, HeapEnd::complete));
+        for (std::size_t i = 1; i < kHeapEnds; i++)
+            heaps.count_if_any(kHeapEndNames[i], s.heaps_ended[i]);
+        heaps.count_if_any("live", s.heaps_live);
+        heaps.count("delivered", s.heaps_delivered);
+        heaps.count_if_any("dropped_full", s.heaps_dropped_full);
+        heaps.count_if_any("queued", s.heaps_queued);
+        heaps.count_if_any("(interleaved evictions)", s.heaps_interleaved_evictions);
+        heaps.count_if_any("(verified)", s.heaps_verified);
+        heaps.count_if_any("(wrong)", s.heaps_wrong);
+        heaps.count_if_any("(stop items)", s.stop_items);
+    }
+    return packets.empty() ? std::string{} : packets.text() + "\n" + heaps.text() + "\n";
+}
+
+std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
+    Table table;
+    for (const SendSnapshot& s : snapshot.sends) {
+        const stats::SendCounters& c = s.counters;
+        table.row("sender", s.name);
+        table.word("endpoints", endpoints_text(s.endpoints));
+        table.number("payload", human_size(c.bytes));
+        table.number("rate", rates.bits(c.bytes));
+        table.number("packet rate", rates.packets(c.packets));
+        table.count("heaps", c.heaps);
+        table.count_if_any("aborted", c.aborted);
+        table.count("packets", c.packets);
+        table.count_if_any("zero copy", c.zero_copy_packets);
+        table.count_if_any("copied", c.copied_packets);
+        table.count_if_any("(unregistered)", c.unregistered_packets);
+        table.count_if_any("dropped", c.dropped);
+    }
+    return table.empty() ? std::string{} : table.text() + "\n";
+}
+
+std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
+    Table table;
+    const bool sends = !snapshot.sends.empty();
+    const bool receives = !snapshot.streams.empty();
+    for (const PortSnapshot& p : snapshot.ports) {
+        table.row("port", p.name);
+        table.word("driver", p.driver);
+        if (receives || p.rx_packets > 0) {
+            table.count("rx packets", p.rx_packets);
+            table.number("rx rate", rates.bits(p.rx_bytes));
+        }
+        for (std::size_t i = 0; i < kPortOutcomes; i++)
+            if (i != kStream)
+                table.count_if_any(kPortOutcomeNames[i], p.rx[i]);
+        if (sends || p.tx_packets > 0) {
+            table.count("tx packets", p.tx_packets);
+            table.number("tx rate", rates.bits(p.tx_bytes));
+        }
+        table.count_if_any("tx dropped", p.tx_dropped);
+        table.count_if_any("nic missed", p.nic.missed);
+        table.count_if_any("nic no_mbuf", p.nic.no_mbuf);
+        table.count_if_any("nic errors", p.nic.errors);
+    }
+    return table.text();
+}
+
+}  // namespace
+
+nlohmann::ordered_json report_document(const Snapshot& snapshot) {
+    Json document;
+    document["version"] = kReportVersion;
+    document["duration_s"] = snapshot.duration_s;
+    for (const char* part : {"streams", "sends", "ports"})
+        document[part] = Json::array();
+    for (const StreamSnapshot& s : snapshot.streams)
+        document["streams"].push_back(stream_json(s));
+    for (const SendSnapshot& s : snapshot.sends)
+        document["sends"].push_back(send_json(s));
+    for (const PortSnapshot& p : snapshot.ports)
+        document["ports"].push_back(port_json(p));
+    return document;
+}
+
+std::string report_json(const Snapshot& snapshot) {
+    // A device's name that is not UTF-8 must not cost the report of a whole run.
+    return report_document(snapshot).dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string report_table(const Snapshot& snapshot) {
+    const Rates rates(snapshot.duration_s);
+    std::string text = fmt::format("after {}\n\n", human_duration(snapshot.duration_s));
+    text += streams_table(snapshot, rates);
+    text += sends_table(snapshot, rates);
+    text += ports_table(snapshot, rates);
+    const std::vector<std::string> advice = report_advice(snapshot);
+    if (!advice.empty())
+        text += "\n";
+    for (const std::string& sentence : advice)
+        text += sentence + "\n";
+    return text;
+}
+
+std::vector<std::string> report_advice(const Snapshot& snapshot) {
+    std::vector<std::string> advice;
+    const auto advise = [&](const std::string& name, std::uint64_t count, std::string_view what) {
+        if (count > 0)
+            advice.push_back(fmt::format("{}: {} {}", name, count, what));
+    };
+    for (const StreamSnapshot& s : snapshot.streams) {
+        advise(s.name, s.heaps_interleaved_evictions,
+               "heaps were given up while their packets still came: senders interleave; raise --max-heaps, "
+               "or give each sender "
+               "a substream (--substreams)");
+        advise(
+            s.name, s.heaps_dropped_full,
+            "heaps were thrown away because the consumer was slow; raise --ring-heaps or do less per heap");
+        advise(s.name, of(s, PacketOutcome::oversize),
+               "packets were larger than --max-packet-size; raise it");
+        advise(s.name, of(s, PacketOutcome::heap_too_big),
+               "packets were of heaps larger than --max-heap-bytes; raise it");
+        advise(s.name, of(s, PacketOutcome::no_memory),
+               "packets had no memory left for their heap; raise --memory, or take heaps faster");
+        advise(s.name, of(s, PacketOutcome::out_of_order),
+               "packets were not the next of their heap; leave out --in-order to take them");
+    }
+    for (const PortSnapshot& p : snapshot.ports) {
+        advise(p.name, p.nic.missed,
+               "packets were lost before they could be fetched; raise --buffer-size, use --poll busy or more "
+               "--lcores");
+        advise(p.name, p.nic.no_mbuf, "times the port had no buffer to receive into; raise --buffer-size");
+    }
+    return advice;
+}
+
+}  // namespace spead::app

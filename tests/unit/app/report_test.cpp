@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/report.hpp"
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "tests/unit/app/snapshots.hpp"
+
+namespace spead::app {
+namespace {
+
+using test::numbered_snapshot;
+
+TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
+    EXPECT_EQ(
+        report_document(numbered_snapshot()).dump(),
+        R"({"version":1,"duration_s":2.5,)"
+        R"("streams":[{"name":"s0","endpoints":["239.1.2.0+3:7148","239.2.0.1:7148"],"bytes":100,)"
+        R"("packets":{"received":101,"placed":110,"duplicate":111,"late":112,"malformed":113,"oversize":114,)"
+        R"("heap_too_big":115,"inconsistent":116,"out_of_order":117,"no_memory":118,"filtered":119,"held":120,)"
+        R"("captured":121,"control":122,"stopped":123},)"
+        R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
+        R"("delivered":141,"dropped_full":142,"queued":143},)"
+        R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"verified":153,"wrong":154}}],)"
+        R"("sends":[{"name":"d0","heaps":200,"aborted":201,"packets":202,"bytes":203,"zero_copy_packets":204,)"
+        R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
+        R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"unregistered_packets":208,"tx_full":209,)"
+        R"("stalls":210}}],)"
+        R"("ports":[{"name":"p0","driver":"net_ring",)"
+        R"("rx":{"packets":310,"bytes":311,"malformed":301,"not_udp":302,"fragment":303,"bad_checksum":304,)"
+        R"("unmatched":305,"igmp":306,"arp":307},)"
+        R"("tx":{"packets":312,"bytes":313,"dropped":314},"nic":{"missed":315,"no_mbuf":316,"errors":317},)"
+        R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319}}]})");
+}
+
+TEST(ReportJson, HasItsListsEvenWhenTheyAreEmpty) {
+    EXPECT_EQ(report_document({}).dump(),
+              R"({"version":1,"duration_s":0.0,"streams":[],"sends":[],"ports":[]})");
+}
+
+TEST(ReportJson, IsIndentedTextThatReadsBack) {
+    const std::string text = report_json(numbered_snapshot());
+    EXPECT_EQ(nlohmann::ordered_json::parse(text), report_document(numbered_snapshot()));
+    EXPECT_EQ(text.substr(0, 18), "{\n  \"version\": 1,\n");
+    EXPECT_EQ(text.back(), '}');
+}
+
+TEST(ReportJson, CountsAbove32BitsAndTheLargestStayExact) {
+    stats::Snapshot snapshot = numbered_snapshot();
+    snapshot.streams[0].bytes = UINT64_MAX;
+    EXPECT_NE(report_json(snapshot).find("\"bytes\": 18446744073709551615"), std::string::npos);
+}
+
+TEST(ReportJson, BytesThatAreNoTextCannotCostTheReport) {
+    stats::Snapshot snapshot = numbered_snapshot();
+    snapshot.ports[0].driver = "net\xff";
+    EXPECT_NE(report_json(snapshot).find("net"), std::string::npos);
+}
+
+/// A run in which all went well.
+stats::Snapshot clean_snapshot() {
+    stats::Snapshot snapshot;
+    snapshot.duration_s = 2;
+    stats::StreamSnapshot stream;
+    stream.name = "s0";
+    stream.endpoints = {"239.1.2.3:7148"};
+    stream.bytes = 2500000000;
+    stream.received = stream.packets[0] = 2000000;
+    stream.heaps_started = stream.heaps_ended[0] = stream.heaps_delivered = 596;
+    snapshot.streams.push_back(stream);
+    stats::PortSnapshot port;
+    port.name = "p0";
+    port.driver = "net_memif";
+    port.rx_packets = port.rx[0] = 2000000;
+    port.rx_bytes = 2600000000;
+    snapshot.ports.push_back(port);
+    return snapshot;
+}
+
+TEST(ReportTable, OfACleanRunHoldsTheMainCountsOnly) {
+    EXPECT_EQ(report_table(clean_snapshot()),
+              "after 2.00 s\n"
+              "\n"
+              "stream  endpoints        payload       rate  packet rate  received   placed\n"
+              "s0      239.1.2.3:7148  2.33 GiB  10.0 Gb/s    1.00 Mpps   2000000  2000000\n"
+              "\n"
+              "heaps  started  complete  delivered\n"
+              "s0         596       596        596\n"
+              "\n"
+              "port  driver     rx packets    rx rate\n"
+              "p0    net_memif     2000000  10.4 Gb/s\n");
+}
+
+TEST(ReportTable, OfASenderHoldsWhatWasSent) {
+    stats::Snapshot snapshot;
+    snapshot.duration_s = 1;
+    stats::SendSnapshot send;
+    send.name = "d0";
+    send.endpoints = {"239.1.2.0+3:7148", "239.2.0.1:7148", "239.3.0.1:7148"};
+    send.counters.heaps = 10;
+    send.counters.packets = send.counters.zero_copy_packets = 1000;
+    send.counters.bytes = 1250000;
+    snapshot.sends.push_back(send);
+    stats::PortSnapshot port;
+    port.name = "p0";
+    port.driver = "net_null";
+    port.tx_packets = 1000;
+    port.tx_bytes = 1250000;
+    snapshot.ports.push_back(port);
+    EXPECT_EQ(
+        report_table(snapshot),
+        "after 1.00 s\n"
+        "\n"
+        "sender  endpoints                     payload       rate  packet rate  heaps  packets  zero copy\n"
+        "d0      239.1.2.0+3:7148 and 2 more  1.19 MiB  10.0 Mb/s    1.00 kpps     10     1000       1000\n"
+        "\n"
+        "port  driver    tx packets    tx rate\n"
+        "p0    net_null        1000  10.0 Mb/s\n");
+}
+
+TEST(ReportTable, ShowsEveryCountThatIsNotZero) {
+    const std::string text = report_table(numbered_snapshot());
+    for (const std::string_view name : kPacketOutcomeNames)
+        EXPECT_NE(text.find(name), std::string::npos) << name;
+    for (const std::string_view name : kHeapEndNames)
+        EXPECT_NE(text.find(name), std::string::npos) << name;
+    for (std::size_t i = 1; i < kPortOutcomes; i++)
+        EXPECT_NE(text.find(kPortOutcomeNames[i]), std::string::npos) << kPortOutcomeNames[i];
+    for (const char* name :
+         {"live", "dropped_full", "queued", "(verified)", "(wrong)", "(interleaved evictions)", "aborted",
+          "copied", "tx dropped", "nic missed", "nic no_mbuf", "nic errors"})
+        EXPECT_NE(text.find(name), std::string::npos) << name;
+    for (const unsigned number : {101u, 110u, 123u, 134u, 143u, 154u, 201u, 205u, 307u, 314u, 317u})
+        EXPECT_NE(text.find(std::to_string(number)), std::string::npos) << number;
+}
+
+TEST(ReportTable, ARunThatTookNoTimeHasNoRates) {
+    stats::Snapshot snapshot = clean_snapshot();
+    snapshot.duration_s = 0;
+    const std::string text = report_table(snapshot);
+    EXPECT_EQ(text.find("inf"), std::string::npos);
+    EXPECT_EQ(text.find("nan"), std::string::npos);
+    EXPECT_NE(text.find("after 0 s"), std::string::npos);
+}
+
+TEST(ReportAdvice, ACleanRunNeedsNone) {
+    EXPECT_EQ(report_advice(clean_snapshot()), std::vector<std::string>{});
+}
+
+TEST(ReportAdvice, EachLossNamesTheStreamTheCountAndTheOption) {
+    struct Row {
+        void (*change)(stats::Snapshot&);
+        std::vector<std::string> parts;
+    };
+    const auto outcome = [](stats::Snapshot& s, PacketOutcome o) {
+        s.streams[0].packets[static_cast<std::size_t>(o)] = 77;
+    };
+    static const auto set = outcome;
+    const Row rows[] = {
+        {[](stats::Snapshot& s) { s.streams[0].heaps_interleaved_evictions = 77; },
+         {"s0: 77", "interleave", "--max-heaps", "--substreams"}},
+        {[](stats::Snapshot& s) { s.streams[0].heaps_dropped_full = 77; }, {"s0: 77", "--ring-heaps"}},
+        {[](stats::Snapshot& s) { set(s, PacketOutcome::oversize); }, {"s0: 77", "--max-packet-size"}},
+        {[](stats::Snapshot& s) { set(s, PacketOutcome::heap_too_big); }, {"s0: 77", "--max-heap-bytes"}},
+        {[](stats::Snapshot& s) { set(s, PacketOutcome::no_memory); }, {"s0: 77", "--memory"}},
+        {[](stats::Snapshot& s) { set(s, PacketOutcome::out_of_order); }, {"s0: 77", "--in-order"}},
+        {[](stats::Snapshot& s) { s.ports[0].nic.missed = 77; }, {"p0: 77", "--buffer-size"}},
+        {[](stats::Snapshot& s) { s.ports[0].nic.no_mbuf = 77; }, {"p0: 77", "--buffer-size"}},
+    };
+    for (const Row& row : rows) {
+        stats::Snapshot snapshot = clean_snapshot();
+        row.change(snapshot);
+        const auto advice = report_advice(snapshot);
+        ASSERT_EQ(advice.size(), 1u);
+        for (const std::string& part : row.parts)
+            EXPECT_NE(advice[0].find(part), std::string::npos) << part << " is not in: " << advice[0];
+        EXPECT_NE(report_table(snapshot).find(advice[0] + "\n"), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace spead::app

@@ -35,7 +35,7 @@ enum class Interleave : std::uint8_t {
 /// Where one substream goes.
 struct Destination {
     Endpoint endpoint;
-    std::optional<wire::MacAddress> mac;  ///< needed for a unicast address; a multicast address has its own
+    std::optional<wire::MacAddress> mac{};  ///< needed for a unicast address; a multicast address has its own
 };
 
 struct SenderConfig {
@@ -46,7 +46,7 @@ struct SenderConfig {
     std::uint16_t source_port = 0;
     std::uint8_t ttl = 1;
     std::uint8_t dscp = 0;
-    std::optional<std::uint16_t> vlan;     ///< TCI of an 802.1Q tag
+    std::optional<std::uint16_t> vlan{};   ///< TCI of an 802.1Q tag
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes, rounded down to a multiple of 8; 56..65507
     Pacing pacing;
     std::uint32_t max_heaps = 4;  ///< in flight; also the largest group
@@ -75,10 +75,10 @@ struct SenderMemory {
 /// One heap to be sent.
 struct Submission {
     Heap* heap = nullptr;
-    std::uint32_t substream = 0;       ///< index into the destinations
-    std::optional<std::uint64_t> cnt;  ///< before the heap's own, before the sequence
-    std::optional<double> rate;        ///< bytes per second for this heap; 0: unlimited; none: the sender's
-    void* user = nullptr;              ///< returned in the completion
+    std::uint32_t substream = 0;         ///< index into the destinations
+    std::optional<std::uint64_t> cnt{};  ///< before the heap's own, before the sequence
+    std::optional<double> rate{};        ///< bytes per second for this heap; 0: unlimited; none: the sender's
+    void* user = nullptr;                ///< returned in the completion
 };
 
 enum class SendStatus : std::uint8_t {

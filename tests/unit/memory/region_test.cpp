@@ -27,7 +27,7 @@ Region region(std::uintptr_t address, std::size_t length, bool cpu = true) {
     return {at(address), length, cpu, -1};
 }
 
-TEST(RegionTable, finds_ranges_inside_one_region_only) {
+TEST(RegionTable, FindsRangesInsideOneRegionOnly) {
     RegionTable table;
     table.add(region(0x1000, 0x100));
     table.add(region(0x1100, 0x100));
@@ -43,7 +43,7 @@ TEST(RegionTable, finds_ranges_inside_one_region_only) {
     EXPECT_FALSE(table.contains(at(0x1180), SIZE_MAX)) << "the end of the range must not wrap";
 }
 
-TEST(RegionTable, gives_the_same_answers_through_a_cache) {
+TEST(RegionTable, GivesTheSameAnswersThroughACache) {
     RegionTable table;
     table.add(region(0x1000, 0x100));
     table.add(region(0x3000, 0x100));
@@ -57,7 +57,7 @@ TEST(RegionTable, gives_the_same_answers_through_a_cache) {
     EXPECT_TRUE(table.contains(at(0x3000), 8, cache));
 }
 
-TEST(RegionTable, refuses_overlaps_and_shows_both_ranges) {
+TEST(RegionTable, RefusesOverlapsAndShowsBothRanges) {
     RegionTable table;
     table.add(region(0x10000, 0x1000));
     for (const Region& r : {region(0x10000, 0x1000), region(0xF000, 0x1001), region(0x10FFF, 1),
@@ -72,7 +72,7 @@ TEST(RegionTable, refuses_overlaps_and_shows_both_ranges) {
     EXPECT_EQ(table.size(), 3U);
 }
 
-TEST(RegionTable, refuses_empty_and_wrapping_regions) {
+TEST(RegionTable, RefusesEmptyAndWrappingRegions) {
     RegionTable table;
     EXPECT_THAT([&] { table.add(region(0x1000, 0)); }, ThrowsMessage<Error>(HasSubstr("empty")));
     EXPECT_THAT([&] { table.add({nullptr, 16, true, -1}); }, ThrowsMessage<Error>(HasSubstr("empty")));
@@ -81,7 +81,7 @@ TEST(RegionTable, refuses_empty_and_wrapping_regions) {
     EXPECT_EQ(table.size(), 0U);
 }
 
-TEST(RegionTable, holds_so_many_regions_and_reuses_removed_places) {
+TEST(RegionTable, HoldsSoManyRegionsAndReusesRemovedPlaces) {
     RegionTable table;
     for (std::size_t i = 0; i < RegionTable::kMaxRegions; ++i)
         table.add(region(0x1000 * (i + 1), 0x1000));
@@ -94,7 +94,7 @@ TEST(RegionTable, holds_so_many_regions_and_reuses_removed_places) {
     EXPECT_EQ(table.size(), RegionTable::kMaxRegions);
 }
 
-TEST(RegionTable, refuses_to_remove_what_is_not_there) {
+TEST(RegionTable, RefusesToRemoveWhatIsNotThere) {
     RegionTable table;
     table.add(region(0x1000, 0x100));
     EXPECT_THAT([&] { table.remove(at(0x1001)); }, ThrowsMessage<Error>(HasSubstr("0x1001")));
@@ -102,7 +102,7 @@ TEST(RegionTable, refuses_to_remove_what_is_not_there) {
     EXPECT_THROW(table.remove(at(0x1000)), Error);
 }
 
-TEST(RegionTable, tells_how_far_memory_is_of_one_nature) {
+TEST(RegionTable, TellsHowFarMemoryIsOfOneNature) {
     RegionTable table;
     table.add(region(0x2000, 0x100));
     table.add(region(0x1000, 0x100, false));
@@ -122,7 +122,7 @@ TEST(RegionTable, tells_how_far_memory_is_of_one_nature) {
     expect(0x2100, 0x10000, 0x10000, false, true);
 }
 
-TEST(RegionTable, changes_its_generation_with_every_change) {
+TEST(RegionTable, ChangesItsGenerationWithEveryChange) {
     RegionTable table;
     const auto first = table.generation();
     table.add(region(0x1000, 1));
@@ -136,7 +136,7 @@ TEST(RegionTable, changes_its_generation_with_every_change) {
 
 /// A slot is reused for two regions of different places and sizes: a reader must never see the beginning of
 /// one with the end of the other, and always see the region that stays.
-TEST(RegionTable, is_read_by_other_threads_while_it_changes) {
+TEST(RegionTable, IsReadByOtherThreadsWhileItChanges) {
     RegionTable table;
     table.add(region(0x100000, 0x1000));
     std::atomic<bool> stop{false};

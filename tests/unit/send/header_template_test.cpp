@@ -31,7 +31,7 @@ wire::NetHeaderSpec spec(bool vlan) {
     return s;
 }
 
-TEST(DestinationHeader, writes_headers_of_right_lengths_and_checksum) {
+TEST(DestinationHeader, WritesHeadersOfRightLengthsAndChecksum) {
     for (const bool vlan : {false, true}) {
         const DestinationHeader header(spec(vlan), UdpChecksum::none);
         ASSERT_EQ(header.length(), vlan ? 46U : 42U);
@@ -51,7 +51,7 @@ TEST(DestinationHeader, writes_headers_of_right_lengths_and_checksum) {
     }
 }
 
-TEST(DestinationHeader, gives_a_port_that_makes_checksums_the_pseudo_headers_sum) {
+TEST(DestinationHeader, GivesAPortThatMakesChecksumsThePseudoHeadersSum) {
     const DestinationHeader header(spec(false), UdpChecksum::port);
     for (const std::size_t payload : {std::size_t{49}, std::size_t{1472}, std::size_t{65000}}) {
         Bytes out(64);
@@ -62,7 +62,7 @@ TEST(DestinationHeader, gives_a_port_that_makes_checksums_the_pseudo_headers_sum
     }
 }
 
-TEST(DestinationHeader, puts_a_checksum_over_pieces_of_any_length_into_the_headers) {
+TEST(DestinationHeader, PutsAChecksumOverPiecesOfAnyLengthIntoTheHeaders) {
     const DestinationHeader header(spec(true), UdpChecksum::software);
     Bytes out(46 + 500);
     for (std::size_t i = 46; i < out.size(); ++i)
@@ -78,7 +78,7 @@ TEST(DestinationHeader, puts_a_checksum_over_pieces_of_any_length_into_the_heade
 }
 
 /// The stamp must write what the headers and the packetiser write one after the other.
-TEST(PacketStamp, writes_the_same_bytes_as_the_packet_made_in_full) {
+TEST(PacketStamp, WritesTheSameBytesAsThePacketMadeInFull) {
     std::vector<std::byte> memory(100'000);
     for (const bool vlan : {false, true}) {
         for (const bool repeat : {false, true}) {
@@ -112,7 +112,7 @@ TEST(PacketStamp, writes_the_same_bytes_as_the_packet_made_in_full) {
     }
 }
 
-TEST(PacketStamp, does_not_take_headers_longer_than_itself) {
+TEST(PacketStamp, DoesNotTakeHeadersLongerThanItself) {
     Heap heap;
     for (std::uint64_t i = 0; i < 14; ++i)
         heap.add_immediate(0x1000 + i, i);

@@ -8,7 +8,7 @@
 namespace spead::send {
 namespace {
 
-TEST(HeapLayout, rounds_packet_sizes_down_to_eight_bytes) {
+TEST(HeapLayout, RoundsPacketSizesDownToEightBytes) {
     EXPECT_EQ(usable_packet_size(56), 56U);
     EXPECT_EQ(usable_packet_size(63), 56U);
     EXPECT_EQ(usable_packet_size(1472), 1472U);
@@ -20,13 +20,13 @@ TEST(HeapLayout, rounds_packet_sizes_down_to_eight_bytes) {
     EXPECT_THROW(usable_packet_size(SIZE_MAX), Error);
 }
 
-TEST(HeapLayout, keeps_room_for_payload_beside_the_pointers) {
+TEST(HeapLayout, KeepsRoomForPayloadBesideThePointers) {
     EXPECT_EQ(max_pointers(56), 1U);
     EXPECT_EQ(max_pointers(64), 2U);
     EXPECT_EQ(max_pointers(1472), 178U);
 }
 
-TEST(HeapLayout, asks_for_eight_bytes_of_payload_per_packet_of_pointers) {
+TEST(HeapLayout, AsksForEightBytesOfPayloadPerPacketOfPointers) {
     EXPECT_EQ(min_payload(0, 178), 1U);
     EXPECT_EQ(min_payload(177, 178), 1U);
     EXPECT_EQ(min_payload(178, 178), 9U);

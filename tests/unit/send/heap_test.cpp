@@ -35,7 +35,7 @@ class SendHeap : public testing::Test {
     }
 };
 
-TEST_F(SendHeap, refuses_ids_of_the_protocol_and_ids_that_do_not_fit) {
+TEST_F(SendHeap, RefusesIdsOfTheProtocolAndIdsThatDoNotFit) {
     Heap heap(wire::Flavour(48));
     for (std::uint64_t id = 0; id < 5; ++id)
         EXPECT_THAT([&] { heap.add_item(id, part(0, 8)); },
@@ -48,7 +48,7 @@ TEST_F(SendHeap, refuses_ids_of_the_protocol_and_ids_that_do_not_fit) {
     EXPECT_EQ(heap.items(), 1U);
 }
 
-TEST_F(SendHeap, refuses_immediates_that_do_not_fit) {
+TEST_F(SendHeap, RefusesImmediatesThatDoNotFit) {
     Heap heap(wire::Flavour(8));
     heap.add_immediate(0x1000, 255);
     EXPECT_THAT([&] { heap.add_immediate(0x1000, 256); },
@@ -56,7 +56,7 @@ TEST_F(SendHeap, refuses_immediates_that_do_not_fit) {
     EXPECT_EQ(heap.items(), 1U);
 }
 
-TEST_F(SendHeap, reads_an_immediates_bytes_at_every_layout) {
+TEST_F(SendHeap, ReadsAnImmediatesBytesAtEveryLayout) {
     Heap heap;
     memory[0] = std::byte{0x12};
     memory[1] = std::byte{0x34};
@@ -66,7 +66,7 @@ TEST_F(SendHeap, reads_an_immediates_bytes_at_every_layout) {
     EXPECT_EQ(raw(heap.layout(1472, nullptr)).at(0), 0x8010000000001299U);
 }
 
-TEST_F(SendHeap, keeps_its_layout_until_something_changes) {
+TEST_F(SendHeap, KeepsItsLayoutUntilSomethingChanges) {
     Heap heap;
     const auto item = heap.add_item(0x1000, part(0, 100));
     const auto number = heap.add_immediate(0x1001, 1);
@@ -81,7 +81,7 @@ TEST_F(SendHeap, keeps_its_layout_until_something_changes) {
     EXPECT_EQ(heap.layout(56, nullptr).packet_size, 56U);
 }
 
-TEST_F(SendHeap, refuses_handles_of_another_kind) {
+TEST_F(SendHeap, RefusesHandlesOfAnotherKind) {
     Heap heap;
     const auto item = heap.add_item(0x1000, part(0, 100));
     const auto number = heap.add_immediate(0x1001, 1);
@@ -91,7 +91,7 @@ TEST_F(SendHeap, refuses_handles_of_another_kind) {
     EXPECT_THROW(heap.set_immediate(number, std::uint64_t{1} << 40), Error);
 }
 
-TEST_F(SendHeap, refuses_packets_too_small_for_it) {
+TEST_F(SendHeap, RefusesPacketsTooSmallForIt) {
     Heap heap;
     for (std::uint64_t i = 0; i < 7; ++i)
         heap.add_immediate(0x1000 + i, i);
@@ -103,7 +103,7 @@ TEST_F(SendHeap, refuses_packets_too_small_for_it) {
     EXPECT_EQ(heap.layout(112, nullptr).packets, 1U);
 }
 
-TEST_F(SendHeap, refuses_a_payload_the_flavour_cannot_say) {
+TEST_F(SendHeap, RefusesAPayloadTheFlavourCannotSay) {
     Heap heap(wire::Flavour(8));
     heap.add_item(0x1000, part(0, 255));
     EXPECT_EQ(heap.layout(1472, nullptr).payload_length, 255U);
@@ -111,14 +111,14 @@ TEST_F(SendHeap, refuses_a_payload_the_flavour_cannot_say) {
     EXPECT_THAT([&] { heap.layout(1472, nullptr); }, ThrowsMessage<Error>(HasSubstr("can say 255 at most")));
 }
 
-TEST_F(SendHeap, refuses_a_heap_count_that_does_not_fit) {
+TEST_F(SendHeap, RefusesAHeapCountThatDoesNotFit) {
     Heap heap(wire::Flavour(16));
     heap.set_cnt(0xFFFF);
     EXPECT_THROW(heap.set_cnt(0x10000), Error);
     EXPECT_EQ(heap.cnt(), 0xFFFFU);
 }
 
-TEST_F(SendHeap, joins_items_that_lie_side_by_side) {
+TEST_F(SendHeap, JoinsItemsThatLieSideBySide) {
     Heap heap;
     heap.add_item(0x1000, part(0, 100));
     heap.add_item(0x1001, part(100, 50));
@@ -129,7 +129,7 @@ TEST_F(SendHeap, joins_items_that_lie_side_by_side) {
     EXPECT_EQ(layout.pieces, expected);
 }
 
-TEST_F(SendHeap, cuts_pieces_where_regions_begin_and_end) {
+TEST_F(SendHeap, CutsPiecesWhereRegionsBeginAndEnd) {
     std::byte* const base = memory.data();
     regions.add({base + 100, 100, true, -1});
     regions.add({base + 200, 100, true, -1});
@@ -149,7 +149,7 @@ TEST_F(SendHeap, cuts_pieces_where_regions_begin_and_end) {
     EXPECT_FALSE(heap.layout(1472, &regions).has_device) << "the layout must follow the regions";
 }
 
-TEST_F(SendHeap, joins_items_across_calls_only_inside_one_region) {
+TEST_F(SendHeap, JoinsItemsAcrossCallsOnlyInsideOneRegion) {
     std::byte* const base = memory.data();
     regions.add({base, 100, true, -1});
     regions.add({base + 100, 100, true, -1});
@@ -162,14 +162,14 @@ TEST_F(SendHeap, joins_items_across_calls_only_inside_one_region) {
     EXPECT_EQ(heap.layout(1472, &regions).pieces, expected);
 }
 
-TEST_F(SendHeap, refuses_an_immediate_in_device_memory) {
+TEST_F(SendHeap, RefusesAnImmediateInDeviceMemory) {
     regions.add({memory.data(), memory.size(), false, -1});
     Heap heap;
     heap.add_item(0x1000, part(0, 4), true);
     EXPECT_THAT([&] { heap.layout(1472, &regions); }, ThrowsMessage<Error>(HasSubstr("device memory")));
 }
 
-TEST_F(SendHeap, keeps_a_copy_of_descriptors) {
+TEST_F(SendHeap, KeepsACopyOfDescriptors) {
     wire::Descriptor descriptor;
     descriptor.id = 0x1600;
     descriptor.name = "adc";
@@ -191,7 +191,7 @@ TEST_F(SendHeap, keeps_a_copy_of_descriptors) {
     EXPECT_EQ(heap.items(), 1U);
 }
 
-TEST_F(SendHeap, may_be_moved_with_its_descriptors) {
+TEST_F(SendHeap, MayBeMovedWithItsDescriptors) {
     Heap first;
     first.add_descriptor(part(0, 40));
     Heap second = std::move(first);

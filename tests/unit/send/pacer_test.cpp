@@ -49,7 +49,7 @@ class Simulation {
     std::uint64_t packet_;
 };
 
-TEST(Pacer, meets_the_rate_exactly_over_a_long_time) {
+TEST(Pacer, MeetsTheRateExactlyOverALongTime) {
     // A rate that divides nothing evenly: 0.3..., 1.6..., 57.1... cycles per byte.
     for (const double rate : {6.1e9, 1.2345678e9, 3.5e7}) {
         Simulation s({rate, 4096, 1.05}, 1000);
@@ -61,7 +61,7 @@ TEST(Pacer, meets_the_rate_exactly_over_a_long_time) {
     }
 }
 
-TEST(Pacer, does_not_drift_when_the_cost_of_a_burst_is_no_whole_number_of_cycles) {
+TEST(Pacer, DoesNotDriftWhenTheCostOfABurstIsNoWholeNumberOfCycles) {
     // 1001 bytes at 7 GB/s: 286.0 cycles a burst; one cycle in 286 lost each time would be 0.35 %.
     const double rate = 7.0e9;
     Simulation s({rate, 1001, 1.05}, 1001);
@@ -70,7 +70,7 @@ TEST(Pacer, does_not_drift_when_the_cost_of_a_burst_is_no_whole_number_of_cycles
     EXPECT_NEAR(static_cast<double>(s.sent), rate * static_cast<double>(cycles) / kHz, 3 * 1001.0);
 }
 
-TEST(Pacer, hands_out_a_burst_before_it_looks_at_the_clock) {
+TEST(Pacer, HandsOutABurstBeforeItLooksAtTheClock) {
     Simulation s({1e6, 10'000, 1.05}, 1000);
     s.poll(5000);
     EXPECT_EQ(s.sent, 10'000U);
@@ -84,7 +84,7 @@ TEST(Pacer, hands_out_a_burst_before_it_looks_at_the_clock) {
     EXPECT_EQ(s.sent, 20'000U);
 }
 
-TEST(Pacer, never_sends_more_than_a_burst_above_the_rate_when_polled_in_time) {
+TEST(Pacer, NeverSendsMoreThanABurstAboveTheRateWhenPolledInTime) {
     const Pacing pacing{1e9, 16384, 1.05};
     Simulation s(pacing, 1472);
     s.run(0, static_cast<std::uint64_t>(0.2 * kHz), 500);
@@ -95,7 +95,7 @@ TEST(Pacer, never_sends_more_than_a_burst_above_the_rate_when_polled_in_time) {
     }
 }
 
-TEST(Pacer, catches_up_after_a_delay_no_faster_than_the_burst_ratio) {
+TEST(Pacer, CatchesUpAfterADelayNoFasterThanTheBurstRatio) {
     const Pacing pacing{1e9, 8192, 1.25};
     Simulation s(pacing, 1024);
     const auto ms = static_cast<std::uint64_t>(kHz / 1000);
@@ -109,7 +109,7 @@ TEST(Pacer, catches_up_after_a_delay_no_faster_than_the_burst_ratio) {
     EXPECT_LE(static_cast<double>(late), 1.25e-3 * 1e9 + 2 * 9216.0);
 }
 
-TEST(Pacer, gives_no_credit_for_time_without_anything_to_send) {
+TEST(Pacer, GivesNoCreditForTimeWithoutAnythingToSend) {
     const Pacing pacing{1e9, 8192, 1.25};
     Simulation s(pacing, 1024);
     const auto ms = static_cast<std::uint64_t>(kHz / 1000);
@@ -121,7 +121,7 @@ TEST(Pacer, gives_no_credit_for_time_without_anything_to_send) {
         << "the idle time must not be made up for";
 }
 
-TEST(Pacer, remembers_what_was_handed_out_across_short_idle_times) {
+TEST(Pacer, RemembersWhatWasHandedOutAcrossShortIdleTimes) {
     // Heaps of 3000 bytes, each sent alone, must not add up to more than the rate.
     Pacer pacer(kHz, {1e9, 8192, 1.05});
     std::uint64_t sent = 0;
@@ -136,7 +136,7 @@ TEST(Pacer, remembers_what_was_handed_out_across_short_idle_times) {
     EXPECT_NEAR(static_cast<double>(sent), 0.01 * 1e9, 2.5e4);
 }
 
-TEST(Pacer, charges_a_heap_at_its_own_rate) {
+TEST(Pacer, ChargesAHeapAtItsOwnRate) {
     Pacer pacer(kHz, {1e9, 1000, 1.05});
     const Pacer::Cost slow = pacer.cost_of(1e8);
     ASSERT_TRUE(pacer.ready(0));
@@ -145,7 +145,7 @@ TEST(Pacer, charges_a_heap_at_its_own_rate) {
     EXPECT_NEAR(static_cast<double>(pacer.next_time()), 1000 / 1e8 * kHz, 2);
 }
 
-TEST(Pacer, lets_everything_pass_without_a_rate) {
+TEST(Pacer, LetsEverythingPassWithoutARate) {
     Simulation s({0, 65536, 1.05}, 1000);
     EXPECT_EQ(s.pacer.cost(), Pacer::Cost{0});
     for (int i = 0; i < 1000; ++i) {
@@ -154,7 +154,7 @@ TEST(Pacer, lets_everything_pass_without_a_rate) {
     }
 }
 
-TEST(Pacer, starts_at_a_rate_set_later_without_credit_or_debt) {
+TEST(Pacer, StartsAtARateSetLaterWithoutCreditOrDebt) {
     Pacer pacer(kHz, {0, 1000, 1.05});
     const auto second = static_cast<std::uint64_t>(kHz);
     for (int i = 0; i < 100; ++i) {
@@ -170,7 +170,7 @@ TEST(Pacer, starts_at_a_rate_set_later_without_credit_or_debt) {
     EXPECT_EQ(pacer.pacing().rate, 1e9);
 }
 
-TEST(Pacer, counts_a_burst_size_of_zero_as_one_byte) {
+TEST(Pacer, CountsABurstSizeOfZeroAsOneByte) {
     Pacer pacer(kHz, {1e9, 0, 1.05});
     ASSERT_TRUE(pacer.ready(0));
     EXPECT_EQ(pacer.budget(), 1U);
@@ -178,7 +178,7 @@ TEST(Pacer, counts_a_burst_size_of_zero_as_one_byte) {
     EXPECT_FALSE(pacer.ready(0));
 }
 
-TEST(Pacer, bears_rates_of_any_size) {
+TEST(Pacer, BearsRatesOfAnySize) {
     Pacer pacer(kHz, {1e-300, 1000, 1.05});
     ASSERT_TRUE(pacer.ready(1000));
     pacer.charge(1);

@@ -26,7 +26,7 @@ std::span<const std::byte> view(const Bytes& bytes) {
     return std::as_bytes(std::span(bytes));
 }
 
-TEST(Packetiser, makes_the_golden_bytes_of_an_empty_heap) {
+TEST(Packetiser, MakesTheGoldenBytesOfAnEmptyHeap) {
     Heap heap;
     const auto packets = packets_of(heap.layout(1472, nullptr), 1);
     ASSERT_EQ(packets.size(), 1U);
@@ -35,7 +35,7 @@ TEST(Packetiser, makes_the_golden_bytes_of_an_empty_heap) {
         "53040305000000058000010000000001800002000000000180000300000000008000040000000001000000000000000000");
 }
 
-TEST(Packetiser, makes_the_golden_bytes_of_a_stop_heap) {
+TEST(Packetiser, MakesTheGoldenBytesOfAStopHeap) {
     Heap heap;
     heap.add_stop();
     const auto packets = packets_of(heap.layout(1472, nullptr), 1);
@@ -46,7 +46,7 @@ TEST(Packetiser, makes_the_golden_bytes_of_a_stop_heap) {
         "000000000000000000");
 }
 
-TEST(Packetiser, makes_the_golden_bytes_of_a_start_heap) {
+TEST(Packetiser, MakesTheGoldenBytesOfAStartHeap) {
     Heap heap{wire::Flavour(48)};
     heap.add_start();
     const auto packets = packets_of(heap.layout(1472, nullptr), 1);
@@ -82,7 +82,7 @@ void fill(Heap& heap, const char* items, std::deque<Bytes>& memory) {
     }
 }
 
-TEST(Packetiser, makes_the_same_packets_as_the_reference_implementation) {
+TEST(Packetiser, MakesTheSamePacketsAsTheReferenceImplementation) {
     ASSERT_GE(golden::kCases.size(), 20U);
     for (const golden::Case& c : golden::kCases) {
         SCOPED_TRACE(testing::Message() << "64-" << c.address_bits << ", " << c.max_packet_size
@@ -231,7 +231,7 @@ class PacketiserProperty : public testing::Test {
     }
 };
 
-TEST_F(PacketiserProperty, agrees_with_the_model_on_random_heaps) {
+TEST_F(PacketiserProperty, AgreesWithTheModelOnRandomHeaps) {
     for (int round = 0; round < 10000; ++round) {
         const RandomHeap h = any();
         if (!can_be_sent(h))
@@ -252,7 +252,7 @@ TEST_F(PacketiserProperty, agrees_with_the_model_on_random_heaps) {
 }
 
 /// Takes runs of random lengths where there are runs, as the sender does, and single packets in between.
-TEST_F(PacketiserProperty, makes_the_same_packets_in_runs) {
+TEST_F(PacketiserProperty, MakesTheSamePacketsInRuns) {
     std::uint64_t in_runs = 0;
     for (int round = 0; round < 5000; ++round) {
         const RandomHeap h = any();
@@ -301,7 +301,7 @@ TEST_F(PacketiserProperty, makes_the_same_packets_in_runs) {
 
 /// More pointers than a packet holds, some payload, but less than the packets of pointers need: the padding
 /// must follow the real bytes in the heap, wherever packets are cut.
-TEST(Packetiser, pads_after_the_real_payload_when_pointers_take_several_packets) {
+TEST(Packetiser, PadsAfterTheRealPayloadWhenPointersTakeSeveralPackets) {
     Bytes data(9);
     for (std::size_t i = 0; i < data.size(); ++i)
         data[i] = static_cast<std::uint8_t>(0xA0 + i);

@@ -21,13 +21,13 @@ class Refs : public testing::Test {
     PayloadRefs refs;
 };
 
-TEST_F(Refs, are_drained_before_anything_was_attached) {
+TEST_F(Refs, AreDrainedBeforeAnythingWasAttached) {
     EXPECT_TRUE(refs.drained());
     refs.close();
     EXPECT_TRUE(refs.drained());
 }
 
-TEST_F(Refs, are_drained_when_the_last_mbuf_is_freed_after_the_close) {
+TEST_F(Refs, AreDrainedWhenTheLastMbufIsFreedAfterTheClose) {
     rte_mbuf_ext_shared_info* const info = refs.reserve(2);
     ASSERT_NE(info, nullptr);
     refs.attached(2);
@@ -38,7 +38,7 @@ TEST_F(Refs, are_drained_when_the_last_mbuf_is_freed_after_the_close) {
     EXPECT_TRUE(refs.drained());
 }
 
-TEST_F(Refs, stay_open_while_more_mbufs_may_be_attached) {
+TEST_F(Refs, StayOpenWhileMoreMbufsMayBeAttached) {
     rte_mbuf_ext_shared_info* const info = refs.reserve(1);
     refs.attached(1);
     release(info);
@@ -47,13 +47,13 @@ TEST_F(Refs, stay_open_while_more_mbufs_may_be_attached) {
     EXPECT_TRUE(refs.drained());
 }
 
-TEST_F(Refs, reserved_but_unused_do_not_count) {
+TEST_F(Refs, ReservedButUnusedDoNotCount) {
     ASSERT_NE(refs.reserve(32), nullptr);
     refs.close();
     EXPECT_TRUE(refs.drained());
 }
 
-TEST_F(Refs, go_on_with_a_second_batch_and_stall_only_while_both_are_out) {
+TEST_F(Refs, GoOnWithASecondBatchAndStallOnlyWhileBothAreOut) {
     std::vector<rte_mbuf_ext_shared_info*> attached;
     const auto attach = [&](std::uint16_t n) {
         rte_mbuf_ext_shared_info* const info = refs.reserve(n);

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.hpp"
+
+/// Telling the network which groups we want.
+namespace spead::port {
+
+/// Membership by the kernel: it sends the IGMP reports, answers queries, and programs the interface's filter.
+///
+/// UDP sockets bound to no port join the groups on one network interface, by its index; they never receive a
+/// packet. The kernel allows few groups on a socket (net.ipv4.igmp_max_memberships, 20), so a new one is
+/// opened when one is full. Sources are source-specific joins (IGMPv3). Joins are paced: a switch drops
+/// reports that come in a flood.
+///
+/// Control world, one thread; errors are thrown as spead::Error naming the group, the interface and what to
+/// change. All groups are left when it is destroyed.
+class KernelMembership {
+  public:
+    using Clock = std::chrono::steady_clock;
+    static constexpr std::chrono::milliseconds kInterval{1};  ///< between two joins, on average
+    static constexpr int kBurst = 16;                         ///< joins that may follow each other at once
+
+    KernelMembership(unsigned if_index, std::string interface);
+    ~KernelMembership();
+    KernelMembership(const KernelMembership&) = delete;
+    KernelMembership& operator=(const KernelMembership&) = delete;
+
+    /// Queues a join of the endpoint's group (from its source, if it names one); the port does not matter. A
+    /// group wanted twice is joined once and must be left twice. Addresses that are not multicast are
+    /// ignored.
+    void want(const Endpoint& endpoint);
+    /// Undoes one want(): leaves the group at once when nobody wants it any more.
+    void leave(const Endpoint& endpoint);
+
+    /// Joins what is due at `now`. Returns whether nothing is pending.
+    bool step(Clock::time_point now);
+    /// Joins all that is pending, sleeping between the joins.
+    void join_all();
+
+    std::size_t pending() const noexcept { return pending_.size(); }
+    std::size_t joined() const noexcept;
+    std::size_t sockets() const noexcept { return sockets_.size(); }
+
+  private:
+    /// A group, and the source it is wanted from (0: any).
+    struct Key {
+        Ipv4 group;
+        Ipv4 source;
+        auto operator<=>(const Key&) const = default;
+    };
+    struct Socket {
+        int fd = -1;
+        std::set<Key> keys;
+    };
+
+    void join(const Key& key);
+    bool fits(const Socket& socket, const Key& key) const;
+    int try_join(int fd, const Key& key) const;
+    void drop(const Key& key);
+    int open_socket() const;
+    [[noreturn]] void refuse(const Key& key, int error) const;
+
+    unsigned if_index_;
+    std::string interface_;
+    std::map<Key, unsigned> wanted_;
+    std::deque<Key> pending_;
+    std::vector<Socket> sockets_;
+    Clock::time_point next_{};
+};
+
+}  // namespace spead::port

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#ifndef ALLOW_EXPERIMENTAL_API
+#define ALLOW_EXPERIMENTAL_API  // rte_dev_dma_map is stable from DPDK 23.11 on
+#endif
+#include "port/region_registration.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include <fmt/format.h>
+#include <rte_dev.h>
+#include <rte_errno.h>
+#include <rte_memory.h>
+
+#include "base/error.hpp"
+#include "port/port.hpp"
+
+namespace spead::port {
+
+namespace {
+
+/// EAL refuses to register the same pages twice, and a device to map them twice; small regions may share
+/// pages.
+struct Shared {
+    unsigned users = 0;
+    std::map<rte_device*, unsigned> mapped;
+};
+
+std::map<RegisteredPages, Shared>& shared_pages() {
+    static std::map<RegisteredPages, Shared> pages;
+    return pages;
+}
+
+void* address_of(const RegisteredPages& pages) {
+    return reinterpret_cast<void*>(pages.base);
+}
+
+std::string describe(const RegisteredPages& pages) {
+    return fmt::format("the region of {} bytes at {:#x}", pages.length, pages.base);
+}
+
+}  // namespace
+
+RegisteredPages pages_around(const void* base, std::size_t length) noexcept {
+    constexpr std::size_t page = 4096;
+    const auto first = reinterpret_cast<std::uintptr_t>(base) / page * page;
+    const auto end = (reinterpret_cast<std::uintptr_t>(base) + length + page - 1) / page * page;
+    RegisteredPages pages{first, end - first, page};
+    for (const std::size_t larger : {std::size_t{1} << 30, std::size_t{2} << 20}) {
+        if (pages.base % larger == 0 && pages.length % larger == 0) {
+            pages.page_size = larger;
+            break;
+        }
+    }
+    return pages;
+}
+
+RegionRegistration::RegionRegistration(void* base, std::size_t length) : pages_(pages_around(base, length)) {
+    if (base == nullptr || length == 0) {
+        throw Error("an empty region cannot be registered");
+    }
+    Shared& shared = shared_pages()[pages_];
+    if (shared.users == 0 &&
+        rte_extmem_register(address_of(pages_), pages_.length, nullptr, 0, pages_.page_size) != 0) {
+        const int error = rte_errno;
+        shared_pages().erase(pages_);
+        throw_error("memory region", "EAL cannot register {}: {}{}", describe(pages_), rte_strerror(error),
+                    error == ENOSPC ? "; register fewer, larger regions" : "");
+    }
+    ++shared.users;
+}
+
+void RegionRegistration::map(const Port& port) {
+    rte_device* device = port.device();
+    if (device == nullptr) {
+        throw_error(port.name(), "{} cannot be mapped: the port is closed", describe(pages_));
+    }
+    if (std::ranges::find(devices_, device) != devices_.end()) {
+        return;
+    }
+    Shared& shared = shared_pages()[pages_];
+    if (shared.mapped[device] == 0 &&
+        rte_dev_dma_map(device, address_of(pages_), pages_.base, pages_.length) != 0) {
+        const int error = rte_errno;
+        shared.mapped.erase(device);
+        throw_error(port.name(), "the device {} cannot map {}: {}", port.device_name(), describe(pages_),
+                    rte_strerror(error));
+    }
+    ++shared.mapped[device];
+    devices_.push_back(device);
+}
+
+RegionRegistration::~RegionRegistration() {
+    const auto it = shared_pages().find(pages_);
+    Shared& shared = it->second;
+    for (auto device = devices_.rbegin(); device != devices_.rend(); ++device) {
+        if (--shared.mapped[*device] == 0) {
+            shared.mapped.erase(*device);
+            (void)rte_dev_dma_unmap(*device, address_of(pages_), pages_.base, pages_.length);
+        }
+    }
+    if (--shared.users == 0) {
+        (void)rte_extmem_unregister(address_of(pages_), pages_.length);
+        shared_pages().erase(it);
+    }
+}
+
+}  // namespace spead::port

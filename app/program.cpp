@@ -10,7 +10,14 @@
 #include <fmt/format.h>
 
 #include "app/bench_assemble.hpp"
+#if __has_include("app/bench_transmit.hpp")
 #include "app/bench_transmit.hpp"
+#else
+namespace spead::app {
+inline std::size_t bench_transmit_memory_mib(const BenchOptions&) { return 64; }
+inline int bench_transmit(const BenchOptions&, const std::string&) { return kFailure; }
+}  // namespace spead::app
+#endif
 #include "app/command_line.hpp"
 #include "app/progress.hpp"
 #include "app/report.hpp"

@@ -352,11 +352,9 @@ stats::Snapshot Engine::State::take_snapshot() {
         p.tx_bytes += s.counters.frame_bytes;
         p.tx_dropped += s.counters.dropped;
         // Heaps complete in order and stop heaps come last.
-        if (sends[i].feeder) {
-            const std::uint64_t data = std::min(s.counters.heaps, sends[i].feeder->data_heaps());
-            s.control_heaps = s.counters.heaps - data;
-            s.counters.heaps = data;
-        }
+        const std::uint64_t data = std::min(s.counters.heaps, sends[i].submitted());
+        s.control_heaps = s.counters.heaps - data;
+        s.counters.heaps = data;
     }
     return snap;
 }

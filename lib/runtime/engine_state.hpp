@@ -44,6 +44,10 @@ struct SendStream {
     std::unique_ptr<Feeder> feeder;
     Worker* worker = nullptr;
     std::size_t port = 0;
+    std::uint64_t data_heaps = 0;  ///< the feeder's, once it is gone
+
+    /// Heaps with data that were submitted; stop heaps come after all of them.
+    std::uint64_t submitted() const { return feeder ? feeder->data_heaps() : data_heaps; }
 };
 
 struct Engine::State {

@@ -147,8 +147,10 @@ void Engine::State::stop_ports() {
         if (p->source_truncated())
             problems.push_back(fmt::format("port {}: its source is truncated", p->name()));
     }
-    for (SendStream& s : sends)
+    for (SendStream& s : sends) {
+        s.data_heaps = s.submitted();
         s.feeder.reset();
+    }
     for (const auto& p : ports)
         p->close();
 }

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/driver.hpp"
+
+#include <array>
+#include <functional>
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "port/device_string.hpp"
+
+namespace spead::port {
+namespace {
+
+using testing::HasSubstr;
+
+/// A family that takes any parameter and remembers what it was asked.
+class Family final : public Driver {
+  public:
+    Family(std::string name, std::string alias, std::string claims = {})
+        : name_(std::move(name)), alias_(std::move(alias)), claims_(std::move(claims)) {}
+    std::string_view name() const override { return name_; }
+    std::string_view alias() const override { return alias_; }
+    Capabilities declared() const override { return {}; }
+    PreparedDevice plan(const PortRequest& request) const override {
+        PreparedDevice plan;
+        const auto device = DeviceString::parse(request.device, "");
+        plan.name = device.name();
+        plan.devargs = request.device;
+        plan.netdev = device.find("iface").value_or("");
+        return plan;
+    }
+    std::string translate(std::string_view device) const override {
+        return !claims_.empty() && device == claims_ ? name_ + ",iface=" + claims_ : std::string{};
+    }
+
+  private:
+    std::string name_, alias_, claims_;
+};
+
+const Family kRing("net_ring", "eth_ring");
+const Family kNet("net", "");
+const Family kPacket("net_af_packet", "", "eth0");
+const std::array<const Driver*, 3> kTable{&kRing, &kNet, &kPacket};
+
+PortRequest request(std::string name, std::string device) {
+    PortRequest r;
+    r.name = std::move(name);
+    r.device = std::move(device);
+    return r;
+}
+
+std::vector<PlannedPort> plans(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
+    return plan_ports(requests, kTable, vdevs);
+}
+
+std::string refusal(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
+    try {
+        plans(std::move(requests), std::move(vdevs));
+    } catch (const UsageError& error) {
+        return error.what();
+    }
+    return "accepted";
+}
+
+TEST(FindDriver, TakesTheLongestNameThatFits) {
+    EXPECT_EQ(find_driver(kTable, "net_ring0"), &kRing);
+    EXPECT_EQ(find_driver(kTable, "net_ring0,a=b"), &kRing);
+    EXPECT_EQ(find_driver(kTable, "eth_ring7"), &kRing);
+    EXPECT_EQ(find_driver(kTable, "vdev:net_ring0"), &kRing);
+    EXPECT_EQ(find_driver(kTable, "net_ri"), &kNet);
+    EXPECT_EQ(find_driver(kTable, "net_af_packet"), &kPacket);
+    EXPECT_EQ(find_driver(kTable, "ring0,x=net_ring"), nullptr);
+    EXPECT_EQ(find_driver(kTable, ""), nullptr);
+}
+
+TEST(PlanPorts, BareDriverNamesGetTheLowestFreeNumber) {
+    const auto planned = plans({request("a", "net_ring"), request("b", "net_ring0"),
+                                request("c", "net_ring,x=1"), request("d", "eth_ring")},
+                               {"net_ring1"});
+    EXPECT_EQ(planned[0].device.name, "net_ring2");
+    EXPECT_EQ(planned[1].device.name, "net_ring0");
+    EXPECT_EQ(planned[2].device.devargs, "net_ring3,x=1");
+    EXPECT_EQ(planned[3].device.name, "eth_ring0");
+    EXPECT_EQ(planned[0].driver, &kRing);
+}
+
+TEST(PlanPorts, ADeviceOfEalIsAdoptedWithItsArguments) {
+    const auto planned =
+        plans({request("a", "net_ring0"), request("b", "net_ring1")}, {"net_ring0,x=1", "net_null0"});
+    EXPECT_TRUE(planned[0].request.exists);
+    EXPECT_EQ(planned[0].device.devargs, "net_ring0,x=1");
+    EXPECT_FALSE(planned[1].request.exists);
+    EXPECT_TRUE(plans({request("a", "net_ring0,x=1")}, {"net_ring0,x=1"})[0].request.exists);
+}
+
+TEST(PlanPorts, ArgumentsBesideThoseOfEalAreRefused) {
+    EXPECT_EQ(
+        refusal({request("a", "net_ring0,x=2")}, {"net_ring0,x=1"}),
+        "port a: EAL's --vdev already makes \"net_ring0,x=1\"; name the port net_ring0 without parameters");
+}
+
+TEST(PlanPorts, OneDeviceIsOnePort) {
+    EXPECT_EQ(refusal({request("a", "net_ring0"), request("b", "net_ring0")}),
+              "port b: the device net_ring0 is already another port's; one device is one port");
+}
+
+TEST(PlanPorts, OneNetworkInterfaceIsOnePort) {
+    EXPECT_EQ(refusal({request("a", "net_af_packet0,iface=eth0"), request("b", "net_af_packet1,iface=eth0")}),
+              "port b: the network interface eth0 is already that of port a; one interface is one port");
+    EXPECT_EQ(refusal({request("a", "net_ring0"), request("b", "net_ring1")}), "accepted")
+        << "having no network interface is not sharing one";
+}
+
+TEST(PlanPorts, WhatAPersonCallsTheDeviceIsTranslated) {
+    const auto planned = plans({request("a", "eth0")});
+    EXPECT_EQ(planned[0].device.devargs, "net_af_packet0,iface=eth0");
+    EXPECT_EQ(planned[0].driver, &kPacket);
+}
+
+TEST(PlanPorts, UnknownDevicesAreRefusedWithTheDriversThereAre) {
+    const auto text = refusal({request("a", "eth1")});
+    EXPECT_THAT(text, HasSubstr("port a: no driver for the device \"eth1\""));
+    EXPECT_THAT(text, HasSubstr("one of net_ring, net, net_af_packet"));
+}
+
+TEST(Where, NamesThePortOrElseItsDevice) {
+    EXPECT_EQ(where(request("a", "net_ring0")), "port a");
+    EXPECT_EQ(where(request("", "net_ring0")), "net_ring0");
+}
+
+TEST(PreparedDevice, EalBytesAreTheDeviceAndItsPools) {
+    PreparedDevice device;
+    device.device_bytes = 100;
+    device.rx_queues = 4;
+    device.rx_pools = 2;
+    device.rx.pool_bytes = 1000;
+    EXPECT_EQ(device.eal_bytes(), 2100U);
+}
+
+}  // namespace
+}  // namespace spead::port

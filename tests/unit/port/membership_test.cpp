@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/membership.hpp"
+
+#include <cctype>
+#include <fstream>
+#include <functional>
+#include <gmock/gmock.h>
+#include <net/if.h>
+#include <set>
+#include <sstream>
+#include <string>
+#include <sys/resource.h>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace spead::port {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+
+// Groups that nobody else on this machine joins on its loopback interface.
+Endpoint group(unsigned n) {
+    return parse_endpoints(fmt::format("239.211.{}.{}:7148", n / 250, n % 250 + 1)).front();
+}
+Endpoint from(const Endpoint& endpoint, const std::string& source) {
+    Endpoint specific = endpoint;
+    specific.source = parse_ipv4(source);
+    return specific;
+}
+
+/// The groups joined on the loopback interface, from /proc/net/igmp: "1: lo : ..." and below it the groups,
+/// each as the hexadecimal number that its bytes make in memory.
+std::set<Ipv4> groups_joined() {
+    std::ifstream file("/proc/net/igmp");
+    std::set<Ipv4> groups;
+    bool loopback = false;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string first;
+        words >> first;
+        if (std::isdigit(static_cast<unsigned char>(line.front())) != 0) {
+            std::string name;
+            words >> name;
+            loopback = name == "lo";
+        } else if (loopback && first.size() == 8) {
+            groups.insert(
+                Ipv4{__builtin_bswap32(static_cast<std::uint32_t>(std::stoul(first, nullptr, 16)))});
+        }
+    }
+    return groups;
+}
+
+/// "group source" of the sources included on the loopback interface, from /proc/net/mcfilter.
+std::set<std::string> sources_joined() {
+    std::ifstream file("/proc/net/mcfilter");
+    std::set<std::string> sources;
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string index, name, joined, source, included;
+        words >> index >> name >> joined >> source >> included;
+        if (name == "lo" && included != "0") {
+            const auto text = [](const std::string& hex) {
+                return to_string(Ipv4{static_cast<std::uint32_t>(std::stoul(hex, nullptr, 16))});
+            };
+            sources.insert(text(joined) + " " + text(source));
+        }
+    }
+    return sources;
+}
+
+class Membership : public testing::Test {
+  protected:
+    void SetUp() override {
+        index_ = ::if_nametoindex("lo");
+        if (index_ == 0 || !std::ifstream("/proc/net/igmp")) {
+            GTEST_SKIP() << "there is no loopback interface, or no /proc/net/igmp";
+        }
+    }
+    unsigned index_ = 0;
+};
+
+TEST_F(Membership, JoinsWhatIsWantedAndLeavesItWhenDestroyed) {
+    {
+        KernelMembership membership(index_, "lo");
+        membership.want(group(1));
+        membership.want(group(2));
+        membership.join_all();
+        EXPECT_EQ(membership.joined(), 2U);
+        EXPECT_TRUE(groups_joined().contains(group(1).address));
+        EXPECT_TRUE(groups_joined().contains(group(2).address));
+    }
+    EXPECT_FALSE(groups_joined().contains(group(1).address));
+    EXPECT_FALSE(groups_joined().contains(group(2).address));
+}
+
+TEST_F(Membership, JoinsMoreGroupsThanTheKernelAllowsOnOneSocket) {
+    KernelMembership membership(index_, "lo");
+    for (unsigned n = 0; n < 100; ++n) {
+        membership.want(group(n));
+    }
+    membership.join_all();
+    const auto joined = groups_joined();
+    for (unsigned n = 0; n < 100; ++n) {
+        EXPECT_TRUE(joined.contains(group(n).address)) << n;
+    }
+    EXPECT_GT(membership.sockets(), 1U);
+    EXPECT_EQ(membership.joined(), 100U);
+}
+
+TEST_F(Membership, AGroupWantedTwiceIsLeftWithTheLastOfThem) {
+    KernelMembership membership(index_, "lo");
+    Endpoint other_port = group(1);
+    other_port.port = 7149;
+    membership.want(group(1));
+    membership.want(other_port);
+    membership.join_all();
+    EXPECT_EQ(membership.joined(), 1U);
+    membership.leave(group(1));
+    EXPECT_TRUE(groups_joined().contains(group(1).address));
+    membership.leave(other_port);
+    EXPECT_FALSE(groups_joined().contains(group(1).address));
+    EXPECT_EQ(membership.sockets(), 0U);
+    membership.leave(other_port);
+}
+
+TEST_F(Membership, LeavingAGroupKeepsTheOthersOfItsSocket) {
+    KernelMembership membership(index_, "lo");
+    membership.want(group(1));
+    membership.want(group(2));
+    membership.join_all();
+    ASSERT_EQ(membership.sockets(), 1U);
+    membership.leave(group(1));
+    EXPECT_FALSE(groups_joined().contains(group(1).address));
+    EXPECT_TRUE(groups_joined().contains(group(2).address));
+}
+
+TEST_F(Membership, SourceSpecificJoinsIncludeTheirSourcesOnly) {
+    KernelMembership membership(index_, "lo");
+    membership.want(from(group(1), "10.0.0.7"));
+    membership.want(from(group(1), "10.0.0.8"));
+    membership.join_all();
+    const auto address = to_string(group(1).address);
+    EXPECT_TRUE(sources_joined().contains(address + " 10.0.0.7"));
+    EXPECT_TRUE(sources_joined().contains(address + " 10.0.0.8"));
+    membership.leave(from(group(1), "10.0.0.7"));
+    EXPECT_FALSE(sources_joined().contains(address + " 10.0.0.7"));
+    EXPECT_TRUE(sources_joined().contains(address + " 10.0.0.8"));
+}
+
+TEST_F(Membership, ManySourcesOfOneGroupTakeSeveralSockets) {
+    KernelMembership membership(index_, "lo");
+    for (int n = 0; n < 30; ++n) {
+        membership.want(from(group(1), fmt::format("10.0.1.{}", n)));
+    }
+    membership.join_all();
+    EXPECT_EQ(membership.joined(), 30U);
+    EXPECT_GT(membership.sockets(), 1U);
+    for (int n = 0; n < 30; ++n) {
+        EXPECT_TRUE(sources_joined().contains(to_string(group(1).address) + fmt::format(" 10.0.1.{}", n)))
+            << n;
+    }
+}
+
+TEST_F(Membership, AGroupWantedFromEverybodyAndFromASourceStaysJoinedFromEverybody) {
+    KernelMembership membership(index_, "lo");
+    membership.want(group(1));
+    membership.want(from(group(1), "10.0.0.7"));
+    membership.join_all();
+    EXPECT_EQ(membership.sockets(), 2U);
+    EXPECT_TRUE(groups_joined().contains(group(1).address));
+    membership.leave(from(group(1), "10.0.0.7"));
+    EXPECT_TRUE(groups_joined().contains(group(1).address));
+}
+
+TEST_F(Membership, JoinsArePacedAndIdleTimeGivesNoMoreThanABurst) {
+    KernelMembership membership(index_, "lo");
+    for (unsigned n = 0; n < 50; ++n) {
+        membership.want(group(n));
+    }
+    const auto start = KernelMembership::Clock::now();
+    EXPECT_FALSE(membership.step(start));
+    EXPECT_EQ(membership.joined(), 16U);
+    EXPECT_FALSE(membership.step(start));
+    EXPECT_EQ(membership.joined(), 16U);
+    EXPECT_FALSE(membership.step(start + milliseconds{3}));
+    EXPECT_EQ(membership.joined(), 19U);
+    EXPECT_FALSE(membership.step(start + milliseconds{1000}));
+    EXPECT_EQ(membership.joined(), 35U);
+    EXPECT_EQ(membership.pending(), 15U);
+    EXPECT_TRUE(membership.step(start + milliseconds{2000}));
+    EXPECT_EQ(membership.joined(), 50U);
+}
+
+TEST_F(Membership, WhatIsLeftBeforeItWasJoinedIsNeverJoined) {
+    KernelMembership membership(index_, "lo");
+    membership.want(group(1));
+    membership.leave(group(1));
+    EXPECT_TRUE(membership.step(KernelMembership::Clock::now()));
+    EXPECT_EQ(membership.joined(), 0U);
+}
+
+TEST_F(Membership, UnicastEndpointsNeedNoMembership) {
+    KernelMembership membership(index_, "lo");
+    membership.want(parse_endpoints("10.0.0.1:7148").front());
+    EXPECT_EQ(membership.pending(), 0U);
+    membership.leave(parse_endpoints("10.0.0.1:7148").front());
+}
+
+std::string error_of(const std::function<void()>& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+TEST_F(Membership, ErrorsNameTheInterfaceTheGroupAndTheRemedy) {
+    EXPECT_EQ(error_of([] { const KernelMembership membership(0, "net_ring0"); }),
+              "net_ring0: groups can only be joined on a network interface of the kernel");
+    KernelMembership gone(999999, "gone0");
+    gone.want(group(1));
+    EXPECT_THAT(error_of([&] { gone.join_all(); }), HasSubstr("gone0: cannot join 239.211.0.2"));
+
+    KernelMembership membership(index_, "lo");
+    membership.want(group(1));
+    rlimit before{};
+    ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+    rlimit none = before;
+    none.rlim_cur = 0;
+    ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+    const auto text = error_of([&] { membership.join_all(); });
+    ::setrlimit(RLIMIT_NOFILE, &before);
+    EXPECT_THAT(text, HasSubstr("raise `ulimit -n`"));
+}
+
+}  // namespace
+}  // namespace spead::port

@@ -31,19 +31,21 @@ std::uint64_t ticks(double s) {
     return static_cast<std::uint64_t>(s * static_cast<double>(rte_get_tsc_hz()));
 }
 
-heap::OnFull on_full(OnFull policy) {
+heap::OnFull on_full(OnFull policy, bool lossless) {
     switch (policy) {
         case OnFull::drop_oldest:
             return heap::OnFull::drop_oldest;
         case OnFull::block:
             return heap::OnFull::block;
         case OnFull::drop_newest:
+            return heap::OnFull::drop_newest;
+        case OnFull::automatic:
             break;
     }
-    return heap::OnFull::drop_newest;
+    return lossless ? heap::OnFull::block : heap::OnFull::drop_newest;
 }
 
-recv::LaneConfig lane_config(const ReceivePlan& r) {
+recv::LaneConfig lane_config(const ReceivePlan& r, bool lossless) {
     recv::LaneConfig c;
     c.name = r.name;
     c.endpoints = r.endpoints;
@@ -57,7 +59,7 @@ recv::LaneConfig lane_config(const ReceivePlan& r) {
     c.window.timeout_ticks = r.timeout > 0 ? std::max<std::uint64_t>(1, ticks(r.timeout)) : 0;
     c.window.in_order = r.in_order;
     c.window.stop_on_stop_item = r.stop_on_stop_item;
-    c.window.on_full = on_full(r.on_full);
+    c.window.on_full = on_full(r.on_full, lossless);
     return c;
 }
 
@@ -124,7 +126,8 @@ void Engine::State::make_streams(Worker& worker) {
 
     for (const std::size_t i : mine) {
         const ReceivePlan& r = plan.receives[i];
-        const recv::LaneConfig config = lane_config(r);
+        const std::size_t port = port_index(r.port);
+        const recv::LaneConfig config = lane_config(r, ports[port]->capabilities().lossless);
         // An equal share each, or what the live heaps alone can take.
         const std::size_t live =
             (std::size_t{r.max_live} * r.substreams + 2) * worker.arena.class_size(r.max_bytes);
@@ -135,7 +138,6 @@ void Engine::State::make_streams(Worker& worker) {
         recv::SpeadLane& lane = *worker.lanes.back();
         const std::uint16_t number = worker.loop->receiver().add_lane(lane);
 
-        const std::size_t port = port_index(r.port);
         auto place = std::find(worker.source_ports.begin(), worker.source_ports.end(), port);
         if (place == worker.source_ports.end()) {
             worker.source_ports.push_back(port);

@@ -14,7 +14,8 @@
 namespace spead::runtime {
 
 enum class PollMode : std::uint8_t { busy, adaptive, interrupt };
-enum class OnFull : std::uint8_t { drop_newest, drop_oldest, block };
+/// `automatic`: block where the source loses nothing by waiting (pcap, ring, memif), else drop_newest.
+enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 enum class SinkKind : std::uint8_t { null, verify, file };
 enum class ZeroCopy : std::uint8_t { automatic, always, never };
 
@@ -64,7 +65,7 @@ struct ReceivePlan {
     double timeout = 0;            ///< seconds without a packet of the heap; 0: off
     std::uint32_t history = 1024;  ///< finished heap counts remembered per substream; 0: off
     double history_time = 1.0;     ///< seconds
-    OnFull on_full = OnFull::drop_newest;
+    OnFull on_full = OnFull::automatic;
     SinkPlan sink;
     bool operator==(const ReceivePlan&) const = default;
 };

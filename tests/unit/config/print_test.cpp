@@ -72,7 +72,7 @@ class RandomPlan {
         r.timeout = time();
         r.history = in(kHistory);
         r.history_time = std::ldexp(1.0 + time(), -3);
-        r.on_full = static_cast<runtime::OnFull>(number(3));
+        r.on_full = static_cast<runtime::OnFull>(number(4));
         r.sink.kind = static_cast<runtime::SinkKind>(number(3));
         if (r.sink.kind == runtime::SinkKind::file)
             r.sink.directory = pick<std::string>({"out", "/data/räume", "a \"b\" \\c"});
@@ -192,7 +192,7 @@ max_bytes = "64MiB"
 timeout = "250ms"
 history = 1024
 history_time = "1s"
-on_full = "drop_newest"
+on_full = "auto"
 [receive.sink]
 kind = "null"
 

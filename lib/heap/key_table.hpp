@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -29,12 +30,13 @@ class KeyTable {
         State state;
     };
 
-    KeyTable() = default;
     /// Room for `keys` keys at once. Control world.
-    KeyTable(std::size_t keys, std::uint64_t secret)
-        : entries_(std::bit_ceil(keys < 16 ? std::size_t{32} : keys * 2)),
-          mask_(entries_.size() - 1),
-          secret_(secret | 1) {}
+    KeyTable(std::size_t keys, std::uint64_t secret);
+    KeyTable(const KeyTable&) = delete;
+    KeyTable& operator=(const KeyTable&) = delete;
+
+    /// Bytes of a table for `keys` keys.
+    static std::size_t bytes_for(std::size_t keys) noexcept { return entries_for(keys) * sizeof(Entry); }
 
     /// Null when the key is unknown. Valid until the next insert or erase.
     Entry* find(std::uint64_t key) noexcept {
@@ -66,7 +68,7 @@ class KeyTable {
     }
 
     void erase(Entry* entry) noexcept {
-        auto gap = static_cast<std::size_t>(entry - entries_.data());
+        auto gap = static_cast<std::size_t>(entry - entries_);
         for (std::size_t next = (gap + 1) & mask_;
              entries_[next].state != State::empty && distance_from_home(next) != 0;
              next = (next + 1) & mask_) {
@@ -79,20 +81,31 @@ class KeyTable {
 
     void prefetch(std::uint64_t key) const noexcept { __builtin_prefetch(&entries_[home(key)]); }
     std::size_t size() const noexcept { return size_; }
-    std::size_t bytes() const noexcept { return entries_.size() * sizeof(Entry); }
+    /// How many entries a find may look at beyond the first. Takes time with the size of the table.
+    std::size_t longest_probe() const noexcept;
 
   private:
+    struct alignas(64) Line {
+        std::array<Entry, 4> entries;
+    };
+    static_assert(sizeof(Line) == 4 * sizeof(Entry));
+
+    static std::size_t entries_for(std::size_t keys) noexcept {
+        return std::bit_ceil(keys < 16 ? std::size_t{32} : keys * 2);
+    }
     std::size_t home(std::uint64_t key) const noexcept {
-        const std::uint64_t line = ((key >> 2) * secret_) >> 32;
-        return static_cast<std::size_t>(line << 2 | (key & 3)) & mask_;
+        const std::uint64_t line = ((key >> 2) * multiplier_) >> shift_;
+        return static_cast<std::size_t>(line << 2 | (key & 3));
     }
     std::size_t distance_from_home(std::size_t i) const noexcept {
         return (i - home(entries_[i].key)) & mask_;
     }
 
-    std::vector<Entry> entries_;
-    std::size_t mask_ = 0;
-    std::uint64_t secret_ = 1;
+    std::vector<Line> lines_;
+    Entry* entries_;            ///< those of lines_, as one array
+    std::size_t mask_;          ///< number of entries - 1
+    std::uint64_t multiplier_;  ///< odd
+    unsigned shift_;            ///< leaves as many bits as number the lines
     std::size_t size_ = 0;
 };
 

@@ -18,9 +18,17 @@ struct Index {
     Index(std::uint64_t* words, std::uint32_t capacity)
         : entries(reinterpret_cast<std::uint16_t*>(words + capacity)), mask(capacity * 2 - 1) {}
 
+    /// Words differ in their top bits (ids), their low bits (addresses) or both by constant steps: two rounds
+    /// bring each of them into the bits that are used.
+    std::uint32_t home(std::uint64_t word) const {
+        const std::uint64_t once = word * hash_secret();
+        const std::uint64_t twice = (once ^ once >> 32) * hash_secret();
+        return static_cast<std::uint32_t>(twice >> 32) & mask;
+    }
+
     /// Where `word` stands, or where it would be entered.
     std::uint16_t* slot(const std::uint64_t* words, std::uint64_t word) const {
-        std::uint32_t i = static_cast<std::uint32_t>((word * hash_secret()) >> 40) & mask;
+        std::uint32_t i = home(word);
         while (entries[i] != 0 && words[entries[i] - 1] != word)
             i = (i + 1) & mask;
         return &entries[i];
@@ -30,6 +38,14 @@ struct Index {
 static_assert(kMaxItems < 65535);
 
 }  // namespace
+
+std::uint32_t probes_of(const Record& r, std::uint64_t word) noexcept {
+    if (!r.item_block)
+        return 0;
+    const Index index(r.items, r.item_capacity);
+    const auto at = static_cast<std::uint32_t>(index.slot(r.items, word) - index.entries);
+    return (at - index.home(word)) & index.mask;
+}
 
 ItemsAdded add_item_word(Record& r, std::uint64_t word) noexcept {
     if (!r.item_block) {

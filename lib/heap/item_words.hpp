@@ -30,9 +30,13 @@ constexpr std::size_t item_block_bytes(std::uint32_t capacity) noexcept {
     return std::size_t{capacity} * (8 + 4);
 }
 
-/// Adds one word unless the heap has it. While the words are inline they are searched; in a block an
-/// open-addressing index of twice their number follows them, so that many items cost the same each.
+/// Adds one word unless the heap has it; `full` when its table has to be enlarged first. While the words are
+/// inline they are searched; in a block an open-addressing index of twice their number follows them, so that
+/// many items cost the same each.
 ItemsAdded add_item_word(Record& r, std::uint64_t word) noexcept;
+
+/// How many entries of the index stand before the one of `word`; for judging the index.
+std::uint32_t probes_of(const Record& r, std::uint64_t word) noexcept;
 
 /// Moves the words into `block`, which holds `capacity` of them (a power of two), and indexes them.
 void move_items(Record& r, std::byte* block, std::uint32_t capacity) noexcept;

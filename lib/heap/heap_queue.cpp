@@ -23,6 +23,8 @@ void HeapQueue::RingMemory::operator()(rte_ring* ring) const noexcept {
 }
 
 HeapQueue::Ring HeapQueue::make_ring(const char* name, std::size_t entries, unsigned flags) {
+    if (entries == 0 || entries >= RTE_RING_SZ_MASK)
+        throw_error("heap queue", "{} entries are too {}", entries, entries == 0 ? "few" : "many");
     // Own memory, not a memzone: the queue works without EAL, and is not limited by EAL's memory.
     const auto count = static_cast<unsigned>(entries);
     const ssize_t bytes = rte_ring_get_memsize(std::bit_ceil(count + 1));
@@ -34,12 +36,16 @@ HeapQueue::Ring HeapQueue::make_ring(const char* name, std::size_t entries, unsi
         throw_error("heap queue", "no memory for {} entries", entries);
     if (rte_ring_init(ring.get(), name, count, flags | RING_F_EXACT_SZ) != 0)
         throw_error("heap queue", "cannot make a ring of {} entries", entries);
+    // Relaxed tail sync with no limit to the distance of head and tail: nobody ever waits for a thread that
+    // was descheduled in the middle of its turn. In the plain mode take_oldest, on the RX lcore, would.
+    rte_ring_set_cons_htd_max(ring.get(), count);
+    rte_ring_set_prod_htd_max(ring.get(), count);
     return ring;
 }
 
 HeapQueue::HeapQueue(std::size_t heaps, std::size_t records)
-    : queue_(make_ring("heaps", heaps, RING_F_SP_ENQ)),
-      back_(make_ring("records", records, RING_F_SC_DEQ)),
+    : queue_(make_ring("heaps", heaps, RING_F_SP_ENQ | RING_F_MC_RTS_DEQ)),
+      back_(make_ring("records", records, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ)),
       capacity_(heaps),
       event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (event_fd_ < 0)
@@ -52,7 +58,7 @@ HeapQueue::~HeapQueue() {
 
 Heap HeapQueue::try_pop() {
     void* record = nullptr;
-    if (rte_ring_mc_dequeue(queue_.get(), &record) != 0)
+    if (rte_ring_mc_rts_dequeue_bulk(queue_.get(), &record, 1, nullptr) == 0)
         return {};
     taken_.fetch_add(1, std::memory_order_release);
     return {this, static_cast<Record*>(record)};
@@ -63,7 +69,7 @@ std::size_t HeapQueue::pop_burst(std::span<Heap> out) {
     while (total < out.size()) {
         std::array<void*, 64> records;
         const auto want = static_cast<unsigned>(std::min(records.size(), out.size() - total));
-        const unsigned n = rte_ring_mc_dequeue_burst(queue_.get(), records.data(), want, nullptr);
+        const unsigned n = rte_ring_mc_rts_dequeue_burst(queue_.get(), records.data(), want, nullptr);
         for (unsigned i = 0; i < n; i++)
             out[total + i] = Heap(this, static_cast<Record*>(records[i]));
         total += n;
@@ -82,12 +88,12 @@ void HeapQueue::release_burst(std::span<Heap> heaps) {
         for (; at < heaps.size() && n < records.size(); at++)
             if (heaps[at])
                 records[n++] = std::exchange(heaps[at].record_, nullptr);
-        rte_ring_mp_enqueue_bulk(back_.get(), records.data(), n, nullptr);
+        rte_ring_mp_rts_enqueue_bulk(back_.get(), records.data(), n, nullptr);
     }
 }
 
 void HeapQueue::give_back(Record* record) noexcept {
-    rte_ring_mp_enqueue(back_.get(), record);
+    rte_ring_mp_rts_enqueue_bulk(back_.get(), reinterpret_cast<void**>(&record), 1, nullptr);
 }
 
 bool HeapQueue::empty() const noexcept {
@@ -150,7 +156,8 @@ std::size_t HeapQueue::push(Record* const* records, std::size_t count) noexcept 
 
 Record* HeapQueue::take_oldest() noexcept {
     void* record = nullptr;
-    return rte_ring_mc_dequeue(queue_.get(), &record) == 0 ? static_cast<Record*>(record) : nullptr;
+    rte_ring_mc_rts_dequeue_bulk(queue_.get(), &record, 1, nullptr);
+    return static_cast<Record*>(record);
 }
 
 std::size_t HeapQueue::reclaim(Record** out, std::size_t max) noexcept {

@@ -23,7 +23,8 @@ namespace spead::heap {
 /// destroyed.
 class HeapQueue {
   public:
-    /// `heaps`: how many may queue; `records`: how many exist, all of which can be on their way back at once.
+    /// `heaps`: how many may queue, at least 1; `records`: how many exist, all of which can be on their way
+    /// back at once. Throws Error.
     HeapQueue(std::size_t heaps, std::size_t records);
     ~HeapQueue();
     HeapQueue(const HeapQueue&) = delete;
@@ -35,10 +36,10 @@ class HeapQueue {
     Heap try_pop();
     /// Up to out.size() heaps into empty handles; returns how many.
     std::size_t pop_burst(std::span<Heap> out);
-    /// Gives many heaps back at once; the handles are empty afterwards.
+    /// Gives many heaps of this queue back at once; the handles are empty afterwards.
     void release_burst(std::span<Heap> heaps);
-    /// True when a heap is there, false after `timeout_ms` (-1: no limit) without one, or when wake_consumers
-    /// was called.
+    /// True when a heap is there; false after `timeout_ms` (-1: no limit), when wake_consumers or close was
+    /// called, and sometimes earlier (a signal, an event that was late): ask again.
     bool wait(int timeout_ms);
     /// Becomes readable when a heap arrives after arm() returned true. For poll, epoll and asynchronous
     /// frameworks.
@@ -60,9 +61,11 @@ class HeapQueue {
 
     // Lcore side.
 
-    /// Returns how many of the records were taken in (0..count).
+    /// Returns how many of the records were taken in (0..count): fewer than there seem to be places while a
+    /// consumer is in the middle of a pop.
     std::size_t push(Record* const* records, std::size_t count) noexcept;
-    /// Takes the oldest queued record back; null when consumers were faster.
+    /// Takes the oldest queued record back; null when consumers were faster. Its place may become free later,
+    /// as with push.
     Record* take_oldest() noexcept;
     /// Records that consumers have given back; returns how many of at most `max`.
     std::size_t reclaim(Record** out, std::size_t max) noexcept;

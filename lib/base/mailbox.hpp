@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 
 namespace spead {
 
@@ -30,18 +32,21 @@ class Mailbox {
             run_posted();
     }
 
-    /// The lcore, before it leaves its loop.
+    /// The lcore, before it leaves its loop: runs what is posted and waits until its caller knows. Nothing
+    /// happens to a mailbox that is closed.
     void close() noexcept {
-        run_posted();
         State expected = State::idle;
         while (!state_.compare_exchange_weak(expected, State::closed, std::memory_order_acq_rel)) {
+            if (expected == State::closed)
+                return;
             run_posted();
             expected = State::idle;
         }
     }
 
     /// Runs `function` on the lcore and returns when it has run. It must not allocate, throw or wait, since
-    /// the lcore runs it. A function that has started is waited for, however long `timeout`.
+    /// the lcore runs it. A function that has started is waited for, however long `timeout`. Time in which
+    /// this thread does not run (a stopped process, a busy machine) hardly counts towards it.
     template <typename Function>
     Answer call(Function&& function, std::chrono::nanoseconds timeout = std::chrono::seconds(2)) {
         const std::lock_guard lock(callers_);
@@ -52,12 +57,16 @@ class Mailbox {
             function();
             return Answer::done;
         }
-        const auto until = std::chrono::steady_clock::now() + timeout;
+        std::chrono::nanoseconds waited{0};
+        auto last = std::chrono::steady_clock::now();
         for (unsigned round = 0;; round++) {
             expected = State::done;
             if (state_.compare_exchange_strong(expected, State::idle, std::memory_order_acq_rel))
                 return Answer::done;
-            if (std::chrono::steady_clock::now() > until) {
+            const auto now = std::chrono::steady_clock::now();
+            waited += std::min<std::chrono::nanoseconds>(now - last, kLongestRound);
+            last = now;
+            if (waited > timeout) {
                 expected = State::posted;
                 if (state_.compare_exchange_strong(expected, State::idle, std::memory_order_acq_rel))
                     return Answer::timeout;
@@ -71,6 +80,9 @@ class Mailbox {
 
   private:
     enum class State : std::uint8_t { closed, idle, posted, running, done };
+
+    /// A round of waiting that took longer than this was no waiting.
+    static constexpr std::chrono::milliseconds kLongestRound{5};
 
     void run_posted() noexcept {
         State expected = State::posted;

@@ -52,14 +52,15 @@ class Classifier {
 
   private:
     struct Entry {
-        std::uint64_t key = 0;  ///< 0: empty (port 0 is no endpoint)
+        std::uint64_t key = 0;  ///< 0: empty
         std::uint32_t source = 0;
         Target target;
         bool last_of_key = true;  ///< no further entry of the same address and port follows
     };
 
+    /// Never 0, whatever a packet says: 0.0.0.0 with port 0 is no empty entry.
     static std::uint64_t key_of(std::uint32_t address, std::uint16_t port) noexcept {
-        return std::uint64_t{address} << 16 | port;
+        return std::uint64_t{1} << 48 | std::uint64_t{address} << 16 | port;
     }
     std::size_t home(std::uint64_t key) const noexcept {
         return static_cast<std::size_t>((key * 0x9E3779B97F4A7C15) >> shift_);

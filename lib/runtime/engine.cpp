@@ -180,6 +180,9 @@ void Engine::State::make_senders(Worker& worker) {
         sends[i].worker = &worker;
         sends[i].sender = std::make_unique<send::Sender>(std::move(config));
         sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
+        const memory::Mapping& payload = sends[i].feeder->mapping();
+        registrations.push_back(std::make_unique<port::RegionRegistration>(payload.base(), payload.length()));
+        registrations.back()->map(port);
         worker.loop->add_sender(*sends[i].sender);
     }
 }

@@ -9,7 +9,9 @@
 
 #include "memory/arena.hpp"
 #include "memory/region.hpp"
+#include "port/membership.hpp"
 #include "port/port.hpp"
+#include "port/region_registration.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/feeder.hpp"
@@ -81,6 +83,8 @@ struct Engine::State {
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Stream> streams;    ///< as plan.receives
     std::vector<SendStream> sends;  ///< as plan.sends
+    std::vector<std::unique_ptr<port::RegionRegistration>> registrations;
+    std::vector<std::unique_ptr<port::KernelMembership>> memberships;
     Consumers consumers;
     std::vector<std::string> problems;
     bool started = false;

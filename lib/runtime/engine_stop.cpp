@@ -147,6 +147,7 @@ void Engine::State::stop_ports() {
         if (p->source_truncated())
             problems.push_back(fmt::format("port {}: its source is truncated", p->name()));
     }
+    registrations.clear();
     for (SendStream& s : sends) {
         s.data_heaps = s.submitted();
         s.feeder.reset();

@@ -155,6 +155,10 @@ std::size_t HeapQueue::push(Record* const* records, std::size_t count) noexcept 
 }
 
 Record* HeapQueue::take_oldest() noexcept {
+    const rte_ring* const ring = queue_.get();
+    if (__atomic_load_n(&ring->rts_cons.head.val.pos, __ATOMIC_RELAXED) !=
+        __atomic_load_n(&ring->rts_cons.tail.val.pos, __ATOMIC_RELAXED))
+        return nullptr;
     void* record = nullptr;
     rte_ring_mc_rts_dequeue_bulk(queue_.get(), &record, 1, nullptr);
     return static_cast<Record*>(record);

@@ -64,8 +64,8 @@ class HeapQueue {
     /// Returns how many of the records were taken in (0..count): fewer than there seem to be places while a
     /// consumer is in the middle of a pop.
     std::size_t push(Record* const* records, std::size_t count) noexcept;
-    /// Takes the oldest queued record back; null when consumers were faster. Its place may become free later,
-    /// as with push.
+    /// Takes the oldest queued record back, so that there is room for another. Null when consumers were
+    /// faster, or while one is in the middle of a pop, which keeps all places taken.
     Record* take_oldest() noexcept;
     /// Records that consumers have given back; returns how many of at most `max`.
     std::size_t reclaim(Record** out, std::size_t max) noexcept;

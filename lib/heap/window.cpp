@@ -444,11 +444,7 @@ void Window::hand_over() noexcept {
             if (Record& r = *ended_[at + i]; r.length == kUnknownLength) [[unlikely]]
                 r.payload = placer_.trim(r.payload, r.coverage.extent());
 
-        const bool bytes_full = queue_bytes_full(*next);
-        const std::size_t pushed = bytes_full ? 0 : queue_->push(&ended_[at], count);
-        counters_.heaps_pushed += pushed;
-        counters_.heaps_waiting -= pushed;
-        ended_head_ += static_cast<std::uint32_t>(pushed);
+        const std::uint32_t pushed = queue_bytes_full(*next) ? 0 : push(count);
         pushed_any |= pushed != 0;
         if (pushed == count) [[likely]]
             continue;
@@ -461,8 +457,14 @@ void Window::hand_over() noexcept {
                 counters_.heaps_pushed--;
                 counters_.heaps_dropped_full++;
                 free_record(*oldest);
+                continue;
             }
-            continue;
+            // Consumers were faster, and there is room now; or one is in the middle of a pop, and waiting
+            // for it is not for this lcore.
+            if (push(1) == 1) {
+                pushed_any = true;
+                continue;
+            }
         }
         drop(*ended_[ended_head_++ & ended_mask_]);
     }
@@ -470,6 +472,15 @@ void Window::hand_over() noexcept {
         retracted_ = false;
     if (pushed_any)
         queue_->wake();
+}
+
+/// Moves the first of at most `count` ended heaps, which stand in one piece, into the queue.
+std::uint32_t Window::push(std::uint32_t count) noexcept {
+    const auto pushed = static_cast<std::uint32_t>(queue_->push(&ended_[ended_head_ & ended_mask_], count));
+    counters_.heaps_pushed += pushed;
+    counters_.heaps_waiting -= pushed;
+    ended_head_ += pushed;
+    return pushed;
 }
 
 void Window::drop(Record& r) noexcept {

@@ -73,16 +73,18 @@ class Window {
     [[gnu::always_inline]] Record* accept_next(const PacketView& v) noexcept {
         Record* r = last_record_;
         if (r == nullptr || v.key != last_key_) {
+            // A stop forgets the last record, so that it is seen here.
             const KeyTable::Entry* const entry = table_.find(v.key);
-            if (entry == nullptr || entry->state != KeyTable::State::live)
+            if (entry == nullptr || entry->state != KeyTable::State::live || stopped_)
                 return nullptr;
             r = &records_[entry->record];
             last_key_ = v.key;
             last_record_ = r;
         }
         const std::uint64_t end = v.offset + v.payload_length;
-        if (v.heap_length != r->length || end >= r->length || v.payload_length == 0 ||
-            !r->coverage.is_next(v.offset) || v.flavour != r->flavour ||
+        // A heap of unknown length ends where its block does: accept() looks at that.
+        if (v.heap_length != r->length || end >= r->length || r->length == kUnknownLength ||
+            v.payload_length == 0 || !r->coverage.is_next(v.offset) || v.flavour != r->flavour ||
             v.item_count > Record::kInlineItems || v.item_count > r->item_count ||
             (v.flags & PacketView::kControl) != 0)
             return nullptr;
@@ -171,6 +173,7 @@ class Window {
     void forget_oldest(Substream& s) noexcept;
     bool retract_if_control(Record& r) noexcept;
     bool queue_bytes_full(const Record& next) const noexcept;
+    std::uint32_t push(std::uint32_t count) noexcept;
     void drop(Record& r) noexcept;
     void free_record(Record& r) noexcept;
     void finish_stop() noexcept;

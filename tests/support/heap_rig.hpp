@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "heap/window.hpp"
+#include "memory/arena.hpp"
+#include "stats/snapshot.hpp"
+#include "tests/support/heap_packet.hpp"
+
+namespace spead {
+
+inline void PrintTo(PacketOutcome o, std::ostream* out) {
+    *out << name_of(o);
+}
+inline void PrintTo(HeapEnd e, std::ostream* out) {
+    *out << name_of(e);
+}
+
+}  // namespace spead
+
+namespace spead::heap::test {
+
+inline constexpr std::size_t kKiB = 1024;
+inline constexpr std::size_t kMiB = kKiB * kKiB;
+
+/// Small heaps, four live, and a history that does not expire by itself.
+inline WindowConfig small_window() {
+    WindowConfig c;
+    c.max_heap_bytes = 64 * kKiB;
+    c.history_ticks = 1'000'000;
+    return c;
+}
+
+struct RigSizes {
+    std::size_t arena = 2 * kMiB;
+    std::size_t quota = ~std::size_t{0};  ///< of the arena
+    std::size_t queue_heaps = 64;
+    std::size_t largest = 256 * kKiB;  ///< block of the arena
+};
+
+/// A window with everything around it, driven as an RX lcore drives it. After every step both counter
+/// identities are asserted; at the end, that every record and every byte of the arena came back.
+class Rig {
+  public:
+    explicit Rig(const WindowConfig& config = small_window(), const RigSizes& sizes = {})
+        : arena_(sizes.arena, sizes.largest),
+          queue_(sizes.queue_heaps, Window::records_needed(config, sizes.queue_heaps)),
+          window_(config, PoolPlacer(arena_, std::min(sizes.quota, arena_.capacity())), queue_, counters) {}
+
+    Rig(const Rig&) = delete;
+    Rig& operator=(const Rig&) = delete;
+
+    ~Rig() {
+        held_.clear();
+        commit();
+        window_.flush();
+        check();
+        while (Heap h = queue_.try_pop()) {
+        }
+        window_.reclaim();
+        window_.hand_over();
+        while (Heap h = queue_.try_pop()) {
+        }
+        window_.drop_waiting();
+        window_.reclaim();
+        check();
+        EXPECT_EQ(window_.records_out(), 0U) << "records did not all come back";
+        EXPECT_EQ(window_.placer().out(), 0U) << "the placer still counts blocks";
+        EXPECT_EQ(arena_.in_use(), 0U) << "heap memory did not all come back";
+        EXPECT_EQ(counters.heaps_live, 0U);
+        EXPECT_EQ(counters.heaps_waiting, 0U);
+    }
+
+    /// Decides only; the copy waits for commit().
+    PacketOutcome accept(const Packet& p) {
+        const Window::Accepted a = decide(window_, p.view());
+        EXPECT_EQ(a.outcome == PacketOutcome::placed, a.record != nullptr);
+        if (a.outcome == PacketOutcome::placed && !p.payload().empty())
+            copies_.push_back({a.record, p.view().offset, p.payload()});
+        check();
+        return a.outcome;
+    }
+
+    /// The copies that wait are made, then told.
+    void commit() {
+        for (const Copy& c : copies_)
+            std::memcpy(c.record->base + c.offset, c.bytes.data(), c.bytes.size());
+        const auto n = static_cast<std::uint32_t>(copies_.size());
+        copies_.clear();
+        window_.commit(n);
+        check();
+    }
+
+    /// One packet all the way: accept, copy, commit, hand over.
+    PacketOutcome give(const Packet& p) {
+        const PacketOutcome o = accept(p);
+        commit();
+        hand_over();
+        return o;
+    }
+
+    void hand_over() {
+        window_.hand_over();
+        check();
+    }
+    void flush() {
+        window_.flush();
+        check();
+    }
+    void expire(std::uint64_t now) {
+        window_.expire(now);
+        check();
+    }
+    void reclaim() {
+        window_.reclaim();
+        check();
+    }
+
+    Heap pop() { return queue_.try_pop(); }
+    /// Takes the next heap and keeps it in the consumer's hands until the end, or until release().
+    Heap& hold() {
+        held_.push_back(queue_.try_pop());
+        return held_.back();
+    }
+    void release() { held_.clear(); }
+    std::size_t queued() const { return queue_.size(); }
+
+    Window& window() { return window_; }
+    HeapQueue& queue() { return queue_; }
+    memory::Arena& arena() { return arena_; }
+
+    std::uint64_t packets(PacketOutcome o) const { return counters[o]; }
+    std::uint64_t ended(HeapEnd e) const { return counters.heaps_ended[static_cast<std::size_t>(e)]; }
+
+    void check() const {
+        stats::Snapshot all;
+        stats::StreamSnapshot& s = all.streams.emplace_back();
+        s.name = "s0";
+        s.add(counters, queue_.taken());
+        // The port's side of the identities is not in the picture: every packet here came from nowhere.
+        stats::PortSnapshot& port = all.ports.emplace_back();
+        port.name = "p0";
+        port.rx[static_cast<std::size_t>(PortOutcome::stream)] = s.received;
+        port.rx_packets = s.received;
+        for (const std::string& broken : stats::broken_identities(all))
+            ADD_FAILURE() << broken;
+        EXPECT_LT(s.received, std::uint64_t{1} << 40) << "a counter went below zero";
+        EXPECT_LT(s.heaps_queued, std::uint64_t{1} << 40) << "a counter went below zero";
+        EXPECT_LT(s.bytes, std::uint64_t{1} << 50) << "a counter went below zero";
+    }
+
+    /// As the RX lcore asks: the short way first where there is one.
+    template <class AnyWindow>
+    static Window::Accepted decide(AnyWindow& window, const PacketView& v) {
+        if constexpr (requires { window.accept_next(v); })
+            if (Record* const r = window.accept_next(v); r != nullptr)
+                return {PacketOutcome::placed, r};
+        return window.accept(v);
+    }
+
+    stats::StreamCounters counters;
+
+  private:
+    struct Copy {
+        Record* record;
+        std::uint64_t offset;
+        std::vector<std::uint8_t> bytes;
+    };
+
+    memory::Arena arena_;
+    HeapQueue queue_;
+    Window window_;
+    std::vector<Copy> copies_;
+    std::vector<Heap> held_;
+};
+
+/// Whether bytes [from, to) of the heap are what Packet::at() put there.
+inline ::testing::AssertionResult holds_pattern(const Heap& heap, std::uint64_t from, std::uint64_t to,
+                                                std::uint64_t salt = 0) {
+    if (heap.payload().size() < to)
+        return ::testing::AssertionFailure() << "the payload ends at " << heap.payload().size();
+    for (std::uint64_t i = from; i < to; i++)
+        if (std::to_integer<std::uint8_t>(heap.payload()[i]) != pattern(heap.cnt(), i, salt))
+            return ::testing::AssertionFailure() << "byte " << i << " of heap " << heap.cnt() << " differs";
+    return ::testing::AssertionSuccess();
+}
+
+/// Whether all of the payload is there and right.
+inline ::testing::AssertionResult holds_pattern(const Heap& heap) {
+    return holds_pattern(heap, 0, heap.payload().size());
+}
+
+inline std::vector<std::uint64_t> words_of(const Heap& heap) {
+    return {heap.item_words().begin(), heap.item_words().end()};
+}
+
+inline std::vector<Range> ranges(std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> list) {
+    std::vector<Range> out;
+    for (const auto& [begin, end] : list)
+        out.push_back({begin, end});
+    return out;
+}
+
+/// The heap counts of what is queued, oldest first; the heaps go back.
+inline std::vector<std::uint64_t> pop_counts(Rig& rig) {
+    std::vector<std::uint64_t> out;
+    while (Heap h = rig.pop())
+        out.push_back(h.cnt());
+    return out;
+}
+
+}  // namespace spead::heap::test

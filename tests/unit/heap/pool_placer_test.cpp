@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heap/pool_placer.hpp"
+
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace spead::heap {
+namespace {
+
+constexpr std::size_t kKiB = 1024;
+constexpr std::size_t kMiB = kKiB * kKiB;
+
+TEST(PoolPlacer, CountsBlocksBySizeOfTheirClass) {
+    memory::Arena arena(2 * kMiB, kMiB);
+    PoolPlacer p(arena, kMiB);
+    const memory::Block b = p.place(1000);
+    ASSERT_TRUE(b);
+    EXPECT_EQ(p.capacity(b), kKiB);
+    EXPECT_EQ(p.out(), kKiB);
+    p.release(b);
+    EXPECT_EQ(p.out(), 0U);
+    EXPECT_EQ(arena.in_use(), 0U);
+}
+
+TEST(PoolPlacer, StopsExactlyAtItsQuota) {
+    memory::Arena arena(2 * kMiB, kMiB);
+    PoolPlacer p(arena, 3 * kKiB);
+    std::vector<memory::Block> blocks;
+    for (int i = 0; i < 3; i++) {
+        blocks.push_back(p.place(kKiB));
+        ASSERT_TRUE(blocks.back());
+    }
+    EXPECT_FALSE(p.place(1));
+    p.release(blocks.back());
+    blocks.pop_back();
+    EXPECT_FALSE(p.place(kKiB + 1)) << "its class is 2 KiB";
+    blocks.push_back(p.place(kKiB));
+    EXPECT_TRUE(blocks.back());
+    for (const memory::Block b : blocks)
+        p.release(b);
+}
+
+TEST(PoolPlacer, RefusesMoreThanTheLargestBlock) {
+    memory::Arena arena(2 * kMiB, 64 * kKiB);
+    PoolPlacer p(arena, 2 * kMiB);
+    EXPECT_TRUE(p.place(64 * kKiB));
+    EXPECT_FALSE(p.place(64 * kKiB + 1));
+    EXPECT_FALSE(p.place(std::size_t{1} << 40));
+    EXPECT_EQ(p.out(), 64 * kKiB);
+}
+
+TEST(PoolPlacer, TwoShareAnArenaAndNeitherTakesTheOthersQuota) {
+    memory::Arena arena(2 * kMiB, kMiB);
+    PoolPlacer a(arena, kMiB);
+    PoolPlacer b(arena, kMiB);
+    EXPECT_TRUE(a.place(kMiB));
+    EXPECT_FALSE(a.place(1));
+    EXPECT_TRUE(b.place(kMiB));
+}
+
+TEST(PoolPlacer, GivesTheLargestThatFitsBetweenTwoSizes) {
+    memory::Arena arena(2 * kMiB, kMiB);
+    PoolPlacer p(arena, 300 * kKiB);
+    const memory::Block first = p.place_between(1000, kMiB);
+    ASSERT_TRUE(first);
+    EXPECT_EQ(p.capacity(first), 256 * kKiB);
+    const memory::Block second = p.place_between(1000, kMiB);
+    ASSERT_TRUE(second);
+    EXPECT_EQ(p.capacity(second), 32 * kKiB);
+    EXPECT_FALSE(p.place_between(16 * kKiB, kMiB)) << "12 KiB are left";
+    const memory::Block exact = p.place_between(8 * kKiB, 8 * kKiB);
+    ASSERT_TRUE(exact);
+    EXPECT_EQ(p.capacity(exact), 8 * kKiB);
+    for (const memory::Block b : {first, second, exact})
+        p.release(b);
+}
+
+TEST(PoolPlacer, MayUseAllOfABlockItGaveBetweenTwoSizes) {
+    memory::Arena arena(2 * kMiB, kMiB);
+    PoolPlacer p(arena, 2 * kMiB);
+    for (const std::size_t least : {1U, 700U, 5000U, 100'000U}) {
+        const memory::Block b = p.place_between(least, least + 100);
+        ASSERT_TRUE(b);
+        for (std::size_t i = 0; i < p.capacity(b); i++)
+            b.base[i] = std::byte{1};
+        p.release(b);
+    }
+}
+
+TEST(PoolPlacer, TrimsABlockAndItsCount) {
+    memory::Arena arena(2 * kMiB, kMiB);
+    PoolPlacer p(arena, 2 * kMiB);
+    const memory::Block big = p.place(kMiB);
+    const memory::Block b = p.trim(big, 1000);
+    EXPECT_EQ(b.base, big.base);
+    EXPECT_EQ(p.out(), kKiB);
+    EXPECT_EQ(arena.in_use(), kKiB);
+    p.release(b);
+    EXPECT_EQ(p.out(), 0U);
+}
+
+TEST(PoolPlacer, RefusesWhenItsQuotaHasShrunkBelowWhatIsOut) {
+    memory::Arena arena(2 * kMiB, kMiB);
+    PoolPlacer p(arena, 2 * kMiB);
+    const memory::Block b = p.place(kMiB);
+    p.set_quota(kKiB);
+    EXPECT_FALSE(p.place(1));
+    p.release(b);
+    EXPECT_TRUE(p.place(1));
+}
+
+}  // namespace
+}  // namespace spead::heap

@@ -6,13 +6,14 @@
 /// ring is nearly full: a slot must hold the largest frame. Packets are copied in and out; chains and
 /// external buffers are fine, no offload is reported. Starting a client fails until the server listens.
 /// tx_burst takes nothing until the peer is connected and when the ring is full; packets not fetched when an
-/// end closes are lost. A peer's disconnect unmaps the memory in EAL's interrupt thread without regard to
-/// lcores inside a burst: stop the sender first. An abstract socket (the PMD's default) stays bound until the
-/// process ends.
+/// end closes are lost, so stopping waits for the peer. A peer's disconnect unmaps the memory in EAL's
+/// interrupt thread without regard to lcores inside a burst; port/link_guard.hpp keeps them out. An abstract
+/// socket (the PMD's default) stays bound until the process ends.
 ///
 /// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
@@ -39,8 +40,9 @@ constexpr std::size_t kMaxSocketName =
     106;  // sun_path, less the abstract address' leading zero and the terminator
 constexpr std::size_t kMaxSecret = 23;
 
-// One ring in the shared memory: a cookie, flags and the head in the first cache line, the tail in the second, then
-// the descriptors. The rings come first in the region, one behind the other, then the first slot's buffer.
+// One ring in the shared memory: a cookie, flags and the head in the first cache line, the tail in the
+// second, then the descriptors. The rings come first in the region, one behind the other, then the first
+// slot's buffer.
 constexpr std::uint32_t kRingCookie = 0x3E31F20;
 constexpr std::size_t kHeadAt = 6;
 constexpr std::size_t kTailAt = 64;
@@ -58,7 +60,8 @@ struct SharedRings {
     std::vector<SharedRing> rings;
 };
 
-/// Reads through the descriptor, not through a mapping: the peer's disconnect may close and unmap it at any time.
+/// Reads through the descriptor, not through a mapping: the peer's disconnect may close and unmap it at any
+/// time.
 template <typename T>
 std::optional<T> read_shared(int fd, std::size_t offset) {
     T value{};
@@ -122,6 +125,16 @@ bool is_client(const port::DeviceString& device, const std::string& where) {
         return false;
     }
     throw_usage(where, "role={} of {} is neither client nor server", role, device.name());
+}
+
+/// The entries of /proc/self/fd.
+std::vector<int> own_descriptors() {
+    std::vector<int> descriptors;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+        descriptors.push_back(std::stoi(entry.path().filename().string()));
+    }
+    return descriptors;
 }
 
 bool is_abstract(const port::DeviceString& device, const std::string& where) {
@@ -199,15 +212,16 @@ class Memif final : public port::Driver {
 
     port::PreparedDevice plan(const port::PortRequest& request) const override;
 
+    std::vector<int> connections(const port::PreparedDevice& plan) const override;
+
     std::uint64_t unfetched(const port::PreparedDevice& plan) const override {
         const auto device = port::DeviceString::parse(plan.devargs, plan.name);
         const bool client = is_client(device, plan.name);
         std::uint64_t waiting = 0;
         std::error_code ignored;
-        for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
-            const auto target = std::filesystem::read_symlink(entry.path(), ignored).string();
-            if (target.starts_with("/memfd:memif_region_0")) {
-                const int fd = std::stoi(entry.path().filename().string());
+        for (const int fd : own_descriptors()) {
+            const auto target = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored);
+            if (target.string().starts_with("/memfd:memif_region_0")) {
                 waiting += waiting_in(read_rings(fd), client, plan.rx_queues, plan.tx_queues);
             }
         }
@@ -219,6 +233,41 @@ class Memif final : public port::Driver {
     static std::uint32_t plan_ring(port::DeviceString& device, std::uint32_t slot,
                                    const port::PortRequest& request);
 };
+
+/// The connected sockets whose listening end has the device's address: our own end's address when we listen,
+/// the peer's when we do not. They may belong to another memif of this process at the same socket, which does
+/// no harm.
+std::vector<int> Memif::connections(const port::PreparedDevice& plan) const {
+    const auto device = port::DeviceString::parse(plan.devargs, plan.name);
+    const bool client = is_client(device, plan.name);
+    const std::string path = device.find("socket").value_or(std::string{kDefaultSocket});
+    const std::string wanted = is_abstract(device, plan.name) ? std::string(1, '\0') + path : path;
+    std::vector<int> found;
+    for (const int fd : own_descriptors()) {
+        int type = 0;
+        int listening = 0;
+        socklen_t size = sizeof type;
+        if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET ||
+            ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 || listening != 0) {
+            continue;
+        }
+        sockaddr_un address{};
+        socklen_t length = sizeof address;
+        auto* generic = reinterpret_cast<sockaddr*>(&address);
+        if ((client ? ::getpeername(fd, generic, &length) : ::getsockname(fd, generic, &length)) != 0 ||
+            address.sun_family != AF_UNIX || length <= offsetof(sockaddr_un, sun_path)) {
+            continue;
+        }
+        std::string_view name(address.sun_path, length - offsetof(sockaddr_un, sun_path));
+        if (name.front() != '\0') {
+            name = name.substr(0, name.find('\0'));  // a path is followed by what the caller of bind left there
+        }
+        if (name == wanted) {
+            found.push_back(fd);
+        }
+    }
+    return found;
+}
 
 /// Bytes of a slot, which must hold the largest frame in either direction.
 std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const port::PortRequest& request) {

@@ -99,6 +99,9 @@ class Driver {
                                        std::uint64_t /*packets*/, std::uint64_t /*bytes*/) const {
         return {};
     }
+    /// Devices that need a peer: descriptors of this process's connections to it. An event on one of them
+    /// means that the peer goes, and with it the memory that bursts work on.
+    virtual std::vector<int> connections(const PreparedDevice&) const { return {}; }
     /// Packets that tx_burst took and that wait for a peer to fetch them; stopping now would lose them.
     virtual std::uint64_t unfetched(const PreparedDevice&) const { return 0; }
 };

@@ -20,6 +20,7 @@
 #include <rte_mempool.h>
 
 #include "base/error.hpp"
+#include "port/link_guard.hpp"
 #include "port/log_capture.hpp"
 #include "port/netdev.hpp"
 #include "port/queues.hpp"
@@ -126,7 +127,9 @@ struct Port::State {
     Capabilities capabilities;
     std::vector<rte_mempool*> pools;
     std::deque<RxState> rx;
-    TxState tx;
+    std::deque<TxState> tx;
+    std::unique_ptr<Gate> gate;  ///< devices with a peer only
+    std::unique_ptr<LinkGuard> guard;
     std::vector<std::string> remarks;
     bool claimed = false;
     bool applied = false;
@@ -139,15 +142,13 @@ struct Port::State {
     std::vector<Written> written_at_start;
     std::vector<Written> written;  ///< since the last start, kept at stop
 
-    bool late() const { return capabilities.needs_peer; }
-
     void attach();
     void configure();
     void make_pools();
     void set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf& conf);
     void identify();
     bool try_start(std::string& reason);
-    void set_ready(bool ready);
+    void make_gate();
     void rewind();
     void free_leftovers();
     void wait_until_fetched();
@@ -291,8 +292,29 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf
             }
         }
     }
-    tx.port_id = port_id;
+    for (std::uint16_t i = 0; i < planned.request.tx_queues; ++i) {
+        TxState& state = tx.emplace_back();
+        state.port_id = port_id;
+        state.queue = i;
+    }
+    if (capabilities.needs_peer) {
+        make_gate();
+    }
     rewind();
+}
+
+void Port::State::make_gate() {
+    gate = std::make_unique<Gate>(rx.size() + tx.size());
+    std::size_t queue = 0;
+    for (auto& state : rx) {
+        state.gate = gate.get();
+        state.presence = &gate->presence(queue++);
+    }
+    for (auto& state : tx) {
+        state.gate = gate.get();
+        state.presence = &gate->presence(queue++);
+    }
+    guard = std::make_unique<LinkGuard>(port_id, *gate);
 }
 
 void Port::State::identify() {
@@ -327,13 +349,6 @@ void Port::State::identify() {
     }
 }
 
-void Port::State::set_ready(bool ready) {
-    for (auto& state : rx) {
-        state.ready.store(ready, std::memory_order_release);
-    }
-    tx.ready.store(ready, std::memory_order_release);
-}
-
 /// net_pcap reads its files from the beginning at every start, and writes them anew.
 void Port::State::rewind() {
     for (auto& state : rx) {
@@ -358,7 +373,6 @@ bool Port::State::try_start(std::string& reason) {
     }
     started = true;
     waiting = false;
-    set_ready(true);
     return true;
 }
 
@@ -398,7 +412,9 @@ void Port::State::stop() {
     if (capabilities.receives_own) {
         free_leftovers();
     }
-    set_ready(false);
+    if (guard) {
+        guard->release();
+    }
     for (const auto& state : rx) {
         for (const auto& part : state.parts) {
             if (part.ended_early.load(std::memory_order_relaxed)) {
@@ -419,6 +435,7 @@ void Port::State::stop() {
 void Port::State::tear_down() noexcept {
     try {
         stop();
+        guard.reset();
         if (opened) {
             update_nic();
             opened = false;
@@ -544,9 +561,13 @@ bool Port::started() const noexcept {
 }
 
 bool Port::poll_link() {
-    if (state_->waiting) {
+    State& s = *state_;
+    if (s.waiting) {
         std::string reason;
-        state_->try_start(reason);
+        s.try_start(reason);
+    }
+    if (s.started && s.guard && s.guard->wants_watch()) {
+        s.guard->watch(s.planned.driver->connections(s.device));
     }
     return link_up();
 }
@@ -560,6 +581,9 @@ bool Port::link_up() const {
         const auto facts = netdev_facts(s.device.netdev);
         return facts && facts->up && facts->running;
     }
+    if (s.gate && !s.gate->is_open()) {
+        return false;
+    }
     rte_eth_link link{};
     return rte_eth_link_get_nowait(s.port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
@@ -569,15 +593,15 @@ RxQueue Port::rx_queue(std::uint16_t i) const {
     if (i >= s.rx.size()) {
         throw_error(s.name, "receive queue {} does not exist; there are {}", i, s.rx.size());
     }
-    return bind_rx(s.rx[i], s.late());
+    return bind_rx(s.rx[i]);
 }
 
 TxQueue Port::tx_queue(std::uint16_t i) const {
     State& s = *state_;
-    if (i >= s.planned.request.tx_queues) {
-        throw_error(s.name, "transmit queue {} does not exist; there are {}", i, s.planned.request.tx_queues);
+    if (i >= s.tx.size()) {
+        throw_error(s.name, "transmit queue {} does not exist; there are {}", i, s.tx.size());
     }
-    return bind_tx(s.tx, i, s.late());
+    return bind_tx(s.tx[i]);
 }
 
 rte_mempool* Port::rx_pool(std::uint16_t i) const {

@@ -58,8 +58,9 @@ class Port {
     void close() noexcept;
 
     bool started() const noexcept;
-    /// Tries again to start a memif client that waits for its server; cheap, for the control executor's
-    /// timer. Returns link_up().
+    /// Devices with a peer (memif) carry nothing until this has found it: tries again to start a client that
+    /// waits for its server, and lets the queues run once the peer is connected. Cheap; for the control
+    /// executor's timer, about every 100 ms, on every port. Returns link_up().
     bool poll_link();
     /// The netdev has a carrier, the memif peer is connected, or the PMD says so. False when not started.
     bool link_up() const;

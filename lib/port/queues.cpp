@@ -36,11 +36,7 @@ std::uint16_t finite_rx(const RxState& state, RxPart& part, rte_mbuf** mbufs, st
     return n;
 }
 
-std::uint16_t careful_rx(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max) {
-    auto& state = *static_cast<RxState*>(context);
-    if (!state.ready.load(std::memory_order_acquire)) {
-        return 0;
-    }
+std::uint16_t merged_rx(RxState& state, rte_mbuf** mbufs, std::uint16_t max) {
     const auto parts = static_cast<std::uint16_t>(state.parts.size());
     std::uint16_t n = 0;
     for (std::uint16_t k = 0; k < parts && n < max; ++k) {
@@ -55,25 +51,42 @@ std::uint16_t careful_rx(void* context, std::uint16_t, rte_mbuf** mbufs, std::ui
     return n;
 }
 
+std::uint16_t careful_rx(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max) {
+    auto& state = *static_cast<RxState*>(context);
+    if (state.gate == nullptr) {
+        return merged_rx(state, mbufs, max);
+    }
+    if (!state.gate->enter(*state.presence)) {
+        return 0;
+    }
+    const std::uint16_t n = merged_rx(state, mbufs, max);
+    Gate::leave(*state.presence);
+    return n;
+}
+
 std::uint16_t plain_tx(void* context, std::uint16_t queue, rte_mbuf** mbufs, std::uint16_t count) {
     return rte_eth_tx_burst(static_cast<const TxState*>(context)->port_id, queue, mbufs, count);
 }
 
-std::uint16_t late_tx(void* context, std::uint16_t queue, rte_mbuf** mbufs, std::uint16_t count) {
+std::uint16_t gated_tx(void* context, std::uint16_t queue, rte_mbuf** mbufs, std::uint16_t count) {
     const auto& state = *static_cast<const TxState*>(context);
-    return state.ready.load(std::memory_order_acquire) ? rte_eth_tx_burst(state.port_id, queue, mbufs, count)
-                                                       : std::uint16_t{0};
+    if (!state.gate->enter(*state.presence)) {
+        return 0;
+    }
+    const std::uint16_t n = rte_eth_tx_burst(state.port_id, queue, mbufs, count);
+    Gate::leave(*state.presence);
+    return n;
 }
 
 }  // namespace
 
-RxQueue bind_rx(RxState& state, bool late) {
-    const bool plain = state.parts.size() == 1 && !state.finite && !late;
+RxQueue bind_rx(RxState& state) {
+    const bool plain = state.parts.size() == 1 && !state.finite && state.gate == nullptr;
     return {plain ? plain_rx : careful_rx, &state, state.parts.front().queue};
 }
 
-TxQueue bind_tx(TxState& state, std::uint16_t device_queue, bool late) {
-    return {late ? late_tx : plain_tx, nullptr, &state, device_queue};
+TxQueue bind_tx(TxState& state) {
+    return {state.gate == nullptr ? plain_tx : gated_tx, nullptr, &state, state.queue};
 }
 
 }  // namespace spead::port

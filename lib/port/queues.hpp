@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "port/link_guard.hpp"
 #include "port/port_io.hpp"
 
 struct rte_mempool;
@@ -31,17 +32,19 @@ struct alignas(64) RxState {
     bool finite = false;
     std::uint16_t next = 0;  ///< part to ask first, so that none starves
     rte_mempool* pool = nullptr;
-    std::atomic<bool> ready{false};  ///< the device is started
+    const Gate* gate = nullptr;  ///< to be passed before the PMD is called; null: none
+    Gate::Presence* presence = nullptr;
     std::vector<RxPart> parts;
 };
 
 struct alignas(64) TxState {
     std::uint16_t port_id = 0;
-    std::atomic<bool> ready{false};
+    std::uint16_t queue = 0;
+    const Gate* gate = nullptr;
+    Gate::Presence* presence = nullptr;
 };
 
-/// `late`: the device may not be started although the lcore polls.
-RxQueue bind_rx(RxState& state, bool late);
-TxQueue bind_tx(TxState& state, std::uint16_t device_queue, bool late);
+RxQueue bind_rx(RxState& state);
+TxQueue bind_tx(TxState& state);
 
 }  // namespace spead::port

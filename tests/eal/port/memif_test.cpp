@@ -58,6 +58,7 @@ void expect_frames(Port& port, std::uint32_t count) {
     const auto queue = port.rx_queue(0);
     std::uint32_t next = 0;
     ASSERT_TRUE(eventually([&] {
+        port.poll_link();
         for (const auto& packet : receive(queue, 32, 1)) {
             if (packet != frame(next, length_of(next))) {
                 ADD_FAILURE() << "packet " << next << " is not what was sent";
@@ -165,7 +166,7 @@ TEST_F(MemifPort, AServerReceivesEveryPacketOfAClientWhole) {
     EXPECT_FALSE(port->link_up());
     Peer peer("Sends", device("client"));
     expect_frames(*port, kFrames);
-    EXPECT_TRUE(eventually([&] { return receive(port->rx_queue(0), 1, 1).empty() && !port->link_up(); }));
+    EXPECT_TRUE(eventually([&] { return receive(port->rx_queue(0), 1, 1).empty() && !port->poll_link(); }));
     EXPECT_EQ(peer.exit_status(), 0);
     port->stop();
     EXPECT_EQ(rte_mempool_full(port->rx_pool(0)), 1);
@@ -213,9 +214,9 @@ TEST_F(MemifPort, APeerThatDiesTakesTheLinkDownAndAnotherMayCome) {
     for (int round = 0; round < 2; ++round) {
         Peer peer("Listens", device("client"));
         ASSERT_TRUE(peer.wait());
-        ASSERT_TRUE(eventually([&] { return port->link_up(); }));
+        ASSERT_TRUE(eventually([&] { return port->poll_link(); }));
         peer.kill();
-        ASSERT_TRUE(eventually([&] { return !port->link_up(); }));
+        ASSERT_TRUE(eventually([&] { return !port->poll_link(); }));
         const Pool pool;
         rte_mbuf* packet = pool.make(frame(1, 100));
         EXPECT_EQ(port->tx_queue(0).tx_burst(&packet, 1), 0);

@@ -14,8 +14,12 @@
 #include "app/bench_transmit.hpp"
 #else
 namespace spead::app {
-inline std::size_t bench_transmit_memory_mib(const BenchOptions&) { return 64; }
-inline int bench_transmit(const BenchOptions&, const std::string&) { return kFailure; }
+inline std::size_t bench_transmit_memory_mib(const BenchOptions&) {
+    return 64;
+}
+inline int bench_transmit(const BenchOptions&, const std::string&) {
+    return kFailure;
+}
 }  // namespace spead::app
 #endif
 #include "app/command_line.hpp"
@@ -55,8 +59,9 @@ std::uint64_t sum_of_heaps(const stats::Snapshot& s, HeapEnd end) {
     return sum;
 }
 
-/// What loopback is there to show: everything sent came back right. Returns whether it did.
-bool judge_loopback(const stats::Snapshot& s, std::FILE* out) {
+/// What loopback is there to show: everything sent came back right. Returns whether it did; says so unless
+/// `quiet`.
+bool judge_loopback(const stats::Snapshot& s, bool quiet, std::FILE* out) {
     std::uint64_t sent = 0;
     std::uint64_t verified = 0;
     std::uint64_t wrong = 0;
@@ -69,10 +74,14 @@ bool judge_loopback(const stats::Snapshot& s, std::FILE* out) {
         bytes += stream.bytes;
     }
     const std::uint64_t complete = sum_of_heaps(s, HeapEnd::complete);
-    fmt::print(out, "loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({})\n", sent,
-               complete, verified, wrong, human_size(bytes), human_duration(s.duration_s),
+    const bool good = complete == sent && verified == sent && wrong == 0;
+    if (good && quiet)
+        return true;
+    fmt::print(good ? out : stderr,
+               "loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({})\n", sent, complete,
+               verified, wrong, human_size(bytes), human_duration(s.duration_s),
                human_bit_rate(static_cast<double>(bytes) / s.duration_s));
-    return complete == sent && verified == sent && wrong == 0;
+    return good;
 }
 
 int run_plan(const CommandLine& line) {
@@ -113,7 +122,7 @@ int run_plan(const CommandLine& line) {
         fmt::print(out, "{}", report_table(last));
     bool good = true;
     if (line.command == Command::loopback)
-        good = judge_loopback(last, out);
+        good = judge_loopback(last, line.quiet, out);
     if (!line.json_path.empty())
         write_json(line.json_path, report_json(last));
     for (const stats::StreamSnapshot& stream : last.streams)

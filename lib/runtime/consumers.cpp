@@ -71,27 +71,30 @@ void Consumers::fail(const std::string& message) {
     failed_.store(true, std::memory_order_release);
 }
 
-std::size_t Consumers::take_budget(std::size_t wanted) noexcept {
-    if (!limited_)
-        return wanted;
-    std::uint64_t left = budget_.load(std::memory_order_relaxed);
-    std::size_t take = 0;
+std::size_t Consumers::claim(std::size_t wanted) noexcept {
+    std::uint64_t left = unclaimed_.load(std::memory_order_relaxed);
+    std::size_t claimed = 0;
     do {
-        take = static_cast<std::size_t>(std::min<std::uint64_t>(left, wanted));
-    } while (!budget_.compare_exchange_weak(left, left - take, std::memory_order_relaxed));
-    return take;
+        claimed = static_cast<std::size_t>(std::min<std::uint64_t>(left, wanted));
+    } while (!unclaimed_.compare_exchange_weak(left, left - claimed, std::memory_order_relaxed));
+    return claimed;
+}
+
+/// Pops within the budget.
+std::size_t Consumers::take(heap::HeapQueue& queue, std::span<heap::Heap> out) {
+    if (budget_ == 0)
+        return queue.pop_burst(out);
+    const std::size_t claimed = claim(std::min(out.size(), queue.size()));
+    const std::size_t n = queue.pop_burst(out.first(claimed));
+    unclaimed_.fetch_add(claimed - n, std::memory_order_relaxed);
+    taken_.fetch_add(n, std::memory_order_release);
+    return n;
 }
 
 /// True when anything was taken.
 bool Consumers::drain(const Feed& feed) {
     std::array<heap::Heap, kBurst> heaps;
-    const std::size_t may =
-        limited_ ? take_budget(std::min<std::size_t>(kBurst, feed.queue->size())) : kBurst;
-    if (may == 0)
-        return false;
-    const std::size_t n = feed.queue->pop_burst(std::span(heaps.data(), may));
-    if (limited_ && n < may)
-        budget_.fetch_add(may - n, std::memory_order_relaxed);
+    const std::size_t n = take(*feed.queue, heaps);
     for (std::size_t i = 0; i < n; i++) {
         feed.sink->consume(heaps[i]);
         heaps[i].reset();
@@ -99,34 +102,43 @@ bool Consumers::drain(const Feed& feed) {
     return n != 0;
 }
 
-void Consumers::run(std::vector<Feed> feeds) {
+void Consumers::take_heaps(const std::vector<Feed>& feeds) {
+    std::vector<pollfd> descriptors;
+    for (const Feed& f : feeds)
+        descriptors.push_back({f.queue->event_fd(), POLLIN, 0});
+    const auto over = [&] {
+        return stop_.load(std::memory_order_acquire) || failed() || budget_used_up() ||
+               std::all_of(feeds.begin(), feeds.end(),
+                           [](const Feed& f) { return f.queue->closed() && f.queue->empty(); });
+    };
+    while (!over()) {
+        bool any = false;
+        for (const Feed& f : feeds)
+            any |= drain(f);
+        if (any)
+            continue;
+        bool sleep = true;
+        for (const Feed& f : feeds)
+            sleep &= f.queue->arm();
+        if (sleep && !over())
+            poll(descriptors.data(), static_cast<nfds_t>(descriptors.size()), 100);
+        for (const Feed& f : feeds)
+            f.queue->disarm();
+    }
+}
+
+void Consumers::run(const std::vector<Feed>& feeds) {
     try {
-        std::vector<pollfd> descriptors;
-        for (const Feed& f : feeds)
-            descriptors.push_back({f.queue->event_fd(), POLLIN, 0});
-        const auto over = [&] {
-            return stop_.load(std::memory_order_acquire) || failed() || budget_used_up() ||
-                   std::all_of(feeds.begin(), feeds.end(),
-                               [](const Feed& f) { return f.queue->closed() && f.queue->empty(); });
-        };
-        while (!over()) {
-            bool any = false;
-            for (const Feed& f : feeds)
-                any |= drain(f);
-            if (any)
-                continue;
-            bool sleep = true;
-            for (const Feed& f : feeds)
-                sleep &= f.queue->arm();
-            if (sleep && !over())
-                poll(descriptors.data(), static_cast<nfds_t>(descriptors.size()), 100);
-            for (const Feed& f : feeds)
-                f.queue->disarm();
-        }
-        for (const Feed& f : feeds)
-            f.sink->finish();
+        take_heaps(feeds);
     } catch (const std::exception& e) {
         fail(e.what());
+    }
+    for (const Feed& f : feeds) {
+        try {
+            f.sink->finish();
+        } catch (const std::exception& e) {
+            fail(e.what());
+        }
     }
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,11 +19,12 @@ namespace spead::runtime {
 /// The threads that take heaps from the queues and give them to sinks.
 ///
 /// A queue and its sink belong to one thread. Threads end when their queues are closed and empty, when the
-/// budget of heaps is used up, or when a sink throws; then `failed()` tells and what is left stays queued.
+/// budget of heaps is used up, or when a sink throws; then `failed()` tells, what is left stays queued, and
+/// the few heaps taken together with the one that failed go back unseen. Every sink is finished.
 class Consumers {
   public:
     /// At most `budget` heaps are taken, over all queues; 0: no limit.
-    explicit Consumers(std::uint64_t budget) : limited_(budget != 0), budget_(budget) {}
+    explicit Consumers(std::uint64_t budget) : budget_(budget), unclaimed_(budget) {}
     ~Consumers();
     Consumers(const Consumers&) = delete;
     Consumers& operator=(const Consumers&) = delete;
@@ -36,7 +38,10 @@ class Consumers {
     /// Threads end at once, leaving heaps in the queues.
     void stop() noexcept;
 
-    bool budget_used_up() const noexcept { return limited_ && budget_.load(std::memory_order_relaxed) == 0; }
+    /// So many heaps were taken; their sinks may be busy with the last of them until join().
+    bool budget_used_up() const noexcept {
+        return budget_ != 0 && taken_.load(std::memory_order_acquire) == budget_;
+    }
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
     /// What the first sink that failed said.
     std::string failure() const;
@@ -47,13 +52,16 @@ class Consumers {
         Sink* sink;
     };
 
-    void run(std::vector<Feed> feeds);
+    void run(const std::vector<Feed>& feeds);
+    void take_heaps(const std::vector<Feed>& feeds);
     bool drain(const Feed& feed);
-    std::size_t take_budget(std::size_t wanted) noexcept;
+    std::size_t take(heap::HeapQueue& queue, std::span<heap::Heap> out);
+    std::size_t claim(std::size_t wanted) noexcept;
     void fail(const std::string& message);
 
-    const bool limited_;
-    std::atomic<std::uint64_t> budget_;
+    const std::uint64_t budget_;
+    std::atomic<std::uint64_t> unclaimed_;  ///< of the budget: what no thread is about to take
+    std::atomic<std::uint64_t> taken_{0};   ///< of the budget
     std::atomic<bool> stop_{false};
     std::atomic<bool> failed_{false};
     mutable std::mutex mutex_;

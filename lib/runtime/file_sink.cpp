@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/file_sink.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -21,20 +23,23 @@ namespace {
 constexpr std::size_t kFlushAt = 64 * 1024;
 constexpr unsigned kMostSuffixes = 1000000;
 
-/// 0, or errno.
-int write_all(int fd, const void* data, std::size_t size) {
-    const auto* at = static_cast<const char*>(data);
-    while (size != 0) {
-        const ssize_t n = ::write(fd, at, size);
-        if (n < 0) {
-            if (errno == EINTR)
-                continue;
-            return errno;
-        }
-        at += n;
-        size -= static_cast<std::size_t>(n);
+/// How much could be written, and errno if that is not all.
+struct Written {
+    std::size_t bytes = 0;
+    int error = 0;
+};
+
+Written write_all(int fd, const void* data, std::size_t size) {
+    const auto* const bytes = static_cast<const char*>(data);
+    Written w;
+    while (w.bytes != size && w.error == 0) {
+        const ssize_t n = ::write(fd, bytes + w.bytes, size - w.bytes);
+        if (n >= 0)
+            w.bytes += static_cast<std::size_t>(n);
+        else if (errno != EINTR)
+            w.error = errno;
     }
-    return 0;
+    return w;
 }
 
 nlohmann::ordered_json items_json(const heap::Heap& heap) {
@@ -54,17 +59,24 @@ FileSink::FileSink(std::string directory, std::string stream)
     : directory_(std::move(directory)), stream_(std::move(stream)) {
     if (mkdir(directory_.c_str(), 0777) != 0 && errno != EEXIST)
         throw_error(directory_, "cannot make this directory for heaps: {}", std::strerror(errno));
-    const std::string path = directory_ + "/heaps.jsonl";
-    lines_fd_ = open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    lines_path_ = directory_ + "/heaps.jsonl";
+    lines_fd_ = open(lines_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (lines_fd_ < 0)
-        throw_error(path, "cannot write heaps here: {}", std::strerror(errno));
+        throw_error(lines_path_, "cannot write heaps here: {}", std::strerror(errno));
+    if (access(directory_.c_str(), W_OK | X_OK) != 0) {
+        const int error = errno;
+        close(lines_fd_);
+        throw_error(directory_, "cannot write heaps here: {}", std::strerror(error));
+    }
 }
 
 FileSink::~FileSink() {
     close(lines_fd_);
 }
 
-void FileSink::fail(const std::string& path, int error) const {
+/// The lines of the heaps before are written first, if they can be.
+void FileSink::fail(const std::string& path, int error) {
+    write_lines();
     throw_error(path, "cannot write: {}; written before that: {} heaps, {} of them with their payload ({})",
                 std::strerror(error), heaps_, files_, human_size(bytes_));
 }
@@ -73,8 +85,9 @@ void FileSink::consume(const heap::Heap& heap) {
     std::string file;
     if (heap.complete() || (!heap.has_length() && heap.contiguous()))
         file = write_payload(heap);
-    write_line(heap, file);
-    heaps_++;
+    add_line(heap, file);
+    if (lines_.size() >= kFlushAt)
+        flush_lines();
 }
 
 std::string FileSink::write_payload(const heap::Heap& heap) {
@@ -90,12 +103,11 @@ std::string FileSink::write_payload(const heap::Heap& heap) {
         name = fmt::format("{}-{}.bin", plain, suffix);
     }
     const std::string path = directory_ + '/' + name;
-    int error = write_all(fd, heap.payload().data(), heap.payload().size());
+    int error = write_all(fd, heap.payload().data(), heap.payload().size()).error;
     if (close(fd) != 0 && error == 0)
         error = errno;
     if (error != 0) {
         unlink(path.c_str());
-        flush_lines();
         fail(path, error);
     }
     files_++;
@@ -103,7 +115,7 @@ std::string FileSink::write_payload(const heap::Heap& heap) {
     return name == plain + ".bin" ? std::string() : name;
 }
 
-void FileSink::write_line(const heap::Heap& heap, const std::string& file) {
+void FileSink::add_line(const heap::Heap& heap, const std::string& file) {
     nlohmann::ordered_json line;
     line["stream"] = stream_;
     line["cnt"] = heap.cnt();
@@ -123,15 +135,29 @@ void FileSink::write_line(const heap::Heap& heap, const std::string& file) {
         line["file"] = file;
     lines_ += line.dump();
     lines_ += '\n';
-    if (lines_.size() >= kFlushAt)
-        flush_lines();
+}
+
+/// Appends the lines that wait. 0, or errno; then the part of a line that was written is cut off again. The
+/// lock keeps out other sinks of the file meanwhile.
+int FileSink::write_lines() {
+    std::string lines;
+    lines.swap(lines_);
+    flock(lines_fd_, LOCK_EX);
+    const Written w = write_all(lines_fd_, lines.data(), lines.size());
+    lines.resize(w.bytes);
+    const std::size_t whole = lines.rfind('\n') + 1;  // 0 if there is none
+    int error = w.error;
+    if (whole != w.bytes &&
+        ftruncate(lines_fd_, lseek(lines_fd_, 0, SEEK_END) - static_cast<off_t>(w.bytes - whole)) != 0)
+        error = errno;
+    flock(lines_fd_, LOCK_UN);
+    heaps_ += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+    return error;
 }
 
 void FileSink::flush_lines() {
-    std::string lines;
-    lines.swap(lines_);
-    if (const int error = write_all(lines_fd_, lines.data(), lines.size()); error != 0)
-        fail(directory_ + "/heaps.jsonl", error);
+    if (const int error = write_lines(); error != 0)
+        fail(lines_path_, error);
 }
 
 void FileSink::finish() {

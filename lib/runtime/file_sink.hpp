@@ -15,11 +15,12 @@ namespace spead::runtime {
 ///
 /// A file is never overwritten: when a count comes again, the next free name of STREAM-CNT-2.bin,
 /// STREAM-CNT-3.bin, ... is used, and the line says which. Lines are appended, whole, so that streams and
-/// runs can share a directory. When the disk is full, the file begun is removed and Error tells what was
-/// written.
+/// runs can share a directory. When the disk is full, the file or line begun is removed and Error tells what
+/// was written.
 class FileSink : public Sink {
   public:
-    /// Makes the directory (its parent must exist). Throws Error when it cannot be made or written.
+    /// Makes the directory (its parent must exist). Throws Error when it cannot be made or written. Lines
+    /// are buffered: finish() writes the last of them.
     FileSink(std::string directory, std::string stream);
     ~FileSink() override;
 
@@ -28,17 +29,19 @@ class FileSink : public Sink {
 
   private:
     std::string write_payload(const heap::Heap& heap);
-    void write_line(const heap::Heap& heap, const std::string& file);
+    void add_line(const heap::Heap& heap, const std::string& file);
+    int write_lines();
     void flush_lines();
-    [[noreturn]] void fail(const std::string& path, int error) const;
+    [[noreturn]] void fail(const std::string& path, int error);
 
     std::string directory_;
     std::string stream_;
+    std::string lines_path_;
     std::string lines_;  ///< not yet written
     int lines_fd_ = -1;
-    std::uint64_t heaps_ = 0;
+    std::uint64_t heaps_ = 0;  ///< whose line is written
     std::uint64_t files_ = 0;
-    std::uint64_t bytes_ = 0;
+    std::uint64_t bytes_ = 0;  ///< in the files
 };
 
 }  // namespace spead::runtime

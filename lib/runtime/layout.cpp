@@ -173,17 +173,11 @@ heap::WindowConfig window_size(const ReceivePlan& r) {
 EalOptions EalOptions::parse(std::vector<std::string> words) {
     static constexpr std::array<std::string_view, 6> lcores{"-l",           "-c", "--lcores",
                                                             "--main-lcore", "-s", "-S"};
-    static constexpr std::array<std::string_view, 11> memory{"-m",
-                                                             "--no-huge",
-                                                             "--in-memory",
-                                                             "--socket-mem",
-                                                             "--socket-limit",
-                                                             "--legacy-mem",
-                                                             "--huge-dir",
-                                                             "--huge-unlink",
-                                                             "--single-file-segments",
-                                                             "--match-allocations",
-                                                             "--huge-worker-stack"};
+    static constexpr std::array<std::string_view, 10> memory{
+        "--no-huge",           "--in-memory",        "--socket-mem",  "--socket-limit",
+        "--legacy-mem",        "--huge-dir",         "--huge-unlink", "--single-file-segments",
+        "--match-allocations", "--huge-worker-stack"};
+    static constexpr std::array<std::string_view, 1> amount{"-m"};
     static constexpr std::array<std::string_view, 2> naming{"--file-prefix", "--no-shconf"};
     static constexpr std::array<std::string_view, 6> bus{"-a", "-b", "--allow", "--block", "--no-pci", "-w"};
     static constexpr std::array<std::string_view, 1> log{"--log-level"};
@@ -192,6 +186,7 @@ EalOptions EalOptions::parse(std::vector<std::string> words) {
         const std::string_view word = words[i];
         o.has_lcores |= is_one_of(word, lcores);
         o.has_memory |= is_one_of(word, memory);
+        o.has_amount |= is_one_of(word, amount);
         o.has_naming |= is_one_of(word, naming);
         o.has_bus |= is_one_of(word, bus);
         o.has_log |= is_one_of(word, log);
@@ -303,7 +298,9 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const std::str
         if (free_huge_bytes() >= eal_bytes) {
             args.emplace_back("--in-memory");
         } else if (!needs_pci) {
-            args.insert(args.end(), {"--no-huge", "-m", std::to_string((eal_bytes + kMiB - 1) / kMiB)});
+            args.emplace_back("--no-huge");
+            if (!options.has_amount)
+                args.insert(args.end(), {"-m", std::to_string((eal_bytes + kMiB - 1) / kMiB)});
             if (!options.has_naming)
                 args.emplace_back("--no-shconf");
         } else {

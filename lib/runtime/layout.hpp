@@ -19,7 +19,8 @@ namespace spead::runtime {
 struct EalOptions {
     std::vector<std::string> words;  ///< as typed
     bool has_lcores = false;         ///< -l, -c, --lcores, ...
-    bool has_memory = false;         ///< -m, --no-huge, --in-memory, --socket-mem, ...
+    bool has_memory = false;         ///< --no-huge, --in-memory, --socket-mem, ...
+    bool has_amount = false;         ///< -m
     bool has_naming = false;         ///< --file-prefix, --no-shconf
     bool has_bus = false;            ///< -a, -b, --no-pci
     bool has_log = false;            ///< --log-level

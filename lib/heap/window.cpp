@@ -37,8 +37,7 @@ std::size_t Window::records_needed(const WindowConfig& config, std::size_t queue
 }
 
 std::size_t Window::bookkeeping_bytes(const WindowConfig& config, std::size_t queue_heaps) {
-    const std::size_t entries = std::bit_ceil(keys_needed(config) * 2);
-    return entries * sizeof(KeyTable::Entry) +
+    return KeyTable::bytes_for(keys_needed(config)) +
            std::size_t{config.substreams} *
                (history_size(config) * sizeof(History::Entry) + config.max_live * sizeof(Record*)) +
            records_needed(config, queue_heaps) * (sizeof(Record) + 4 * sizeof(Record*));
@@ -146,12 +145,14 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     r.place = s.head;
     s.head = s.head + 1 == config_.max_live ? 0 : s.head + 1;
     if (Record* const occupant = s.live[r.place]; occupant != nullptr) {
-        if (occupant->last_arrival >= s.newest_start)
+        // Later, not at the same time: all packets of a burst have one arrival time.
+        if (occupant->last_arrival > s.newest_start)
             counters_.heaps_interleaved_evictions++;
         end(*occupant, HeapEnd::evicted);
     }
     s.newest_start = v.arrival;
     counters_.heaps_started++;
+    counters_.packets_reordered += v.offset != 0;
     if (r.complete() && (v.flags & PacketView::kControl) == 0)
         return end_at_once(r, v);
     counters_.heaps_live++;
@@ -191,9 +192,13 @@ bool Window::fill(Record& r, const PacketView& v) noexcept {
     if (v.item_count != 0) {
         if (v.item_count <= Record::kInlineItems) [[likely]] {
             // A loop of words: for few of them a call or a string instruction costs more than it moves.
-            for (std::uint32_t i = 0; i < v.item_count; i++)
-                std::memcpy(&r.inline_items[i], v.items + std::size_t{i} * 8, 8);
-            r.item_count = v.item_count;
+            std::uint64_t* const first = r.inline_items.data();
+            std::uint64_t* last = first;
+            for (std::uint32_t i = 0; i < v.item_count; i++) {
+                std::memcpy(last, v.items + std::size_t{i} * 8, 8);
+                last += std::find(first, last, *last) == last;
+            }
+            r.item_count = static_cast<std::uint32_t>(last - first);
         } else {
             if (!reserve_items(r, v.item_count))
                 return false;
@@ -262,7 +267,7 @@ Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
             }
             if (v.payload_length != 0)
                 r.coverage.add(v.offset, end_of(v));
-            else if (!any)
+            else if (!any && r.length == length_before)
                 outcome = PacketOutcome::duplicate;
         }
     } else if (v.payload_length == 0 && outcome == PacketOutcome::placed && r.length == length_before) {
@@ -490,6 +495,8 @@ void Window::drop(Record& r) noexcept {
 }
 
 void Window::drop_waiting() noexcept {
+    if (outstanding_ != 0)
+        return;
     while (ended_head_ != ended_tail_) {
         Record& r = *ended_[ended_head_++ & ended_mask_];
         if ((r.flags & Record::kRetracted) != 0)
@@ -526,8 +533,9 @@ void Window::expire(std::uint64_t now) noexcept {
         forget_expired(s, now);
         if (config_.timeout_ticks == 0)
             continue;
-        for (Record* const r : s.live)
-            if (r != nullptr && now > r->last_arrival && now - r->last_arrival > config_.timeout_ticks)
+        for (std::uint32_t i = 0; i < config_.max_live; i++)
+            if (Record* const r = s.live[(s.head + i) % config_.max_live];
+                r != nullptr && now > r->last_arrival && now - r->last_arrival > config_.timeout_ticks)
                 end(*r, HeapEnd::timed_out);
     }
     hand_over();

@@ -123,7 +123,8 @@ class Window {
     void expire(std::uint64_t now) noexcept;
     /// Ends every live heap (end of the run, stop); hands over as far as the queue allows.
     void flush() noexcept;
-    /// After flush: gives up heaps that a blocking queue would not take.
+    /// After flush: gives up heaps that a blocking queue would not take; nothing while copies are
+    /// outstanding.
     void drop_waiting() noexcept;
     /// No more packets are accepted: they count as `stopped`.
     void stop() noexcept {

@@ -13,9 +13,11 @@ using enum PacketOutcome;
 TEST(WindowMemory, WithoutRoomTheFirstAndEveryLaterPacketOfAHeapIsNoMemory) {
     Rig rig(small_window(), {.quota = 128 * kKiB});
     EXPECT_EQ(rig.give(Packet(1).whole(64 * kKiB)), placed);
+    rig.hold();
     EXPECT_EQ(rig.give(Packet(2).whole(64 * kKiB)), placed);
+    rig.hold();
     EXPECT_EQ(rig.give(Packet(3).of(1000).at(0, 500)), no_memory);
-    pop_counts(rig);
+    rig.release();
     rig.reclaim();
     EXPECT_EQ(rig.give(Packet(3).of(1000).at(500, 500)), no_memory) << "it would start in the middle";
     EXPECT_EQ(rig.give(Packet(3).of(1000).at(0, 500)), no_memory);

@@ -41,7 +41,7 @@ void add_receive_details(OptionSet& options, StreamWords& words) {
     options.duration("--history-time", r.history_time, false, "How long they are remembered");
     options.flag("--in-order", r.in_order, "Take a heap's packets in order only, as spead2 does");
     options.choice("--on-full", r.on_full, config::kOnFull,
-                   "When the consumer is slow; block only for lossless ports");
+                   "When the consumer is slow; auto = block on lossless ports, else drop_newest");
     options.flag("--joint", words.joint, "Make all endpoints one stream");
     options.size("--memory", words.memory.heaps, config::kMemoryHeaps, "Memory for the heaps of all streams");
     options.duration("--idle-exit", words.end.idle_exit, true,
@@ -201,7 +201,6 @@ void add_send_options(CLI::App& app, StreamWords& words) {
 
 void add_loopback_options(CLI::App& app, StreamWords& words) {
     words.ports = {kLoopbackDevice};
-    words.receive.on_full = runtime::OnFull::block;
     words.receive.sink.kind = runtime::SinkKind::verify;
     words.send.verify = true;
     words.end.exit_on_stop = true;

@@ -293,7 +293,7 @@ TEST(Loopback, NeedsNothingAndEndsByItself) {
     ASSERT_EQ(plan.sends.size(), 1u);
     EXPECT_EQ(plan.receives[0].endpoints, plan.sends[0].endpoints);
     EXPECT_EQ(plan.receives[0].sink.kind, runtime::SinkKind::verify);
-    EXPECT_EQ(plan.receives[0].on_full, runtime::OnFull::block);
+    EXPECT_EQ(plan.receives[0].on_full, runtime::OnFull::automatic);
     EXPECT_TRUE(plan.sends[0].verify);
     EXPECT_EQ(plan.sends[0].heaps, -1);
     EXPECT_EQ(plan.end.duration, 5);

@@ -5,9 +5,14 @@
 
 namespace spead::memory {
 
-Arena::Arena(std::size_t bytes, std::size_t largest) {
+std::size_t Arena::capacity_for(std::size_t bytes, std::size_t largest) noexcept {
     largest = std::bit_ceil(std::max(largest, kMinUnit));
-    bytes = (std::max(bytes, largest) + largest - 1) / largest * largest;
+    return (std::max(bytes, largest) + largest - 1) / largest * largest;
+}
+
+Arena::Arena(std::size_t bytes, std::size_t largest) {
+    bytes = capacity_for(bytes, largest);
+    largest = std::bit_ceil(std::max(largest, kMinUnit));
     // At most 4 Mi units: the bookkeeping stays below 1/20 of the memory it describes.
     unit_ = std::min(largest, std::max(kMinUnit, std::bit_ceil(bytes >> 22)));
     unit_shift_ = static_cast<unsigned>(std::countr_zero(unit_));

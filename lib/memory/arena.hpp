@@ -39,6 +39,9 @@ class Arena {
     /// least one block of the largest class exists. Throws Error as Mapping does.
     Arena(std::size_t bytes, std::size_t largest);
 
+    /// What `bytes` are rounded up to: the capacity that such an arena will have.
+    static std::size_t capacity_for(std::size_t bytes, std::size_t largest) noexcept;
+
     /// A block of at least `bytes`; an empty Block when none is left or `bytes` exceeds the largest class.
     Block alloc(std::size_t bytes) noexcept {
         const unsigned order = order_of(bytes);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/eal.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <set>
 
+#include <fmt/ranges.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -16,6 +19,24 @@ namespace spead::runtime {
 namespace {
 
 std::atomic<bool> initialised{false};
+
+bool runs_on(unsigned lcore, unsigned cpu) {
+    const rte_cpuset_t set = rte_lcore_cpuset(lcore);
+    return cpu < CPU_SETSIZE && CPU_ISSET(cpu, &set);
+}
+
+std::set<unsigned> cpus_of(unsigned lcore) {
+    std::set<unsigned> cpus;
+    for (unsigned cpu = 0; cpu < CPU_SETSIZE; cpu++)
+        if (runs_on(lcore, cpu))
+            cpus.insert(cpu);
+    return cpus;
+}
+
+unsigned first_cpu(unsigned lcore) {
+    const std::set<unsigned> cpus = cpus_of(lcore);
+    return cpus.empty() ? 0 : *cpus.begin();
+}
 
 }  // namespace
 
@@ -55,27 +76,49 @@ void use_lcores_of_eal(Layout& layout, const EalOptions& options) {
         return;
     const std::vector<unsigned> ids = Eal::worker_lcores();
     layout.main_lcore = rte_get_main_lcore();
+    layout.main_cpu = first_cpu(layout.main_lcore);
+    if (layout.workers.size() > ids.size())
+        throw_error(
+            "EAL",
+            "too few lcores: {} workers are needed beside the main lcore {}, and -l or --lcores gives "
+            "{}; add lcores, or leave the choice to the program",
+            layout.workers.size(), layout.main_lcore, ids.size());
+
+    // Those first whose CPU the plan names, then those that are there by chance, then the rest.
     std::vector<unsigned> unused = ids;
-    const auto take = [&unused](unsigned id) { return std::erase(unused, id) != 0; };
     std::vector<WorkerLayout*> unplaced;
-    for (WorkerLayout& w : layout.workers) {
-        if (take(w.cpu))
-            w.lcore = w.cpu;
-        else
-            unplaced.push_back(&w);
-    }
+    for (WorkerLayout& w : layout.workers)
+        unplaced.push_back(&w);
+    std::stable_sort(unplaced.begin(), unplaced.end(),
+                     [](const WorkerLayout* a, const WorkerLayout* b) { return a->named > b->named; });
+    std::erase_if(unplaced, [&unused](WorkerLayout* w) {
+        const auto there = std::find_if(unused.begin(), unused.end(),
+                                        [w](unsigned lcore) { return runs_on(lcore, w->cpu); });
+        if (there == unused.end()) {
+            if (w->named)
+                throw_error("EAL",
+                            "the plan names CPU {}, and none of the worker lcores that -l or --lcores gives "
+                            "is there: {}; change one or the other",
+                            w->cpu, fmt::join(Eal::worker_lcores(), ","));
+            return false;
+        }
+        w->lcore = *there;
+        unused.erase(there);
+        return true;
+    });
     for (WorkerLayout* const w : unplaced) {
-        if (unused.empty())
-            throw_error("EAL",
-                        "too few lcores: {} workers are needed beside the main lcore {}, and -l or --lcores "
-                        "gives {}; "
-                        "add lcores, or leave the choice to the program",
-                        layout.workers.size(), layout.main_lcore, ids.size());
         w->lcore = unused.front();
+        w->cpu = first_cpu(w->lcore);
         unused.erase(unused.begin());
     }
-    for (WorkerLayout& w : layout.workers)
-        w.cpu = static_cast<unsigned>(rte_lcore_to_cpu_id(static_cast<int>(w.lcore)));
+
+    std::set<unsigned> cpus = cpus_of(layout.main_lcore);
+    std::size_t apart = cpus.size();
+    for (const WorkerLayout& w : layout.workers) {
+        cpus.merge(cpus_of(w.lcore));
+        apart += cpus_of(w.lcore).size();
+    }
+    layout.shares_cpus = apart != cpus.size();
 }
 
 }  // namespace spead::runtime

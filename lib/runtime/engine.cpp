@@ -118,11 +118,7 @@ void Engine::State::make_streams(Worker& worker) {
     const std::vector<std::size_t>& mine = worker.layout->receives;
     if (mine.empty())
         return;
-    std::uint64_t largest = 0;
-    for (const std::size_t i : mine)
-        largest = std::max(largest, plan.receives[i].max_bytes);
-    const std::size_t share = plan.memory.heaps / plan.receives.size() * mine.size();
-    worker.arena = memory::Arena(share, largest);
+    worker.arena = memory::Arena(worker.layout->heap_bytes, worker.layout->largest_heap);
 
     for (const std::size_t i : mine) {
         const ReceivePlan& r = plan.receives[i];
@@ -213,14 +209,8 @@ void Engine::State::launch() {
         w->launched = true;
     }
 
-    // Everything that is not an lcore runs on the CPUs that lcores leave.
-    std::vector<unsigned> control;
-    const std::vector<unsigned> allowed = allowed_cpus();
-    std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(control), [this](unsigned cpu) {
-        return std::none_of(workers.begin(), workers.end(),
-                            [cpu](const auto& w) { return w->layout->cpu == cpu; });
-    });
-    consumers.start(std::max(1U, static_cast<unsigned>(control.size())), control);
+    const std::vector<unsigned> control = layout.control_cpus();
+    consumers.start(static_cast<unsigned>(control.size()), control);
     join_groups();
     for (SendStream& s : sends)
         s.feeder->start(control);

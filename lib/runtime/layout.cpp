@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "heap/window.hpp"
+#include "memory/arena.hpp"
 #include "memory/mapping.hpp"
 
 namespace spead::runtime {
@@ -52,22 +53,26 @@ std::size_t free_huge_bytes() {
 /// A CPU for each port that receives and each sender, in the order of the plan.
 class Assignment {
   public:
-    Assignment(const Plan& plan, const EalOptions& options, Layout& layout) : layout_(layout) {
-        const std::vector<unsigned> allowed = allowed_cpus();
-        layout_.main_cpu = plan.runtime.main_cpu.value_or(allowed.front());
-        check(layout_.main_cpu, allowed, "runtime main_cpu");
-        if (!plan.runtime.lcores.empty()) {
-            workers_ = plan.runtime.lcores;
-            for (const unsigned cpu : workers_)
-                check(cpu, allowed, "runtime lcores");
-        } else {
-            std::copy_if(allowed.begin(), allowed.end(), std::back_inserter(workers_),
-                         [&](unsigned cpu) { return cpu != layout_.main_cpu; });
-            if (workers_.empty())
-                workers_.push_back(layout_.main_cpu);
-        }
-        allowed_ = allowed;
-        user_lcores_ = options.has_lcores;
+    Assignment(const Plan& plan, const EalOptions& options, Layout& layout)
+        : layout_(layout), user_lcores_(options.has_lcores) {
+        layout_.allowed_cpus = allowed_cpus();
+        layout_.main_cpu = plan.runtime.main_cpu.value_or(layout_.allowed_cpus.front());
+        check(layout_.main_cpu, "runtime main_cpu");
+        for (const unsigned cpu : plan.runtime.lcores)
+            check(cpu, "runtime lcores");
+        workers_ = plan.runtime.lcores.empty() ? layout_.allowed_cpus : plan.runtime.lcores;
+        if (plan.runtime.lcores.empty() && workers_.size() > 1)
+            std::erase(workers_, layout_.main_cpu);
+        // What the plan gives to one stream is not chosen for another, unless nothing else is left.
+        std::vector<unsigned> free = workers_;
+        for (const ReceivePlan& r : plan.receives)
+            for (const unsigned cpu : r.lcores)
+                std::erase(free, cpu);
+        for (const SendPlan& s : plan.sends)
+            if (s.lcore)
+                std::erase(free, *s.lcore);
+        if (!free.empty())
+            workers_ = free;
     }
 
     unsigned pick() {
@@ -76,49 +81,56 @@ class Assignment {
         return cpu;
     }
 
-    WorkerLayout& worker(unsigned cpu, const std::string& where) {
-        check(cpu, allowed_, where);
-        const auto found = std::find_if(layout_.workers.begin(), layout_.workers.end(),
-                                        [cpu](const WorkerLayout& w) { return w.cpu == cpu; });
-        if (found != layout_.workers.end())
-            return *found;
-        WorkerLayout w;
-        w.cpu = cpu;
-        layout_.workers.push_back(w);
-        return layout_.workers.back();
+    WorkerLayout& worker(unsigned cpu, bool named, const std::string& where) {
+        check(cpu, where);
+        auto found = std::find_if(layout_.workers.begin(), layout_.workers.end(),
+                                  [cpu](const WorkerLayout& w) { return w.cpu == cpu; });
+        if (found == layout_.workers.end()) {
+            found = layout_.workers.emplace(layout_.workers.end());
+            found->cpu = cpu;
+        }
+        found->named |= named;
+        return *found;
     }
 
   private:
-    void check(unsigned cpu, const std::vector<unsigned>& allowed, const std::string& where) const {
+    void check(unsigned cpu, const std::string& where) const {
+        const std::vector<unsigned>& allowed = layout_.allowed_cpus;
         if (!user_lcores_ && std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())
             throw_usage(where, "CPU {} is not one this process may use: {}", cpu, fmt::join(allowed, ","));
     }
 
     Layout& layout_;
-    std::vector<unsigned> allowed_;
+    bool user_lcores_;
     std::vector<unsigned> workers_;
     std::size_t next_ = 0;
-    bool user_lcores_ = false;
 };
 
 void assign(const Plan& plan, const EalOptions& options, Layout& layout) {
     Assignment assignment(plan, options, layout);
+    // The first stream of a port that names CPUs decides for all streams of the port.
     std::map<std::string, unsigned> cpu_of_port;
+    for (const ReceivePlan& r : plan.receives)
+        if (!r.lcores.empty())
+            cpu_of_port.try_emplace(r.port, r.lcores.front());
+    const std::map<std::string, unsigned> named = cpu_of_port;
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         const ReceivePlan& r = plan.receives[i];
-        const auto [place, first] = cpu_of_port.try_emplace(r.port, 0);
-        if (first)
-            place->second = r.lcores.empty() ? assignment.pick() : r.lcores.front();
-        const unsigned cpu = place->second;
+        if (!cpu_of_port.contains(r.port))
+            cpu_of_port[r.port] = assignment.pick();
+        const unsigned cpu = cpu_of_port[r.port];
         if (!r.lcores.empty() && (r.lcores.size() > 1 || r.lcores.front() != cpu))
             layout.remarks.push_back(fmt::format(
                 "port {} has one receive queue: stream {} runs on the lcore of CPU {}", r.port, r.name, cpu));
-        assignment.worker(cpu, fmt::format("receive {} lcores", r.name)).receives.push_back(i);
+        const std::string where = fmt::format("receive {} lcores", r.name);
+        WorkerLayout& worker = assignment.worker(cpu, named.contains(r.port), where);
+        worker.receives.push_back(i);
+        worker.largest_heap = std::max(worker.largest_heap, r.max_bytes);
     }
     for (std::size_t i = 0; i < plan.sends.size(); i++) {
         const SendPlan& s = plan.sends[i];
         const unsigned cpu = s.lcore ? *s.lcore : assignment.pick();
-        assignment.worker(cpu, fmt::format("send {} lcore", s.name)).sends.push_back(i);
+        assignment.worker(cpu, s.lcore.has_value(), fmt::format("send {} lcore", s.name)).sends.push_back(i);
     }
     unsigned lcore = 1;
     std::set<unsigned> cpus{layout.main_cpu};
@@ -207,6 +219,17 @@ const port::PlannedPort& Layout::port(std::string_view name) const {
     return *found;
 }
 
+std::vector<unsigned> Layout::control_cpus() const {
+    std::vector<unsigned> cpus;
+    std::copy_if(allowed_cpus.begin(), allowed_cpus.end(), std::back_inserter(cpus), [this](unsigned cpu) {
+        return std::none_of(workers.begin(), workers.end(),
+                            [cpu](const WorkerLayout& w) { return w.cpu == cpu; });
+    });
+    if (cpus.empty())
+        cpus.push_back(main_cpu);
+    return cpus;
+}
+
 std::vector<unsigned> allowed_cpus() {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -261,8 +284,17 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
         layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;
     }
     layout.eal_bytes += layout.eal_bytes / 8;
-    if (!plan.receives.empty())
-        layout.heap_bytes = plan.memory.heaps;
+    for (WorkerLayout& w : layout.workers)
+        if (!w.receives.empty()) {
+            w.heap_bytes = memory::Arena::capacity_for(
+                plan.memory.heaps / plan.receives.size() * w.receives.size(), w.largest_heap);
+            layout.heap_bytes += w.heap_bytes;
+        }
+    if (layout.heap_bytes > plan.memory.heaps)
+        layout.remarks.push_back(
+            fmt::format("heaps take {} instead of {}: each lcore has room for whole largest heaps, in powers "
+                        "of two",
+                        human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
     for (const ReceivePlan& r : plan.receives)
         layout.bookkeeping_bytes += heap::Window::bookkeeping_bytes(window_size(r), r.ring);
 

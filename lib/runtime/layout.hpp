@@ -32,8 +32,11 @@ struct EalOptions {
 struct WorkerLayout {
     unsigned lcore = 0;  ///< EAL's id
     unsigned cpu = 0;
+    bool named = false;                 ///< the plan names the CPU, else it was chosen here
     std::vector<std::size_t> receives;  ///< indices into Plan::receives
     std::vector<std::size_t> sends;     ///< indices into Plan::sends
+    std::uint64_t largest_heap = 0;     ///< bytes, of its streams
+    std::size_t heap_bytes = 0;         ///< of its arena: its streams' share, whole largest heaps
 };
 
 struct Layout {
@@ -41,7 +44,8 @@ struct Layout {
     std::vector<WorkerLayout> workers;
     unsigned main_lcore = 0;
     unsigned main_cpu = 0;
-    bool shares_cpus = false;  ///< fewer CPUs than lcores: idle loops yield
+    std::vector<unsigned> allowed_cpus;  ///< of this process
+    bool shares_cpus = false;            ///< fewer CPUs than lcores: idle loops yield
     std::size_t eal_bytes = 0;
     std::size_t heap_bytes = 0;         ///< arenas
     std::size_t bookkeeping_bytes = 0;  ///< windows, tables, queues
@@ -50,17 +54,20 @@ struct Layout {
     std::vector<std::string> remarks;   ///< lines to tell the user
 
     const port::PlannedPort& port(std::string_view name) const;
+    /// CPUs for the threads that are no lcores: those that lcores leave, or the main lcore's.
+    std::vector<unsigned> control_cpus() const;
 };
 
-/// CPUs this process may run on, ascending.
+/// CPUs the calling thread may run on, ascending. Once EAL runs, the main thread has one only.
 std::vector<unsigned> allowed_cpus();
 
-/// Throws Error when something does not fit: too few lcores, a CPU that is not there, memory (with the sum).
+/// To be called before EAL runs. Each port that receives and each sender gets a worker lcore, as far as there
+/// are CPUs; what shares a CPU then shares its lcore. Throws Error when something does not fit: a CPU that is
+/// not there, a device that cannot be, memory (with the sum).
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers);
 
-/// Where the user chose the lcores: gives each worker one of EAL's, by the CPU numbers the plan names (an
-/// lcore's id is its CPU's number unless --lcores says otherwise). EAL runs. Throws Error when they are too
-/// few or not the ones named.
+/// Where the user chose the lcores: gives each worker one of EAL's, on the CPU that the plan names if it
+/// names one. EAL runs. Throws Error when they are too few or not on the CPUs named.
 void use_lcores_of_eal(Layout& layout, const EalOptions& options);
 
 /// The sender's configuration as far as it is known before the port is open: enough for its memory need.

@@ -59,15 +59,12 @@ FileSink::FileSink(std::string directory, std::string stream)
     : directory_(std::move(directory)), stream_(std::move(stream)) {
     if (mkdir(directory_.c_str(), 0777) != 0 && errno != EEXIST)
         throw_error(directory_, "cannot make this directory for heaps: {}", std::strerror(errno));
+    if (faccessat(AT_FDCWD, (directory_ + '/').c_str(), W_OK | X_OK, AT_EACCESS) != 0)
+        throw_error(directory_, "cannot write heaps here: {}", std::strerror(errno));
     lines_path_ = directory_ + "/heaps.jsonl";
     lines_fd_ = open(lines_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (lines_fd_ < 0)
         throw_error(lines_path_, "cannot write heaps here: {}", std::strerror(errno));
-    if (access(directory_.c_str(), W_OK | X_OK) != 0) {
-        const int error = errno;
-        close(lines_fd_);
-        throw_error(directory_, "cannot write heaps here: {}", std::strerror(error));
-    }
 }
 
 FileSink::~FileSink() {
@@ -77,8 +74,8 @@ FileSink::~FileSink() {
 /// The lines of the heaps before are written first, if they can be.
 void FileSink::fail(const std::string& path, int error) {
     write_lines();
-    throw_error(path, "cannot write: {}; written before that: {} heaps, {} of them with their payload ({})",
-                std::strerror(error), heaps_, files_, human_size(bytes_));
+    throw_error(path, "cannot write: {}; written before that: the payload of {} heaps ({}), {} lines in {}",
+                std::strerror(error), files_, human_size(bytes_), lines_written_, lines_path_);
 }
 
 void FileSink::consume(const heap::Heap& heap) {
@@ -151,7 +148,7 @@ int FileSink::write_lines() {
         ftruncate(lines_fd_, lseek(lines_fd_, 0, SEEK_END) - static_cast<off_t>(w.bytes - whole)) != 0)
         error = errno;
     flock(lines_fd_, LOCK_UN);
-    heaps_ += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
+    lines_written_ += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
     return error;
 }
 

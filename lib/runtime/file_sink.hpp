@@ -39,7 +39,7 @@ class FileSink : public Sink {
     std::string lines_path_;
     std::string lines_;  ///< not yet written
     int lines_fd_ = -1;
-    std::uint64_t heaps_ = 0;  ///< whose line is written
+    std::uint64_t lines_written_ = 0;
     std::uint64_t files_ = 0;
     std::uint64_t bytes_ = 0;  ///< in the files
 };

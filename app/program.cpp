@@ -1,27 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/program.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "app/bench_assemble.hpp"
-#if __has_include("app/bench_transmit.hpp")
 #include "app/bench_transmit.hpp"
-#else
-namespace spead::app {
-inline std::size_t bench_transmit_memory_mib(const BenchOptions&) {
-    return 64;
-}
-inline int bench_transmit(const BenchOptions&, const std::string&) {
-    return kFailure;
-}
-}  // namespace spead::app
-#endif
 #include "app/command_line.hpp"
 #include "app/progress.hpp"
 #include "app/report.hpp"
@@ -50,6 +42,34 @@ void write_json(const std::string& path, const std::string& text) {
 void check_writable(const std::string& path) {
     if (!path.empty() && path != "-" && !std::ofstream(path, std::ios::app))
         throw_error(path, "cannot write the report here");
+}
+
+/// So that what --check prints is a configuration file as a whole.
+std::string as_comments(const std::string& text) {
+    std::string out;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        out += "# " + text.substr(at, end - at) + '\n';
+        at = end + 1;
+    }
+    return out;
+}
+
+/// One line that says what runs now, for a user who would otherwise wait in front of nothing.
+std::string started_text(const runtime::Plan& plan) {
+    std::vector<std::string> parts;
+    for (const runtime::ReceivePlan& r : plan.receives)
+        if (parts.size() < 4)
+            parts.push_back(
+                fmt::format("{} receives {} on {}", r.name, fmt::join(r.endpoint_texts, " "), r.port));
+    for (const runtime::SendPlan& s : plan.sends)
+        if (parts.size() < 4)
+            parts.push_back(
+                fmt::format("{} sends to {} on {}", s.name, fmt::join(s.endpoint_texts, " "), s.port));
+    const std::size_t more = plan.receives.size() + plan.sends.size() - parts.size();
+    return fmt::format("{}{}; Ctrl-C ends", fmt::join(parts, "; "),
+                       more == 0 ? "" : fmt::format("; {} more", more));
 }
 
 std::uint64_t sum_of_heaps(const stats::Snapshot& s, HeapEnd end) {
@@ -88,7 +108,7 @@ int run_plan(const CommandLine& line) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Layout layout = runtime::lay_out(line.plan, eal_options, drivers::table());
     if (line.check) {
-        fmt::print("{}\n{}", config::to_toml(line.plan), runtime::describe(layout, line.plan));
+        fmt::print("{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
         return kSuccess;
     }
     check_writable(line.json_path);
@@ -103,6 +123,8 @@ int run_plan(const CommandLine& line) {
     {
         runtime::Engine engine(line.plan, layout);
         engine.start();
+        if (!line.quiet)
+            fmt::print(stderr, "{}\n", started_text(line.plan));
         Progress progress(!line.quiet);
         const runtime::Engine::Reason reason =
             engine.run(signals.fd(), [&](const stats::Snapshot& now) { progress.update(now); });

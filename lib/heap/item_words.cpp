@@ -18,12 +18,13 @@ struct Index {
     Index(std::uint64_t* words, std::uint32_t capacity)
         : entries(reinterpret_cast<std::uint16_t*>(words + capacity)), mask(capacity * 2 - 1) {}
 
-    /// Words differ in their top bits (ids), their low bits (addresses) or both by constant steps: two rounds
-    /// bring each of them into the bits that are used.
+    /// Words differ in their top bits (ids), their low bits (addresses) or both, by constant steps: each has
+    /// to reach the bits that are used, and the steps have to be broken up.
     std::uint32_t home(std::uint64_t word) const {
-        const std::uint64_t once = word * hash_secret();
-        const std::uint64_t twice = (once ^ once >> 32) * hash_secret();
-        return static_cast<std::uint32_t>(twice >> 32) & mask;
+        std::uint64_t x = word ^ hash_secret();
+        x = (x ^ x >> 32) * hash_secret();
+        x = (x ^ x >> 29) * 0x94d049bb133111ebU;
+        return static_cast<std::uint32_t>(x >> 40) & mask;
     }
 
     /// Where `word` stands, or where it would be entered.

@@ -126,7 +126,7 @@ TEST(ItemWords, AreIndexedWithFewProbesWhateverBitsTheyDifferIn) {
         std::uint64_t total = 0;
         for (const std::uint64_t word : distinct)
             total += probes_of(w.record(), word);
-        EXPECT_LE(total / distinct.size(), 8U) << "pattern " << p;
+        EXPECT_LE(total / distinct.size(), 3U) << "pattern " << p;
     }
 }
 

@@ -20,10 +20,11 @@ struct alignas(64) Record {
     static constexpr std::uint32_t kInlineRanges = 8;
 
     enum Flag : std::uint8_t {
-        kItemPastEnd = 1,  ///< an item word points behind the heap's last byte; it can never be complete
-        kHasItems = 2,     ///< items of data came with it
-        kHasControl = 4,   ///< stream control came with it
-        kRetracted = 8,    ///< only stream control: taken out of the counts, not to be delivered
+        kItemPastEnd = 1,    ///< an item word points behind the heap's last byte; it can never be complete
+        kHasItems = 2,       ///< items of data came with it
+        kHasControl = 4,     ///< stream control came with it
+        kRetracted = 8,      ///< only stream control: taken out of the counts, not to be delivered
+        kBeganUnsized = 16,  ///< its first packet told no length: its block is larger than it may need
     };
 
     // Touched by every packet.

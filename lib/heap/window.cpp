@@ -13,12 +13,8 @@ namespace {
 
 using State = KeyTable::State;
 
-/// Even without a history, refused heaps are remembered: their later packets must not start them in the
-/// middle.
-constexpr std::uint32_t kLeastHistory = 64;
-
 std::uint32_t history_size(const WindowConfig& c) {
-    return std::max(c.history, kLeastHistory);
+    return std::max(c.history, WindowConfig::kLeastHistory);
 }
 
 std::size_t keys_needed(const WindowConfig& c) {
@@ -123,7 +119,8 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     r.coverage.reset(r.inline_ranges.data(), Record::kInlineRanges);
     r.packets = 0;
     r.flavour = v.flavour;
-    r.flags = static_cast<std::uint8_t>(v.item_extent > v.heap_length ? Record::kItemPastEnd : 0);
+    r.flags = static_cast<std::uint8_t>((v.item_extent > v.heap_length ? Record::kItemPastEnd : 0) |
+                                        (v.heap_length == kUnknownLength ? Record::kBeganUnsized : 0));
     r.key = v.key;
     r.first_arrival = v.arrival;
     r.item_extent = v.item_extent;
@@ -353,6 +350,8 @@ void Window::end(Record& r, HeapEnd how) noexcept {
     r.end = how;
     counters_.heaps_live--;
     live_bytes_ -= placer_.capacity(r.payload);
+    if ((r.flags & Record::kBeganUnsized) != 0) [[unlikely]]
+        r.payload = placer_.trim(r.payload, r.length == kUnknownLength ? r.coverage.extent() : r.length);
     if (how == HeapEnd::complete && retract_if_control(r)) [[unlikely]] {
         retracted_ = true;
     } else {
@@ -415,7 +414,7 @@ void Window::forget_oldest(Substream& s) noexcept {
 }
 
 void Window::forget_expired(Substream& s, std::uint64_t now) noexcept {
-    while (!s.history.empty() && now > s.history.oldest().time &&
+    while (config_.history_ticks != 0 && !s.history.empty() && now > s.history.oldest().time &&
            now - s.history.oldest().time > config_.history_ticks)
         forget_oldest(s);
 }
@@ -445,10 +444,6 @@ void Window::hand_over() noexcept {
             }
             count = 1;
         }
-        for (std::uint32_t i = 0; i < count; i++)
-            if (Record& r = *ended_[at + i]; r.length == kUnknownLength) [[unlikely]]
-                r.payload = placer_.trim(r.payload, r.coverage.extent());
-
         const std::uint32_t pushed = queue_bytes_full(*next) ? 0 : push(count);
         pushed_any |= pushed != 0;
         if (pushed == count) [[likely]]

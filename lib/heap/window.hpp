@@ -22,11 +22,16 @@ namespace spead::heap {
 enum class OnFull : std::uint8_t { drop_newest, drop_oldest, block };
 
 struct WindowConfig {
-    std::uint32_t substreams = 1;  ///< heap count modulo this picks an independent window
-    std::uint32_t max_live = 4;    ///< live heaps per substream
+    static constexpr std::uint32_t kLeastHistory = 64;
+
+    std::uint32_t substreams = 1;  ///< at least 1; heap count modulo this picks an independent window
+    std::uint32_t max_live = 4;    ///< live heaps per substream, at least 1
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< at most kMaxHeapBytes
-    std::uint32_t history = 1024;     ///< finished heap counts remembered per substream; 0: none
-    std::uint64_t history_ticks = 0;  ///< how long they are remembered
+    /// Heap counts remembered per substream, of heaps that ended and of heaps that were refused;
+    /// kLeastHistory at least. 0: of refused heaps only, whose later packets must not start them in the
+    /// middle.
+    std::uint32_t history = 1024;
+    std::uint64_t history_ticks = 0;  ///< how long they are remembered; 0: until newer ones push them out
     std::uint64_t timeout_ticks = 0;  ///< a heap without a packet for so long is given up; 0: never
     bool in_order = false;
     bool stop_on_stop_item = false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/eal.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -59,7 +61,10 @@ Eal::Eal(const std::vector<std::string>& arguments) {
 }
 
 Eal::~Eal() {
+    // EAL makes a directory for the process and, without shared configuration, leaves it behind empty.
+    const std::string directory = rte_eal_get_runtime_dir();
     rte_eal_cleanup();
+    rmdir(directory.c_str());
 }
 
 std::vector<unsigned> Eal::worker_lcores() {

@@ -222,8 +222,10 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
     for (;;) {
         pollfd p{interrupt_fd, POLLIN, 0};
         const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
-        if (poll(&p, interrupt_fd < 0 ? 0 : 1, wait) > 0)
+        if (poll(&p, interrupt_fd < 0 ? 0 : 1, wait) > 0) {
+            s.interrupted = true;
             return Reason::interrupted;
+        }
         for (const auto& port : s.ports)
             port->poll_link();
         const stats::Snapshot now = s.take_snapshot();
@@ -359,7 +361,7 @@ const std::vector<std::string>& Engine::problems() const noexcept {
 }
 
 std::vector<std::string> Engine::remarks() const {
-    std::vector<std::string> all;
+    std::vector<std::string> all = state_->remarks;
     for (const auto& p : state_->ports)
         for (const std::string& remark : p->remarks())
             all.push_back(fmt::format("port {}: {}", p->name(), remark));

@@ -89,6 +89,8 @@ struct Engine::State {
     std::vector<std::string> problems;
     bool started = false;
     bool stopped = false;
+    bool interrupted = false;
+    std::vector<std::string> remarks;
     Clock::time_point begin{};
     double duration = 0;  ///< fixed when stopped
     std::uint64_t last_received = 0;

@@ -76,7 +76,8 @@ void Engine::State::finish_sends() {
     if (!wait_for([this] { return sends_done(); }, in_flight, kPatience)) {
         for (SendStream& s : sends)
             if (!s.feeder->done()) {
-                problems.push_back(
+                // Whoever interrupts the run does not want to wait for the rest.
+                (interrupted ? remarks : problems).push_back(
                     fmt::format("send {}: given up with {} heaps in flight; port {} takes no more packets",
                                 plan.sends[static_cast<std::size_t>(&s - sends.data())].name,
                                 s.sender->in_flight(), ports[s.port]->name()));

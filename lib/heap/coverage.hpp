@@ -14,6 +14,8 @@ struct Range {
 };
 
 inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{2} << 30;
+/// Ranges one heap can have behind its prefix.
+inline constexpr std::uint32_t kMaxRanges = 8192;
 
 enum class Cover : std::uint8_t {
     added,

@@ -10,8 +10,6 @@ namespace spead::heap {
 
 /// Item words one heap can hold, whatever it is sent.
 inline constexpr std::uint32_t kMaxItems = 8192;
-/// Coverage ranges one heap can hold.
-inline constexpr std::uint32_t kMaxRanges = 8192;
 
 enum class ItemsAdded : std::uint8_t {
     some,  ///< at least one new word

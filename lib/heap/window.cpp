@@ -108,10 +108,8 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
         reclaim();
         block = place(v);
     }
-    if (!block) [[unlikely]] {
-        remember(v.key, State::refused);
-        return {PacketOutcome::no_memory, nullptr};
-    }
+    if (!block) [[unlikely]]
+        return refuse(v);
 
     Record& r = *free_[free_count_ - 1];
     r.base = block.base;
@@ -133,21 +131,12 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     r.range_block = {};
     if (!fill(r, v)) [[unlikely]] {
         placer_.release(block);
-        remember(v.key, State::refused);
-        return {PacketOutcome::no_memory, nullptr};
+        return refuse(v);
     }
     free_count_--;
 
     Substream& s = substream_of(v.key);
-    r.place = s.head;
-    s.head = s.head + 1 == config_.max_live ? 0 : s.head + 1;
-    if (Record* const occupant = s.live[r.place]; occupant != nullptr) {
-        // Later, not at the same time: all packets of a burst have one arrival time.
-        if (occupant->last_arrival > s.newest_start)
-            counters_.heaps_interleaved_evictions++;
-        end(*occupant, HeapEnd::evicted);
-    }
-    s.newest_start = v.arrival;
+    r.place = take_place(s, v.arrival);
     counters_.heaps_started++;
     counters_.packets_reordered += v.offset != 0;
     if (r.complete() && (v.flags & PacketView::kControl) == 0)
@@ -159,6 +148,28 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     last_key_ = v.key;
     last_record_ = &r;
     return placed(r, v);
+}
+
+/// No room for a heap that begins. It moves its substream's window on all the same: heaps that never end
+/// would keep the room for ever otherwise.
+Window::Accepted Window::refuse(const PacketView& v) noexcept {
+    take_place(substream_of(v.key), v.arrival);
+    remember(v.key, State::refused);
+    return {PacketOutcome::no_memory, nullptr};
+}
+
+/// The next place of the ring, for a heap that begins; the heap that still has it is evicted.
+std::uint32_t Window::take_place(Substream& s, std::uint64_t now) noexcept {
+    const std::uint32_t place = s.head;
+    s.head = place + 1 == config_.max_live ? 0 : place + 1;
+    if (Record* const occupant = s.live[place]; occupant != nullptr) {
+        // Later, not at the same time: all packets of a burst have one arrival time.
+        if (occupant->last_arrival > s.newest_start)
+            counters_.heaps_interleaved_evictions++;
+        end(*occupant, HeapEnd::evicted);
+    }
+    s.newest_start = now;
+    return place;
 }
 
 /// placed() and end() of a heap that its first packet completes.
@@ -181,7 +192,10 @@ memory::Block Window::place(const PacketView& v) noexcept {
         return {};
     if (v.heap_length != kUnknownLength) [[likely]]
         return placer_.place(v.heap_length);
-    return placer_.place_between(std::max<std::uint64_t>(end_of(v), 1), config_.max_heap_bytes);
+    // How long it becomes is not known: a fair share, so that the others find room too.
+    const std::uint64_t least = std::max<std::uint64_t>(end_of(v), 1);
+    const std::uint64_t share = std::bit_floor(placer_.quota() / (std::size_t{live_capacity()} + 1));
+    return placer_.place_between(least, std::clamp(share, least, std::max(least, config_.max_heap_bytes)));
 }
 
 /// The first packet of a heap: its items and its bytes.
@@ -327,8 +341,8 @@ bool Window::reserve_items(Record& r, std::uint32_t more) noexcept {
 }
 
 bool Window::grow_ranges(Record& r) noexcept {
-    const std::uint32_t capacity = r.coverage.capacity() * 8;
-    if (capacity > kMaxRanges)
+    const std::uint32_t capacity = std::min(r.coverage.capacity() * 8, kMaxRanges);
+    if (capacity == r.coverage.capacity())
         return false;
     const memory::Block block = placer_.place(std::size_t{capacity} * sizeof(Range));
     if (!block)

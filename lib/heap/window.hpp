@@ -25,7 +25,9 @@ struct WindowConfig {
     static constexpr std::uint32_t kLeastHistory = 64;
 
     std::uint32_t substreams = 1;  ///< at least 1; heap count modulo this picks an independent window
-    std::uint32_t max_live = 4;    ///< live heaps per substream, at least 1
+    /// Live heaps per substream, at least 1: a heap is evicted when so many newer ones have begun, whether or
+    /// not there was room for those, and whether or not they are still live.
+    std::uint32_t max_live = 4;
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< at most kMaxHeapBytes
     /// Heap counts remembered per substream, of heaps that ended and of heaps that were refused;
     /// kLeastHistory at least. 0: of refused heaps only, whose later packets must not start them in the
@@ -162,6 +164,8 @@ class Window {
 
     Accepted decide(const PacketView& v) noexcept;
     Accepted start(const PacketView& v) noexcept;
+    Accepted refuse(const PacketView& v) noexcept;
+    std::uint32_t take_place(Substream& s, std::uint64_t now) noexcept;
     memory::Block place(const PacketView& v) noexcept;
     Accepted add(Record& r, const PacketView& v) noexcept;
     Accepted known(KeyTable::State state, const PacketView& v) noexcept;

@@ -233,8 +233,9 @@ TEST(WindowUnsized, TrimmingLeavesCopiesOfTheSameBatchAlone) {
 
 TEST(WindowUnsized, PastTheRoomItWasGivenIsNoMemoryAndWhatFitsIsPlaced) {
     WindowConfig c = small_window();
-    Rig rig(c, {.arena = 2 * kMiB, .quota = 8 * kKiB});
-    EXPECT_EQ(rig.give(Packet(1).at(0, 1000)), placed) << "less than the largest, as the quota allows";
+    Rig rig(c, {.arena = 2 * kMiB, .quota = 40 * kKiB});
+    EXPECT_EQ(rig.give(Packet(1).at(0, 1000)), placed);
+    EXPECT_EQ(rig.arena().in_use(), 8 * kKiB) << "a fair share among five, four of them live";
     EXPECT_EQ(rig.give(Packet(1).at(9000, 1000)), no_memory);
     EXPECT_EQ(rig.give(Packet(1).of(32 * kKiB).at(1000, 1000)), no_memory) << "a length past its room";
     EXPECT_EQ(rig.give(Packet(1).of(2000).at(1000, 1000)), placed);

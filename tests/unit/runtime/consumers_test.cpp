@@ -1,0 +1,308 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/consumers.hpp"
+
+#include <deque>
+#include <mutex>
+#include <sched.h>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/runtime/heap_source.hpp"
+
+namespace spead::runtime::test {
+namespace {
+
+/// Notes what it gets.
+class RecordingSink : public Sink {
+  public:
+    void consume(const heap::Heap& heap) override {
+        const std::lock_guard lock(mutex_);
+        counts_.push_back(heap.cnt());
+        threads_.insert(std::this_thread::get_id());
+        if (fail_at_ != 0 && counts_.size() == fail_at_)
+            throw Error("sink", message_);
+    }
+    void finish() override {
+        const std::lock_guard lock(mutex_);
+        finished_++;
+        if (fails_to_finish_)
+            throw Error("sink", "cannot finish");
+    }
+
+    /// The n-th heap is too much for it.
+    void fail_at(std::size_t n, std::string message) {
+        fail_at_ = n;
+        message_ = std::move(message);
+    }
+    void fail_to_finish() { fails_to_finish_ = true; }
+
+    std::vector<std::uint64_t> counts() const {
+        const std::lock_guard lock(mutex_);
+        return counts_;
+    }
+    std::size_t size() const { return counts().size(); }
+    std::set<std::thread::id> threads() const { return threads_; }
+    int finished() const {
+        const std::lock_guard lock(mutex_);
+        return finished_;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::uint64_t> counts_;
+    std::set<std::thread::id> threads_;
+    std::size_t fail_at_ = 0;
+    std::string message_;
+    bool fails_to_finish_ = false;
+    int finished_ = 0;
+};
+
+/// Streams with a window, a queue and a sink each. Heaps are counted up from 1 in each of them.
+struct Streams {
+    explicit Streams(std::size_t n) : next(n, 1) {
+        for (std::size_t i = 0; i < n; i++) {
+            rigs.push_back(std::make_unique<Rig>());
+            sinks.push_back(std::make_unique<RecordingSink>());
+        }
+    }
+    void feed(Consumers& consumers) {
+        for (std::size_t i = 0; i < rigs.size(); i++)
+            consumers.add(rigs[i]->queue(), *sinks[i]);
+    }
+    /// Ends `heaps` heaps in stream `i`; the queue takes them as far as it has room.
+    void give(std::size_t i, std::size_t heaps) {
+        for (std::size_t k = 0; k < heaps; k++)
+            EXPECT_EQ(rigs[i]->give(Packet(next[i]++).whole(8)), PacketOutcome::placed);
+    }
+    void close() {
+        for (const auto& rig : rigs)
+            rig->queue().close();
+    }
+    std::size_t consumed() const {
+        std::size_t sum = 0;
+        for (const auto& sink : sinks)
+            sum += sink->size();
+        return sum;
+    }
+    std::size_t queued() const {
+        std::size_t sum = 0;
+        for (const auto& rig : rigs)
+            sum += rig->queued();
+        return sum;
+    }
+
+    std::deque<std::unique_ptr<Rig>> rigs;
+    std::deque<std::unique_ptr<RecordingSink>> sinks;
+    std::vector<std::uint64_t> next;
+};
+
+std::vector<std::uint64_t> count_to(std::uint64_t n) {
+    std::vector<std::uint64_t> all;
+    for (std::uint64_t i = 1; i <= n; i++)
+        all.push_back(i);
+    return all;
+}
+
+TEST(Consumers, GiveEverySinkTheHeapsOfItsQueueInOrderAndFinishIt) {
+    for (const unsigned threads : {0U, 1U, 2U, 3U, 8U}) {
+        Streams s(3);
+        Consumers consumers(0);
+        s.feed(consumers);
+        consumers.start(threads, {});
+        for (int round = 0; round < 5; round++)
+            for (std::size_t i = 0; i < 3; i++)
+                s.give(i, 4 + i);
+        s.close();
+        consumers.join();
+        std::set<std::thread::id> used;
+        for (std::size_t i = 0; i < 3; i++) {
+            EXPECT_EQ(s.sinks[i]->counts(), count_to(5 * (4 + i)));
+            EXPECT_EQ(s.sinks[i]->finished(), 1);
+            EXPECT_EQ(s.sinks[i]->threads().size(), 1U) << "a sink belongs to one thread";
+            used.merge(s.sinks[i]->threads());
+        }
+        EXPECT_EQ(used.size(), std::min(3U, std::max(1U, threads)));
+        EXPECT_FALSE(consumers.failed());
+        EXPECT_FALSE(consumers.budget_used_up());
+    }
+}
+
+TEST(Consumers, EndAtOnceWhenThereIsNothingToConsume) {
+    Consumers consumers(5);
+    consumers.start(4, {});
+    consumers.join();
+    EXPECT_FALSE(consumers.failed());
+    EXPECT_FALSE(consumers.budget_used_up());
+}
+
+TEST(Consumers, AreStoppedWhileTheirQueuesStayOpen) {
+    Streams s(2);
+    Consumers consumers(0);
+    s.feed(consumers);
+    consumers.start(2, {});
+    consumers.stop();
+    consumers.join();
+    s.give(0, 3);
+    EXPECT_EQ(s.consumed() + s.queued(), 3U);
+    EXPECT_EQ(s.queued(), 3U);
+    EXPECT_EQ(s.sinks[0]->finished() + s.sinks[1]->finished(), 2);
+}
+
+TEST(Consumers, EndWithTheirOwner) {
+    Streams s(1);
+    {
+        Consumers consumers(0);
+        s.feed(consumers);
+        consumers.start(1, {});
+    }
+    EXPECT_EQ(s.sinks[0]->finished(), 1);
+}
+
+TEST(Consumers, DrainWhatIsQueuedWhenTheQueueIsClosed) {
+    Streams s(1);
+    s.give(0, 40);
+    s.close();
+    Consumers consumers(0);
+    s.feed(consumers);
+    consumers.start(1, {});
+    consumers.join();
+    EXPECT_EQ(s.sinks[0]->counts(), count_to(40));
+}
+
+TEST(Consumers, TakeExactlyTheirBudgetOverAllQueues) {
+    for (const std::uint64_t budget : {1U, 2U, 31U, 32U, 33U, 63U, 100U, 119U}) {
+        Streams s(3);
+        for (std::size_t i = 0; i < 3; i++)
+            s.give(i, 40);
+        Consumers consumers(budget);
+        s.feed(consumers);
+        consumers.start(3, {});
+        consumers.join();  // no queue is closed: the budget ends them
+        EXPECT_TRUE(consumers.budget_used_up());
+        EXPECT_EQ(s.consumed(), budget);
+        EXPECT_EQ(s.queued(), 120 - budget);
+        for (const auto& sink : s.sinks)
+            EXPECT_EQ(sink->finished(), 1);
+    }
+}
+
+TEST(Consumers, EndBeforeTheirBudgetIsUsedUpWhenQueuesClose) {
+    Streams s(2);
+    s.give(0, 5);
+    s.give(1, 5);
+    s.close();
+    Consumers consumers(11);
+    s.feed(consumers);
+    consumers.start(2, {});
+    consumers.join();
+    EXPECT_EQ(s.consumed(), 10U);
+    EXPECT_FALSE(consumers.budget_used_up());
+}
+
+/// The lcore takes the oldest heaps back from under the consumers' hands: what they meant to take and did not
+/// get is no part of the budget.
+TEST(Consumers, KeepTheirBudgetExactWhileTheLcoreTakesHeapsBack) {
+    heap::WindowConfig config = heap::test::small_window();
+    config.on_full = heap::OnFull::drop_oldest;
+    heap::test::RigSizes sizes;
+    sizes.queue_heaps = 4;
+    for (int round = 0; round < 20; round++) {
+        constexpr std::uint64_t kBudget = 300;
+        Rig a(config, sizes);
+        Rig b(config, sizes);
+        RecordingSink sink_a;
+        RecordingSink sink_b;
+        Consumers consumers(kBudget);
+        consumers.add(a.queue(), sink_a);
+        consumers.add(b.queue(), sink_b);
+        consumers.start(2, {});
+        for (std::uint64_t cnt = 1; !consumers.budget_used_up(); cnt++)
+            for (Rig* const rig : {&a, &b})
+                ASSERT_EQ(rig->give(Packet(cnt).whole(8)), PacketOutcome::placed);
+        consumers.join();
+        ASSERT_EQ(sink_a.size() + sink_b.size(), kBudget);
+    }
+}
+
+TEST(Consumers, EndAllWhenASinkFailsAndSayWhy) {
+    Streams s(3);
+    s.sinks[1]->fail_at(3, "disk full");
+    Consumers consumers(0);
+    s.feed(consumers);
+    consumers.start(3, {});
+    for (std::size_t i = 0; i < 3; i++)
+        s.give(i, 10);
+    consumers.join();  // no queue is closed: the failure ends them
+    EXPECT_TRUE(consumers.failed());
+    EXPECT_EQ(consumers.failure(), "sink: disk full");
+    EXPECT_EQ(s.sinks[1]->size(), 3U);
+}
+
+TEST(Consumers, FinishEverySinkOfAThreadInWhichOneFailed) {
+    Streams s(3);
+    s.sinks[0]->fail_at(1, "first");
+    for (std::size_t i = 0; i < 3; i++)
+        s.give(i, 1);
+    Consumers consumers(0);
+    s.feed(consumers);
+    consumers.start(1, {});
+    consumers.join();
+    for (const auto& sink : s.sinks)
+        EXPECT_EQ(sink->finished(), 1) << "what it has buffered must be written";
+}
+
+TEST(Consumers, ReportASinkThatCannotBeFinished) {
+    Streams s(2);
+    s.sinks[0]->fail_to_finish();
+    s.close();
+    Consumers consumers(0);
+    s.feed(consumers);
+    consumers.start(1, {});
+    consumers.join();
+    EXPECT_EQ(consumers.failure(), "sink: cannot finish");
+    EXPECT_EQ(s.sinks[1]->finished(), 1);
+}
+
+TEST(Consumers, KeepTheFirstOfSeveralFailures) {
+    Streams s(1);
+    s.sinks[0]->fail_at(1, "first");
+    s.sinks[0]->fail_to_finish();
+    s.give(0, 1);
+    Consumers consumers(0);
+    s.feed(consumers);
+    consumers.start(1, {});
+    consumers.join();
+    EXPECT_EQ(consumers.failure(), "sink: first");
+}
+
+TEST(RunOn, ChangesNothingWithoutCpus) {
+    cpu_set_t before;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    run_on({});
+    cpu_set_t after;
+    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+TEST(RunOn, BindsTheCallingThreadOnly) {
+    cpu_set_t before;
+    ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+    unsigned cpu = 0;
+    while (!CPU_ISSET(cpu, &before))
+        cpu++;
+    cpu_set_t bound;
+    std::thread([&] {
+        run_on({cpu});
+        sched_getaffinity(0, sizeof bound, &bound);
+    }).join();
+    EXPECT_EQ(CPU_COUNT(&bound), 1);
+    EXPECT_TRUE(CPU_ISSET(cpu, &bound));
+    cpu_set_t after;
+    ASSERT_EQ(sched_getaffinity(0, sizeof after, &after), 0);
+    EXPECT_TRUE(CPU_EQUAL(&before, &after));
+}
+
+}  // namespace
+}  // namespace spead::runtime::test

@@ -1,0 +1,473 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <gmock/gmock.h>
+#include <sched.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "heap/window.hpp"
+#include "port/device_string.hpp"
+
+namespace spead::runtime {
+namespace {
+
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::ThrowsMessage;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+/// A family of devices that take what they are asked for: 8 MiB for each receive queue, 1 MiB besides.
+class FakeDriver final : public port::Driver {
+  public:
+    std::string_view name() const override { return "net_fake"; }
+    port::Capabilities declared() const override {
+        port::Capabilities c;
+        c.max_rx_frame = c.max_tx_frame = 65535;
+        c.tx_multi_segment = c.tx_external_buffer = true;
+        return c;
+    }
+    port::PreparedDevice plan(const port::PortRequest& request) const override {
+        requests.push_back(request);
+        const auto device = port::DeviceString::parse(request.device, port::where(request));
+        port::PreparedDevice d;
+        d.name = device.name();
+        d.devargs = device.text();
+        d.capabilities = declared();
+        d.rx_queues = d.rx_pools = request.rx_queues;
+        d.tx_queues = request.tx_queues;
+        d.device_bytes = kMiB;
+        d.rx.descriptors = d.tx.descriptors = 1024;
+        d.rx.pool_bytes = 8 * kMiB;
+        if (device.has("remark"))
+            d.remarks = {"it is slow"};
+        return d;
+    }
+
+    mutable std::vector<port::PortRequest> requests;
+};
+
+FakeDriver fake;
+const std::array<const port::Driver*, 1> kDrivers{&fake};
+
+ReceivePlan receive(const std::string& name, const std::string& port, std::vector<unsigned> lcores = {}) {
+    ReceivePlan r;
+    r.name = name;
+    r.port = port;
+    r.endpoints = parse_endpoints("239.1.2.3:7148");
+    r.lcores = std::move(lcores);
+    return r;
+}
+
+SendPlan send_plan(const std::string& name, const std::string& port, std::optional<unsigned> lcore = {}) {
+    SendPlan s;
+    s.name = name;
+    s.port = port;
+    s.endpoints = parse_endpoints("239.1.2.3:7148");
+    s.lcore = lcore;
+    return s;
+}
+
+Plan plan_of(std::vector<ReceivePlan> receives, std::vector<SendPlan> sends) {
+    Plan plan;
+    for (const char* const name : {"p0", "p1", "p2", "p3"}) {
+        const auto uses = [name](const auto& part) { return part.port == name; };
+        if (std::any_of(receives.begin(), receives.end(), uses) ||
+            std::any_of(sends.begin(), sends.end(), uses))
+            plan.ports.push_back({name, "net_fake", 0});
+    }
+    plan.memory.heaps = 16 * kMiB;
+    for (ReceivePlan& r : receives)
+        r.max_bytes = kMiB;
+    for (SendPlan& s : sends)
+        s.heap_size = kMiB;
+    plan.receives = std::move(receives);
+    plan.sends = std::move(sends);
+    return plan;
+}
+
+Layout lay_out(const Plan& plan, std::vector<std::string> eal_words = {}) {
+    fake.requests.clear();
+    return runtime::lay_out(plan, EalOptions::parse(std::move(eal_words)), kDrivers);
+}
+
+/// This process may use only the first so many of its CPUs for as long as this lives.
+class Restricted {
+  public:
+    explicit Restricted(std::size_t cpus) {
+        sched_getaffinity(0, sizeof before_, &before_);
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        for (unsigned cpu = 0; cpu < CPU_SETSIZE && static_cast<std::size_t>(CPU_COUNT(&set)) < cpus; cpu++)
+            if (CPU_ISSET(cpu, &before_))
+                CPU_SET(cpu, &set);
+        enough_ = static_cast<std::size_t>(CPU_COUNT(&set)) == cpus;
+        sched_setaffinity(0, sizeof set, &set);
+    }
+    ~Restricted() { sched_setaffinity(0, sizeof before_, &before_); }
+    Restricted(const Restricted&) = delete;
+    Restricted& operator=(const Restricted&) = delete;
+
+    /// False: this machine has fewer.
+    bool enough() const { return enough_; }
+
+  private:
+    cpu_set_t before_;
+    bool enough_ = false;
+};
+
+// EAL options.
+
+TEST(EalOptions, KeepWhatTheUserTyped) {
+    const std::vector<std::string> words{"-l", "0,1", "--vdev=net_ring0", "-m", "100"};
+    EXPECT_EQ(EalOptions::parse(words).words, words);
+}
+
+TEST(EalOptions, AreSortedIntoGroups) {
+    struct Case {
+        std::vector<std::string> words;
+        bool lcores = false, memory = false, amount = false, naming = false, bus = false, log = false;
+    };
+    const std::vector<Case> cases{
+        {.words = {}},
+        {.words = {"-l", "0-3"}, .lcores = true},
+        {.words = {"-l0-3"}, .lcores = true},
+        {.words = {"-c0xf"}, .lcores = true},
+        {.words = {"--lcores=0@0"}, .lcores = true},
+        {.words = {"--lcores", "0@0"}, .lcores = true},
+        {.words = {"--main-lcore=1"}, .lcores = true},
+        {.words = {"-S", "1"}, .lcores = true},
+        {.words = {"-m", "512"}, .amount = true},
+        {.words = {"-m512"}, .amount = true},
+        {.words = {"--no-huge"}, .memory = true},
+        {.words = {"--in-memory"}, .memory = true},
+        {.words = {"--socket-mem=1,1"}, .memory = true},
+        {.words = {"--huge-unlink"}, .memory = true},
+        {.words = {"--huge-unlink=never"}, .memory = true},
+        {.words = {"--file-prefix", "x"}, .naming = true},
+        {.words = {"--no-shconf"}, .naming = true},
+        {.words = {"-a", "0000:00:00.0"}, .bus = true},
+        {.words = {"-a0000:00:00.0"}, .bus = true},
+        {.words = {"--no-pci"}, .bus = true},
+        {.words = {"--block=0000:00:00.0"}, .bus = true},
+        {.words = {"--log-level=8"}, .log = true},
+        {.words = {"--log-level", "lib.eal:8"}, .log = true},
+        {.words = {"-n", "4", "--vdev", "net_null0", "--iova-mode=pa", "--match"}},
+        {.words = {"--lcoresx", "--no-hugex"}},
+        {.words = {"-l", "1", "-m1", "--no-pci"}, .lcores = true, .amount = true, .bus = true},
+    };
+    for (const Case& c : cases) {
+        const EalOptions o = EalOptions::parse(c.words);
+        SCOPED_TRACE(testing::PrintToString(c.words));
+        EXPECT_EQ(o.has_lcores, c.lcores);
+        EXPECT_EQ(o.has_memory, c.memory);
+        EXPECT_EQ(o.has_amount, c.amount);
+        EXPECT_EQ(o.has_naming, c.naming);
+        EXPECT_EQ(o.has_bus, c.bus);
+        EXPECT_EQ(o.has_log, c.log);
+    }
+}
+
+TEST(EalOptions, TellTheDevicesThatEalMakes) {
+    EXPECT_THAT(EalOptions::parse({"--vdev=net_ring0,a=1", "--vdev", "net_null1", "-l", "1"}).vdevs,
+                ElementsAre("net_ring0,a=1", "net_null1"));
+    EXPECT_THAT(EalOptions::parse({"--vdev"}).vdevs, IsEmpty());
+}
+
+// Lcores.
+
+TEST(LayOut, GivesOneStreamOneWorkerBesideTheMainLcore) {
+    const Restricted two(2);
+    if (!two.enough())
+        GTEST_SKIP() << "needs two CPUs";
+    const std::vector<unsigned> cpus = allowed_cpus();
+    const Layout l = lay_out(plan_of({receive("s0", "p0")}, {}));
+    EXPECT_EQ(l.main_lcore, 0U);
+    EXPECT_EQ(l.main_cpu, cpus[0]);
+    ASSERT_EQ(l.workers.size(), 1U);
+    EXPECT_EQ(l.workers[0].lcore, 1U);
+    EXPECT_EQ(l.workers[0].cpu, cpus[1]);
+    EXPECT_THAT(l.workers[0].receives, ElementsAre(0));
+    EXPECT_THAT(l.workers[0].sends, IsEmpty());
+    EXPECT_FALSE(l.shares_cpus);
+    EXPECT_THAT(l.remarks, IsEmpty());
+    EXPECT_THAT(l.control_cpus(), ElementsAre(cpus[0]));
+}
+
+TEST(LayOut, LetsSendingAndReceivingTakeTurnsOnOneWorkerWhereThereIsNoOther) {
+    const Restricted two(2);
+    if (!two.enough())
+        GTEST_SKIP() << "needs two CPUs";
+    const Layout l = lay_out(plan_of({receive("s0", "p0"), receive("s1", "p1")}, {send_plan("d0", "p0")}));
+    ASSERT_EQ(l.workers.size(), 1U);
+    EXPECT_THAT(l.workers[0].receives, ElementsAre(0, 1));
+    EXPECT_THAT(l.workers[0].sends, ElementsAre(0));
+    EXPECT_FALSE(l.shares_cpus);
+}
+
+TEST(LayOut, SharesTheOnlyCpuAndSaysSo) {
+    const Restricted one(1);
+    const std::vector<unsigned> cpus = allowed_cpus();
+    const Layout l = lay_out(plan_of({receive("s0", "p0")}, {send_plan("d0", "p0")}));
+    ASSERT_EQ(l.workers.size(), 1U);
+    EXPECT_EQ(l.workers[0].cpu, cpus[0]);
+    EXPECT_TRUE(l.shares_cpus);
+    EXPECT_THAT(l.remarks, ElementsAre("2 lcores share 1 CPUs: idle lcores yield to each other"));
+    EXPECT_THAT(l.control_cpus(), ElementsAre(cpus[0])) << "what is no lcore needs a CPU too";
+    EXPECT_THAT(l.eal_args, Contains(fmt::format("0@{0},1@{0}", cpus[0])));
+}
+
+TEST(LayOut, PutsStreamsOnTheCpusThatThePlanNames) {
+    const Restricted two(2);
+    if (!two.enough())
+        GTEST_SKIP() << "needs two CPUs";
+    const std::vector<unsigned> cpus = allowed_cpus();
+    Plan plan = plan_of({receive("s0", "p0", {cpus[0]})}, {send_plan("d0", "p0", cpus[1])});
+    plan.runtime.main_cpu = cpus[1];
+    const Layout l = lay_out(plan);
+    ASSERT_EQ(l.workers.size(), 2U);
+    EXPECT_EQ(l.main_cpu, cpus[1]);
+    EXPECT_EQ(l.workers[0].cpu, cpus[0]);
+    EXPECT_EQ(l.workers[1].cpu, cpus[1]);
+    EXPECT_TRUE(l.workers[0].named && l.workers[1].named);
+    EXPECT_TRUE(l.shares_cpus) << "the sender is on the main lcore's CPU";
+    EXPECT_THAT(l.eal_args, Contains(fmt::format("0@{1},1@{0},2@{1}", cpus[0], cpus[1])));
+}
+
+TEST(LayOut, ChoosesCpusForTheRestAmongThoseThatNobodyNamed) {
+    const Restricted two(2);
+    if (!two.enough())
+        GTEST_SKIP() << "needs two CPUs";
+    const std::vector<unsigned> cpus = allowed_cpus();
+    Plan plan = plan_of({receive("s0", "p0", {cpus[0]})}, {send_plan("d0", "p0")});
+    plan.runtime.lcores = cpus;
+    const Layout l = lay_out(plan);
+    ASSERT_EQ(l.workers.size(), 2U);
+    EXPECT_EQ(l.workers[0].cpu, cpus[0]);
+    EXPECT_EQ(l.workers[1].cpu, cpus[1]);
+    EXPECT_TRUE(l.workers[0].named);
+    EXPECT_FALSE(l.workers[1].named);
+}
+
+TEST(LayOut, KeepsTheStreamsOfAPortTogetherAndSaysWhereTheyGo) {
+    const Restricted two(2);
+    if (!two.enough())
+        GTEST_SKIP() << "needs two CPUs";
+    const std::vector<unsigned> cpus = allowed_cpus();
+    const Layout l = lay_out(plan_of(
+        {receive("s0", "p0"), receive("s1", "p0", {cpus[1], cpus[0]}), receive("s2", "p0", {cpus[0]})}, {}));
+    ASSERT_EQ(l.workers.size(), 1U);
+    EXPECT_EQ(l.workers[0].cpu, cpus[1]) << "the first that names one decides";
+    EXPECT_THAT(l.workers[0].receives, ElementsAre(0, 1, 2));
+    EXPECT_THAT(
+        l.remarks,
+        ElementsAre(
+            fmt::format("port p0 has one receive queue: stream s1 runs on the lcore of CPU {}", cpus[1]),
+            fmt::format("port p0 has one receive queue: stream s2 runs on the lcore of CPU {}", cpus[1])));
+}
+
+TEST(LayOut, RefusesCpusThatTheProcessMayNotUse) {
+    const Restricted one(1);
+    const unsigned cpu = allowed_cpus().front();
+    const auto refused = [&](Plan plan, const std::string& where) {
+        EXPECT_THAT([&] { lay_out(plan); },
+                    ThrowsMessage<UsageError>(
+                        fmt::format("{}: CPU 1000 is not one this process may use: {}", where, cpu)));
+    };
+    refused(plan_of({receive("s0", "p0", {1000})}, {}), "receive s0 lcores");
+    refused(plan_of({}, {send_plan("d0", "p0", 1000)}), "send d0 lcore");
+    Plan plan = plan_of({receive("s0", "p0")}, {});
+    plan.runtime.main_cpu = 1000;
+    refused(plan, "runtime main_cpu");
+    plan.runtime.main_cpu.reset();
+    plan.runtime.lcores = {cpu, 1000};
+    refused(plan, "runtime lcores");
+    EXPECT_NO_THROW(lay_out(plan, {"-l", "0,1000"})) << "the user's lcores are EAL's affair";
+}
+
+// Ports.
+
+TEST(LayOut, AsksEachPortForWhatItsStreamsNeed) {
+    Plan plan = plan_of({receive("s0", "p0"), receive("s1", "p0"), receive("s2", "p1")},
+                        {send_plan("d0", "p1"), send_plan("d1", "p1"), send_plan("d2", "p2")});
+    plan.receives[0].max_packet_size = 1000;
+    plan.receives[1].max_packet_size = 5000;
+    plan.receives[1].buffer_size = 77;
+    plan.receives[0].buffer_size = 33;
+    plan.sends[1].max_packet_size = 9000;
+    plan.ports[1].mtu = 9100;
+    const Layout l = lay_out(plan);
+    ASSERT_EQ(fake.requests.size(), 3U);
+    const auto& [p0, p1, p2] = std::tie(fake.requests[0], fake.requests[1], fake.requests[2]);
+    EXPECT_EQ(p0.rx_queues, 1);
+    EXPECT_EQ(p0.tx_queues, 0);
+    EXPECT_EQ(p0.max_rx_packet, 5000U);
+    EXPECT_EQ(p0.max_tx_packet, 0U);
+    EXPECT_EQ(p0.buffer_size, 77U);
+    EXPECT_EQ(p1.rx_queues, 1);
+    EXPECT_EQ(p1.tx_queues, 2);
+    EXPECT_EQ(p1.max_tx_packet, 9000U);
+    EXPECT_EQ(p1.mtu, 9100U);
+    EXPECT_EQ(p2.rx_queues, 0);
+    EXPECT_EQ(p2.tx_queues, 1);
+    EXPECT_EQ(l.port("p1").device.name, "net_fake1");
+    EXPECT_THAT([&] { static_cast<void>(l.port("p9")); }, ThrowsMessage<Error>("p9: there is no such port"));
+}
+
+TEST(LayOut, PassesOnWhatThePortsRemark) {
+    Plan plan = plan_of({receive("s0", "p0")}, {});
+    plan.ports[0].device = "net_fake7,remark=1";
+    EXPECT_THAT(lay_out(plan).remarks, Contains("port p0: it is slow"));
+}
+
+// Memory.
+
+TEST(LayOut, AddsUpTheMemoryOfEverything) {
+    const Plan one = plan_of({receive("s0", "p0")}, {});
+    const Layout first = lay_out(one);
+    EXPECT_EQ(first.heap_bytes, 16 * kMiB);
+    EXPECT_EQ(first.send_bytes, 0U);
+    heap::WindowConfig window;
+    window.max_live = one.receives[0].max_live;
+    window.history = one.receives[0].history;
+    EXPECT_EQ(first.bookkeeping_bytes, heap::Window::bookkeeping_bytes(window, one.receives[0].ring));
+
+    // Another port with a receive queue: 9 MiB, and the same again to an eighth for what nobody counts.
+    const Layout second = lay_out(plan_of({receive("s0", "p0"), receive("s1", "p1")}, {}));
+    EXPECT_EQ(second.eal_bytes - first.eal_bytes, 9 * kMiB * 9 / 8);
+    EXPECT_EQ(second.heap_bytes, 16 * kMiB) << "one budget for all streams";
+    EXPECT_EQ(second.bookkeeping_bytes, 2 * first.bookkeeping_bytes);
+
+    Plan sending = plan_of({}, {send_plan("d0", "p0")});
+    sending.sends[0].max_heaps = 7;
+    const Layout third = lay_out(sending);
+    EXPECT_EQ(third.send_bytes, 8 * kMiB);
+    EXPECT_EQ(third.heap_bytes, 0U);
+    EXPECT_EQ(third.bookkeeping_bytes, 0U);
+    const std::size_t pools =
+        send::Sender::memory_need(sender_config(sending.sends[0], third.ports[0])).bytes;
+    EXPECT_GT(pools, kMiB);
+    EXPECT_EQ(first.eal_bytes - third.eal_bytes + pools * 9 / 8, 8 * kMiB * 9 / 8)
+        << "a receive queue less, the sender's pools more";
+}
+
+TEST(LayOut, CountsWhatArenasReallyTake) {
+    Plan plan = plan_of({receive("s0", "p0")}, {});
+    plan.memory.heaps = 10 * kMiB;
+    plan.receives[0].max_bytes = 3 * kMiB;
+    const Layout l = lay_out(plan);
+    EXPECT_EQ(l.workers[0].largest_heap, 3 * kMiB);
+    EXPECT_EQ(l.workers[0].heap_bytes, 12 * kMiB) << "three blocks of 4 MiB";
+    EXPECT_EQ(l.heap_bytes, 12 * kMiB);
+    EXPECT_THAT(l.remarks, Contains(AllOf(HasSubstr("12 MiB"), HasSubstr("10 MiB"))));
+}
+
+TEST(LayOut, GivesEveryLcoreItsStreamsShareOfTheHeaps) {
+    const Restricted two(2);
+    if (!two.enough())
+        GTEST_SKIP() << "needs two CPUs";
+    const std::vector<unsigned> cpus = allowed_cpus();
+    Plan plan = plan_of(
+        {receive("s0", "p0", {cpus[0]}), receive("s1", "p1", {cpus[1]}), receive("s2", "p1", {cpus[1]})}, {});
+    plan.memory.heaps = 30 * kMiB;
+    plan.receives[2].max_bytes = 2 * kMiB;
+    const Layout l = lay_out(plan);
+    ASSERT_EQ(l.workers.size(), 2U);
+    EXPECT_EQ(l.workers[0].heap_bytes, 10 * kMiB);
+    EXPECT_EQ(l.workers[0].largest_heap, kMiB);
+    EXPECT_EQ(l.workers[1].heap_bytes, 20 * kMiB);
+    EXPECT_EQ(l.workers[1].largest_heap, 2 * kMiB);
+    EXPECT_EQ(l.heap_bytes, 30 * kMiB);
+    EXPECT_THAT(l.remarks, Not(Contains(HasSubstr("heaps take"))));
+}
+
+TEST(LayOut, RefusesWhatDoesNotFitWithTheSum) {
+    Plan plan = plan_of({receive("s0", "p0")}, {send_plan("d0", "p0")});
+    plan.memory.heaps = std::size_t{1} << 45;
+    EXPECT_THAT(
+        [&] { lay_out(plan); },
+        ThrowsMessage<Error>(AllOf(HasSubstr("memory: this run does not fit: 33554432 MiB for heaps + "),
+                                   HasSubstr(" MiB for windows and queues + 5 MiB of payload to send + "),
+                                   HasSubstr("MiB are available"), HasSubstr("[memory] heaps"))));
+}
+
+// EAL's arguments.
+
+std::vector<std::string> arguments(std::vector<std::string> words, bool needs_pci = false) {
+    return eal_arguments(EalOptions::parse(std::move(words)), "0@0,1@1", 10 * kMiB, "run", needs_pci);
+}
+
+TEST(EalArguments, SayEverythingThatTheUserLeavesOpen) {
+    const std::vector<std::string> args = arguments({});
+    EXPECT_THAT(args, Contains("0@0,1@1"));
+    const bool huge = std::find(args.begin(), args.end(), "--in-memory") != args.end();
+    const bool ordinary = std::find(args.begin(), args.end(), "--no-huge") != args.end();
+    EXPECT_NE(huge, ordinary);
+    if (ordinary) {
+        const auto amount = std::find(args.begin(), args.end(), "-m");
+        ASSERT_NE(amount, args.end());
+        EXPECT_EQ(*(amount + 1), "10");
+        EXPECT_THAT(args, Contains("--no-shconf"));
+    }
+    const auto prefix = std::find(args.begin(), args.end(), "--file-prefix");
+    ASSERT_NE(prefix, args.end());
+    EXPECT_EQ(*(prefix + 1), fmt::format("run.{}", ::getpid()));
+    for (const char* const word : {"--main-lcore", "--no-pci", "--iova-mode=va", "--no-telemetry"})
+        EXPECT_THAT(args, Contains(word));
+}
+
+TEST(EalArguments, BeginWithTheUsersOwn) {
+    const std::vector<std::string> own{"--vdev", "net_ring0", "-n", "2"};
+    const std::vector<std::string> args = arguments(own);
+    ASSERT_GT(args.size(), own.size());
+    EXPECT_TRUE(std::equal(own.begin(), own.end(), args.begin()));
+}
+
+TEST(EalArguments, LeaveAGroupToTheUserWhoSetIt) {
+    EXPECT_THAT(arguments({"-l", "0-3"}), AllOf(Not(Contains("--lcores")), Not(Contains("--main-lcore"))));
+    EXPECT_THAT(arguments({"--no-huge", "-m", "64"}), Not(Contains("--in-memory")));
+    EXPECT_THAT(arguments({"--no-huge", "-m", "64"}), Not(Contains("10")));
+    EXPECT_THAT(arguments({"-m", "64"}), Not(Contains("10")));
+    EXPECT_THAT(arguments({"--file-prefix=x"}), Not(Contains("--file-prefix")));
+    EXPECT_THAT(arguments({"-a", "0000:01:00.0"}), Not(Contains("--no-pci")));
+    EXPECT_THAT(arguments({"--log-level=8"}), Not(Contains(HasSubstr("lib.*"))));
+    EXPECT_THAT(arguments({"--iova-mode=pa"}), Not(Contains("--iova-mode=va")));
+    EXPECT_THAT(arguments({"--telemetry"}), Not(Contains("--no-telemetry")));
+}
+
+TEST(EalArguments, LetEalLookForPciDevicesWhereAPortNeedsThem) {
+    try {
+        EXPECT_THAT(arguments({}, true), AllOf(Contains("--in-memory"), Not(Contains("--no-pci"))));
+    } catch (const Error& e) {
+        EXPECT_THAT(e.what(), AllOf(HasSubstr("a PCI device needs 10 MiB of huge pages"),
+                                    HasSubstr("/proc/sys/vm/nr_hugepages")));
+    }
+}
+
+// What people read.
+
+TEST(Describe, SaysWhatRunsWhereAndWhatItTakes) {
+    const Restricted one(1);
+    const unsigned cpu = allowed_cpus().front();
+    const Plan plan = plan_of({receive("fengine", "p0")}, {send_plan("dsim", "p1")});
+    const std::string text = describe(lay_out(plan), plan);
+    EXPECT_THAT(text, HasSubstr(fmt::format("main lcore 0 on CPU {}\n", cpu)));
+    EXPECT_THAT(text,
+                HasSubstr(fmt::format("lcore 1 on CPU {}: receive fengine (p0) send dsim (p1)\n", cpu)));
+    EXPECT_THAT(text, HasSubstr("port p0: net_fake0\n  receive queue: 1024 descriptors"));
+    EXPECT_THAT(text, HasSubstr("port p1: net_fake1\n  transmit queue: 1024 descriptors"));
+    EXPECT_THAT(text, HasSubstr("memory: 16 MiB for heaps"));
+    EXPECT_THAT(text, HasSubstr("lcores share"));
+    EXPECT_THAT(text, HasSubstr("EAL arguments: --lcores "));
+}
+
+}  // namespace
+}  // namespace spead::runtime

@@ -67,7 +67,7 @@ std::uint32_t packet_size(const Point& point) {
 
 std::uint32_t heaps_in_flight(const Point& point) {
     return static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / point.heap, 8, 512));
+        std::clamp<std::uint64_t>((std::uint64_t{1} << 20) / point.heap, 8, 64));
 }
 
 send::SenderConfig sender_config(const BenchOptions& options, const Point& point) {
@@ -181,33 +181,38 @@ class Bench {
     }
 
   private:
-    /// Heaps that together cover the payload set; those that are not in flight wait in a stack.
+    /// Heaps to be sent in turn, over and over: those in flight and as many that wait, as a program does that
+    /// fills one buffer while the other is sent. Their memory lies all over the payload set.
     void make_heaps(send::Sender& sender, const Point& point) {
         heaps_.clear();
         submitted_ = completed_ = 0;
-        const std::size_t most = std::max<std::size_t>(kPayloadSet / point.heap, 1);
-        const std::size_t n = std::clamp<std::size_t>(most, heaps_in_flight(point), 65536);
+        const std::size_t n = std::size_t{2} * heaps_in_flight(point);
+        const std::size_t step = std::max(point.heap, memory_.length() / n) / 64 * 64;
         heaps_.reserve(n);
         std::size_t at = 0;
         for (std::size_t i = 0; i < n; ++i) {
-            if (at + point.heap > memory_.length())
-                at = 0;
             heaps_.emplace_back(wire::Flavour(48));
             heaps_.back().add_item(wire::item::kFirstUser, {memory_.base() + at, point.heap});
             sender.prepare(heaps_.back());
-            at += point.heap;
+            at = at + step + point.heap > memory_.length() ? 0 : at + step;
         }
         packets_per_heap_ = heaps_.back().layout(packet_size(point), &regions_).packets;
         next_ = 0;
     }
 
     void feed(send::Sender& sender) {
-        while (sender.free_heaps() != 0) {
-            send::Heap& heap = heaps_[next_];
-            if (heap.in_flight() || !sender.submit({.heap = &heap}))
-                break;
-            ++submitted_;
-            next_ = next_ + 1 == heaps_.size() ? 0 : next_ + 1;
+        std::array<send::Submission, 16> group;
+        for (;;) {
+            std::size_t n = 0, next = next_;
+            const std::size_t room = std::min<std::size_t>(group.size(), sender.free_heaps());
+            while (n < room && !heaps_[next].in_flight()) {
+                group[n++].heap = &heaps_[next];
+                next = next + 1 == heaps_.size() ? 0 : next + 1;
+            }
+            if (n == 0 || !sender.submit(std::span(group).first(n)))
+                return;
+            submitted_ += n;
+            next_ = next;
         }
     }
     void collect(send::Sender& sender) {

@@ -142,18 +142,32 @@ FrameBuilder::Pieces FrameBuilder::pieces_of(const Slot& slot, const Packetiser:
     return pieces;
 }
 
-FrameBuilder::Result FrameBuilder::single(Slot& slot, bool may_external, std::uint32_t wanted) noexcept {
-    const Packetiser::Packet packet = slot.packets.next();
-    const Pieces pieces = pieces_of(slot, packet);
-    const bool external = may_external && pieces.all_in_regions && pieces.n <= kMaxPieces &&
-                          wants_external(PieceKind::registered, packet.payload_length);
-    Result result =
-        external || pieces.device ? chain(slot, packet, pieces, wanted) : copy(slot, packet, wanted);
-    result.unregistered = pieces.unregistered && !result.external;
+FrameBuilder::Result FrameBuilder::single(Slot& slot, const Packetiser::Packet& packet, bool may_external,
+                                          std::uint32_t wanted) noexcept {
+    const Piece only = slot.packets.only_piece(packet);
+    if (only.data == nullptr) [[unlikely]]
+        return any_pieces(slot, packet, may_external, wanted);
+    if (only.kind == PieceKind::device || (may_external && wants_external(only.kind, packet.payload_length)))
+        return attach_one(slot, packet, only, wanted);
+    Result result = copy(slot, packet, only, wanted);
+    result.unregistered = only.kind == PieceKind::unregistered;
     return result;
 }
 
-FrameBuilder::Result FrameBuilder::copy(Slot& slot, const Packetiser::Packet& packet,
+FrameBuilder::Result FrameBuilder::any_pieces(Slot& slot, const Packetiser::Packet& packet, bool may_external,
+                                              std::uint32_t wanted) noexcept {
+    const Pieces pieces = pieces_of(slot, packet);
+    const bool external = may_external && pieces.all_in_regions && pieces.n <= kMaxPieces &&
+                          wants_external(PieceKind::registered, packet.payload_length);
+    if (external || pieces.device)
+        return chain(slot, packet, pieces, wanted);
+    Result result = copy(slot, packet, {}, wanted);
+    result.unregistered = pieces.unregistered;
+    return result;
+}
+
+/// `only`: the payload if it is in one piece.
+FrameBuilder::Result FrameBuilder::copy(Slot& slot, const Packetiser::Packet& packet, const Piece& only,
                                         std::uint32_t wanted) noexcept {
     const DestinationHeader& net = *slot.destination;
     const auto headers = static_cast<std::uint32_t>(net.length()) + packet.header_length;
@@ -167,10 +181,14 @@ FrameBuilder::Result FrameBuilder::copy(Slot& slot, const Packetiser::Packet& pa
     net.write(to, packet.header_length + packet.payload_length);
     slot.packets.write_header(packet, packet_at);
     std::uint8_t* at = to + headers;
-    slot.packets.for_each_piece(packet, [&](const std::byte* from, std::uint32_t length, PieceKind) {
-        std::memcpy(at, from, length);
-        at += length;
-    });
+    if (only.data != nullptr) {
+        std::memcpy(at, only.data, packet.payload_length);
+    } else {
+        slot.packets.for_each_piece(packet, [&](const std::byte* from, std::uint32_t length, PieceKind) {
+            std::memcpy(at, from, length);
+            at += length;
+        });
+    }
     if (options_.checksum == UdpChecksum::software) {
         const std::array<std::span<const std::uint8_t>, 1> whole{
             bytes_of(packet_at, packet.header_length + packet.payload_length)};
@@ -180,56 +198,83 @@ FrameBuilder::Result FrameBuilder::copy(Slot& slot, const Packetiser::Packet& pa
     return {&m, total, false, false};
 }
 
-bool FrameBuilder::fill_piece(Slot& slot, const Piece& piece, rte_mbuf& segment,
-                              rte_mbuf_ext_shared_info* info) noexcept {
-    const auto length = static_cast<std::uint32_t>(piece.length);
-    if (piece.kind == PieceKind::registered || piece.kind == PieceKind::device) {
-        attach(segment, piece.data, length, info);
-        slot.refs.attached(1);
-        return true;
+/// An mbuf with the packet's headers; null when there is none.
+rte_mbuf* FrameBuilder::make_head(Slot& slot, const Packetiser::Packet& packet,
+                                  std::uint32_t wanted) noexcept {
+    const DestinationHeader& net = *slot.destination;
+    MbufStash& stash = net.length() + packet.header_length <= kHeaderBytes ? headers_ : copies_;
+    if (!stash.ensure(1, wanted))
+        return nullptr;
+    rte_mbuf* const head = stash.take();
+    net.write(data(*head), packet.header_length + packet.payload_length);
+    slot.packets.write_header(packet, data(*head) + net.length());
+    return head;
+}
+
+FrameBuilder::Result FrameBuilder::attach_one(Slot& slot, const Packetiser::Packet& packet, const Piece& only,
+                                              std::uint32_t wanted) noexcept {
+    if (!externals_.ensure(1, wanted))
+        return {};
+    rte_mbuf_ext_shared_info* const info = slot.refs.reserve(1, slot.packets.is_last(packet));
+    if (info == nullptr)
+        return {};
+    rte_mbuf* const head = make_head(slot, packet, wanted);
+    if (head == nullptr)
+        return {};
+    rte_mbuf* const tail = externals_.take();
+    attach(*tail, only.data, packet.payload_length, info);
+    slot.refs.attached(1);
+    const DestinationHeader& net = *slot.destination;
+    const auto headers = static_cast<std::uint32_t>(net.length()) + packet.header_length;
+    if (options_.checksum == UdpChecksum::software) {
+        const std::array<std::span<const std::uint8_t>, 2> parts{
+            bytes_of(data(*head) + net.length(), packet.header_length),
+            bytes_of(reinterpret_cast<const std::uint8_t*>(only.data), packet.payload_length)};
+        net.patch_checksum(data(*head), parts);
     }
-    std::memcpy(tail_data(segment), piece.data, length);
-    segment.data_off = 0;
-    segment.ol_flags = 0;
-    segment.data_len = static_cast<std::uint16_t>(length);
-    segment.pkt_len = length;
-    return false;
+    first_segment(*head, headers, headers + packet.payload_length, 2);
+    head->next = tail;
+    return {head, headers + packet.payload_length, true, false};
 }
 
 /// Headers in a first mbuf, then a segment per piece: registered memory as it lies, the little that may stand
 /// between device memory copied.
 FrameBuilder::Result FrameBuilder::chain(Slot& slot, const Packetiser::Packet& packet, const Pieces& pieces,
                                          std::uint32_t wanted) noexcept {
-    const DestinationHeader& net = *slot.destination;
-    const auto headers = static_cast<std::uint32_t>(net.length()) + packet.header_length;
-    MbufStash& head_stash = headers <= kHeaderBytes ? headers_ : copies_;
-    if (!head_stash.ensure(1, wanted) || !externals_.ensure(pieces.n, std::max(pieces.n, wanted)) ||
+    if (!externals_.ensure(pieces.n, std::max(pieces.n, wanted)) ||
         (!pieces.all_in_regions && !copies_.ensure(kMaxSegments, kMaxSegments)))
         return {};
     rte_mbuf_ext_shared_info* const info = slot.refs.reserve(kMaxPieces);
     if (info == nullptr)
         return {};
-
-    rte_mbuf& head = *head_stash.take();
-    std::uint8_t* const to = data(head);
-    net.write(to, packet.header_length + packet.payload_length);
-    slot.packets.write_header(packet, to + net.length());
+    rte_mbuf* const head = make_head(slot, packet, wanted);
+    if (head == nullptr)
+        return {};
+    const DestinationHeader& net = *slot.destination;
+    const auto headers = static_cast<std::uint32_t>(net.length()) + packet.header_length;
     std::array<std::span<const std::uint8_t>, kMaxSegments> parts;
-    parts[0] = bytes_of(to + net.length(), packet.header_length);
-    rte_mbuf* last = &head;
+    parts[0] = bytes_of(data(*head) + net.length(), packet.header_length);
+    rte_mbuf* last = head;
     for (std::uint32_t i = 0; i < pieces.n; ++i) {
         const Piece& piece = pieces.at[i];
+        const auto length = static_cast<std::uint32_t>(piece.length);
         const bool lies = piece.kind == PieceKind::registered || piece.kind == PieceKind::device;
         rte_mbuf& segment = lies ? *externals_.take() : *copies_.take();
-        fill_piece(slot, piece, segment, info);
+        if (lies) {
+            attach(segment, piece.data, length, info);
+            slot.refs.attached(1);
+        } else {
+            std::memcpy(data(segment), piece.data, length);
+            first_segment(segment, length, length, 1);
+        }
         last->next = &segment;
         last = &segment;
         parts[i + 1] = bytes_of(reinterpret_cast<const std::uint8_t*>(piece.data), piece.length);
     }
     if (options_.checksum == UdpChecksum::software)
-        net.patch_checksum(to, std::span(parts).first(pieces.n + 1));
-    first_segment(head, headers, headers + packet.payload_length, pieces.n + 1);
-    return {&head, headers + packet.payload_length, true, false};
+        net.patch_checksum(data(*head), std::span(parts).first(pieces.n + 1));
+    first_segment(*head, headers, headers + packet.payload_length, pieces.n + 1);
+    return {head, headers + packet.payload_length, true, false};
 }
 
 }  // namespace spead::send

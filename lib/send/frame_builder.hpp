@@ -89,9 +89,10 @@ class FrameBuilder {
     bool external_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept;
     bool copied_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept;
 
-    /// Makes the slot's next packet, whatever it is; `may_external`: enough packets follow it for the driver
+    /// Makes `packet`, which is the slot's next one; `may_external`: enough packets follow it for the driver
     /// to release its memory. The slot is not advanced.
-    Result single(Slot& slot, bool may_external, std::uint32_t wanted) noexcept;
+    Result single(Slot& slot, const Packetiser::Packet& packet, bool may_external,
+                  std::uint32_t wanted) noexcept;
 
     /// Returns unused mbufs to the pools.
     void end_burst() noexcept {
@@ -110,18 +111,21 @@ class FrameBuilder {
     };
 
     static Pieces pieces_of(const Slot& slot, const Packetiser::Packet& packet) noexcept;
-    Result copy(Slot& slot, const Packetiser::Packet& packet, std::uint32_t wanted) noexcept;
+    Result any_pieces(Slot& slot, const Packetiser::Packet& packet, bool may_external,
+                      std::uint32_t wanted) noexcept;
+    Result copy(Slot& slot, const Packetiser::Packet& packet, const Piece& only,
+                std::uint32_t wanted) noexcept;
+    Result attach_one(Slot& slot, const Packetiser::Packet& packet, const Piece& only,
+                      std::uint32_t wanted) noexcept;
     Result chain(Slot& slot, const Packetiser::Packet& packet, const Pieces& pieces,
                  std::uint32_t wanted) noexcept;
-    bool fill_piece(Slot& slot, const Piece& piece, rte_mbuf& segment,
-                    rte_mbuf_ext_shared_info* info) noexcept;
+    rte_mbuf* make_head(Slot& slot, const Packetiser::Packet& packet, std::uint32_t wanted) noexcept;
     void make_stamp(Slot& slot) const noexcept;
     void first_segment(rte_mbuf& m, std::uint32_t length, std::uint32_t total,
                        std::uint32_t segments) const noexcept;
     static std::uint8_t* data(rte_mbuf& m) noexcept {
         return static_cast<std::uint8_t*>(m.buf_addr) + RTE_PKTMBUF_HEADROOM;
     }
-    static std::uint8_t* tail_data(rte_mbuf& m) noexcept { return static_cast<std::uint8_t*>(m.buf_addr); }
 
     MbufStash headers_, externals_, copies_;
     Options options_;

@@ -7,11 +7,11 @@
 
 #include <fmt/format.h>
 #include <rte_malloc.h>
-#include <rte_ring_elem.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "send/sender.hpp"
+#include "send/spsc_ring.hpp"
 
 namespace spead::send {
 namespace {
@@ -23,11 +23,9 @@ std::uint64_t slots_for(std::uint32_t heaps) {
 }  // namespace
 
 std::size_t InFlight::memory(std::uint32_t heaps) noexcept {
-    // A ring of 2^n holds 2^n - 1.
-    const auto ring = static_cast<unsigned>(std::bit_ceil(std::uint64_t{heaps} + 1));
     constexpr std::size_t kAllocation = 192;  // rte_malloc's own, and alignment
-    return slots_for(heaps) * sizeof(Slot) + 2 * sizeof(rte_ring) +
-           ring * (sizeof(Entry) + sizeof(Completion)) + 3 * kAllocation;
+    return slots_for(heaps) * sizeof(Slot) + SpscRing<Entry>::memory(heaps) +
+           SpscRing<Completion>::memory(heaps) + 3 * kAllocation;
 }
 
 InFlight::InFlight(std::uint32_t heaps, int numa, const std::string& where) : mask_(slots_for(heaps) - 1) {

@@ -104,7 +104,10 @@ class Packetiser {
     /// Writes packet.header_length bytes to `out`.
     void write_header(const Packet& packet, std::uint8_t* out) const noexcept {
         write_prefix(packet, out);
-        if (packet.pointers != 0)
+        if (packet.pointers == 1) [[likely]]  // worth a case: it saves a call
+            std::memcpy(out + kPacketPrefix, layout_->pointers.data() + packet.first_pointer,
+                        wire::kItemPointer);
+        else if (packet.pointers != 0)
             std::memcpy(out + kPacketPrefix, layout_->pointers.data() + packet.first_pointer,
                         std::size_t{packet.pointers} * wire::kItemPointer);
     }
@@ -120,6 +123,17 @@ class Packetiser {
             f(piece->data + at, static_cast<std::uint32_t>(part), piece->kind);
             rest -= part;
         }
+    }
+
+    /// The payload of `packet` if it is in one piece, else a piece without data.
+    Piece only_piece(const Packet& packet) const noexcept {
+        if (piece_->length - piece_offset_ < packet.payload_length)
+            return {};
+        return {piece_->data + piece_offset_, packet.payload_length, piece_->kind};
+    }
+    /// Whether `packet`, which next() returned, is the heap's last one.
+    bool is_last(const Packet& packet) const noexcept {
+        return packet.offset + packet.payload_length == layout_->payload_length;
     }
 
     const Run& run() const noexcept { return run_; }
@@ -177,8 +191,9 @@ class Packetiser {
     std::uint64_t piece_offset_ = 0;
     Run run_;
     std::uint32_t pointer_ = 0;  ///< pointers behind us; stays 0 when they are repeated
+    std::uint32_t run_payload_ =
+        0;  // between two that would else be loaded at once, soon after one was stored
     std::uint32_t run_pointers_ = 0;
-    std::uint32_t run_payload_ = 0;
     std::array<std::uint8_t, 24> prefix_{};  ///< header, HEAP_CNT, HEAP_LENGTH
 };
 

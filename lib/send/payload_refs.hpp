@@ -32,8 +32,8 @@ class PayloadRefs {
     }
 
     /// The shared info for the next `n` <= kBatch mbufs, or null while both batches are out (try again
-    /// later).
-    rte_mbuf_ext_shared_info* reserve(std::uint16_t n) noexcept {
+    /// later). `last`: no more will follow, which spares a heap of one packet all atomic additions.
+    rte_mbuf_ext_shared_info* reserve(std::uint16_t n, bool last = false) noexcept {
         if (left_ >= n) [[likely]]
             return &batches_[current_].info;
         Batch& other = batches_[current_ ^ 1];
@@ -41,9 +41,9 @@ class PayloadRefs {
             return nullptr;
         close();
         current_ ^= 1;
-        rte_mbuf_ext_refcnt_set(&other.info, kBatch);
+        left_ = last ? n : kBatch;
+        rte_mbuf_ext_refcnt_set(&other.info, left_);
         other.out.store(true, std::memory_order_relaxed);
-        left_ = kBatch;
         return &other.info;
     }
 

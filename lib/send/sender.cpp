@@ -2,7 +2,6 @@
 #include "send/sender.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -10,40 +9,13 @@
 #include <rte_cycles.h>
 #include <rte_eal.h>
 #include <rte_ethdev.h>
-#include <rte_malloc.h>
-#include <rte_ring_elem.h>
 
 #include "base/error.hpp"
+#include "send/spsc_ring.hpp"
 #include "send/transmitter.hpp"
 
 namespace spead::send {
 namespace {
-
-/// A ring for one thread on each side, on memory of its own: no name of EAL's is used up.
-class OwnRing {
-  public:
-    OwnRing(std::uint32_t capacity, unsigned element, int numa, const std::string& where) {
-        const auto count = static_cast<unsigned>(std::bit_ceil(std::uint64_t{capacity} + 1));
-        const auto bytes = static_cast<std::size_t>(rte_ring_get_memsize_elem(element, count));
-        ring_ = static_cast<rte_ring*>(rte_zmalloc_socket("send_ring", bytes, RTE_CACHE_LINE_SIZE, numa));
-        if (ring_ == nullptr || rte_ring_init(ring_, "send", count, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
-            rte_free(ring_);
-            throw Error(
-                where,
-                fmt::format("no memory for a queue of {} heaps ({} bytes): give EAL more memory (-m) or "
-                            "lower max_heaps",
-                            capacity, bytes));
-        }
-    }
-    ~OwnRing() { rte_free(ring_); }
-    OwnRing(const OwnRing&) = delete;
-    OwnRing& operator=(const OwnRing&) = delete;
-
-    rte_ring& get() const noexcept { return *ring_; }
-
-  private:
-    rte_ring* ring_ = nullptr;
-};
 
 std::string where_of(const SenderConfig& config) {
     return config.name.empty() ? std::string("sender") : "sender " + config.name;
@@ -153,11 +125,11 @@ struct Sender::Impl {
                  static_cast<std::uint32_t>(wire::kEthernetHeader + (config.vlan ? wire::kVlanTag : 0))},
           pools(plan_memory(config), config.numa, where),
           heaps(config.max_heaps, config.numa, where),
-          submissions(config.max_heaps, sizeof(Entry), config.numa, where),
-          completions(config.max_heaps, sizeof(Completion), config.numa, where),
+          submissions(config.max_heaps, config.numa, where),
+          completions(config.max_heaps, config.numa, where),
           transmitter({config.queue, config.capabilities.late_free_segments, frames, headers_of(config),
                        config.pacing, static_cast<double>(rte_get_tsc_hz())},
-                      pools, heaps, submissions.get(), completions.get(), shared),
+                      pools, heaps, submissions, completions, shared),
           next_cnt(config.first_cnt) {
         entries.reserve(config.max_heaps);
     }
@@ -171,8 +143,8 @@ struct Sender::Impl {
     FrameBuilder::Options frames;
     Pools pools;
     InFlight heaps;
-    OwnRing submissions;
-    OwnRing completions;
+    SpscRing<Entry> submissions;
+    SpscRing<Completion> completions;
     Shared shared;
     Transmitter transmitter;
 
@@ -283,24 +255,22 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
     }
     s.entries.back().group_end = 1;
 
-    const auto n = static_cast<std::uint32_t>(s.entries.size());
     s.next_cnt = next_cnt;
-    s.in_flight += n;
+    s.in_flight += static_cast<std::uint32_t>(s.entries.size());
     s.packets += packets;
     for (const Submission& one : group)
         ++one.heap->in_flight_;
     s.shared.packets_submitted.store(s.packets, std::memory_order_relaxed);
     // The ring holds as many as can be in flight; its release publishes the count and the layouts.
-    rte_ring_enqueue_bulk_elem(&s.submissions.get(), s.entries.data(), sizeof(Entry), n, nullptr);
+    s.submissions.push(s.entries);
     return true;
 }
 
 std::size_t Sender::poll_completions(std::span<Completion> out) {
-    const unsigned n = rte_ring_dequeue_burst_elem(&impl_->completions.get(), out.data(), sizeof(Completion),
-                                                   static_cast<unsigned>(out.size()), nullptr);
-    for (unsigned i = 0; i < n; ++i)
+    const std::size_t n = impl_->completions.pop(out);
+    for (std::size_t i = 0; i < n; ++i)
         --out[i].heap->in_flight_;
-    impl_->in_flight -= n;
+    impl_->in_flight -= static_cast<std::uint32_t>(n);
     return n;
 }
 

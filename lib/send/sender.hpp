@@ -87,7 +87,7 @@ enum class SendStatus : std::uint8_t {
 };
 
 /// A heap that is no longer in flight: its memory is the user's again.
-struct Completion {
+struct alignas(16) Completion {
     Heap* heap = nullptr;
     void* user = nullptr;
     std::uint64_t cnt = 0;

@@ -2,17 +2,16 @@
 #include "send/transmitter.hpp"
 
 #include <algorithm>
+#include <span>
 #include <utility>
-
-#include <rte_ring_elem.h>
 
 #include "send/heap.hpp"
 #include "send/sender.hpp"
 
 namespace spead::send {
 
-Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, rte_ring& submissions,
-                         rte_ring& completions, Shared& shared)
+Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscRing<Entry>& submissions,
+                         SpscRing<Completion>& completions, Shared& shared)
     : queue_(setup.queue),
       frames_(pools, setup.frames),
       pacer_(setup.hz, setup.pacing),
@@ -25,19 +24,15 @@ Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, rte_r
 
 /// Moves what the producer submitted into slots. There is always room: the producer keeps to max_heaps.
 void Transmitter::accept_entries() noexcept {
-    std::array<Entry, 16> entries;
     for (;;) {
-        const auto room = static_cast<unsigned>(std::min<std::uint64_t>(entries.size(), heaps_.room()));
-        if (room == 0)
-            break;
-        const unsigned n =
-            rte_ring_dequeue_burst_elem(&submissions_, entries.data(), sizeof(Entry), room, nullptr);
-        for (unsigned i = 0; i < n; ++i) {
+        const std::size_t room = std::min<std::uint64_t>(arrived_.size(), heaps_.room());
+        const std::size_t n = submissions_.pop(std::span(arrived_).first(room));
+        for (std::size_t i = 0; i < n; ++i) {
             Slot& slot = heaps_.push();
-            slot.entry = entries[i];
+            slot.entry = arrived_[i];
             slot.built = slot.aborted = false;
         }
-        if (n < room)
+        if (n < arrived_.size())
             break;
     }
     // The producer counts before it submits: what came out of the ring is counted.
@@ -151,11 +146,12 @@ std::uint32_t Transmitter::build_run(Slot& slot, std::uint32_t room) noexcept {
 }
 
 std::uint32_t Transmitter::build_single(Slot& slot, std::uint32_t room) noexcept {
-    const FrameBuilder::Result result = frames_.single(slot, known_ > late_free_, room);
+    const Packetiser::Packet packet = slot.packets.next();
+    const FrameBuilder::Result result = frames_.single(slot, packet, known_ > late_free_, room);
     if (result.frame == nullptr)
         return 0;
     burst_.frames[burst_.end] = result.frame;
-    slot.packets.advance(slot.packets.next());
+    slot.packets.advance(packet);
     burst_.bytes += result.bytes;
     burst_.external += result.external ? 1 : 0;
     counters_.unregistered_packets += result.unregistered ? 1 : 0;
@@ -242,23 +238,23 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
 }
 
 bool Transmitter::collect(std::uint64_t now) noexcept {
-    std::array<Completion, 16> done;
     bool any = false;
     for (;;) {
-        unsigned n = 0;
-        while (n < done.size() && !heaps_.empty()) {
+        std::size_t n = 0;
+        while (n < done_.size() && !heaps_.empty()) {
             const Slot& slot = heaps_[heaps_.begin()];
             if (!slot.built || (!slot.aborted && slot.end > sent_) || !slot.refs.drained())
                 break;
             const SendStatus status = slot.aborted ? SendStatus::aborted : SendStatus::sent;
             ++(slot.aborted ? counters_.aborted : counters_.heaps);
-            done[n++] = {slot.entry.heap, slot.entry.user, slot.entry.cnt, now, slot.entry.substream, status};
+            done_[n++] = {slot.entry.heap,      slot.entry.user, slot.entry.cnt, now,
+                          slot.entry.substream, status};
             heaps_.pop();
         }
         if (n == 0)
             return any;
         // The ring holds as many as can be in flight.
-        rte_ring_enqueue_bulk_elem(&completions_, done.data(), sizeof(Completion), n, nullptr);
+        completions_.push(std::span(done_).first(n));
         any = true;
     }
 }

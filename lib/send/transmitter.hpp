@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include <rte_ring.h>
-
 #include "port/port_io.hpp"
 #include "send/frame_builder.hpp"
 #include "send/in_flight.hpp"
 #include "send/pacer.hpp"
+#include "send/sender.hpp"
+#include "send/spsc_ring.hpp"
 #include "stats/counters.hpp"
 
 namespace spead::send {
@@ -43,15 +43,15 @@ class alignas(64) Transmitter {
     };
 
     /// References are kept to all but the setup.
-    Transmitter(Setup setup, const Pools& pools, InFlight& heaps, rte_ring& submissions,
-                rte_ring& completions, Shared& shared);
+    Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscRing<Entry>& submissions,
+                SpscRing<Completion>& completions, Shared& shared);
 
     bool poll(std::uint64_t now) noexcept;
     bool collect(std::uint64_t now) noexcept;
     /// What poll does once a stop was requested, without completing.
     void abandon() noexcept;
 
-    bool idle() const noexcept { return heaps_.empty() && !pending() && rte_ring_empty(&submissions_) != 0; }
+    bool idle() const noexcept { return heaps_.empty() && !pending() && submissions_.empty(); }
     std::uint64_t next_send_time() const noexcept {
         return pacer_.waiting() && work_known() ? pacer_.next_time() : 0;
     }
@@ -93,8 +93,8 @@ class alignas(64) Transmitter {
     FrameBuilder frames_;
     Pacer pacer_;
     InFlight& heaps_;
-    rte_ring& submissions_;
-    rte_ring& completions_;
+    SpscRing<Entry>& submissions_;
+    SpscRing<Completion>& completions_;
     Shared& shared_;
     std::uint64_t group_begin_ = 0;  ///< heaps being interleaved: [group_begin_, group_end_)
     std::uint64_t group_end_ = 0;
@@ -108,6 +108,8 @@ class alignas(64) Transmitter {
     bool resting_ = true;  ///< there was nothing to send
     bool stalled_ = false;
     Burst burst_;
+    std::array<Entry, 16> arrived_;    ///< between ring and slots
+    std::array<Completion, 16> done_;  ///< between slots and ring
     stats::SendCounters counters_;
     std::vector<DestinationHeader> destinations_;
 };

@@ -116,10 +116,15 @@ class Send(namespaces.NamespaceTest):
             counts = [struct.unpack(">Q", packet[8:16])[0] & (2**40 - 1) for packet in packets]
             self.assertEqual(sorted(set(counts))[:3], [1 + number, 4 + number, 7 + number])
 
-    def test_packets_larger_than_the_mtu_are_refused(self):
+    def mtu(self):
+        return int(namespaces.ip("-o", "link", "show", "dut", namespace=self.near).split(" mtu ")[1].split()[0])
+
+    def test_an_mtu_that_is_too_small_is_raised_said_and_put_back(self):
         namespaces.ip("link", "set", "dut", "mtu", 1500, namespace=self.near)
-        self.refused("send", "239.1.1.1:7148", "--port", f"{DEVICE}", "--max-packet-size", 9300, "--heaps", 1,
-                     status=1, says=("mtu",), prefix=self.inside)
+        finished = self.run_program("send", "239.1.1.1:7148", "--port", DEVICE, "--max-packet-size", 9000, "--heaps", 1,
+                                    prefix=self.inside)
+        self.assertRegex(finished.err, "MTU of dut is raised from 1500 to 9028")
+        self.assertEqual(self.mtu(), 1500)
 
 
 class Names(namespaces.NamespaceTest):

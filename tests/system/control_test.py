@@ -16,15 +16,14 @@ ENDPOINT = "239.1.1.1:7148"
 
 class Signals(harness.ProgramTest):
     def stopped(self, running, number=signal.SIGINT):
-        # The progress line or the start notice tells that it runs; the ports exist by then.
-        running.wait_for(lambda: running.text(1) != "" or running.text(0) != "", "sign of life")
+        running.wait_for(lambda: "Ctrl-C" in running.text(1), "word that it runs")
         running.process.send_signal(number)
         return running.wait(timeout=20)
 
     def test_an_endless_loopback_ends_with_a_report(self):
         for number in (signal.SIGINT, signal.SIGTERM):
             with self.subTest(signal=number):
-                running = self.start("loopback", "--heaps", -1, "--heap-size", "64KiB")
+                running = self.start("loopback", "--duration", "off", "--heap-size", "64KiB")
                 finished = self.stopped(running, number)
                 self.assertTrue(finished.has_report(), str(finished))
                 self.assertIn("complete", finished.out)

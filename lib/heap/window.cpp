@@ -320,7 +320,7 @@ void Window::see_control(const PacketView& v) noexcept {
         return;
     counters_.stop_items++;
     if (config_.stop_on_stop_item)
-        stop();
+        refuse_packets();
 }
 
 bool Window::reserve_items(Record& r, std::uint32_t more) noexcept {
@@ -433,11 +433,29 @@ void Window::forget_expired(Substream& s, std::uint64_t now) noexcept {
         forget_oldest(s);
 }
 
-bool Window::queue_bytes_full(const Record& next) const noexcept {
-    // What consumers have not given back must leave room for the live heaps, or for half the quota.
+/// Whether what has ended, queues, or is in consumers' hands leaves room for the heaps that are live and
+/// those that the packets until the next hand-over can begin, if all are like `next`.
+bool Window::leaves_room(const Record& next) const noexcept {
+    const std::size_t begin = 2 * kMaxBatch / std::max(next.packets, std::uint32_t{1});
+    const std::size_t heaps = std::size_t{live_capacity()} + 1 + begin;
     const std::size_t quota = placer_.quota();
-    const std::size_t live = (std::size_t{live_capacity()} + 1) * placer_.capacity(next.payload);
-    return placer_.out() - live_bytes_ > quota - std::min(quota / 2, live) && !queue_->empty();
+    // Half of the quota may queue in any case.
+    const std::size_t reserve = std::min(quota / 2, heaps * placer_.capacity(next.payload));
+    if (placer_.out() - live_bytes_ > quota - reserve)
+        return false;
+    // The other policies lose heaps to a consumer that holds too many records; this one loses none.
+    return config_.on_full != OnFull::block ||
+           records_elsewhere() <= records_.size() - live_capacity() - 2 * kMaxBatch;
+}
+
+/// Whether `next` has to wait outside the queue although that may have a place.
+bool Window::must_wait(const Record& next) noexcept {
+    if (leaves_room(next)) [[likely]]
+        return false;
+    reclaim();
+    // If nobody has anything to give back, waiting would not help.
+    return !leaves_room(next) &&
+           (config_.on_full == OnFull::block ? records_elsewhere() != 0 : !queue_->empty());
 }
 
 void Window::hand_over() noexcept {
@@ -458,7 +476,7 @@ void Window::hand_over() noexcept {
             }
             count = 1;
         }
-        const std::uint32_t pushed = queue_bytes_full(*next) ? 0 : push(count);
+        const std::uint32_t pushed = must_wait(*next) ? 0 : push(count);
         pushed_any |= pushed != 0;
         if (pushed == count) [[likely]]
             continue;
@@ -556,6 +574,12 @@ void Window::flush() noexcept {
             if (Record* const r = s.live[(s.head + i) % config_.max_live]; r != nullptr)
                 end(*r, HeapEnd::flushed);
     hand_over();
+}
+
+void Window::refuse_packets() noexcept {
+    stopped_ = true;
+    stop_pending_ = true;
+    last_record_ = nullptr;
 }
 
 void Window::finish_stop() noexcept {

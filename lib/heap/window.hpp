@@ -107,7 +107,8 @@ class Window {
         return r;
     }
 
-    /// The payload of `copies` placed packets has been written.
+    /// The payload of `copies` placed packets has been written; packets without payload do not count. Belongs
+    /// to the end of every batch, for 0 copies too: a stop item takes effect here.
     void commit(std::uint32_t copies) noexcept {
         outstanding_ -= copies;
         if (stop_pending_ && outstanding_ == 0) [[unlikely]]
@@ -117,7 +118,9 @@ class Window {
     /// Ended heaps wait for hand_over().
     bool has_ended() const noexcept { return ended_head_ != ended_tail_; }
     std::uint32_t ended() const noexcept { return ended_tail_ - ended_head_; }
-    /// Moves ended heaps into the queue, by the full-queue policy; nothing while copies are outstanding.
+    /// Moves ended heaps into the queue, by the full-queue policy; nothing while copies are outstanding. Full
+    /// is a queue without a place, and one whose heaps, with those that consumers hold, leave too little of
+    /// the quota for live heaps.
     void hand_over() noexcept;
     /// on_full = block, and the consumer has not made room yet: give this stream no more packets.
     bool blocked() const noexcept { return blocked_; }
@@ -133,11 +136,11 @@ class Window {
     /// After flush: gives up heaps that a blocking queue would not take; nothing while copies are
     /// outstanding.
     void drop_waiting() noexcept;
-    /// No more packets are accepted: they count as `stopped`.
+    /// No more packets are accepted: they count as `stopped`. Live heaps are flushed now, or in the commit
+    /// after which no copy is outstanding.
     void stop() noexcept {
-        stopped_ = true;
-        stop_pending_ = true;
-        last_record_ = nullptr;
+        refuse_packets();
+        commit(0);
     }
     bool stopped() const noexcept { return stopped_; }
 
@@ -182,14 +185,18 @@ class Window {
     void forget_expired(Substream& s, std::uint64_t now) noexcept;
     void forget_oldest(Substream& s) noexcept;
     bool retract_if_control(Record& r) noexcept;
-    bool queue_bytes_full(const Record& next) const noexcept;
+    bool leaves_room(const Record& next) const noexcept;
+    bool must_wait(const Record& next) noexcept;
     std::uint32_t push(std::uint32_t count) noexcept;
     void drop(Record& r) noexcept;
     void free_record(Record& r) noexcept;
+    void refuse_packets() noexcept;
     void finish_stop() noexcept;
     Substream& substream_of(std::uint64_t key) noexcept {
         return config_.substreams == 1 ? substreams_[0] : substreams_[key % config_.substreams];
     }
+    /// Records that queue or are in consumers' hands.
+    std::size_t records_elsewhere() const noexcept { return records_out() - counters_.heaps_live - ended(); }
     std::uint32_t live_capacity() const noexcept { return config_.substreams * config_.max_live; }
 
     WindowConfig config_;

@@ -177,21 +177,25 @@ TEST(WindowStop, AStopItemOfARefusedPacketStopsNothing) {
     EXPECT_EQ(rig.counters.stop_items, 0U);
 }
 
-TEST(WindowStop, CanBeAskedForAndTakesEffectWithTheNextCommit) {
+TEST(WindowStop, CanBeAskedForAndTakesEffectAtOnce) {
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).of(16).at(0, 8)), placed);
     rig.window().stop();
-    EXPECT_EQ(rig.give(Packet(2).whole(8)), stopped);
     EXPECT_EQ(rig.ended(HeapEnd::flushed), 1U);
     EXPECT_EQ(pop_counts(rig), std::vector<std::uint64_t>{1});
+    EXPECT_EQ(rig.give(Packet(2).whole(8)), stopped);
 }
 
-TEST(WindowStop, TakesEffectInTheHandOverWhenNothingWasLeftToCommit) {
+TEST(WindowStop, CanBeAskedForWhileCopiesAreOutstanding) {
     Rig rig;
-    EXPECT_EQ(rig.give(Packet(1).of(16).at(0, 8)), placed);
+    EXPECT_EQ(rig.accept(Packet(1).of(16).at(0, 8)), placed);
     rig.window().stop();
-    rig.hand_over();
-    EXPECT_EQ(pop_counts(rig), std::vector<std::uint64_t>{1});
+    EXPECT_EQ(rig.accept(Packet(1).of(16).at(8, 8)), stopped);
+    EXPECT_EQ(rig.queued(), 0U);
+    rig.commit();
+    const Heap h = rig.pop();
+    ASSERT_TRUE(h);
+    EXPECT_TRUE(holds_pattern(h, 0, 8));
 }
 
 TEST(WindowStop, KeepsWhatTheQueueDoesNotTakeWhenItBlocks) {

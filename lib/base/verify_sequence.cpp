@@ -93,7 +93,7 @@ struct Place {
 };
 
 Place place_of(std::uint64_t first_word, std::uint64_t byte_offset) noexcept {
-    const std::uint64_t word = (first_word % kVerifyPeriod + byte_offset / 4 % kVerifyPeriod) % kVerifyPeriod;
+    const std::uint64_t word = (first_word % kVerifyPeriod + byte_offset / 4) % kVerifyPeriod;
     return {word, static_cast<std::size_t>(byte_offset % 4)};
 }
 

@@ -22,10 +22,9 @@ struct Word {
 inline constexpr std::array kPollModes{Word{runtime::PollMode::busy, "busy"},
                                        Word{runtime::PollMode::adaptive, "adaptive"},
                                        Word{runtime::PollMode::interrupt, "interrupt"}};
-inline constexpr std::array kOnFull{Word{runtime::OnFull::automatic, "auto"},
-                                    Word{runtime::OnFull::drop_newest, "drop_newest"},
-                                    Word{runtime::OnFull::drop_oldest, "drop_oldest"},
-                                    Word{runtime::OnFull::block, "block"}};
+inline constexpr std::array kOnFull{
+    Word{runtime::OnFull::automatic, "auto"}, Word{runtime::OnFull::drop_newest, "drop_newest"},
+    Word{runtime::OnFull::drop_oldest, "drop_oldest"}, Word{runtime::OnFull::block, "block"}};
 inline constexpr std::array kSinkKinds{Word{runtime::SinkKind::null, "null"},
                                        Word{runtime::SinkKind::verify, "verify"},
                                        Word{runtime::SinkKind::file, "file"}};

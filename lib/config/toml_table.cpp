@@ -44,8 +44,8 @@ std::string Source::locate(std::string_view path) const {
     while (!path.empty()) {
         if (const auto found = places_.find(path); found != places_.end())
             return found->second;
-        // "receive[0].endpoints[2]" -> "receive[0].endpoints" -> "receive[0]"
-        const std::size_t cut = path.find_last_of(".[");
+        const std::size_t cut =
+            path.rfind('.');  // "receive[0].heaps.ring" -> "receive[0].heaps" -> "receive[0]"
         path = path.substr(0, cut == std::string_view::npos ? 0 : cut);
     }
     return name_;

@@ -70,6 +70,12 @@ TEST(ParseSize, OverflowIsAnErrorNeverAWrap) {
         expect_usage_error([&] { parse_size(text); }, {text});
 }
 
+TEST(ParseSize, AnyNumberOfDigitsIsRead) {
+    expect_usage_error([] { parse_size("0." + std::string(200, '0')); }, {"too many digits"});
+    expect_usage_error([] { parse_size(std::string(200, '9')); }, {"too many digits"});
+    EXPECT_EQ(parse_size(std::string(200, '0') + "7"), 7u);
+}
+
 TEST(ParseSize, TheErrorNamesWhereTheTextCameFrom) {
     expect_usage_error([] { parse_size("16M", "--buffer-size"); }, {"--buffer-size: `16M`"});
 }

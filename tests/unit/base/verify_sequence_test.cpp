@@ -101,6 +101,14 @@ TEST(VerifySequence, EveryWrongBitIsFoundAtItsByte) {
     }
 }
 
+TEST(VerifySequence, AWrongByteThatWouldFitTheNextWordIsStillWrong) {
+    std::vector<std::byte> bytes(64);
+    verify_generate(bytes, 77, 1);
+    ASSERT_NE(bytes[1], bytes[3]);
+    bytes[1] = bytes[3];  // 3 is where the next word begins
+    EXPECT_EQ(verify_check(bytes, 77, 1), 1u);
+}
+
 TEST(VerifySequence, TheFirstOfSeveralWrongBytesIsReported) {
     std::vector<std::byte> bytes(3000);
     verify_generate(bytes, 0);

@@ -70,6 +70,7 @@ TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
 
 TEST(UnknownKey, TheFirstInTheFileIsReported) {
     expect_error(kPort + "zzz = 3\naaa = 4\n", {"a.toml:5:1", "`zzz`"});
+    expect_error(kPort + "aaa = 3\nzzz = 4\n", {"a.toml:5:1", "`aaa`"});
 }
 
 TEST(WrongType, IsNamedWithTheRightOne) {
@@ -113,7 +114,7 @@ TEST(Range, IsTold) {
     expect_error(kReceive + "heaps.history = -1\n", {"`history` is -1", "0 to 1048576"});
     expect_error(kReceive + "heaps.timeout = -0.5\n", {"`timeout` is -0.5 seconds", "0 to"});
     expect_error(kReceive + "heaps.timeout = nan\n", {"`timeout` is nan"});
-    expect_error(kReceive + "heaps.max_bytes = 0\n", {"`max_bytes` is 0 B", "1 B to 64 TiB"});
+    expect_error(kReceive + "heaps.max_bytes = 0\n", {"`max_bytes` is 0 B", "give 1 B to"});
     expect_error(kReceive + "buffer_size = -1\n", {"`buffer_size` is -1", "no size is negative"});
     expect_error(kReceive + "lcores = [1024]\n", {"a.toml:9:11", "`lcores` is 1024", "0 to 1023"});
     expect_error(kSend + "ttl = 0\n", {"`ttl` is 0", "1 to 255"});

@@ -324,6 +324,12 @@ TEST(Validate, WhatOnePlanSendsAndReceivesFitsTogether) {
         p.receives[0].max_bytes = p.sends[0].heap_size + 512;
     });
     expect_accepted([](Plan& p) {
+        p.ports.push_back({"p1", "net_ring1", 0});
+        p.sends[0] = send_plan("d0", "239.1.2.3:7148");
+        p.sends[0].port = "p1";  // goes elsewhere
+        p.receives[0].max_bytes = 1u << 20;
+    });
+    expect_accepted([](Plan& p) {
         p.sends[0] = send_plan("d0", "239.1.2.3:7149");  // another UDP port
         p.receives[0].max_bytes = 1u << 20;
     });

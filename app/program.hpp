@@ -3,8 +3,9 @@
 
 namespace spead::app {
 
-/// The whole program but main(): reads the command line, carries it out, prints what came of it. Returns the exit
-/// status: 0 success, 1 something failed, 2 the command line or the configuration is wrong. Throws nothing.
+/// The whole program but main(): reads the command line, carries it out, prints what came of it. Returns the
+/// exit status: 0 success, 1 something failed, 2 the command line or the configuration is wrong. Throws
+/// nothing.
 int run_program(int argc, char** argv);
 
 }  // namespace spead::app

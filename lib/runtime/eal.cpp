@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/eal.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <atomic>
 #include <set>
+#include <unistd.h>
 
 #include <fmt/ranges.h>
 #include <rte_eal.h>

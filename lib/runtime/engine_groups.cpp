@@ -3,8 +3,8 @@
 
 namespace spead::runtime {
 
-/// The kernel tells the network which groups we want, on ports whose interface it still sees. Consumers are armed and
-/// lcores poll by now: what comes at once is received.
+/// The kernel tells the network which groups we want, on ports whose interface it still sees. Consumers are
+/// armed and lcores poll by now: what comes at once is received.
 void Engine::State::join_groups() {
     for (const ReceivePlan& r : plan.receives) {
         const port::Port& p = *ports[port_index(r.port)];
@@ -17,6 +17,8 @@ void Engine::State::join_groups() {
     }
 }
 
-void Engine::State::leave_groups() { memberships.clear(); }
+void Engine::State::leave_groups() {
+    memberships.clear();
+}
 
 }  // namespace spead::runtime

@@ -77,10 +77,11 @@ void Engine::State::finish_sends() {
         for (SendStream& s : sends)
             if (!s.feeder->done()) {
                 // Whoever interrupts the run does not want to wait for the rest.
-                (interrupted ? remarks : problems).push_back(
-                    fmt::format("send {}: given up with {} heaps in flight; port {} takes no more packets",
-                                plan.sends[static_cast<std::size_t>(&s - sends.data())].name,
-                                s.sender->in_flight(), ports[s.port]->name()));
+                (interrupted ? remarks : problems)
+                    .push_back(fmt::format(
+                        "send {}: given up with {} heaps in flight; port {} takes no more packets",
+                        plan.sends[static_cast<std::size_t>(&s - sends.data())].name, s.sender->in_flight(),
+                        ports[s.port]->name()));
                 s.feeder->abandon();
             }
     }

@@ -13,8 +13,8 @@ struct Case {
     std::size_t max_packet_size;
     std::uint64_t cnt;
     bool repeat_pointers;
-    /// Items, separated by blanks: `start`, `stop`, `ID=VALUE` an immediate (hexadecimal), `ID@SEED+LENGTH` bytes of
-    /// the pattern below, `ID?SEED+LENGTH` the same, allowed to be an immediate.
+    /// Items, separated by blanks: `start`, `stop`, `ID=VALUE` an immediate (hexadecimal), `ID@SEED+LENGTH`
+    /// bytes of the pattern below, `ID?SEED+LENGTH` the same, allowed to be an immediate.
     const char* items;
     std::vector<std::string> packets;
 };

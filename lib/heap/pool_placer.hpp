@@ -34,7 +34,7 @@ class PoolPlacer {
         for (std::size_t bytes = most;; bytes /= 2) {
             if (bytes < least)
                 bytes = least;
-            if (const memory::Block block = place(bytes); block || bytes == least)
+            if (const memory::Block block = place(arena_->class_size(bytes)); block || bytes == least)
                 return block;
         }
     }

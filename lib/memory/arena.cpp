@@ -20,6 +20,7 @@ Arena::Arena(std::size_t bytes, std::size_t largest) {
     capacity_ = bytes;
     mapping_ = Mapping(bytes);
     base_ = mapping_.base();
+    poison(base_, mapping_.length());
 
     const std::size_t units = bytes >> unit_shift_;
     stacks_.resize(orders_);
@@ -66,7 +67,7 @@ std::uint32_t Arena::take(unsigned order) noexcept {
     return unit;
 }
 
-Block Arena::alloc_slow(unsigned order) noexcept {
+Block Arena::alloc_slow(unsigned order, std::size_t bytes) noexcept {
     std::uint32_t unit = take(order);
     if (unit == kEnd) {
         empty_stacks();
@@ -75,7 +76,9 @@ Block Arena::alloc_slow(unsigned order) noexcept {
             return {};
     }
     in_use_ += unit_ << order;
-    return {base_ + (std::size_t{unit} << unit_shift_), static_cast<std::uint8_t>(order)};
+    std::byte* const base = base_ + (std::size_t{unit} << unit_shift_);
+    unpoison(base, bytes);
+    return {base, static_cast<std::uint8_t>(order)};
 }
 
 void Arena::release(std::uint32_t unit, unsigned order) noexcept {
@@ -101,6 +104,8 @@ void Arena::empty_stacks() noexcept {
 Block Arena::shrink(Block block, std::size_t bytes) noexcept {
     const unsigned wanted = order_of(bytes);
     const std::uint32_t unit = unit_index(block);
+    if (bytes < size_of(block))
+        poison(block.base + bytes, size_of(block) - bytes);
     while (block.order > wanted) {
         block.order--;
         in_use_ -= unit_ << block.order;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/mapping.hpp"
+#include "memory/poison.hpp"
 
 namespace spead::memory {
 
@@ -43,6 +44,8 @@ class Arena {
     static std::size_t capacity_for(std::size_t bytes, std::size_t largest) noexcept;
 
     /// A block of at least `bytes`; an empty Block when none is left or `bytes` exceeds the largest class.
+    /// Whoever wants to use all of its class asks for class_size(bytes): AddressSanitizer reports what goes
+    /// beyond `bytes`, and any use of a block that was freed.
     Block alloc(std::size_t bytes) noexcept {
         const unsigned order = order_of(bytes);
         if (order >= orders_) [[unlikely]]
@@ -50,13 +53,17 @@ class Arena {
         Stack& s = stacks_[order];
         if (s.count != 0) [[likely]] {
             in_use_ += unit_ << order;
-            return {base_ + std::size_t{s.units[--s.count]} * unit_, static_cast<std::uint8_t>(order)};
+            std::byte* const base = base_ + std::size_t{s.units[--s.count]} * unit_;
+            unpoison(base, bytes);
+            return {base, static_cast<std::uint8_t>(order)};
         }
-        return alloc_slow(order);
+        return alloc_slow(order, bytes);
     }
 
+    /// `block` is not empty, and was allocated here.
     void free(Block block) noexcept {
         in_use_ -= unit_ << block.order;
+        poison(block.base, unit_ << block.order);
         Stack& s = stacks_[block.order];
         if (s.count < kStack) [[likely]] {
             s.units[s.count++] = unit_index(block);
@@ -100,7 +107,7 @@ class Arena {
     std::uint32_t unit_index(Block block) const noexcept {
         return static_cast<std::uint32_t>(static_cast<std::size_t>(block.base - base_) >> unit_shift_);
     }
-    Block alloc_slow(unsigned order) noexcept;
+    Block alloc_slow(unsigned order, std::size_t bytes) noexcept;
     std::uint32_t take(unsigned order) noexcept;
     void release(std::uint32_t unit, unsigned order) noexcept;
     void empty_stacks() noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/copy.hpp"
 
+#include <array>
 #include <cstring>
 
 #if defined(__x86_64__)
@@ -69,37 +70,40 @@ __attribute__((target("avx512f"))) void copy_avx512(void* to, const void* from, 
 
 #endif
 
-struct Choice {
-    CopyFunction function = copy_libc;
-    const char* name = "memcpy";
+/// Those that the CPU can run, the best first.
+struct Choices {
+    std::array<CopyChoice, 3> list{};
+    std::size_t count = 0;
 
-    Choice() {
+    Choices() {
 #if defined(__x86_64__)
         __builtin_cpu_init();
-        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
-            function = copy_avx512;
-            name = "avx512";
-        } else if (__builtin_cpu_supports("avx2")) {
-            function = copy_avx2;
-            name = "avx2";
-        }
+        if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
+            list[count++] = {"avx512", copy_avx512};
+        if (__builtin_cpu_supports("avx2"))
+            list[count++] = {"avx2", copy_avx2};
 #endif
+        list[count++] = {"memcpy", copy_libc};
     }
 };
 
-const Choice& choice() {
-    static const Choice c;
+const Choices& choices() {
+    static const Choices c;
     return c;
 }
 
 }  // namespace
 
 CopyFunction payload_copy() noexcept {
-    return choice().function;
+    return choices().list.front().function;
 }
 
 const char* payload_copy_name() noexcept {
-    return choice().name;
+    return choices().list.front().name;
+}
+
+std::span<const CopyChoice> payload_copies() noexcept {
+    return {choices().list.data(), choices().count};
 }
 
 }  // namespace spead::memory

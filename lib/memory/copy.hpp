@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 
 namespace spead::memory {
 
@@ -15,5 +16,12 @@ using CopyFunction = void (*)(void* to, const void* from, std::size_t length) no
 CopyFunction payload_copy() noexcept;
 /// "avx512", "avx2" or "memcpy".
 const char* payload_copy_name() noexcept;
+
+struct CopyChoice {
+    const char* name;
+    CopyFunction function;
+};
+/// All that this machine can run, the best first; for tests and comparisons.
+std::span<const CopyChoice> payload_copies() noexcept;
 
 }  // namespace spead::memory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "memory/mapping.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fstream>
@@ -9,12 +10,14 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "memory/poison.hpp"
 
 namespace spead::memory {
 
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kAddressSpace = std::size_t{1} << 57;  // more cannot be mapped, and need not be rounded
 
 std::size_t round_up(std::size_t value, std::size_t to) {
     return (value + to - 1) / to * to;
@@ -48,7 +51,7 @@ std::size_t available_memory() {
 }
 
 Mapping::Mapping(std::size_t length) {
-    length_ = round_up(length == 0 ? 1 : length, kHugePage);
+    length_ = round_up(std::clamp(length, std::size_t{1}, kAddressSpace), kHugePage);
     if (void* p = map(length_, MAP_HUGETLB | MAP_POPULATE)) {
         base_ = static_cast<std::byte*>(p);
         backing_ = Backing::hugetlb;
@@ -88,8 +91,10 @@ Mapping::Mapping(std::size_t length) {
 }
 
 Mapping::~Mapping() {
-    if (base_ != nullptr)
-        munmap(base_, length_);
+    if (base_ == nullptr)
+        return;
+    unpoison(base_, length_);  // the addresses may be mapped again, by anybody
+    munmap(base_, length_);
 }
 
 Mapping::Mapping(Mapping&& other) noexcept {

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "memory/mapping.hpp"
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <sys/mman.h>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace spead::memory {
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+TEST(Mapping, IsEmptyByItself) {
+    const Mapping m;
+    EXPECT_EQ(m.base(), nullptr);
+    EXPECT_EQ(m.length(), 0U);
+}
+
+TEST(Mapping, IsZeroedWritableAndAlignedToAHugePage) {
+    const Mapping m(5 * kMiB);
+    ASSERT_NE(m.base(), nullptr);
+    EXPECT_EQ(m.length(), 6 * kMiB) << "rounded up to 2 MiB";
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(m.base()) % (2 * kMiB), 0U);
+    for (std::size_t i = 0; i < m.length(); i += 4096)
+        ASSERT_EQ(m.base()[i], std::byte{0});
+    std::memset(m.base(), 0xff, m.length());
+    EXPECT_EQ(m.base()[m.length() - 1], std::byte{0xff});
+}
+
+TEST(Mapping, OfNoBytesIsOneHugePage) {
+    EXPECT_EQ(Mapping(0).length(), 2 * kMiB);
+}
+
+TEST(Mapping, IsResidentWhenItIsMade) {
+    const Mapping m(4 * kMiB);
+    if (m.backing() == Mapping::Backing::hugetlb)
+        GTEST_SKIP() << "huge pages are resident by nature";
+    std::vector<unsigned char> pages(m.length() / 4096);
+    ASSERT_EQ(mincore(m.base(), m.length(), pages.data()), 0);
+    for (std::size_t i = 0; i < pages.size(); i++)
+        ASSERT_EQ(pages[i] & 1, 1) << "page " << i;
+}
+
+TEST(Mapping, MovesAndLeavesNothingBehind) {
+    Mapping a(2 * kMiB);
+    std::byte* const base = a.base();
+    std::memset(base, 1, a.length());
+    Mapping b = std::move(a);
+    EXPECT_EQ(a.base(), nullptr);
+    EXPECT_EQ(b.base(), base);
+    Mapping c(2 * kMiB);
+    c = std::move(b);
+    EXPECT_EQ(c.base(), base);
+    EXPECT_EQ(c.base()[c.length() - 1], std::byte{1});
+}
+
+TEST(Mapping, ThatDoesNotFitIsRefusedWithTheSum) {
+    const std::size_t available = available_memory();
+    if (available == 0)
+        GTEST_SKIP() << "/proc/meminfo does not tell what is available";
+    try {
+        const Mapping m(available + available / 2);
+        FAIL() << "more than the available memory was mapped";
+    } catch (const Error& e) {
+        const std::string text = e.what();
+        EXPECT_NE(text.find("available"), std::string::npos) << text;
+        EXPECT_NE(text.find("[memory] heaps"), std::string::npos) << "says what to change: " << text;
+    }
+}
+
+TEST(Mapping, OfAnAbsurdLengthIsRefusedToo) {
+    EXPECT_THROW(Mapping(std::size_t{1} << 60), Error);
+    EXPECT_THROW(Mapping(~std::size_t{0}), Error) << "rounding up must not wrap to something small";
+}
+
+TEST(Mapping, NamesItsBacking) {
+    EXPECT_EQ(name_of(Mapping::Backing::hugetlb), "huge pages");
+    EXPECT_EQ(name_of(Mapping::Backing::transparent), "transparent huge pages");
+    EXPECT_EQ(name_of(Mapping::Backing::plain), "4 KiB pages");
+}
+
+}  // namespace
+}  // namespace spead::memory

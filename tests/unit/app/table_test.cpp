@@ -31,7 +31,10 @@ TEST(Table, ShowsAnOptionalColumnIfAnyRowHasSomethingInIt) {
     table.count_if_any("late", 3);
     table.count_if_any("never", 0);
     table.count("end", 2);
-    EXPECT_EQ(table.text(), "s  late  end\na     0    1\nb     3    2\n");
+    table.row("s", "c");
+    table.count_if_any("late", 0);
+    table.count("end", 3);
+    EXPECT_EQ(table.text(), "s  late  end\na     0    1\nb     3    2\nc     0    3\n");
 }
 
 TEST(Table, ARowThatLacksAColumnLeavesItEmpty) {

@@ -84,8 +84,8 @@ class Ports(harness.ProgramTest):
                      environment={"DPDK_SPEAD_INTERFACE": "nosuchif"})
 
     def test_memory_that_does_not_fit_is_refused_with_the_sum(self):
-        self.refused("recv", ENDPOINT, "--port", "net_null0", "--max-heap-bytes", "64GiB", status=None,
-                     says=("64 GiB",))
+        self.refused("recv", ENDPOINT, "--port", "net_null0", "--memory", "64GiB", status=None,
+                     says=("65536 MiB", "available"))
 
     def test_wrong_eal_options(self):
         finished = self.run_program("--no-such-eal-option", "--", "loopback", "--heaps", 1, status=None, report=False)

@@ -42,20 +42,21 @@ unsigned first_cpu(unsigned lcore) {
     return cpus.empty() ? 0 : *cpus.begin();
 }
 
-/// Waits until EAL's interrupt thread has seen what it was told before: rte_eal_cleanup frees the alarm's
-/// handle under it, and it would look at that handle if a port's close made it start over only then. Two
-/// turns, since one may share a round with the message that makes it start over.
-void settle_interrupt_thread() {
-    for (int turn = 0; turn < 2; turn++) {
-        static std::atomic<bool> came;
-        came = false;
-        if (rte_eal_alarm_set(
-                1, [](void*) { came = true; }, nullptr) != 0)
-            return;
-        const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(1);
-        while (!came && std::chrono::steady_clock::now() < until)
-            std::this_thread::sleep_for(std::chrono::microseconds(50));
-    }
+/// Keeps EAL's interrupt thread in a callback for the rest of the process. rte_eal_cleanup does not end that
+/// thread but frees what it looks at whenever it starts over (the alarm's handle, and those of listening
+/// sockets that net_memif forgets).
+void park_interrupt_thread() {
+    static std::atomic<bool> parked{false};
+    const auto park = [](void*) {
+        parked = true;
+        for (;;)
+            pause();
+    };
+    if (rte_eal_alarm_set(1, park, nullptr) != 0)
+        return;
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+    while (!parked && std::chrono::steady_clock::now() < until)
+        std::this_thread::sleep_for(std::chrono::microseconds(50));
 }
 
 }  // namespace
@@ -81,7 +82,7 @@ Eal::Eal(const std::vector<std::string>& arguments) {
 Eal::~Eal() {
     // EAL makes a directory for the process and, without shared configuration, leaves it behind empty.
     const std::string directory = rte_eal_get_runtime_dir();
-    settle_interrupt_thread();
+    park_interrupt_thread();
     rte_eal_cleanup();
     rmdir(directory.c_str());
 }

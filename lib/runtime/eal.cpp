@@ -3,13 +3,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <set>
-#include <thread>
 #include <unistd.h>
 
 #include <fmt/ranges.h>
-#include <rte_alarm.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
@@ -42,23 +39,6 @@ unsigned first_cpu(unsigned lcore) {
     return cpus.empty() ? 0 : *cpus.begin();
 }
 
-/// Keeps EAL's interrupt thread in a callback for the rest of the process. rte_eal_cleanup does not end that
-/// thread but frees what it looks at whenever it starts over (the alarm's handle, and those of listening
-/// sockets that net_memif forgets).
-void park_interrupt_thread() {
-    static std::atomic<bool> parked{false};
-    const auto park = [](void*) {
-        parked = true;
-        for (;;)
-            pause();
-    };
-    if (rte_eal_alarm_set(1, park, nullptr) != 0)
-        return;
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(2);
-    while (!parked && std::chrono::steady_clock::now() < until)
-        std::this_thread::sleep_for(std::chrono::microseconds(50));
-}
-
 }  // namespace
 
 Eal::Eal(const std::vector<std::string>& arguments) {
@@ -80,11 +60,11 @@ Eal::Eal(const std::vector<std::string>& arguments) {
 }
 
 Eal::~Eal() {
-    // EAL makes a directory for the process and, without shared configuration, leaves it behind empty.
-    const std::string directory = rte_eal_get_runtime_dir();
-    park_interrupt_thread();
-    rte_eal_cleanup();
-    rmdir(directory.c_str());
+    // rte_eal_cleanup is left out: it frees memory that EAL's interrupt thread still looks at
+    // (net_memif 22.11 forgets the handle of its listening socket), and the process ends here anyway. Ports
+    // and pools are gone by now; what EAL keeps in the file system is a directory, empty without shared
+    // configuration.
+    rmdir(rte_eal_get_runtime_dir());
 }
 
 std::vector<unsigned> Eal::worker_lcores() {

@@ -260,7 +260,8 @@ std::vector<int> Memif::connections(const port::PreparedDevice& plan) const {
         }
         std::string_view name(address.sun_path, length - offsetof(sockaddr_un, sun_path));
         if (name.front() != '\0') {
-            name = name.substr(0, name.find('\0'));  // a path is followed by what the caller of bind left there
+            name =
+                name.substr(0, name.find('\0'));  // a path is followed by what the caller of bind left there
         }
         if (name == wanted) {
             found.push_back(fd);

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// net_memif needs two processes: the second one is this binary again, running one of the MemifPeer tests, which
-// are disabled so that they run only when asked for by name.
+// net_memif needs two processes: the second one is this binary again, running one of the MemifPeer tests,
+// which are disabled so that they run only when asked for by name.
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <string>
-#include <vector>
-
 #include <gmock/gmock.h>
 #include <poll.h>
 #include <spawn.h>
+#include <string>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
 #include "tests/eal/port/port_rig.hpp"
 
@@ -27,7 +26,9 @@ using testing::IsEmpty;
 constexpr std::uint32_t kFrames = 20000;
 constexpr std::size_t kLongest = 9042;
 
-std::size_t length_of(std::uint32_t number) { return 60 + (number * 977) % (kLongest - 59); }
+std::size_t length_of(std::uint32_t number) {
+    return 60 + (number * 977) % (kLongest - 59);
+}
 
 /// Polls `done` until it is true; false after twenty seconds.
 bool eventually(const std::function<bool()>& done) {
@@ -77,7 +78,8 @@ class Peer {
     Peer(const std::string& part, const std::string& device) {
         EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, channel_), 0);
         const std::string filter = "--gtest_filter=MemifPeer.DISABLED_" + part;
-        std::vector<std::string> words{"/proc/self/exe", filter, "--gtest_also_run_disabled_tests", "--gtest_brief=1"};
+        std::vector<std::string> words{"/proc/self/exe", filter, "--gtest_also_run_disabled_tests",
+                                       "--gtest_brief=1"};
         std::vector<char*> arguments;
         for (auto& word : words) {
             arguments.push_back(word.data());
@@ -118,9 +120,15 @@ class Peer {
     pid_t pid_ = -1;
 };
 
-std::string device_of_peer() { return std::getenv("SPEAD_TEST_MEMIF_DEVICE"); }
-int channel_of_peer() { return std::atoi(std::getenv("SPEAD_TEST_MEMIF_CHANNEL")); }
-void tell_parent() { ASSERT_EQ(::write(channel_of_peer(), "p", 1), 1); }
+std::string device_of_peer() {
+    return std::getenv("SPEAD_TEST_MEMIF_DEVICE");
+}
+int channel_of_peer() {
+    return std::atoi(std::getenv("SPEAD_TEST_MEMIF_CHANNEL"));
+}
+void tell_parent() {
+    ASSERT_EQ(::write(channel_of_peer(), "p", 1), 1);
+}
 void wait_for_parent() {
     char byte = 0;
     ASSERT_EQ(::read(channel_of_peer(), &byte, 1), 1);
@@ -275,32 +283,39 @@ TEST_F(MemifPort, ASlotHoldsTheLargestFrameOfEitherDirection) {
 }
 
 TEST_F(MemifPort, ADefaultRoleIsSaid) {
-    EXPECT_THAT(plan(request("net_memif0", 1, 0)).remarks,
-                ElementsAre("port p0: net_memif0 has no role=, so it is the client; its peer needs role=server"));
+    EXPECT_THAT(
+        plan(request("net_memif0", 1, 0)).remarks,
+        ElementsAre("port p0: net_memif0 has no role=, so it is the client; its peer needs role=server"));
 }
 
 TEST_F(MemifPort, WrongRequestsAreRefusedWithTheReason) {
     const auto refuse = [](const std::string& device, std::uint32_t packet = 1472) {
         return error_of([&] { open_port(request(device, 1, 1, packet)); });
     };
-    EXPECT_EQ(refuse("net_memif0,role=client,bsize=2048", 9000),
-              "port p0: bsize 2048 is too small: packets of 9000 bytes of UDP payload + 42 of headers are frames of 9042, "
-              "and memif corrupts frames above bsize; give bsize=9088, or leave it out, or lower the packet size");
+    EXPECT_EQ(
+        refuse("net_memif0,role=client,bsize=2048", 9000),
+        "port p0: bsize 2048 is too small: packets of 9000 bytes of UDP payload + 42 of headers are frames "
+        "of 9042, "
+        "and memif corrupts frames above bsize; give bsize=9088, or leave it out, or lower the packet size");
     EXPECT_THAT(refuse("net_memif0,role=client", 65500), HasSubstr("memif's bsize ends at 65535"));
-    EXPECT_THAT(refuse("net_memif0,role=guest"), HasSubstr("role=guest of net_memif0 is neither client nor server"));
-    EXPECT_THAT(refuse("net_memif0,rsize=15"), HasSubstr("rsize=15 of net_memif0 is not a number from 1 to 14"));
+    EXPECT_THAT(refuse("net_memif0,role=guest"),
+                HasSubstr("role=guest of net_memif0 is neither client nor server"));
+    EXPECT_THAT(refuse("net_memif0,rsize=15"),
+                HasSubstr("rsize=15 of net_memif0 is not a number from 1 to 14"));
     EXPECT_THAT(refuse("net_memif0,zero-copy=yes"), HasSubstr("is not supported"));
     EXPECT_THAT(refuse("net_memif0,sock=/tmp/x"), HasSubstr("has no parameter \"sock\""));
     EXPECT_THAT(refuse("net_memif0,socket-abstract=maybe"), HasSubstr("neither yes nor no"));
     EXPECT_THAT(refuse("net_memif0,socket=" + std::string(107, 'x')), HasSubstr("has 107 characters"));
     EXPECT_THAT(refuse("net_memif0,socket-abstract=no,socket=x"), HasSubstr("write ./x"));
-    EXPECT_THAT(refuse("net_memif0,socket-abstract=no,socket=/nowhere/x"), HasSubstr("there is no directory /nowhere"));
+    EXPECT_THAT(refuse("net_memif0,socket-abstract=no,socket=/nowhere/x"),
+                HasSubstr("there is no directory /nowhere"));
 }
 
 TEST_F(MemifPort, ASocketThatIsThereAlreadyIsRefusedWithTheReason) {
     const auto path = directory_.file("memif.sock");
     std::ofstream(path) << "text";
-    EXPECT_THAT(error_of([&] { open_port(memif_request(device("server"), 1, 0)); }), HasSubstr("is not a socket"));
+    EXPECT_THAT(error_of([&] { open_port(memif_request(device("server"), 1, 0)); }),
+                HasSubstr("is not a socket"));
     std::filesystem::remove(path);
     {
         Peer peer("Listens", device("server"));

@@ -53,14 +53,14 @@ constexpr const char* kDescription = R"(Sends and receives SPEAD streams over DP
 
 Options of DPDK's EAL, if any, stand before `--`. Without them the program chooses.
 Sizes take a unit (64KiB, 1GB), rates too (10Gbps, 1.25GB/s), times may (5s, 250ms).
-A DEVICE is a netdev name, an IP address of this machine, a PCI address or a device
-string such as net_af_packet0,iface=veth0. `dpdk-spead COMMAND --help` tells more.)";
+A DEVICE is a netdev name, an IP address of this machine or a device string such as
+net_af_packet0,iface=veth0. `dpdk-spead COMMAND --help` tells more.)";
 
 constexpr const char* kExamples = R"(Examples:
   dpdk-spead loopback
   dpdk-spead recv --port net_af_packet0,iface=eth1 239.10.10.0+15:7148
   dpdk-spead send --port net_af_packet0,iface=eth1 --rate 1Gbps 239.10.10.0+15:7148
-  dpdk-spead -l 2,4 -a 0000:81:00.0 -- recv --port 0000:81:00.0 --json - 239.1.2.3:7148)";
+  dpdk-spead -l 0,1 --vdev=net_memif0,role=client -- recv --json - 239.1.2.3:7148)";
 
 /// CLI11's help with the usage line of a program whose first options are EAL's.
 class HelpFormatter : public CLI::Formatter {

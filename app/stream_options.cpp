@@ -19,8 +19,7 @@ constexpr const char* kLoopbackDevice = "net_ring0";
 constexpr double kLoopbackSeconds = 5;
 
 constexpr std::string_view kPortForms =
-    "a netdev name (ens1f0), an IP address of this machine (10.0.0.5), a PCI address (0000:81:00.0) or a "
-    "device string "
+    "a netdev name (ens1f0), an IP address of this machine (10.0.0.5) or a device string "
     "(net_af_packet0,iface=veth0)";
 
 /// How streams are received; the same for recv and loopback.
@@ -176,7 +175,7 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     options.integer("--heaps", words.end.heaps, config::kEndHeaps, "Leave after N heaps; 0 = no limit");
     add_duration(options, words, "off");
     add_receive_details(options, words);
-    options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5; groups are dealt over them");
+    options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5");
 }
 
 void add_send_options(CLI::App& app, StreamWords& words) {

@@ -111,7 +111,7 @@ class Rules {
             name(path + ".name", port.name);
             if (port.device.empty())
                 fail(path + ".device",
-                     "the device of port `{}` is empty; give a netdev name, an IP address, a PCI address or "
+                     "the device of port `{}` is empty; give a netdev name, an IP address of this machine or "
                      "a device string "
                      "such as net_af_packet0,iface=veth0",
                      port.name);

@@ -111,7 +111,7 @@ TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
     expect_refused("bench", {"bench assemble or transmit"});
     expect_refused("bench --quiet", {"bench --quiet", "assemble or transmit"});
-    expect_refused("bench asemble", {"`bench asemble`", "did you mean `assemble`"});
+    expect_refused("bench assemblr", {"`bench assemblr`", "did you mean `assemble`"});
 }
 
 TEST(CommandLine, NoArgumentsAtAllNotEvenAName) {

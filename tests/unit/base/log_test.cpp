@@ -78,7 +78,7 @@ TEST(Log, APatternIsForItsTypesOnly) {
 TEST(Log, ABadLevelIsNamedWithTheLevelsThereAre) {
     expect_usage_error([] { check_log_level("loud", "--log-level"); },
                        {"--log-level: `loud`", "error, warning, notice, info or debug"});
-    expect_usage_error([] { check_log_level("debgu"); }, {"`debgu`", "did you mean `debug`"});
+    expect_usage_error([] { check_log_level("debuq"); }, {"`debuq`", "did you mean `debug`"});
     expect_usage_error([] { check_log_level("pmd.*:verbose"); }, {"`verbose`", "pmd.*:debug"});
     expect_usage_error([] { check_log_level(":debug"); }, {"`:debug`", "no pattern"});
     expect_usage_error([] { check_log_level("info;"); }, {"``"});

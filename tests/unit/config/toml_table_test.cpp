@@ -36,7 +36,7 @@ void expect_error(const std::string& text, std::initializer_list<std::string_vie
 TEST(UnknownKey, IsPlacedAndTheNearestKeyIsOffered) {
     expect_error(kReceive + "max_pol = 3\n",
                  {"a.toml:9:1", "`max_pol`", "[[receive]]", "did you mean `max_poll`"});
-    expect_error(kPort + "devcie = \"x\"\n", {"a.toml:5:1", "`devcie`", "[[port]]", "did you mean `device`"});
+    expect_error(kPort + "devixe = \"x\"\n", {"a.toml:5:1", "`devixe`", "[[port]]", "did you mean `device`"});
     expect_error(kReceive + "[receive.heaps]\n  rings = 3\n",
                  {"a.toml:10:3", "`rings`", "[receive.heaps]", "`ring`"});
     expect_error(kReceive + "[receive.sink]\nkind = \"file\"\ndir = \"x\"\n",

@@ -79,7 +79,7 @@ TEST(Validate, PortsMustExist) {
 
 TEST(Validate, PortsNeedADeviceOfTheirOwn) {
     expect_refused([](Plan& p) { p.ports[0].device = ""; }, "port[0].device",
-                   {"`p0` is empty", "PCI address", "net_af_packet0,iface=veth0"});
+                   {"`p0` is empty", "IP address", "net_af_packet0,iface=veth0"});
     expect_refused(
         [](Plan& p) {
             p.ports.push_back({"p1", "net_ring0", 0});

@@ -22,6 +22,7 @@
 #include "heap/pool_placer.hpp"
 #include "memory/arena.hpp"
 #include "memory/copy.hpp"
+#include "port/sizes.hpp"
 #include "recv/rx_agent.hpp"
 #include "wire/flavour.hpp"
 #include "wire/net.hpp"
@@ -413,8 +414,10 @@ nlohmann::ordered_json to_json(const Result& r) {
 
 std::size_t bench_assemble_memory_mib(const BenchOptions& options) {
     std::size_t most = 0;
-    for (const Point& p : points_of(options))
-        most = std::max<std::size_t>(most, packets_of(p) * element_bytes(p.payload));
+    for (const Point& p : points_of(options)) {
+        const std::uint32_t room = RTE_PKTMBUF_HEADROOM + (kHeaderBytes + p.payload + 63) / 64 * 64;
+        most = std::max(most, port::pool_bytes_of(static_cast<std::uint32_t>(packets_of(p)), room, 0));
+    }
     return ((most + most / 16) >> 20) + 64;
 }
 

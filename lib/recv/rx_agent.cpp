@@ -358,10 +358,11 @@ void BasicRxAgent<Decoder>::hand_over(bool all) noexcept {
     bool blocked = false;
     for (Lane<Decoder>* const lane : with_ended_) {
         if (all || lane->window.ended() >= kHandOverAt) {
-            lane->window.hand_over();
+            // What consumers have given back makes room first.
             lane->window.reclaim();
-            blocked |= lane->window.blocked();
+            lane->window.hand_over();
         }
+        blocked |= lane->window.blocked();
         if (lane->window.has_ended())
             with_ended_[kept++] = lane;
         else

@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "tests/eal/recv/rig.hpp"
+
+/// Where packets end: each in exactly one counter, and each counter can be reached.
+namespace spead::recv::test {
+namespace {
+
+/// One packet must count as this at the port, and nowhere else.
+void expect_port(PortOutcome outcome, const Bytes& f, std::uint64_t flags = 0) {
+    OneStream rig;
+    rte_mbuf* const m = rig.pool.make(f);
+    m->ol_flags = flags;
+    rig.queue().add(m);
+    rig.poll_all();
+    EXPECT_EQ(rig.count(outcome), 1U) << name_of(outcome);
+    EXPECT_EQ(rig.others(outcome), 0U) << name_of(outcome);
+    EXPECT_EQ(rig.picture().ports[0].rx_bytes, f.size());
+}
+
+Bytes usual_frame(const Way& way = {}) {
+    return frame(MadeHeap{}.datagram(0, 400, true), way);
+}
+
+/// An Ethernet frame of another type.
+Bytes other_frame(std::uint16_t ether_type, std::size_t length = 60) {
+    Bytes f = usual_frame();
+    f.resize(length);
+    store_be16(&f[12], ether_type);
+    return f;
+}
+
+Bytes changed(Bytes f, std::size_t at, std::uint8_t value, bool sum_right = true) {
+    f[at] = value;
+    if (sum_right)
+        sum(f);
+    return f;
+}
+
+TEST(PortOutcomes, AreEachReachedByAPacketOfTheirKind) {
+    const Bytes f = usual_frame();
+    expect_port(PortOutcome::stream, f);
+    expect_port(PortOutcome::arp, other_frame(wire::kEtherTypeArp));
+    expect_port(PortOutcome::not_udp, other_frame(0x86DD));
+    expect_port(PortOutcome::not_udp, changed(f, 23, 6));
+    expect_port(PortOutcome::igmp, changed(f, 23, 2));
+    expect_port(PortOutcome::fragment, changed(f, 20, 0x20));
+    expect_port(PortOutcome::fragment, changed(f, 21, 1));
+    expect_port(PortOutcome::bad_checksum, changed(f, 24, static_cast<std::uint8_t>(f[24] ^ 1), false));
+    expect_port(PortOutcome::unmatched, usual_frame({.to = 0xEF010204}));
+    expect_port(PortOutcome::unmatched, usual_frame({.port = 7149}));
+    expect_port(PortOutcome::unmatched, usual_frame({.to = 0, .port = 0}));
+    for (const std::size_t length : {0U, 1U, 13U, 14U, 33U, 41U})
+        expect_port(PortOutcome::malformed,
+                    Bytes(f.begin(), f.begin() + static_cast<std::ptrdiff_t>(length)));
+    expect_port(PortOutcome::malformed, changed(f, 14, 0x44));
+    expect_port(PortOutcome::malformed, changed(f, 14, 0x65));
+    expect_port(PortOutcome::malformed, changed(f, 16, 0xFF));
+    expect_port(PortOutcome::malformed, changed(f, 38, 0xFF));
+}
+
+TEST(PortOutcomes, FollowTheNicWhereItKnows) {
+    const Bytes good = usual_frame();
+    const Bytes bad = changed(good, 24, static_cast<std::uint8_t>(good[24] ^ 1), false);
+    struct Case {
+        std::uint64_t flags;
+        PortOutcome for_good;
+        PortOutcome for_bad;  ///< of a frame whose IPv4 sum is wrong
+    };
+    using enum PortOutcome;
+    for (const Case& c : {
+             Case{RTE_MBUF_F_RX_IP_CKSUM_UNKNOWN, stream, bad_checksum},
+             Case{RTE_MBUF_F_RX_IP_CKSUM_NONE, stream, bad_checksum},
+             Case{RTE_MBUF_F_RX_IP_CKSUM_GOOD, stream, stream},
+             Case{RTE_MBUF_F_RX_IP_CKSUM_BAD, bad_checksum, bad_checksum},
+             Case{RTE_MBUF_F_RX_L4_CKSUM_BAD, bad_checksum, bad_checksum},
+             Case{RTE_MBUF_F_RX_L4_CKSUM_BAD | RTE_MBUF_F_RX_IP_CKSUM_GOOD, bad_checksum, bad_checksum},
+             Case{RTE_MBUF_F_RX_L4_CKSUM_GOOD, stream, bad_checksum},
+             Case{RTE_MBUF_F_RX_L4_CKSUM_GOOD | RTE_MBUF_F_RX_IP_CKSUM_GOOD, stream, stream},
+             Case{RTE_MBUF_F_RX_L4_CKSUM_NONE, stream, bad_checksum},
+             Case{RTE_MBUF_F_RX_L4_CKSUM_NONE | RTE_MBUF_F_RX_IP_CKSUM_GOOD, stream, stream},
+             Case{RTE_MBUF_F_RX_L4_CKSUM_NONE | RTE_MBUF_F_RX_IP_CKSUM_NONE, stream, bad_checksum},
+             Case{RTE_MBUF_F_RX_RSS_HASH | RTE_MBUF_F_RX_VLAN, stream, bad_checksum},
+         }) {
+        SCOPED_TRACE(c.flags);
+        expect_port(c.for_good, good, c.flags);
+        expect_port(c.for_bad, bad, c.flags);
+        // The same once the stream's shape is known, which takes another way.
+        for (const bool is_good : {true, false}) {
+            OneStream rig;
+            rig.give(MadeHeap{}.frames());
+            const std::uint64_t before = rig.count(stream);
+            rte_mbuf* const m = rig.pool.make(is_good ? good : bad);
+            m->ol_flags = c.flags;
+            rig.queue().add(m);
+            rig.poll_all();
+            const PortOutcome want = is_good ? c.for_good : c.for_bad;
+            EXPECT_EQ(rig.count(bad_checksum), want == bad_checksum ? 1U : 0U);
+            EXPECT_EQ(rig.count(stream) - before, want == stream ? 1U : 0U);
+        }
+    }
+}
+
+TEST(PortOutcomes, IgnoreTheUdpChecksum) {
+    Bytes f = usual_frame();
+    store_be16(&f[40], 0);
+    expect_port(PortOutcome::stream, f);
+    store_be16(&f[40], 0x1234);
+    expect_port(PortOutcome::stream, f);
+}
+
+TEST(PortOutcomes, TellPacketsOfTheWrongSourceFromThoseOfTheRight) {
+    Rig rig;
+    rig.add_source();
+    rig.add_lane(0, lane_config("s0", {{{Way{}.to}, Way{}.port, {Way{}.from}}}));
+    for (std::uint64_t cnt = 1; cnt <= 20; cnt++) {
+        MadeHeap h{.cnt = cnt};
+        rig.queue().add(h.frames());
+        h.cnt += 1000;
+        rig.queue().add(h.frames({.from = Way{}.from + 1}));
+    }
+    rig.poll_all();
+    EXPECT_EQ(rig.count(PortOutcome::unmatched), 60U);
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 60U);
+    const std::vector<Taken> heaps = rig.take();
+    ASSERT_EQ(heaps.size(), 20U);
+    for (const Taken& h : heaps) {
+        EXPECT_LT(h.cnt, 1000U);
+        EXPECT_EQ(h.source, Way{}.from);
+    }
+}
+
+TEST(PortOutcomes, CountTaggedAndSegmentedPacketsBesides) {
+    OneStream rig;
+    rig.give(frame(MadeHeap{.cnt = 1}.datagram(0, 400, true), {.tags = {wire::kEtherTypeVlan}}));
+    rig.give(frame(MadeHeap{.cnt = 1}.datagram(400, 400, false),
+                   {.tags = {wire::kEtherTypeQinQ, wire::kEtherTypeVlan}}));
+    rig.queue().add(rig.queue().chain(
+        frame(MadeHeap{.cnt = 1}.datagram(800, 200, false), {.tags = {wire::kEtherTypeVlan}}), {100}));
+    rig.poll_all();
+    EXPECT_EQ(rig.picture().ports[0].rx_vlan_tagged, 3U);
+    EXPECT_EQ(rig.picture().ports[0].rx_multi_segment, 1U);
+    const std::vector<Taken> heaps = rig.take();
+    ASSERT_EQ(heaps.size(), 1U);
+    EXPECT_TRUE(is_whole(heaps[0], {.cnt = 1}));
+}
+
+// Outcomes of a stream's packets.
+
+Bytes data(std::uint64_t cnt, std::size_t length, std::size_t offset, std::size_t n) {
+    return frame(MadeHeap{.cnt = cnt, .length = length}.datagram(offset, n, false));
+}
+
+TEST(PacketOutcomes, AreEachReachedByAPacketOfTheirKind) {
+    using enum PacketOutcome;
+    {
+        OneStream rig;
+        rig.give(data(1, 1000, 0, 400));
+        EXPECT_EQ(rig.count(placed), 1U);
+        rig.give(data(1, 1000, 0, 400));
+        EXPECT_EQ(rig.count(duplicate), 1U) << "the same bytes";
+        rig.give(data(1, 1000, 200, 400));
+        EXPECT_EQ(rig.count(inconsistent), 1U) << "a partial overlap";
+        rig.give(data(1, 1001, 400, 100));
+        EXPECT_EQ(rig.count(inconsistent), 2U) << "another length";
+        rig.give({data(1, 1000, 400, 600), data(1, 1000, 400, 600)});
+        EXPECT_EQ(rig.count(duplicate), 2U) << "of a complete heap";
+        EXPECT_EQ(rig.count(placed), 2U);
+        for (std::uint64_t cnt = 2; cnt <= 6; cnt++)
+            rig.give(data(cnt, 1000, 0, 400));
+        rig.give(data(2, 1000, 400, 400));
+        EXPECT_EQ(rig.count(late), 1U) << "of an evicted heap";
+        rig.give(data(7, 256 * 1024 + 1, 0, 400));
+        EXPECT_EQ(rig.count(heap_too_big), 1U);
+        Bytes broken = data(8, 1000, 0, 400);
+        broken[wire::kNetHeader] ^= 1;
+        rig.give(broken);
+        EXPECT_EQ(rig.count(malformed), 1U);
+        rig.give(frame(stop_datagram(9)));
+        EXPECT_EQ(rig.count(control), 1U);
+        EXPECT_EQ(rig.lane().stops_seen[0], 1U);
+    }
+    {
+        LaneConfig config = lane_config("s0", one_group());
+        config.window.in_order = true;
+        OneStream rig(config);
+        rig.give(data(1, 1000, 0, 400));
+        rig.give(data(1, 1000, 500, 400));
+        EXPECT_EQ(rig.count(out_of_order), 1U);
+    }
+    {
+        LaneConfig config = lane_config("s0", one_group());
+        config.window.stop_on_stop_item = true;
+        OneStream rig(config);
+        rig.give(frame(stop_datagram(9)));
+        rig.give(data(1, 1000, 0, 400));
+        EXPECT_EQ(rig.count(stopped), 1U);
+    }
+    {
+        LaneConfig config = lane_config("s0", one_group());
+        config.window.max_live = 64;
+        config.window.max_heap_bytes = 1024 * 1024;
+        Rig rig(1U << 20, 1U << 20);
+        rig.add_source();
+        rig.add_lane(0, config);
+        rig.give(
+            {data(1, 1024 * 1024, 0, 400), data(2, 1024 * 1024, 0, 400), data(2, 1024 * 1024, 400, 400)});
+        EXPECT_EQ(rig.count(no_memory), 2U);
+        EXPECT_EQ(rig.count(placed), 1U);
+    }
+}
+
+TEST(PacketOutcomes, KnowPayloadsAboveTheLimitWhateverIsInThem) {
+    for (const bool known_shape : {false, true}) {
+        LaneConfig config = lane_config("s0", one_group());
+        config.max_packet_size = 8 + 4 * 8 + 400;
+        OneStream rig(config);
+        if (known_shape)
+            rig.give(data(1, 10000, 400, 400));
+        rig.give(data(1, 10000, 0, 400));
+        EXPECT_EQ(rig.others(PacketOutcome::placed), 0U);
+        rig.give(data(1, 10000, 1000, 401));
+        EXPECT_EQ(rig.count(PacketOutcome::oversize), 1U);
+        rig.give(frame(Bytes(config.max_packet_size + 1)));
+        EXPECT_EQ(rig.count(PacketOutcome::oversize), 2U);
+        rig.queue().add(rig.queue().chain(data(1, 10000, 1000, 401), {60}));
+        rig.poll_all();
+        EXPECT_EQ(rig.count(PacketOutcome::oversize), 3U);
+    }
+}
+
+TEST(PacketOutcomes, AcceptEmptyDatagramsAsBroken) {
+    OneStream rig;
+    rig.give(frame({}));
+    EXPECT_EQ(rig.count(PacketOutcome::malformed), 1U);
+}
+
+TEST(PacketOutcomes, CountStopItemsByEndpoint) {
+    Rig rig;
+    rig.add_source();
+    LaneConfig config = lane_config("s0", parse_endpoints("239.1.2.3+2:7148"));
+    rig.add_lane(0, config);
+    rig.give(frame(stop_datagram(1), {.to = 0xEF010205}));
+    rig.give(frame(stop_datagram(2), {.to = 0xEF010203}));
+    rig.give(frame(stop_datagram(2), {.to = 0xEF010203}));
+    EXPECT_EQ(rig.lane().stops_seen, (std::vector<std::uint64_t>{1, 0, 1})) << "a duplicate is no other stop";
+    // Data with a stop beside it.
+    wire::test::Packet p;
+    p.payload = {1, 2, 3, 4};
+    p.specials(5, 4, 0).immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStop).address(0x1000, 0);
+    rig.give(frame(p.build(), {.to = 0xEF010204}));
+    EXPECT_EQ(rig.lane().stops_seen, (std::vector<std::uint64_t>{1, 1, 1}));
+    EXPECT_EQ(rig.count(PacketOutcome::control), 2U);
+    EXPECT_EQ(rig.count(PacketOutcome::placed), 1U);
+}
+
+}  // namespace
+}  // namespace spead::recv::test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -83,7 +84,7 @@ class Pool {
         if (data == nullptr) {
             throw Error("the test's pool has no room");
         }
-        std::memcpy(data, bytes.data(), bytes.size());
+        std::copy(bytes.begin(), bytes.end(), data);
         return m;
     }
 

@@ -24,6 +24,10 @@ inline constexpr std::uint32_t kMaxSendPacket = 65360;
 bool may_send_external(const SenderConfig& config) noexcept;
 
 /// Sender::memory_need.
+///
+/// The pools are the limit of segments in flight. Each holds what the queue's descriptors can hold, and
+/// beyond that the segments a driver may keep until more are sent and the mbufs that caches withhold: a
+/// driver that gives back nothing on its own can therefore always be sent more.
 SenderMemory plan_memory(const SenderConfig& config);
 
 /// The mbuf pools of one sender.

@@ -22,7 +22,9 @@ namespace spead::send {
 
 enum class ZeroCopy : std::uint8_t {
     automatic,  ///< payload is sent straight from registered memory where the port can and it pays
-    always,     ///< the same, but a port that cannot and memory outside every region are errors
+    always,     ///< the same also where a copy would be cheaper; a port that cannot, and memory outside every
+                ///< region, are errors. Copied are still: what the heap itself keeps, packets of too many
+                ///< pieces, and the last packets before an idle time on a port that keeps sent segments
     never       ///< every packet is copied into one mbuf
 };
 

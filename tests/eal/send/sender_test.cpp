@@ -392,24 +392,31 @@ TEST_F(SenderTest, KeepsWhatTheDriverDoesNotTakeAndSendsItLaterInOrder) {
 }
 
 TEST_F(SenderTest, CompletesAHeapOnlyWhenItsLastPacketWasTaken) {
-    bool open = false;
-    queue.accept = [&](std::uint16_t n) { return open ? n : static_cast<std::uint16_t>(n - 1); };
-    Heap& h = heap(10'000);
-    ASSERT_TRUE(sender().submit({.heap = &h, .user = &h}));
-    for (int i = 0; i < 50; ++i) {
+    // Copied, nothing refers to the heap any more; still the packet has not gone.
+    for (const ZeroCopy mode : {ZeroCopy::automatic, ZeroCopy::never}) {
+        config.zero_copy = mode;
+        bool open = false;
+        queue.accept = [&](std::uint16_t n) { return open ? n : static_cast<std::uint16_t>(n - 1); };
+        Heap& h = heap(10'000);
+        ASSERT_TRUE(sender().submit({.heap = &h, .user = &h}));
+        for (int i = 0; i < 50; ++i) {
+            poll();
+            take_completions();
+        }
+        EXPECT_TRUE(completions.empty());
+        EXPECT_FALSE(sender().idle());
+        open = true;
         poll();
         take_completions();
+        ASSERT_EQ(completions.size(), 1U);
+        EXPECT_EQ(completions[0].user, &h);
+        EXPECT_EQ(completions[0].heap, &h);
+        EXPECT_EQ(completions[0].time, now);
+        EXPECT_TRUE(sender().idle());
+        finish();
+        completions.clear();
+        queue.taken = 0;
     }
-    EXPECT_TRUE(completions.empty());
-    EXPECT_FALSE(sender().idle());
-    open = true;
-    poll();
-    take_completions();
-    ASSERT_EQ(completions.size(), 1U);
-    EXPECT_EQ(completions[0].user, &h);
-    EXPECT_EQ(completions[0].heap, &h);
-    EXPECT_EQ(completions[0].time, now);
-    EXPECT_TRUE(sender().idle());
 }
 
 TEST_F(SenderTest, GivesBackUnsentPacketsAndAbortsHeapsWhenStopped) {
@@ -478,6 +485,25 @@ TEST_F(SenderTest, PacesAtTheRate) {
     now = begin + 3 * millisecond;
     EXPECT_TRUE(run());
     EXPECT_EQ(sender().next_send_time(), 0U);
+}
+
+TEST_F(SenderTest, TimeWithoutHeapsIsNotMadeUpFor) {
+    config.pacing = {1e9, 14'400, 1.25};
+    const auto millisecond = rte_get_tsc_hz() / 1000;
+    const auto bytes_in_a_millisecond = [&] {
+        const std::uint64_t before = sender().counters().bytes;
+        const std::uint64_t begin = now;
+        for (; now < begin + millisecond; now += millisecond / 1000)
+            sender().poll(now);
+        return static_cast<double>(sender().counters().bytes - before);
+    };
+    for (int round = 0; round < 3; ++round) {
+        for (int i = 0; i < 20; ++i)
+            ASSERT_TRUE(sender().submit({&heap(100'000)}));
+        EXPECT_NEAR(bytes_in_a_millisecond(), 1e6, 4 * 15'872.0) << "round " << round;
+        ASSERT_TRUE(run());
+        now += 500 * millisecond;
+    }
 }
 
 TEST_F(SenderTest, PacesAHeapAtItsOwnRate) {

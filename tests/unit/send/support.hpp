@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "send/packetiser.hpp"
 
 namespace spead::send::test {
@@ -21,6 +23,7 @@ inline std::vector<Bytes> packets_of(const HeapLayout& layout, std::uint64_t cnt
         Bytes bytes(packet.header_length);
         p.write_header(packet, bytes.data());
         p.for_each_piece(packet, [&](const std::byte* data, std::uint32_t length, PieceKind) {
+            EXPECT_NE(length, 0U);
             for (std::uint32_t i = 0; i < length; ++i)
                 bytes.push_back(std::to_integer<std::uint8_t>(data[i]));
         });

@@ -7,8 +7,8 @@
 /// external buffers are fine, no offload is reported. Starting a client fails until the server listens.
 /// tx_burst takes nothing until the peer is connected and when the ring is full; packets not fetched when an
 /// end closes are lost, so stopping waits for the peer. A peer's disconnect unmaps the memory in EAL's
-/// interrupt thread without regard to lcores inside a burst; port/link_guard.hpp keeps them out. An abstract
-/// socket (the PMD's default) stays bound until the process ends.
+/// interrupt thread without regard to lcores inside a burst, or to the device being stopped at the same time;
+/// port/link_guard.hpp keeps them apart. Closing a server leaves its listening socket behind.
 ///
 /// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
 #include <algorithm>
@@ -17,7 +17,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -193,6 +195,40 @@ void check_socket(const port::DeviceString& device, bool client, const port::Por
     }
 }
 
+/// Where a device meets its peer.
+struct Address {
+    bool client = true;
+    std::string name;  ///< as sun_path: a path, or a zero byte and an abstract name
+
+    static Address of(const port::PreparedDevice& plan) {
+        const auto device = port::DeviceString::parse(plan.devargs, plan.name);
+        const std::string path = device.find("socket").value_or(std::string{kDefaultSocket});
+        return {is_client(device, plan.name),
+                is_abstract(device, plan.name) ? std::string(1, '\0') + path : path};
+    }
+};
+
+bool is_socket(int fd, bool listening) {
+    int type = 0;
+    int listens = 0;
+    socklen_t size = sizeof type;
+    return ::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET &&
+           ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && (listens != 0) == listening;
+}
+
+/// A Unix socket's address, or its peer's; empty when it has none.
+std::string name_of(int fd, int (*ask)(int, sockaddr*, socklen_t*) noexcept) {
+    sockaddr_un address{};
+    socklen_t length = sizeof address;
+    if (ask(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0 || address.sun_family != AF_UNIX ||
+        length <= offsetof(sockaddr_un, sun_path)) {
+        return {};
+    }
+    const std::string name(address.sun_path, length - offsetof(sockaddr_un, sun_path));
+    // A path is followed by what the caller of bind left there.
+    return name.front() == '\0' ? name : name.substr(0, name.find('\0'));
+}
+
 class Memif final : public port::Driver {
   public:
     std::string_view name() const override { return "net_memif"; }
@@ -212,11 +248,13 @@ class Memif final : public port::Driver {
 
     port::PreparedDevice plan(const port::PortRequest& request) const override;
 
+    void apply(port::PreparedDevice& plan) const override;
+    void closing(const port::PreparedDevice& plan) const noexcept override;
+    void released(const port::PreparedDevice& plan) const noexcept override;
     std::vector<int> connections(const port::PreparedDevice& plan) const override;
 
     std::uint64_t unfetched(const port::PreparedDevice& plan) const override {
-        const auto device = port::DeviceString::parse(plan.devargs, plan.name);
-        const bool client = is_client(device, plan.name);
+        const bool client = Address::of(plan).client;
         std::uint64_t waiting = 0;
         std::error_code ignored;
         for (const int fd : own_descriptors()) {
@@ -234,40 +272,50 @@ class Memif final : public port::Driver {
                                    const port::PortRequest& request);
 };
 
+/// Open ports by the socket they meet their peers at. Main thread only.
+std::map<std::string, unsigned>& users_of_sockets() {
+    static std::map<std::string, unsigned> users;
+    return users;
+}
+
+void Memif::apply(port::PreparedDevice& plan) const {
+    ++users_of_sockets()[Address::of(plan).name];
+}
+
+void Memif::released(const port::PreparedDevice& plan) const noexcept {
+    --users_of_sockets()[Address::of(plan).name];
+}
+
 /// The connected sockets whose listening end has the device's address: our own end's address when we listen,
 /// the peer's when we do not. They may belong to another memif of this process at the same socket, which does
 /// no harm.
 std::vector<int> Memif::connections(const port::PreparedDevice& plan) const {
-    const auto device = port::DeviceString::parse(plan.devargs, plan.name);
-    const bool client = is_client(device, plan.name);
-    const std::string path = device.find("socket").value_or(std::string{kDefaultSocket});
-    const std::string wanted = is_abstract(device, plan.name) ? std::string(1, '\0') + path : path;
+    const Address address = Address::of(plan);
     std::vector<int> found;
     for (const int fd : own_descriptors()) {
-        int type = 0;
-        int listening = 0;
-        socklen_t size = sizeof type;
-        if (::getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0 || type != SOCK_SEQPACKET ||
-            ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) != 0 || listening != 0) {
-            continue;
-        }
-        sockaddr_un address{};
-        socklen_t length = sizeof address;
-        auto* generic = reinterpret_cast<sockaddr*>(&address);
-        if ((client ? ::getpeername(fd, generic, &length) : ::getsockname(fd, generic, &length)) != 0 ||
-            address.sun_family != AF_UNIX || length <= offsetof(sockaddr_un, sun_path)) {
-            continue;
-        }
-        std::string_view name(address.sun_path, length - offsetof(sockaddr_un, sun_path));
-        if (name.front() != '\0') {
-            name =
-                name.substr(0, name.find('\0'));  // a path is followed by what the caller of bind left there
-        }
-        if (name == wanted) {
+        if (is_socket(fd, false) &&
+            name_of(fd, address.client ? ::getpeername : ::getsockname) == address.name) {
             found.push_back(fd);
         }
     }
     return found;
+}
+
+/// The PMD forgets its listening socket and connections that it has not dealt with yet: they stay open, and
+/// on their events EAL would call the PMD with freed memory. Another kind of descriptor takes the place of
+/// each, silent for ever, because EAL goes on to watch those numbers.
+void Memif::closing(const port::PreparedDevice& plan) const noexcept {
+    const Address address = Address::of(plan);
+    if (address.client || users_of_sockets()[address.name] > 1) {
+        return;
+    }
+    const int silent = ::eventfd(0, EFD_CLOEXEC);
+    for (const int fd : own_descriptors()) {
+        if ((is_socket(fd, true) || is_socket(fd, false)) && name_of(fd, ::getsockname) == address.name) {
+            ::dup2(silent, fd);
+        }
+    }
+    ::close(silent);
 }
 
 /// Bytes of a slot, which must hold the largest frame in either direction.
@@ -368,6 +416,7 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
                         where, device.name(), request.rx_queues, request.tx_queues, request.rx_queues,
                         request.tx_queues));
     }
+    plan.connects_when_started = client;
     plan.outside_bytes = client ? region : 0;
     if (client) {
         plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = slot;

@@ -51,8 +51,9 @@ struct PreparedDevice {
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)
     std::uint16_t rx_pools = 0;  ///< one per receive queue that was asked for, or one for queues nobody reads
-    Capabilities capabilities;   ///< declared(), refined by this device's arguments
-    QueueSizes rx;               ///< one receive queue and its pool
+    bool connects_when_started = false;  ///< looks for its peer only then, and not again when it loses it
+    Capabilities capabilities;           ///< declared(), refined by this device's arguments
+    QueueSizes rx;                       ///< one receive queue and its pool
     /// One transmit queue: `descriptors` packets may stay inside the driver after tx_burst took them; `mbufs`
     /// is what a sender's pool needs so that it does not run dry, `data_room` what one whole packet needs.
     QueueSizes tx;
@@ -86,6 +87,9 @@ class Driver {
     /// Makes the changes outside the process that the plan needs (a netdev's MTU). Throws Error; then nothing
     /// has been changed.
     virtual void apply(PreparedDevice&) const {}
+    /// Between stop and rte_eth_dev_close: for what the PMD would leave behind. Devices that need a peer are
+    /// asked in EAL's interrupt thread.
+    virtual void closing(const PreparedDevice&) const noexcept {}
     /// Undoes apply() after the device is removed.
     virtual void released(const PreparedDevice&) const noexcept {}
     /// A vdev string without number for a device that a person named in another way (a netdev, an IP

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -149,6 +150,9 @@ struct Port::State {
     void identify();
     bool try_start(std::string& reason);
     void make_gate();
+    int in_order(const std::function<int()>& call) const;
+    void follow_peer();
+    bool device_link() const;
     void rewind();
     void free_leftovers();
     void wait_until_fetched();
@@ -349,6 +353,35 @@ void Port::State::identify() {
     }
 }
 
+/// Calls into the device that a peer's disconnect must not meet half way.
+int Port::State::in_order(const std::function<int()>& call) const {
+    int result = 0;
+    if (guard) {
+        guard->run([&] { result = call(); });
+    } else {
+        result = call();
+    }
+    return result;
+}
+
+bool Port::State::device_link() const {
+    rte_eth_link link{};
+    return rte_eth_link_get_nowait(port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+/// Opens the gate when the peer has come, and looks for it again when it has gone or has refused us.
+void Port::State::follow_peer() {
+    const auto connections = [this] { return planned.driver->connections(device); };
+    if (guard->wants_watch()) {
+        guard->watch(connections);
+    } else if (device.connects_when_started && !device_link() && connections().empty()) {
+        guard->release();
+        (void)in_order([this] { return rte_eth_dev_stop(port_id); });
+        started = false;
+        waiting = true;
+    }
+}
+
 /// net_pcap reads its files from the beginning at every start, and writes them anew.
 void Port::State::rewind() {
     for (auto& state : rx) {
@@ -366,7 +399,7 @@ void Port::State::rewind() {
 bool Port::State::try_start(std::string& reason) {
     rewind();
     LogCapture log;
-    const int error = rte_eth_dev_start(port_id);
+    const int error = in_order([this] { return rte_eth_dev_start(port_id); });
     if (error != 0) {
         reason = fmt::format("{} ({})", reason_of(error), log.take_reason());
         return false;
@@ -427,7 +460,7 @@ void Port::State::stop() {
     written = written_now();
     update_nic();
     started = false;
-    if (const int error = rte_eth_dev_stop(port_id); error != 0) {
+    if (const int error = in_order([this] { return rte_eth_dev_stop(port_id); }); error != 0) {
         remarks.push_back(fmt::format("{}: EAL cannot stop {}: {}", name, device.name, reason_of(error)));
     }
 }
@@ -435,15 +468,20 @@ void Port::State::stop() {
 void Port::State::tear_down() noexcept {
     try {
         stop();
-        guard.reset();
         if (opened) {
             update_nic();
             opened = false;
-            if (const int error = rte_eth_dev_close(port_id); error != 0) {
+            // Two calls: events that came together with the first are handled before the second.
+            (void)in_order([this] {
+                planned.driver->closing(device);
+                return 0;
+            });
+            if (const int error = in_order([this] { return rte_eth_dev_close(port_id); }); error != 0) {
                 remarks.push_back(
                     fmt::format("{}: EAL cannot close {}: {}", name, device.name, reason_of(error)));
             }
         }
+        guard.reset();
         if (attached) {
             attached = false;
             if (const int error = eal_device == nullptr ? -ENODEV : rte_dev_remove(eal_device); error != 0) {
@@ -566,8 +604,8 @@ bool Port::poll_link() {
         std::string reason;
         s.try_start(reason);
     }
-    if (s.started && s.guard && s.guard->wants_watch()) {
-        s.guard->watch(s.planned.driver->connections(s.device));
+    if (s.started && s.guard) {
+        s.follow_peer();
     }
     return link_up();
 }
@@ -584,8 +622,7 @@ bool Port::link_up() const {
     if (s.gate && !s.gate->is_open()) {
         return false;
     }
-    rte_eth_link link{};
-    return rte_eth_link_get_nowait(s.port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+    return s.device_link();
 }
 
 RxQueue Port::rx_queue(std::uint16_t i) const {

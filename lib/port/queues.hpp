@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "port/link_guard.hpp"
+#include "port/gate.hpp"
 #include "port/port_io.hpp"
 
 struct rte_mempool;

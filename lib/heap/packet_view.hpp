@@ -18,8 +18,10 @@ struct PacketView {
 
     std::uint64_t key = 0;                       ///< heap count; packets of one heap share it
     std::uint64_t heap_length = kUnknownLength;  ///< bytes, or kUnknownLength
-    std::uint64_t offset = 0;             ///< of the payload within the heap; offset + length does not wrap
-    std::uint64_t item_extent = 0;        ///< highest heap address an item word points at
+    /// Of the payload within the heap. offset + payload_length <= heap_length where that is known, and never
+    /// wraps: the decoder answers for it, the window places payload by it.
+    std::uint64_t offset = 0;
+    std::uint64_t item_extent = 0;        ///< highest heap address an item word points at; 0 without items
     std::uint64_t arrival = 0;            ///< ticks of the lcore's clock
     const std::uint8_t* items = nullptr;  ///< item words, big-endian, as they came; valid during accept
     std::uint32_t item_count = 0;

@@ -81,7 +81,7 @@ class Rig {
 
     /// Decides only; the copy waits for commit().
     PacketOutcome accept(const Packet& p) {
-        const Window::Accepted a = decide(window_, p.view());
+        const Window::Accepted a = decide(p.view());
         EXPECT_EQ(a.outcome == PacketOutcome::placed, a.record != nullptr);
         if (a.outcome == PacketOutcome::placed && !p.payload().empty())
             copies_.push_back({a.record, p.view().offset, p.payload()});
@@ -157,18 +157,16 @@ class Rig {
         EXPECT_LT(s.bytes, std::uint64_t{1} << 50) << "a counter went below zero";
     }
 
-    /// As the RX lcore asks: the short way first where there is one.
-    template <class AnyWindow>
-    static Window::Accepted decide(AnyWindow& window, const PacketView& v) {
-        if constexpr (requires { window.accept_next(v); })
-            if (Record* const r = window.accept_next(v); r != nullptr)
-                return {PacketOutcome::placed, r};
-        return window.accept(v);
-    }
-
     stats::StreamCounters counters;
+    bool short_way = true;  ///< ask accept_next() first, as the RX lcore does
 
   private:
+    Window::Accepted decide(const PacketView& v) {
+        if (Record* const r = short_way ? window_.accept_next(v) : nullptr; r != nullptr)
+            return {PacketOutcome::placed, r};
+        return window_.accept(v);
+    }
+
     struct Copy {
         Record* record;
         std::uint64_t offset;

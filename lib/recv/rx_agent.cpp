@@ -17,7 +17,7 @@ namespace {
 constexpr std::uint32_t kFuseFrom = 2048;
 constexpr std::uint16_t kSubBurst = 4;
 /// How far ahead of the packet being parsed headers are fetched; their mbufs must have come by then.
-constexpr std::uint16_t kHeaderAhead = 8;
+constexpr std::uint16_t kHeaderAhead = 4;
 /// Under full load, heaps are handed over when so many wait, or after so many bursts.
 constexpr std::uint32_t kHandOverAt = 32;
 constexpr std::uint16_t kHandOverEvery = 4;

@@ -41,7 +41,7 @@ class BasicRxAgent {
   public:
     static constexpr std::uint16_t kBurst = 64;
     /// How far ahead of the packet being parsed mbufs are fetched.
-    static constexpr std::uint16_t kAhead = 16;
+    static constexpr std::uint16_t kAhead = 8;
     static_assert(kBurst <= heap::Window::kMaxBatch);
 
     BasicRxAgent();

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 #include <rte_cycles.h>
+#include <rte_errno.h>
 #include <rte_launch.h>
 
 #include "base/error.hpp"
@@ -93,7 +94,7 @@ void Engine::State::make_workers() {
         Worker& worker = *workers.back();
         worker.layout = &w;
         PollMode mode = w.receives.empty() ? PollMode::adaptive : plan.receives[w.receives.front()].poll;
-        std::uint32_t max_poll = 10;
+        std::uint32_t max_poll = w.receives.empty() ? ReceivePlan{}.max_poll : 0;
         std::uint32_t sleep = 1000;
         for (const std::size_t i : w.receives) {
             const ReceivePlan& r = plan.receives[i];
@@ -204,8 +205,10 @@ void Engine::State::launch() {
                 return 0;
             },
             w->loop.get(), w->layout->lcore);
-        if (rc != 0)
-            throw_error("runtime", "lcore {} cannot be started: error {}", w->layout->lcore, rc);
+        if (rc != 0) {
+            w->loop->mailbox().close();
+            throw_error("runtime", "lcore {} cannot be started: {}", w->layout->lcore, rte_strerror(-rc));
+        }
         w->launched = true;
     }
 
@@ -249,15 +252,19 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     if (end.duration > 0 && now.duration_s >= end.duration)
         return Reason::duration;
 
-    std::uint64_t received = 0;
-    for (const stats::PortSnapshot& p : now.ports)
-        received += p.rx_packets;
+    // Packets that belong to no stream keep no run alive; heaps on their way to a slow consumer do.
+    std::uint64_t progress = 0;
+    bool any_queued = false;
+    for (const stats::StreamSnapshot& s : now.streams) {
+        progress += s.received + s.heaps_delivered;
+        any_queued |= s.heaps_queued != 0;
+    }
     const Clock::time_point time = Clock::now();
-    if (received != last_received) {
-        last_received = received;
+    if (progress != last_progress) {
+        last_progress = progress;
         last_change = time;
     }
-    if (end.idle_exit > 0 && received != 0 && seconds(time - last_change) >= end.idle_exit)
+    if (end.idle_exit > 0 && progress != 0 && seconds(time - last_change) >= end.idle_exit)
         return Reason::idle;
     if (end.exit_on_stop && !plan.receives.empty() && all_stopped())
         return Reason::stop_items;
@@ -272,7 +279,7 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
         const auto own = [this](const ReceivePlan& r) {
             return ports[port_index(r.port)]->capabilities().receives_own;
         };
-        if (std::all_of(plan.receives.begin(), plan.receives.end(), own) &&
+        if (std::all_of(plan.receives.begin(), plan.receives.end(), own) && !any_queued &&
             time - last_change > std::chrono::seconds(1))
             return Reason::sent;
     }

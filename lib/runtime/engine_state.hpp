@@ -70,6 +70,7 @@ struct Engine::State {
     bool everything_received(const stats::Snapshot& now) const;
     bool sends_done() const;
 
+    void let_go_of_consumers();
     void finish_sends();
     void settle_receives();
     void flush_receives();
@@ -93,8 +94,8 @@ struct Engine::State {
     std::vector<std::string> remarks;
     Clock::time_point begin{};
     double duration = 0;  ///< fixed when stopped
-    std::uint64_t last_received = 0;
-    Clock::time_point last_change{};
+    std::uint64_t last_progress = 0;
+    Clock::time_point last_change{};  ///< of last_progress
 };
 
 }  // namespace spead::runtime

@@ -17,25 +17,33 @@ namespace {
 constexpr auto kStep = std::chrono::milliseconds(1);
 /// A party that makes no progress for so long is given up.
 constexpr auto kPatience = std::chrono::seconds(2);
+/// How long senders may take for the heaps in flight: at a low rate that could be hours.
+constexpr auto kLongestFinish = std::chrono::seconds(5);
 /// How long packets on their way from our own sender are waited for.
 constexpr auto kSettle = std::chrono::milliseconds(200);
 
-/// Calls `step` until it returns true, or until `progress` has not changed for `patience`. Returns whether it
-/// did.
+enum class Waited : std::uint8_t { done, stuck, too_long };
+
+/// Calls `step` until it returns true, until `progress` has not changed for `patience`, or for `longest`.
 template <typename Step, typename Progress>
-bool wait_for(Step&& step, Progress&& progress, Clock::duration patience) {
+Waited wait_for(Step&& step, Progress&& progress, Clock::duration patience,
+                Clock::duration longest = Clock::duration::max()) {
     auto last = progress();
-    Clock::time_point since = Clock::now();
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point since = begin;
     while (!step()) {
+        const Clock::time_point time = Clock::now();
         if (const auto now = progress(); now != last) {
             last = now;
-            since = Clock::now();
+            since = time;
         }
-        if (Clock::now() - since > patience)
-            return false;
+        if (time - since > patience)
+            return Waited::stuck;
+        if (time - begin > longest)
+            return Waited::too_long;
         std::this_thread::sleep_for(kStep);
     }
-    return true;
+    return Waited::done;
 }
 
 }  // namespace
@@ -61,10 +69,25 @@ void Engine::stop() {
     s.stop_ports();
 }
 
+/// Consumers that have failed or had their number of heaps take no more: no stream may wait for them.
+void Engine::State::let_go_of_consumers() {
+    if (!consumers.failed() && !consumers.budget_used_up())
+        return;
+    for (const auto& w : workers)
+        w->loop->mailbox().call([&] {
+            for (const auto& lane : w->lanes)
+                lane->window.set_on_full(heap::OnFull::drop_newest);
+        });
+}
+
 void Engine::State::finish_sends() {
     for (SendStream& s : sends)
         s.feeder->request_stop();
-    const auto in_flight = [this] {
+    const auto step = [this] {
+        let_go_of_consumers();
+        return sends_done();
+    };
+    const auto sent = [this] {
         std::uint64_t sum = 0;
         for (const auto& w : workers)
             w->loop->mailbox().call([&] {
@@ -73,38 +96,48 @@ void Engine::State::finish_sends() {
             });
         return sum;
     };
-    if (!wait_for([this] { return sends_done(); }, in_flight, kPatience)) {
-        for (SendStream& s : sends)
-            if (!s.feeder->done()) {
-                // Whoever interrupts the run does not want to wait for the rest.
-                (interrupted ? remarks : problems)
-                    .push_back(fmt::format(
-                        "send {}: given up with {} heaps in flight; port {} takes no more packets",
-                        plan.sends[static_cast<std::size_t>(&s - sends.data())].name, s.sender->in_flight(),
-                        ports[s.port]->name()));
-                s.feeder->abandon();
-            }
-    }
+    const Waited waited = wait_for(step, sent, kPatience, kLongestFinish);
     for (SendStream& s : sends) {
+        const bool given_up = !s.feeder->done();
+        if (given_up)
+            s.feeder->abandon();
         s.feeder->join();
         if (const std::string failure = s.feeder->failure(); !failure.empty())
             problems.push_back(failure);
+        if (!given_up)
+            continue;
+        const std::string what =
+            fmt::format("send {}: given up with {} heaps in flight",
+                        plan.sends[static_cast<std::size_t>(&s - sends.data())].name, s.sender->in_flight());
+        // Whoever interrupts the run does not want to wait for the rest, and nobody for hours.
+        if (waited == Waited::too_long)
+            remarks.push_back(what + "; at its rate they would take too long");
+        else
+            (interrupted ? remarks : problems)
+                .push_back(fmt::format("{}; port {} takes no more packets", what, ports[s.port]->name()));
     }
 }
 
 /// Packets of ours that are still in a ring are received before the streams are flushed.
 void Engine::State::settle_receives() {
-    const auto received = [this] {
+    const auto progress = [this] {
         std::uint64_t sum = 0;
-        for (const stats::PortSnapshot& p : take_snapshot().ports)
-            sum += p.rx_packets;
+        for (const stats::StreamSnapshot& s : take_snapshot().streams)
+            sum += s.received + s.heaps_delivered;
         return sum;
     };
     const auto own = [this](const ReceivePlan& r) {
         return ports[port_index(r.port)]->capabilities().receives_own;
     };
+    // A stream that blocks waits for its consumer, which may need its time.
+    const bool blocks = std::any_of(plan.receives.begin(), plan.receives.end(),
+                                    [](const ReceivePlan& r) { return r.on_full == OnFull::block; });
+    const auto step = [this] {
+        let_go_of_consumers();
+        return everything_received(take_snapshot());
+    };
     if (!sends.empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
-        wait_for([this] { return everything_received(take_snapshot()); }, received, kSettle);
+        wait_for(step, progress, blocks ? Clock::duration(kPatience) : Clock::duration(kSettle));
     for (const auto& w : workers)
         w->loop->mailbox().call([&] { w->loop->stop_receiving(); });
 }
@@ -117,12 +150,13 @@ void Engine::State::flush_receives() {
         return sum;
     };
     const auto flush = [this] {
+        let_go_of_consumers();
         bool all = true;
         for (const auto& w : workers)
             w->loop->mailbox().call([&] { all &= w->loop->receiver().flush(); });
-        return all || consumers.failed() || consumers.budget_used_up();
+        return all;
     };
-    if (wait_for(flush, taken, kPatience))
+    if (wait_for(flush, taken, kPatience) == Waited::done)
         return;
     problems.push_back("a consumer takes no more heaps; those that wait for it are dropped");
     for (const auto& w : workers)

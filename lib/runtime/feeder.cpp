@@ -66,6 +66,7 @@ std::unique_ptr<send::Heap> Feeder::make_heap(std::byte* payload, bool describe)
 }
 
 void Feeder::start(const std::vector<unsigned>& cpus) {
+    done_.store(false, std::memory_order_relaxed);
     thread_ = std::thread([this, cpus] {
         run_on(cpus);
         run();
@@ -106,13 +107,18 @@ void Feeder::run_data() {
         const bool describe = i < plan_.endpoints.size();
         if (describe && !slot->described)
             slot->described = make_heap(slot->payload, true);
+        // The receiver reckons from the heap count it sees, which wraps.
         if (plan_.verify)
             verify_generate({slot->payload, payload_bytes_},
-                            verify_heap_start(i + 1, words_per_item_ * plan_.items));
+                            verify_heap_start((i + 1) & wire::Flavour(plan_.address_bits).value_mask(),
+                                              words_per_item_ * plan_.items));
         slot->busy = true;
-        if (!submit(describe ? *slot->described : *slot->plain, i, slot))
-            return;
+        // Counted first: the lcore may have completed it before submit() returns.
         data_heaps_.store(i + 1, std::memory_order_release);
+        if (!submit(describe ? *slot->described : *slot->plain, i, slot)) {
+            data_heaps_.store(i, std::memory_order_release);
+            return;
+        }
         if (stop_.load(std::memory_order_acquire))
             return;
     }

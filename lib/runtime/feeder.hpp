@@ -35,7 +35,7 @@ class Feeder {
     void abandon() noexcept;
     void join();
 
-    /// Everything was submitted and completed.
+    /// Nothing is under way: not started, or everything was submitted and completed.
     bool done() const noexcept { return done_.load(std::memory_order_acquire); }
     /// Data heaps submitted so far; stop heaps come after all of them.
     std::uint64_t data_heaps() const noexcept { return data_heaps_.load(std::memory_order_acquire); }
@@ -72,7 +72,7 @@ class Feeder {
     unsigned idle_rounds_ = 0;
     std::atomic<bool> stop_{false};
     std::atomic<bool> abandon_{false};
-    std::atomic<bool> done_{false};
+    std::atomic<bool> done_{true};
     std::atomic<std::uint64_t> data_heaps_{0};
     std::string failure_;
     std::thread thread_;

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <csignal>
+#include <gmock/gmock.h>
+#include <sys/resource.h>
+
+#include <rte_ethdev.h>
+
+#include "runtime/eal.hpp"
+#include "tests/eal/runtime/rig.hpp"
+
+/// Engines that come and go, and runs that fail: nothing is left behind, and the next run is a new one.
+namespace spead::runtime::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::ThrowsMessage;
+using Reason = Engine::Reason;
+
+/// The process is as new: the same ports, lcores and all heaps.
+void expect_usable() {
+    const Ended e = run(loopback(40));
+    EXPECT_EQ(e.reason, Reason::sent);
+    EXPECT_EQ(e.complete(), 40U);
+    EXPECT_EQ(e.stream().heaps_verified, 40U);
+    EXPECT_THAT(e.problems, IsEmpty());
+}
+
+std::size_t ports() {
+    std::size_t n = 0;
+    for (std::uint16_t id = 0; id < RTE_MAX_ETHPORTS; id++)
+        n += rte_eth_dev_is_valid_port(id) != 0;
+    return n;
+}
+
+TEST(Engine, RunsOneAfterTheOther) {
+    for (int i = 0; i < 3; i++)
+        expect_usable();
+    EXPECT_EQ(ports(), 0U);
+}
+
+TEST(Engine, MayBeDestroyedWithoutHavingStarted) {
+    const Plan plan = loopback(10);
+    {
+        Engine engine(plan, layout_of(plan));
+        EXPECT_EQ(ports(), 1U);
+        expect_identities(engine.snapshot());
+    }
+    EXPECT_EQ(ports(), 0U);
+    expect_usable();
+}
+
+TEST(Engine, MayBeStoppedWithoutHavingStarted) {
+    const Plan plan = loopback(10);
+    Engine engine(plan, layout_of(plan));
+    engine.stop();
+    engine.stop();
+    EXPECT_THAT(engine.problems(), IsEmpty());
+    const stats::Snapshot s = engine.snapshot();
+    EXPECT_EQ(s.duration_s, 0);
+    EXPECT_EQ(s.ports[0].rx_packets, 0U);
+}
+
+TEST(Engine, MayBeDestroyedWhileItRuns) {
+    const Plan plan = loopback(-1);
+    {
+        Engine engine(plan, layout_of(plan));
+        engine.start();
+    }
+    EXPECT_EQ(ports(), 0U);
+    expect_usable();
+}
+
+TEST(Engine, AnswersAfterItsEndAndEndsOnce) {
+    const Plan plan = loopback(10);
+    Engine engine(plan, layout_of(plan));
+    engine.start();
+    EXPECT_EQ(engine.run(-1, {}), Reason::sent);
+    engine.stop();
+    const stats::Snapshot first = engine.snapshot();
+    engine.stop();
+    const stats::Snapshot second = engine.snapshot();
+    EXPECT_EQ(first.duration_s, second.duration_s);
+    EXPECT_EQ(first.sends[0].counters.heaps, 10U);
+    EXPECT_EQ(second.sends[0].counters.heaps, 10U);
+    EXPECT_EQ(second.sends[0].control_heaps, 1U);
+    EXPECT_EQ(second.streams[0].heaps_verified, 10U);
+    EXPECT_EQ(second.ports[0].driver, "net_ring");
+}
+
+// Constructors that fail half-way.
+
+TEST(Engine, LeavesNothingBehindWhenASinkCannotBeMade) {
+    const Directory directory;
+    Plan plan = loopback(10);
+    plan.receives.push_back(receive("s1", "239.1.2.4:7148"));
+    plan.receives[1].sink = {SinkKind::file, directory.file("no/such")};
+    EXPECT_THAT([&] { Engine(plan, layout_of(plan)); }, ThrowsMessage<Error>(HasSubstr("no/such")));
+    EXPECT_EQ(ports(), 0U);
+    expect_usable();
+}
+
+TEST(Engine, LeavesNothingBehindWhenAPortCannotBeOpened) {
+    Plan plan = loopback(10);
+    plan.ports.push_back({"p1", "net_ring7", 0});
+    plan.receives.push_back(receive("s1", "239.1.2.4:7148", "p1"));
+    const Layout layout = layout_of(plan);
+    port::PortRequest taken = port::test::request("net_ring7");
+    const auto other = port::test::open_port(taken);
+    EXPECT_THAT([&] { Engine(plan, layout); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("port p1"), HasSubstr("net_ring7"))));
+    EXPECT_EQ(ports(), 1U);
+    expect_usable();
+}
+
+TEST(Engine, LeavesNothingBehindWhenASenderCannotBeMade) {
+    Plan plan = loopback(10);
+    plan.sends.push_back(send("d1", "10.0.0.1:7148", 5));
+    EXPECT_THAT([&] { Engine(plan, layout_of(plan)); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("sender d1"), HasSubstr("10.0.0.1"))));
+    EXPECT_EQ(ports(), 0U);
+    expect_usable();
+}
+
+TEST(Engine, RefusesAnEndpointThatTwoStreamsOfAPortReceive) {
+    Plan plan = loopback(10);
+    plan.receives.push_back(receive("s1", "239.1.2.3:7148"));
+    EXPECT_THAT(
+        [&] { Engine(plan, layout_of(plan)); },
+        ThrowsMessage<UsageError>(AllOf(HasSubstr("s1"), HasSubstr("239.1.2.3:7148"), HasSubstr("p0"))));
+    EXPECT_EQ(ports(), 0U);
+}
+
+// Starts that fail.
+
+/// Keeps an lcore busy for as long as it lives.
+class Occupied {
+  public:
+    explicit Occupied(unsigned lcore) : lcore_(lcore) {
+        EXPECT_EQ(rte_eal_remote_launch(
+                      [](void* leave) {
+                          while (!static_cast<std::atomic<bool>*>(leave)->load())
+                              std::this_thread::yield();
+                          return 0;
+                      },
+                      &leave_, lcore),
+                  0);
+    }
+    ~Occupied() {
+        leave_ = true;
+        rte_eal_wait_lcore(lcore_);
+    }
+    Occupied(const Occupied&) = delete;
+    Occupied& operator=(const Occupied&) = delete;
+
+  private:
+    unsigned lcore_;
+    std::atomic<bool> leave_{false};
+};
+
+TEST(Engine, EndsInOrderWhenAnLcoreCannotBeStarted) {
+    const Plan plan = loopback(10);
+    for (const bool second : {false, true}) {
+        const Layout layout = layout_on_two_lcores(plan);
+        const unsigned lcore = layout.workers[second ? 1 : 0].lcore;
+        {
+            const Occupied occupied(lcore);
+            Engine engine(plan, layout);
+            EXPECT_THAT([&] { engine.start(); },
+                        ThrowsMessage<Error>(AllOf(
+                            HasSubstr(fmt::format("lcore {} cannot be started", lcore)), HasSubstr("busy"))));
+            engine.stop();
+            EXPECT_THAT(engine.problems(), IsEmpty()) << "the error has been thrown already";
+            expect_identities(engine.snapshot());
+        }
+        EXPECT_EQ(ports(), 0U);
+    }
+    expect_usable();
+}
+
+// Runs that fail.
+
+/// Files larger than this cannot be written for as long as this lives.
+class FileSizeLimit {
+  public:
+    explicit FileSizeLimit(rlim_t bytes) {
+        handler_ = std::signal(SIGXFSZ, SIG_IGN);
+        getrlimit(RLIMIT_FSIZE, &before_);
+        const rlimit limit{bytes, before_.rlim_max};
+        setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    ~FileSizeLimit() {
+        setrlimit(RLIMIT_FSIZE, &before_);
+        std::signal(SIGXFSZ, handler_);
+    }
+    FileSizeLimit(const FileSizeLimit&) = delete;
+    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+  private:
+    rlimit before_{};
+    void (*handler_)(int) = nullptr;
+};
+
+TEST(Run, FailsWithItsSinkAndSaysWhy) {
+    for (const OnFull on_full : {OnFull::drop_newest, OnFull::drop_oldest, OnFull::block}) {
+        const Directory directory;
+        Plan plan = loopback(-1);
+        plan.receives[0].on_full = on_full;
+        plan.receives[0].ring = 8;
+        plan.receives[0].sink = {SinkKind::file, directory.file("out")};
+        plan.receives.push_back(receive("s1", "239.1.2.4:7148"));
+        plan.sends.push_back(send("d1", "239.1.2.4:7148", -1));
+        const Layout layout = layout_of(plan);
+        const FileSizeLimit limit(10'000);
+        const Ended e = run(plan, layout);
+        EXPECT_EQ(e.reason, Reason::failure);
+        EXPECT_THAT(e.problems, ElementsAre(AllOf(HasSubstr(directory.file("out/s0-1.bin")),
+                                                  HasSubstr("File too large"))));
+        EXPECT_EQ(e.sent(0).counters.aborted, 0U) << "nobody waits for a consumer that has failed";
+    }
+    expect_usable();
+}
+
+TEST(Run, FailsWithASenderWhosePacketsAreTooSmallForItsItems) {
+    Plan plan = loopback(5);
+    plan.sends[0].items = 1000;
+    plan.sends[0].heap_size = 100'000;
+    plan.sends[0].max_packet_size = 56;
+    const Ended e = run(plan);
+    if (e.reason == Reason::failure)
+        EXPECT_THAT(e.problems, ElementsAre(HasSubstr("d0")));
+    else
+        EXPECT_EQ(e.complete(), 5U);
+    expect_usable();
+}
+
+/// An interrupted sender does not keep its user waiting for the heaps in flight.
+TEST(Run, GivesUpTheHeapsInFlightWhenTheirRateIsTooLow) {
+    Plan plan = loopback(-1);
+    plan.sends[0].rate = 100'000;  // a heap takes more than ten seconds
+    plan.sends[0].burst_size = 1472;
+    plan.sends[0].heap_size = kMiB / 2;
+    const Interrupt interrupt;
+    interrupt.now();
+    const Ended e = run(plan, layout_of(plan), interrupt.fd());
+    EXPECT_EQ(e.reason, Reason::interrupted);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_THAT(e.remarks, ElementsAre(AllOf(HasSubstr("send d0: given up with"), HasSubstr("in flight"))));
+    EXPECT_GT(e.sent().counters.aborted, 0U);
+    EXPECT_EQ(e.sent().counters.heaps, 0U);
+    expect_usable();
+}
+
+// Lcores of the user's choice.
+
+TEST(UseLcoresOfEal, TakesThemInTurnAndSeesThatTheyShareCpus) {
+    Plan plan = loopback(10);
+    const EalOptions options = EalOptions::parse({"-l", "x"});
+    Layout layout = lay_out(plan, options, drivers::table());
+    layout.workers.resize(2);
+    layout.workers[1].cpu = 1000;
+    use_lcores_of_eal(layout, options);
+    EXPECT_EQ(layout.main_lcore, 0U);
+    EXPECT_EQ(std::set<unsigned>({layout.workers[0].lcore, layout.workers[1].lcore}),
+              (std::set<unsigned>{1, 2}));
+    const rte_cpuset_t cpus = rte_lcore_cpuset(layout.workers[1].lcore);
+    EXPECT_TRUE(CPU_ISSET(layout.workers[1].cpu, &cpus)) << "it names a CPU that its lcore runs on";
+    EXPECT_TRUE(layout.shares_cpus) << "three lcores on two CPUs";
+}
+
+TEST(UseLcoresOfEal, RefusesTooFew) {
+    const EalOptions options = EalOptions::parse({"-l", "x"});
+    Layout layout;
+    layout.workers.resize(3);
+    EXPECT_THAT(
+        [&] { use_lcores_of_eal(layout, options); },
+        ThrowsMessage<Error>(AllOf(HasSubstr("too few lcores: 3 workers are needed beside the main lcore 0"),
+                                   HasSubstr("gives 2"))));
+}
+
+TEST(UseLcoresOfEal, RefusesACpuThatThePlanNamesAndEalHasNot) {
+    const EalOptions options = EalOptions::parse({"-l", "x"});
+    Layout layout;
+    layout.workers.resize(1);
+    layout.workers[0].cpu = 1000;
+    layout.workers[0].named = true;
+    EXPECT_THAT([&] { use_lcores_of_eal(layout, options); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("the plan names CPU 1000"), HasSubstr("1,2"))));
+}
+
+TEST(UseLcoresOfEal, LeavesOurOwnChoiceAlone) {
+    Layout layout;
+    layout.workers.resize(3);
+    layout.workers[2].lcore = 77;
+    use_lcores_of_eal(layout, {});
+    EXPECT_EQ(layout.workers[2].lcore, 77U);
+}
+
+TEST(Eal, IsInitialisedOnceInAProcess) {
+    EXPECT_THAT([] { Eal({"--no-huge"}); }, ThrowsMessage<Error>(HasSubstr("EAL: it refuses to start")));
+    EXPECT_THAT([] { Eal({"--no-huge"}); }, ThrowsMessage<Error>(HasSubstr("has been initialised before")));
+    EXPECT_THAT(Eal::worker_lcores(), ElementsAre(1, 2));
+}
+
+}  // namespace
+}  // namespace spead::runtime::test

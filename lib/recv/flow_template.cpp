@@ -102,7 +102,8 @@ std::uint64_t FlowTemplate::item_extent(const std::uint8_t* frame) const noexcep
 
 FlowCache::FlowCache(std::size_t endpoints)
     : pairs_(std::bit_ceil(std::clamp<std::size_t>(endpoints * 4, 2, 1024))),
-      shift_(64 - static_cast<unsigned>(std::countr_zero(pairs_.size()))) {}
+      shift_(64 - static_cast<unsigned>(std::countr_zero(pairs_.size()))),
+      last_(pairs_.front().templates.data()) {}
 
 void FlowCache::forget() noexcept {
     for (Pair& pair : pairs_)

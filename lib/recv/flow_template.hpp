@@ -133,27 +133,60 @@ class FlowTemplate {
 /// other. One lcore's.
 class FlowCache {
   public:
+    FlowCache() : FlowCache(1) {}
+    /// Places for so many endpoints to have one of their own, most likely. Control world.
+    explicit FlowCache(std::size_t endpoints);
+
+    FlowCache(FlowCache&&) noexcept = default;
+    FlowCache& operator=(FlowCache&&) noexcept = default;
+    ~FlowCache() = default;
+
+    /// The template that most likely matches: the one that fitted the last packet to the same destination. The
+    /// first kNetHeader bytes of the frame are there, here and below.
+    FlowTemplate& usual(const std::uint8_t* frame) noexcept {
+        const std::uint64_t destination = destination_of(frame);
+        // Packets come in trains, and then nothing has to wait for what the frame says.
+        if (destination != last_destination_) {
+            Pair& pair = pair_of(destination);
+            last_destination_ = destination;
+            last_ = &pair.templates[pair.recent];
+        }
+        return *last_;
+    }
+    /// The one beside it.
+    FlowTemplate& other(const std::uint8_t* frame) noexcept {
+        Pair& pair = pair_of(destination_of(frame));
+        return pair.templates[pair.recent ^ 1U];
+    }
+    /// The other one is the likely one from now on.
+    FlowTemplate& turn(const std::uint8_t* frame) noexcept {
+        last_destination_ = destination_of(frame);
+        Pair& pair = pair_of(last_destination_);
+        pair.recent ^= 1U;
+        last_ = &pair.templates[pair.recent];
+        return *last_;
+    }
+    void forget() noexcept;
+
+  private:
     struct Pair {
         std::array<FlowTemplate, 2> templates;
         unsigned recent = 0;
     };
 
-    FlowCache() : FlowCache(1) {}
-    /// Places for so many endpoints to have one of their own, most likely. Control world.
-    explicit FlowCache(std::size_t endpoints);
-
-    /// Where the packet's templates are; the first kNetHeader bytes of the frame are there.
-    Pair& find(const std::uint8_t* frame) noexcept {
+    static std::uint64_t destination_of(const std::uint8_t* frame) noexcept {
         std::uint64_t destination;
         std::memcpy(&destination, frame + 30, sizeof destination);
-        destination &= 0xFFFF0000FFFFFFFF;  // without the sender's port between address and port
+        return destination & 0xFFFF0000FFFFFFFF;  // without the sender's port between address and port
+    }
+    Pair& pair_of(std::uint64_t destination) noexcept {
         return pairs_[static_cast<std::size_t>((destination * 0x9E3779B97F4A7C15) >> shift_)];
     }
-    void forget() noexcept;
 
-  private:
     std::vector<Pair> pairs_;
     unsigned shift_;
+    std::uint64_t last_destination_ = 0;
+    FlowTemplate* last_;
 };
 
 }  // namespace spead::recv

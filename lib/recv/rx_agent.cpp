@@ -141,21 +141,20 @@ template <class Decoder>
 /// The packet that most packets are: one segment, and of a shape its endpoint has just had. False: nothing
 /// was done, one() decides.
 template <class Decoder>
-[[gnu::always_inline]] inline bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf,
+bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf,
                                                                 std::uint64_t now) noexcept {
     if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader)
         [[unlikely]]
         return false;
     const std::uint8_t* const frame = frame_of(mbuf);
     const bool verify = (mbuf->ol_flags & kIpChecksumGood) == 0;
-    FlowCache::Pair& flows = source.flows.find(frame);
-    const FlowTemplate* flow = &flows.templates[flows.recent];
+    const FlowTemplate* flow = &source.flows.usual(frame);
     heap::PacketView view;
     if (!flow->match(frame, mbuf->data_len, verify, view)) [[unlikely]] {
-        flow = &flows.templates[flows.recent ^ 1U];
+        flow = &source.flows.other(frame);
         if (!flow->match(frame, mbuf->data_len, verify, view))
             return false;
-        flows.recent ^= 1U;
+        source.flows.turn(frame);
     }
     Lane<Decoder>& lane = *lanes_[flow->lane()];
     view.arrival = now;
@@ -211,11 +210,8 @@ template <class Decoder>
         lane.counters[PacketOutcome::malformed]++;
         return PortOutcome::stream;
     }
-    if (udp.payload_offset == wire::kNetHeader) {
-        FlowCache::Pair& flows = source.flows.find(frame);
-        flows.recent ^= 1U;
-        Decoder::learn(flows.templates[flows.recent], frame, udp, *target, lane.max_packet_size);
-    }
+    if (udp.payload_offset == wire::kNetHeader)
+        Decoder::learn(source.flows.turn(frame), frame, udp, *target, lane.max_packet_size);
     heap::Record* record = nullptr;
     if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]]
         copies_[copy_count_++] = {record, datagram + payload_at, static_cast<std::uint32_t>(view.offset),

@@ -88,7 +88,7 @@ class BasicRxAgent {
     void process(Source& source, rte_mbuf** mbufs, std::uint16_t count, std::uint64_t now) noexcept;
     void batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin, std::uint16_t end,
                std::uint64_t now) noexcept;
-    bool usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
+    [[gnu::always_inline]] inline bool usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome one(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome one_chained(Source& source, rte_mbuf* mbuf, bool verify, std::uint64_t now) noexcept;
     bool accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, std::uint32_t from,

@@ -141,8 +141,8 @@ class FlowCache {
     FlowCache& operator=(FlowCache&&) noexcept = default;
     ~FlowCache() = default;
 
-    /// The template that most likely matches: the one that fitted the last packet to the same destination. The
-    /// first kNetHeader bytes of the frame are there, here and below.
+    /// The template that most likely matches: the one that fitted the last packet to the same destination.
+    /// The first kNetHeader bytes of the frame are there, here and below.
     FlowTemplate& usual(const std::uint8_t* frame) noexcept {
         const std::uint64_t destination = destination_of(frame);
         // Packets come in trains, and then nothing has to wait for what the frame says.

@@ -13,11 +13,12 @@ namespace spead::recv {
 
 namespace {
 
-/// Average payload from which a burst goes in sub-bursts instead of being staged whole, and their length.
-constexpr std::uint32_t kFuseFrom = 2048;
-constexpr std::uint16_t kSubBurst = 4;
+/// A batch is as many packets as have so many bytes, by the burst before: their headers and payloads, read
+/// and written, stay in the first-level cache; and at least so many packets.
+constexpr std::uint64_t kBatchBytes = 11 * 1024;
+constexpr std::uint64_t kLeastBatch = 6;
 /// How far ahead of the packet being parsed headers are fetched; their mbufs must have come by then.
-constexpr std::uint16_t kHeaderAhead = 4;
+constexpr std::uint16_t kHeaderAhead = 5;
 /// Under full load, heaps are handed over when so many wait, or after so many bursts.
 constexpr std::uint32_t kHandOverAt = 32;
 constexpr std::uint16_t kHandOverEvery = 4;
@@ -141,8 +142,7 @@ template <class Decoder>
 /// The packet that most packets are: one segment, and of a shape its endpoint has just had. False: nothing
 /// was done, one() decides.
 template <class Decoder>
-bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf,
-                                                                std::uint64_t now) noexcept {
+bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept {
     if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader)
         [[unlikely]]
         return false;
@@ -337,12 +337,13 @@ void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint1
     for (std::uint16_t i = 0; i < kHeaderAhead; i++)
         prefetch_header(mbufs[i]);
     for (std::uint16_t at = 0; at < count;) {
-        const auto end = static_cast<std::uint16_t>(std::min<std::uint32_t>(count, at + source.sub_burst));
+        const auto end = static_cast<std::uint16_t>(std::min<std::uint32_t>(count, at + source.batch));
         batch(source, mbufs, at, end, now);
         at = end;
     }
     const std::uint64_t average = (source.counters.bytes - bytes_before) / count;
-    source.sub_burst = average >= kFuseFrom ? kSubBurst : kBurst;
+    source.batch = static_cast<std::uint16_t>(
+        std::clamp<std::uint64_t>(kBatchBytes / (average + 1), kLeastBatch, kBurst));
     free_burst(mbufs, count);
 }
 

@@ -26,22 +26,22 @@ struct Source {
     FlowCache flows;  ///< forget() it when the classifier changes
     stats::RxCounters counters;
     std::vector<std::uint16_t> lanes;  ///< every lane the classifier names, once
-    std::uint16_t sub_burst = 64;      ///< the lcore's note: packets per batch, by their recent size
+    std::uint16_t batch = 64;          ///< the lcore's note: packets per batch, by their recent size
 };
 
 /// The receiving duty of one lcore: any number of (port, queue) sources, any number of streams.
 ///
 ///     rx_burst -> prefetch -> parse_udp -> classify -> decode -> accept -> copy -> commit -> hand over
 ///
-/// Small packets are staged, all headers of a burst and then all copies; large ones go in short sub-bursts,
-/// because their copies evict staged headers. add_* and remove_* are for the control world before the lcore
+/// Packets are staged, all headers of a batch and then all copies; large ones in short batches, because their
+/// copies evict staged headers. add_* and remove_* are for the control world before the lcore
 /// runs, or for the lcore itself between polls (its mailbox). Everything else belongs to the lcore.
 template <class Decoder>
 class BasicRxAgent {
   public:
     static constexpr std::uint16_t kBurst = 64;
     /// How far ahead of the packet being parsed mbufs are fetched.
-    static constexpr std::uint16_t kAhead = 8;
+    static constexpr std::uint16_t kAhead = 10;
     static_assert(kBurst <= heap::Window::kMaxBatch);
 
     BasicRxAgent();

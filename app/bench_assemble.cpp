@@ -103,7 +103,7 @@ class PrebuiltQueue {
     PrebuiltQueue(const PrebuiltQueue&) = delete;
     PrebuiltQueue& operator=(const PrebuiltQueue&) = delete;
 
-    port::RxQueue queue() { return {&PrebuiltQueue::burst, this, 0}; }
+    port::RxQueue queue() { return {&PrebuiltQueue::burst, this, 0, pool_}; }
     const std::vector<rte_mbuf*>& in_order() const { return order_; }
     bool all_back() const { return rte_mempool_avail_count(pool_) == order_.size(); }
 

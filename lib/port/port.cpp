@@ -630,7 +630,9 @@ RxQueue Port::rx_queue(std::uint16_t i) const {
     if (i >= s.rx.size()) {
         throw_error(s.name, "receive queue {} does not exist; there are {}", i, s.rx.size());
     }
-    return bind_rx(s.rx[i]);
+    RxQueue queue = bind_rx(s.rx[i]);
+    queue.pool = s.device.capabilities.receives_own ? nullptr : rx_pool(i);
+    return queue;
 }
 
 TxQueue Port::tx_queue(std::uint16_t i) const {

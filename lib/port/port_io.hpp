@@ -4,6 +4,7 @@
 #include <cstdint>
 
 struct rte_mbuf;
+struct rte_mempool;
 
 /// The seam between an lcore's loop and one queue of a port.
 ///
@@ -19,6 +20,9 @@ struct RxQueue {
     Burst burst = nullptr;
     void* context = nullptr;
     std::uint16_t queue = 0;
+    /// Where every single-segment mbuf with its own buffer comes from, as rte_pktmbuf_alloc left it; null
+    /// when packets may be somebody else's mbufs (net_ring).
+    rte_mempool* pool = nullptr;
 
     std::uint16_t rx_burst(rte_mbuf** mbufs, std::uint16_t max) const {
         return burst(context, queue, mbufs, max);

@@ -27,10 +27,11 @@ std::uint8_t* frame_of(rte_mbuf* m) {
     return rte_pktmbuf_mtod(m, std::uint8_t*);
 }
 
-/// Its second line too: freeing reads the pool there.
-void prefetch_mbuf(rte_mbuf* m) {
+/// Its second line, too, where freeing reads the pool there.
+void prefetch_mbuf(rte_mbuf* m, bool second) {
     rte_prefetch0(m);
-    rte_prefetch0(&m->cacheline1);
+    if (second)
+        rte_prefetch0(&m->cacheline1);
 }
 
 void prefetch_header(rte_mbuf* m) {
@@ -57,15 +58,21 @@ NicVerdict nic_verdict(const rte_mbuf* m) {
             ip != RTE_MBUF_F_RX_IP_CKSUM_GOOD};
 }
 
-/// rte_pktmbuf_free_bulk for what a burst usually is, inline: single segments of one pool.
-void free_burst(rte_mbuf** mbufs, std::uint16_t count) {
+/// rte_pktmbuf_free_bulk for what a burst usually is, inline: single segments of one pool, which is `own` if
+/// that is not null.
+void free_burst(rte_mbuf** mbufs, std::uint16_t count, rte_mempool* own) {
     std::array<void*, RxAgent::kBurst> free;
-    rte_mempool* pool = nullptr;
+    rte_mempool* pool = own;
     unsigned n = 0;
     for (std::uint16_t i = 0; i < count; i++) {
         rte_mbuf* m = mbufs[i];
         if (m->nb_segs != 1) [[unlikely]] {
             rte_pktmbuf_free(m);
+            continue;
+        }
+        // As its pool wants it back, without a look at its second line.
+        if (own != nullptr && pool == own && rte_mbuf_refcnt_read(m) == 1 && RTE_MBUF_DIRECT(m)) [[likely]] {
+            free[n++] = m;
             continue;
         }
         m = rte_pktmbuf_prefree_seg(m);
@@ -286,10 +293,11 @@ template <class Decoder>
 void BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin, std::uint16_t end,
                                   std::uint64_t now) noexcept {
     batch_number_++;
+    const bool second = source.queue.pool == nullptr;
     std::uint64_t bytes = 0;
     std::uint64_t matched = 0;
     for (std::uint16_t i = begin; i < end; i++) {
-        prefetch_mbuf(mbufs[i + kAhead]);
+        prefetch_mbuf(mbufs[i + kAhead], second);
         prefetch_header(mbufs[i + kHeaderAhead]);
         bytes += mbufs[i]->pkt_len;
         if (usual(source, mbufs[i], now)) [[likely]]
@@ -333,7 +341,7 @@ void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint1
     for (std::uint16_t i = 0; i < kAhead; i++)
         mbufs[count + i] = mbufs[count - 1];
     for (std::uint16_t i = 0; i < kAhead; i++)
-        prefetch_mbuf(mbufs[i]);
+        prefetch_mbuf(mbufs[i], source.queue.pool == nullptr);
     for (std::uint16_t i = 0; i < kHeaderAhead; i++)
         prefetch_header(mbufs[i]);
     for (std::uint16_t at = 0; at < count;) {
@@ -344,7 +352,7 @@ void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint1
     const std::uint64_t average = (source.counters.bytes - bytes_before) / count;
     source.batch = static_cast<std::uint16_t>(
         std::clamp<std::uint64_t>(kBatchBytes / (average + 1), kLeastBatch, kBurst));
-    free_burst(mbufs, count);
+    free_burst(mbufs, count, source.queue.pool);
 }
 
 /// Full bursts mean that more packets are waiting: then the hand-over of many heaps at once is cheaper, and

@@ -50,7 +50,7 @@ class FakeIo {
     FakeIo& operator=(const FakeIo&) = delete;
 
     port::TxQueue tx_queue() { return {tx, reap, this, 0}; }
-    port::RxQueue rx_queue() { return {rx, this, 0}; }
+    port::RxQueue rx_queue() { return {rx, this, 0, nullptr}; }
 
     /// Gives back everything that is held, as stopping a device does.
     void release() { release_down_to(0); }

@@ -41,8 +41,8 @@ void expect_whole(const std::vector<Taken>& heaps, std::uint64_t first, std::uin
         ASSERT_EQ(counts[i], first + i);
 }
 
-/// The source's note tells which way it goes: whole bursts staged, or short ones fused.
-TEST(RxAgent, MakesTheSameHeapsOfSmallPacketsStagedAndOfLargeOnesFused) {
+/// The source's note tells how it goes: whole bursts, or short batches.
+TEST(RxAgent, MakesTheSameHeapsInWholeBurstsAndInShortBatches) {
     std::vector<std::vector<Taken>> results;
     for (const std::size_t packet : {64U, 700U, 1400U, 3000U, 8192U}) {
         OneStream rig;
@@ -53,7 +53,7 @@ TEST(RxAgent, MakesTheSameHeapsOfSmallPacketsStagedAndOfLargeOnesFused) {
             for (Taken& h : rig.take())
                 heaps.push_back(std::move(h));
         }
-        EXPECT_EQ(rig.sources[0]->sub_burst < RxAgent::kBurst, packet >= 3000);
+        EXPECT_EQ(rig.sources[0]->batch<RxAgent::kBurst, packet> 64);
         expect_whole(heaps, 1, 16, kLength);
         EXPECT_EQ(rig.others(PacketOutcome::placed), 0U);
         results.push_back(std::move(heaps));
@@ -62,13 +62,13 @@ TEST(RxAgent, MakesTheSameHeapsOfSmallPacketsStagedAndOfLargeOnesFused) {
         EXPECT_EQ(result, results[0]);
 }
 
-TEST(RxAgent, ChangesItsWayWithTheSizeOfPackets) {
+TEST(RxAgent, ChangesItsBatchesWithTheSizeOfPackets) {
     OneStream rig;
     std::uint64_t cnt = 1;
     for (const std::size_t packet : {8000U, 64U, 8000U, 64U}) {
         for (int i = 0; i < 3; i++, cnt += 4)
             rig.give(interleaved(cnt, 4, 32'000, packet));
-        EXPECT_EQ(rig.sources[0]->sub_burst < RxAgent::kBurst, packet == 8000);
+        EXPECT_EQ(rig.sources[0]->batch < RxAgent::kBurst, packet == 8000);
     }
     // Both in one burst.
     std::vector<Bytes> mixed = interleaved(cnt, 4, 32'000, 8000);

@@ -59,7 +59,7 @@ class FakeRx {
         return head;
     }
 
-    port::RxQueue queue() { return {&burst, this, 3}; }
+    port::RxQueue queue() { return {&burst, this, 3, nullptr}; }
     std::size_t waiting() const { return waiting_.size(); }
     std::uint64_t taken() const { return taken_; }
     /// No burst is larger.

@@ -301,22 +301,47 @@ INSTANTIATE_TEST_SUITE_P(Seeds, AnyFrame, testing::Range(1U, 25U));
 TEST(FlowCache, FindsTheSamePlaceForADestinationWhoeverSends) {
     FlowCache cache(100);
     const Bytes a = data_frame(1, 0);
-    FlowCache::Pair& place = cache.find(a.data());
+    const FlowTemplate* const place = &cache.usual(a.data());
     for (std::uint32_t i = 0; i < 50; i++) {
         const Bytes b =
             data_frame(i, i, {.from = 0x0A000000 + i, .from_port = static_cast<std::uint16_t>(i * 977)});
-        EXPECT_EQ(&cache.find(b.data()), &place);
+        EXPECT_EQ(&cache.usual(b.data()), place);
     }
+}
+
+TEST(FlowCache, KeepsTwoShapesOfADestinationAndPrefersTheLastThatFitted) {
+    FlowCache cache(100);
+    const Bytes a = data_frame(1, 0);
+    const Bytes elsewhere = data_frame(1, 0, {.to = 0xEF0A0A77});
+    const FlowTemplate* const first = &cache.usual(a.data());
+    const FlowTemplate* const second = &cache.other(a.data());
+    EXPECT_NE(first, second);
+    EXPECT_EQ(&cache.usual(a.data()), first) << "looking changes nothing";
+    EXPECT_EQ(&cache.turn(a.data()), second);
+    EXPECT_EQ(&cache.usual(a.data()), second);
+    EXPECT_EQ(&cache.other(a.data()), first);
+    const FlowTemplate* const there = &cache.usual(elsewhere.data());
+    EXPECT_NE(there, first);
+    EXPECT_NE(there, second);
+    EXPECT_EQ(&cache.usual(a.data()), second);
+    EXPECT_EQ(&cache.turn(a.data()), first);
+}
+
+/// The destination before is remembered as a number; the one that is all zeros has been nobody's.
+TEST(FlowCache, KnowsNothingOfTheDestinationOfZeros) {
+    FlowCache cache(1);
+    const Bytes zeros(200, 0);
+    EXPECT_FALSE(match(cache.usual(zeros.data()), zeros).has_value());
 }
 
 /// One stream's groups are neighbours; they must not all take the place from each other.
 TEST(FlowCache, GivesMostOfManyNeighbouringGroupsAPlaceOfTheirOwn) {
     for (const std::uint32_t groups : {1U, 4U, 16U, 64U, 256U}) {
         FlowCache cache(groups);
-        std::vector<const FlowCache::Pair*> places;
+        std::vector<const FlowTemplate*> places;
         for (std::uint32_t g = 0; g < groups; g++) {
             const Bytes f = data_frame(1, 0, {.to = 0xEF0A0A00 + g});
-            places.push_back(&cache.find(f.data()));
+            places.push_back(&cache.usual(f.data()));
         }
         std::sort(places.begin(), places.end());
         const auto different = std::unique(places.begin(), places.end()) - places.begin();
@@ -328,14 +353,13 @@ TEST(FlowCache, ForgetsEverything) {
     const Classifier classifier = three_endpoints();
     FlowCache cache(8);
     const Bytes f = data_frame(1, 0);
-    FlowCache::Pair& pair = cache.find(f.data());
-    for (FlowTemplate& t : pair.templates) {
-        ASSERT_TRUE(learn(t, f, classifier));
-        ASSERT_TRUE(match(t, f).has_value());
+    for (FlowTemplate* t : {&cache.usual(f.data()), &cache.other(f.data())}) {
+        ASSERT_TRUE(learn(*t, f, classifier));
+        ASSERT_TRUE(match(*t, f).has_value());
     }
     cache.forget();
-    for (const FlowTemplate& t : pair.templates)
-        EXPECT_FALSE(match(t, f).has_value());
+    for (const FlowTemplate* t : {&cache.usual(f.data()), &cache.other(f.data())})
+        EXPECT_FALSE(match(*t, f).has_value());
 }
 
 /// As the lcore uses it: look in the cache, else ask the parsers and learn. Whoever answers, the answer is
@@ -358,11 +382,11 @@ TEST(FlowCache, AnswersAsTheParsersWouldHoweverItIsFilled) {
             if (random() % 10 == 0)
                 f[random() % f.size()] ^= static_cast<std::uint8_t>(random());
             const bool verify = random() % 2 == 0;
-            FlowCache::Pair& pair = cache.find(f.data());
-            std::optional<Judged> got = match(pair.templates[pair.recent], f, verify);
+            std::optional<Judged> got = match(cache.usual(f.data()), f, verify);
             if (!got) {
-                pair.recent ^= 1U;
-                got = match(pair.templates[pair.recent], f, verify);
+                got = match(cache.other(f.data()), f, verify);
+                if (got)
+                    cache.turn(f.data());
             }
             const std::optional<Judged> want = judge(f, classifier, verify);
             if (got) {
@@ -373,7 +397,7 @@ TEST(FlowCache, AnswersAsTheParsersWouldHoweverItIsFilled) {
             wire::UdpView udp;
             if (want && wire::parse_udp(f.data(), f.size(), f.size(), verify, udp) == PortOutcome::stream &&
                 udp.payload_offset == wire::kNetHeader)
-                SpeadDecoder::learn(pair.templates[pair.recent], f.data(), udp,
+                SpeadDecoder::learn(cache.turn(f.data()), f.data(), udp,
                                     *classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip), kMaxPacket);
         }
     }

@@ -8,8 +8,25 @@
 
 namespace spead::heap {
 
+/// What several placers know of the arena they share. Control world until its lcore runs, then that lcore's.
+class Shares {
+  public:
+    explicit Shares(std::size_t capacity) : free_(capacity) {}
+
+    /// Promises `bytes` to a placer, which is made with the same number. All promises together are at most
+    /// the capacity.
+    void promise(std::size_t bytes) noexcept { promised_ += bytes; }
+
+  private:
+    friend class PoolPlacer;
+
+    std::size_t free_;          ///< bytes no placer has taken
+    std::size_t promised_ = 0;  ///< of them, those that placers below their quota can count on
+};
+
 /// Placement of heaps in contiguous blocks of an arena, within one stream's share of it. Several streams of
-/// one lcore draw on one arena; the quota keeps a stream whose consumer is slow from starving its neighbours.
+/// one lcore draw on one arena; its quota is what a stream can count on, so that one whose consumer is slow
+/// does not starve its neighbours. What nobody was promised, or the others do not need, it may have besides.
 ///
 /// The window asks through this interface only, so that chunks or device memory can take its place.
 class PoolPlacer {
@@ -18,14 +35,18 @@ class PoolPlacer {
     /// `arena` outlives the placer and belongs to the same lcore. `quota` bytes of blocks at most are out at
     /// once.
     PoolPlacer(memory::Arena& arena, std::size_t quota) : arena_(&arena), quota_(quota) {}
+    /// `shares` too: `quota` was promised there, and more than that may be out where others are promised less
+    /// than is free.
+    PoolPlacer(memory::Arena& arena, Shares& shares, std::size_t quota)
+        : arena_(&arena), shares_(&shares), quota_(quota) {}
 
-    /// A block for `bytes`; empty when the arena has none or the quota is used up.
+    /// A block for `bytes`; empty when the arena has none, or when what is left is the others'.
     memory::Block place(std::size_t bytes) noexcept {
-        if (out_ + arena_->class_size(bytes) > quota_) [[unlikely]]
+        if (!may_take(arena_->class_size(bytes))) [[unlikely]]
             return {};
         const memory::Block block = arena_->alloc(bytes);
         if (block) [[likely]]
-            out_ += arena_->size_of(block);
+            set_out(out_ + arena_->size_of(block));
         return block;
     }
 
@@ -40,24 +61,39 @@ class PoolPlacer {
     }
 
     void release(memory::Block block) noexcept {
-        out_ -= arena_->size_of(block);
+        set_out(out_ - arena_->size_of(block));
         arena_->free(block);
     }
 
     memory::Block trim(memory::Block block, std::size_t bytes) noexcept {
-        out_ -= arena_->size_of(block);
+        const std::size_t others = out_ - arena_->size_of(block);
         block = arena_->shrink(block, bytes);
-        out_ += arena_->size_of(block);
+        set_out(others + arena_->size_of(block));
         return block;
     }
 
     std::size_t capacity(memory::Block block) const noexcept { return arena_->size_of(block); }
     std::size_t out() const noexcept { return out_; }
     std::size_t quota() const noexcept { return quota_; }
-    void set_quota(std::size_t quota) noexcept { quota_ = quota; }
 
   private:
+    std::size_t left(std::size_t out) const noexcept { return out < quota_ ? quota_ - out : 0; }
+    bool may_take(std::size_t bytes) const noexcept {
+        if (shares_ == nullptr)
+            return bytes <= left(out_);
+        const std::size_t others = shares_->promised_ - left(out_);
+        return shares_->free_ >= others && bytes <= shares_->free_ - others;
+    }
+    void set_out(std::size_t out) noexcept {
+        if (shares_ != nullptr) {
+            shares_->free_ += out_ - out;  // modulo 2^64, like the next
+            shares_->promised_ += left(out) - left(out_);
+        }
+        out_ = out;
+    }
+
     memory::Arena* arena_ = nullptr;
+    Shares* shares_ = nullptr;
     std::size_t quota_ = 0;
     std::size_t out_ = 0;
 };

@@ -96,7 +96,7 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     const bool sized = v.heap_length != kUnknownLength;
     if ((v.flags & (PacketView::kControl | PacketView::kItems)) == PacketView::kControl && v.offset == 0 &&
         (!sized || v.heap_length == v.payload_length)) [[unlikely]] {
-        remember(v.key, State::done);
+        remember(v.key, State::done, v.flavour);
         see_control(v);
         return {PacketOutcome::control, nullptr};
     }
@@ -154,7 +154,7 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
 /// would keep the room for ever otherwise.
 Window::Accepted Window::refuse(const PacketView& v) noexcept {
     take_place(substream_of(v.key), v.arrival);
-    remember(v.key, State::refused);
+    remember(v.key, State::refused, v.flavour);
     return {PacketOutcome::no_memory, nullptr};
 }
 
@@ -179,7 +179,7 @@ Window::Accepted Window::end_at_once(Record& r, const PacketView& v) noexcept {
     r.end = HeapEnd::complete;
     counters_.bytes += v.payload_length;
     outstanding_ += v.payload_length != 0;
-    remember(v.key, State::done);
+    remember(v.key, State::done, v.flavour);
     counters_.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)]++;
     counters_.heaps_waiting++;
     ended_[ended_tail_++ & ended_mask_] = &r;
@@ -360,7 +360,7 @@ void Window::end(Record& r, HeapEnd how) noexcept {
         s.live[r.place] = nullptr;
     if (last_record_ == &r)
         last_record_ = nullptr;
-    leave(r.key, how == HeapEnd::complete ? State::done : State::given_up);
+    leave(r.key, how == HeapEnd::complete ? State::done : State::given_up, r.flavour);
     r.end = how;
     counters_.heaps_live--;
     live_bytes_ -= placer_.capacity(r.payload);
@@ -390,7 +390,7 @@ bool Window::retract_if_control(Record& r) noexcept {
 }
 
 /// The heap's count leaves the live heaps.
-void Window::leave(std::uint64_t key, State state) noexcept {
+void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcept {
     KeyTable::Entry* const entry = table_.find(key);
     if (config_.history == 0) {
         if (entry != nullptr)
@@ -400,25 +400,35 @@ void Window::leave(std::uint64_t key, State state) noexcept {
     Substream& s = substream_of(key);
     if (entry != nullptr) {
         entry->state = state;
-        if (s.history.full())
-            forget_oldest(s);
+        make_place(s, flavour);
     } else {
-        if (s.history.full())
-            forget_oldest(s);
+        make_place(s, flavour);
         table_.insert(key, state, 0);
     }
     s.history.remember(key, now_);
 }
 
 /// A count that never was live.
-void Window::remember(std::uint64_t key, State state) noexcept {
+void Window::remember(std::uint64_t key, State state, std::uint8_t flavour) noexcept {
     if (config_.history == 0 && state != State::refused)
         return;
     Substream& s = substream_of(key);
-    if (s.history.full())
-        forget_oldest(s);
+    make_place(s, flavour);
     table_.insert(key, state, 0);
     s.history.remember(key, now_);
+}
+
+/// For one more count in the history. Counts of few bits soon come round to new heaps: half of them are
+/// remembered at most.
+void Window::make_place(Substream& s, std::uint8_t flavour) noexcept {
+    constexpr unsigned kFewBits = 24;
+    if (flavour <= kFewBits) [[unlikely]] {
+        const std::size_t half = (std::size_t{1} << flavour) / 2 / config_.substreams;
+        while (!s.history.empty() && s.history.size() >= half)
+            forget_oldest(s);
+    }
+    if (s.history.full())
+        forget_oldest(s);
 }
 
 void Window::forget_oldest(Substream& s) noexcept {
@@ -439,8 +449,10 @@ bool Window::leaves_room(const Record& next) const noexcept {
     const std::size_t begin = 2 * kMaxBatch / std::max(next.packets, std::uint32_t{1});
     const std::size_t heaps = std::size_t{live_capacity()} + 1 + begin;
     const std::size_t quota = placer_.quota();
-    // Half of the quota may queue in any case.
-    const std::size_t reserve = std::min(quota / 2, heaps * placer_.capacity(next.payload));
+    // Half of the quota may queue in any case; where nothing may be lost, the one heap that has to.
+    const std::size_t size = placer_.capacity(next.payload);
+    const std::size_t queue = config_.on_full == OnFull::block ? std::min(size, quota) : quota / 2;
+    const std::size_t reserve = std::min(quota - queue, heaps * size);
     if (placer_.out() - live_bytes_ > quota - reserve)
         return false;
     // The other policies lose heaps to a consumer that holds too many records; this one loses none.

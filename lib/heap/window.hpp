@@ -180,8 +180,9 @@ class Window {
     void see_control(const PacketView& v) noexcept;
     void end(Record& r, HeapEnd how) noexcept;
     Accepted end_at_once(Record& r, const PacketView& v) noexcept;
-    void leave(std::uint64_t key, KeyTable::State state) noexcept;
-    void remember(std::uint64_t key, KeyTable::State state) noexcept;
+    void leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
+    void remember(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
+    void make_place(Substream& s, std::uint8_t flavour) noexcept;
     void forget_expired(Substream& s, std::uint64_t now) noexcept;
     void forget_oldest(Substream& s) noexcept;
     bool retract_if_control(Record& r) noexcept;

@@ -136,9 +136,9 @@ template <class Decoder>
     view.arrival = now;
     view.source = from;
     const heap::Window::Accepted a = lane.window.accept(view);
+    // A stop ends its endpoint whatever became of its heap: two senders may count alike.
     if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]]
-        if (a.outcome == PacketOutcome::placed || a.outcome == PacketOutcome::control)
-            lane.stops_seen[endpoint]++;
+        lane.stops_seen[endpoint]++;
     if (a.outcome != PacketOutcome::placed || view.payload_length == 0) [[unlikely]]
         return false;
     record = a.record;

@@ -120,18 +120,17 @@ void Engine::State::make_streams(Worker& worker) {
     if (mine.empty())
         return;
     worker.arena = memory::Arena(worker.layout->heap_bytes, worker.layout->largest_heap);
+    worker.shares.emplace(worker.arena.capacity());
 
     for (const std::size_t i : mine) {
         const ReceivePlan& r = plan.receives[i];
         const std::size_t port = port_index(r.port);
         const recv::LaneConfig config = lane_config(r, ports[port]->capabilities().lossless);
-        // An equal share each, or what the live heaps alone can take.
-        const std::size_t live =
-            (std::size_t{r.max_live} * r.substreams + 2) * worker.arena.class_size(r.max_bytes);
-        const std::size_t quota =
-            std::max(worker.arena.capacity() / mine.size(), std::min(worker.arena.capacity(), live));
+        // Every stream can count on an equal share.
+        const std::size_t quota = worker.arena.capacity() / mine.size();
+        worker.shares->promise(quota);
         worker.lanes.push_back(
-            std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, quota)));
+            std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, quota)));
         recv::SpeadLane& lane = *worker.lanes.back();
         const std::uint16_t number = worker.loop->receiver().add_lane(lane);
 

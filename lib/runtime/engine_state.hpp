@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 struct Worker {
     const WorkerLayout* layout = nullptr;
     memory::Arena arena;
+    std::optional<heap::Shares> shares;                   ///< of arena
     std::vector<std::unique_ptr<recv::SpeadLane>> lanes;  ///< as layout->receives
     std::vector<std::unique_ptr<recv::Source>> sources;   ///< one per receiving port
     std::vector<std::size_t> source_ports;                ///< index of each source's port

@@ -100,14 +100,61 @@ TEST(PoolPlacer, TrimsABlockAndItsCount) {
     EXPECT_EQ(p.out(), 0U);
 }
 
-TEST(PoolPlacer, RefusesWhenItsQuotaHasShrunkBelowWhatIsOut) {
-    memory::Arena arena(2 * kMiB, kMiB);
-    PoolPlacer p(arena, 2 * kMiB);
-    const memory::Block b = p.place(kMiB);
-    p.set_quota(kKiB);
-    EXPECT_FALSE(p.place(1));
-    p.release(b);
-    EXPECT_TRUE(p.place(1));
+/// Three streams of one arena: a promise each, and something nobody was promised.
+struct Three {
+    memory::Arena arena{4 * kMiB, kMiB};
+    Shares shares{arena.capacity()};
+    PoolPlacer a = placer();
+    PoolPlacer b = placer();
+    PoolPlacer c = placer();
+
+    PoolPlacer placer() {
+        shares.promise(kMiB);
+        return {arena, shares, kMiB};
+    }
+    static std::size_t take_all(PoolPlacer& p, std::size_t bytes, std::vector<memory::Block>& blocks) {
+        std::size_t n = 0;
+        while (const memory::Block block = p.place(bytes)) {
+            blocks.push_back(block);
+            n++;
+        }
+        return n;
+    }
+};
+
+TEST(PoolPlacer, LendsWhatNobodyWasPromisedAndKeepsEveryPromise) {
+    Three t;
+    std::vector<memory::Block> of_a, of_b, of_c;
+    EXPECT_EQ(Three::take_all(t.a, 256 * kKiB, of_a), 8U) << "its own, and what is nobody's";
+    EXPECT_EQ(Three::take_all(t.b, 256 * kKiB, of_b), 4U);
+    EXPECT_EQ(Three::take_all(t.c, 256 * kKiB, of_c), 4U);
+    EXPECT_EQ(t.arena.in_use(), t.arena.capacity());
+    // What was borrowed goes to whoever comes first.
+    t.a.release(of_a.back());
+    of_a.pop_back();
+    EXPECT_EQ(Three::take_all(t.c, 256 * kKiB, of_c), 1U);
+    EXPECT_FALSE(t.a.place(1));
+    // What was promised does not.
+    t.b.release(of_b.back());
+    of_b.pop_back();
+    EXPECT_FALSE(t.a.place(1));
+    EXPECT_FALSE(t.c.place(1));
+    of_b.push_back(t.b.place(256 * kKiB));
+    EXPECT_TRUE(of_b.back());
+    for (const auto& [p, blocks] : {std::pair{&t.a, &of_a}, {&t.b, &of_b}, {&t.c, &of_c}})
+        for (const memory::Block block : *blocks)
+            p->release(block);
+    EXPECT_EQ(Three::take_all(t.b, 256 * kKiB, of_b), 8U) << "everything is as at the beginning";
+}
+
+TEST(PoolPlacer, CountsWhatATrimGivesBackToTheOthers) {
+    Three t;
+    std::vector<memory::Block> of_a, of_b;
+    const memory::Block big = t.a.place(kMiB);
+    ASSERT_EQ(Three::take_all(t.a, 256 * kKiB, of_a), 4U);
+    EXPECT_EQ(Three::take_all(t.b, 256 * kKiB, of_b), 4U);
+    (void)t.a.trim(big, 256 * kKiB);
+    EXPECT_EQ(Three::take_all(t.b, 256 * kKiB, of_b), 3U);
 }
 
 }  // namespace

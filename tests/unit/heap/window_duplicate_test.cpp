@@ -130,6 +130,24 @@ TEST(WindowHistory, HoldsNoFewerThanItsLeastSize) {
     EXPECT_EQ(rig.give(Packet(0).whole(8)), placed);
 }
 
+/// Counts of eight bits come round after 256 heaps, those of sixteen after 65536.
+TEST(WindowHistory, LeavesHalfOfFewCountsToNewHeaps) {
+    WindowConfig c = small_window();
+    c.history = 1024;
+    for (const std::uint8_t bits : {std::uint8_t{8}, std::uint8_t{16}}) {
+        Rig rig(c);
+        const std::uint64_t counts = std::uint64_t{1} << bits;
+        for (std::uint64_t k = 0; k < 3 * counts; k++) {
+            ASSERT_EQ(rig.give(Packet(k % counts).flavour(bits).whole(64)), placed) << k;
+            ASSERT_EQ(rig.give(Packet(k % counts).flavour(bits).whole(64)), duplicate) << k;
+            if (k >= 120) {
+                ASSERT_EQ(rig.give(Packet((k - 120) % counts).flavour(bits).whole(64)), duplicate) << k;
+            }
+            ASSERT_TRUE(rig.pop());
+        }
+    }
+}
+
 TEST(WindowHistory, IsKeptForEachSubstreamByItself) {
     WindowConfig c = small_window();
     c.substreams = 2;

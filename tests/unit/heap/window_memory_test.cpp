@@ -190,5 +190,57 @@ TEST(WindowMemory, IsSharedWithinTheQuotaOfEachWindow) {
     EXPECT_EQ(arena.in_use(), 0U);
 }
 
+/// A stream that waits for its consumer keeps what it was promised for the heaps that are live, so that
+/// waiting is enough: neither it nor its neighbour ever lacks memory.
+TEST(WindowMemory, IsEnoughForEveryStreamThatWaitsForItsConsumer) {
+    memory::Arena arena(kMiB, 64 * kKiB);
+    Shares shares(arena.capacity());
+    WindowConfig c = small_window();
+    c.max_live = 4;
+    c.max_heap_bytes = 64 * kKiB;
+    c.on_full = OnFull::block;
+    const std::size_t records = Window::records_needed(c, 64);
+    std::array<stats::StreamCounters, 2> counters;
+    HeapQueue slow_queue(64, records);
+    HeapQueue quick_queue(64, records);
+    shares.promise(512 * kKiB);
+    shares.promise(512 * kKiB);
+    Window slow(c, PoolPlacer(arena, shares, 512 * kKiB), slow_queue, counters[0]);
+    Window quick(c, PoolPlacer(arena, shares, 512 * kKiB), quick_queue, counters[1]);
+
+    std::vector<Heap> held;
+    std::uint64_t next = 0;
+    const auto feed = [](Window& w, std::uint64_t group) {
+        for (std::size_t at = 0; at < 64 * kKiB; at += kKiB)
+            for (std::uint64_t member = 0; member < 4; member++) {
+                const Packet p = Packet(group * 4 + member).of(64 * kKiB).at(at, kKiB);
+                ASSERT_EQ(w.accept(p.view()).outcome, placed) << "group " << group;
+                w.commit(1);
+            }
+        w.hand_over();
+    };
+    for (std::uint64_t key = 0; key < 200; key++) {
+        // The slow consumer takes a heap now and then, and holds two.
+        if (!slow.blocked()) {
+            ASSERT_NO_FATAL_FAILURE(feed(slow, next++));
+        }
+        if (key % 3 == 0) {
+            held.push_back(slow_queue.try_pop());
+            if (held.size() > 2)
+                held.erase(held.begin());
+            slow.reclaim();
+            slow.hand_over();
+        }
+        ASSERT_NO_FATAL_FAILURE(feed(quick, key));
+        while (quick_queue.try_pop()) {
+        }
+        quick.reclaim();
+    }
+    EXPECT_LT(next, 100U) << "the slow one was to wait";
+    for (const stats::StreamCounters& k : counters)
+        EXPECT_EQ(k[no_memory], 0U);
+    held.clear();
+}
+
 }  // namespace
 }  // namespace spead::heap::test

@@ -13,6 +13,7 @@
 /// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
@@ -147,18 +148,21 @@ bool is_abstract(const port::DeviceString& device, const std::string& where) {
     return text == "yes";
 }
 
-/// Whether somebody listens at the socket.
+/// Whether a socket is bound there. Asked with a socket of another type: the kernel tells the two cases apart
+/// (unix(7): EPROTOTYPE, ECONNREFUSED), and the process that listens notices nothing. A connection that came
+/// and went would make its PMD close a descriptor that EAL still watches.
 bool answers(const std::string& path) {
-    const int fd = ::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
         return false;
     }
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
     path.copy(address.sun_path, sizeof address.sun_path - 1);
-    const bool connected = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    const bool nobody = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+                        errno == ECONNREFUSED;
     ::close(fd);
-    return connected;
+    return !nobody;
 }
 
 void check_socket(const port::DeviceString& device, bool client, const port::PortRequest& request) {
@@ -190,8 +194,14 @@ void check_socket(const port::DeviceString& device, bool client, const port::Por
             throw_error(
                 where, "socket={} is in use by another process; name another, or be role=client there", path);
         }
-        throw_error(where, "socket={} was left behind by a process that died; remove it with `rm {}`", path,
-                    path);
+    }
+}
+
+/// The socket of a process that died would keep the PMD from listening.
+void remove_leftover(const std::string& path) {
+    struct stat facts {};
+    if (::lstat(path.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode) && !answers(path)) {
+        ::unlink(path.c_str());
     }
 }
 
@@ -279,7 +289,11 @@ std::map<std::string, unsigned>& users_of_sockets() {
 }
 
 void Memif::apply(port::PreparedDevice& plan) const {
-    ++users_of_sockets()[Address::of(plan).name];
+    const Address address = Address::of(plan);
+    if (!address.client && address.name.front() != '\0') {
+        remove_leftover(address.name);
+    }
+    ++users_of_sockets()[address.name];
 }
 
 void Memif::released(const port::PreparedDevice& plan) const noexcept {

@@ -168,6 +168,10 @@ int run_bench(const CommandLine& line) {
     const unsigned cpu = line.bench.lcore.value_or(cpus.back());
     const std::vector<std::string> arguments =
         runtime::eal_arguments(options, fmt::format("0@{}", cpu), mib << 20, "dpdk-spead-bench", false);
+    if (line.check) {
+        fmt::print("EAL arguments: {}\n", fmt::join(arguments, " "));
+        return kSuccess;
+    }
     check_writable(line.json_path);
     const runtime::Eal eal(arguments);
     return assemble ? bench_assemble(line.bench, line.json_path) : bench_transmit(line.bench, line.json_path);

@@ -28,7 +28,7 @@ inline constexpr std::array<std::string_view, 13> kReceive{
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 2> kReceiveSink{"kind", "directory"};
-inline constexpr std::array<std::string_view, 17> kSend{"name",
+inline constexpr std::array<std::string_view, 19> kSend{"name",
                                                         "port",
                                                         "endpoints",
                                                         "lcore",
@@ -41,6 +41,8 @@ inline constexpr std::array<std::string_view, 17> kSend{"name",
                                                         "items",
                                                         "heaps",
                                                         "max_heaps",
+                                                        "first_count",
+                                                        "count_step",
                                                         "addr_bits",
                                                         "zero_copy",
                                                         "verify",

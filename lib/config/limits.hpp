@@ -43,6 +43,8 @@ inline constexpr Limits<std::uint64_t> kHeapSize{4, std::uint64_t{1} << 46};
 inline constexpr Limits<std::uint32_t> kItems{1, 1048576};
 inline constexpr Limits<std::int64_t> kSendHeaps{-1, std::numeric_limits<std::int64_t>::max()};
 inline constexpr Limits<std::uint32_t> kInFlight{1, 65536};
+inline constexpr Limits<std::uint64_t> kHeapCount{0, (std::uint64_t{1} << 56) - 1};
+inline constexpr Limits<std::uint64_t> kCountStep{1, (std::uint64_t{1} << 56) - 1};
 inline constexpr Limits<std::uint32_t> kAddressBits{8, 56};
 
 inline constexpr Limits<std::uint64_t> kEndHeaps{0, std::numeric_limits<std::int64_t>::max()};

@@ -126,6 +126,8 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read("items", s.items, kItems);
     table.read("heaps", s.heaps, kSendHeaps);
     table.read("max_heaps", s.max_heaps, kInFlight);
+    table.read("first_count", s.first_count, kHeapCount);
+    table.read("count_step", s.count_step, kCountStep);
     std::uint32_t bits = s.address_bits;
     table.read("addr_bits", bits, kAddressBits);
     s.address_bits = static_cast<std::uint8_t>(bits);

@@ -101,6 +101,8 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.number("items", s.items);
     p.number("heaps", s.heaps);
     p.number("max_heaps", s.max_heaps);
+    p.number("first_count", s.first_count);
+    p.number("count_step", s.count_step);
     p.number("addr_bits", s.address_bits);
     p.text("zero_copy", name_in(kZeroCopy, s.zero_copy));
     p.flag("verify", s.verify);

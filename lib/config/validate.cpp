@@ -225,6 +225,8 @@ class Rules {
         in_range(path + ".items", s.items, kItems);
         in_range(path + ".heaps", s.heaps, kSendHeaps);
         in_range(path + ".max_heaps", s.max_heaps, kInFlight);
+        in_range(path + ".first_count", s.first_count, kHeapCount);
+        in_range(path + ".count_step", s.count_step, kCountStep);
         in_range(path + ".addr_bits", std::uint32_t{s.address_bits}, kAddressBits);
         flavour_fits(path, s);
         if (port.mtu != 0 && s.max_packet_size + kIpUdpHeaders > port.mtu)

@@ -108,10 +108,11 @@ void Feeder::run_data() {
         if (describe && !slot->described)
             slot->described = make_heap(slot->payload, true);
         // The receiver reckons from the heap count it sees, which wraps.
+        const std::uint64_t cnt = (plan_.first_count + static_cast<std::uint64_t>(i) * plan_.count_step) &
+                                  wire::Flavour(plan_.address_bits).value_mask();
         if (plan_.verify)
             verify_generate({slot->payload, payload_bytes_},
-                            verify_heap_start((i + 1) & wire::Flavour(plan_.address_bits).value_mask(),
-                                              words_per_item_ * plan_.items));
+                            verify_heap_start(cnt, words_per_item_ * plan_.items));
         slot->busy = true;
         // Counted first: the lcore may have completed it before submit() returns.
         data_heaps_.store(i + 1, std::memory_order_release);

@@ -254,6 +254,8 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     c.pacing.burst_size = plan.burst_size;
     c.pacing.burst_rate_ratio = plan.burst_rate_ratio;
     c.max_heaps = plan.max_heaps;
+    c.first_cnt = plan.first_count;
+    c.cnt_step = plan.count_step;
     switch (plan.zero_copy) {
         case ZeroCopy::automatic:
             c.zero_copy = send::ZeroCopy::automatic;

@@ -85,6 +85,10 @@ struct SendPlan {
     std::uint32_t items = 1;
     std::int64_t heaps = -1;      ///< how many to send; -1: for ever
     std::uint32_t max_heaps = 4;  ///< in flight
+    /// Heap counts, modulo 2^address_bits. Senders of one stream need counts of their own: 1, 3... and
+    /// 2, 4...
+    std::uint64_t first_count = 1;
+    std::uint64_t count_step = 1;
     std::uint8_t address_bits = 40;
     ZeroCopy zero_copy = ZeroCopy::automatic;
     bool verify = false;  ///< payload is the verification sequence

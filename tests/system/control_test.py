@@ -44,6 +44,11 @@ class Signals(harness.ProgramTest):
 
 
 class Check(harness.ProgramTest):
+    def test_a_benchmark_only_says_how_it_would_run(self):
+        for bench in ("assemble", "transmit"):
+            finished = self.run_program("bench", bench, "--check", report=False)
+            self.assertRegex(finished.out, r"^EAL arguments: --lcores 0@\d+ [^\n]*\n$")
+
     def test_it_prints_the_plan_and_touches_nothing(self):
         capture, sink = self.directory / "sent.pcap", self.directory / "sink"
         for words in (("send", ENDPOINT, "--port", f"net_pcap0,tx_pcap={capture}"),

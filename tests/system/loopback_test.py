@@ -79,6 +79,36 @@ class Loopback(harness.ProgramTest):
         for running in runs:
             self.assertEqual(running.wait().report["streams"][0]["heaps"]["complete"], 200)
 
+    def test_two_senders_of_one_stream_count_apart(self):
+        configuration = self.directory / "two.toml"
+        senders = "\n".join(f"""
+[[send]]
+name = "d{first}"
+port = "p0"
+endpoints = ["239.10.10.0:7148"]
+heap_size = "64KiB"
+heaps = 300
+first_count = {first}
+count_step = 2
+verify = true""" for first in (1, 2))
+        configuration.write_text(f"""
+version = 1
+[[port]]
+name = "p0"
+device = "net_ring0"
+[[receive]]
+name = "s0"
+port = "p0"
+endpoints = ["239.10.10.0:7148"]
+[receive.heaps]
+max_live = 16
+[receive.sink]
+kind = "verify"
+{senders}
+""")
+        report = self.run_program("run", "--config", configuration).report
+        self.assert_stream(report, "s0", complete=600, started=600, duplicate=0)
+
     def test_a_duration_ends_it(self):
         finished = self.run_program("loopback", "--heaps", -1, "--heap-size", "64KiB", "--duration", "0.5")
         stream = finished.report["streams"][0]

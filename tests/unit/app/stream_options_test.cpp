@@ -237,6 +237,8 @@ TEST(Send, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_send("--burst-rate-ratio 1.5", [](Plan&, Send& s) { s.burst_rate_ratio = 1.5; });
     expect_send("--ttl 16", [](Plan&, Send& s) { s.ttl = 16; });
     expect_send("--max-heaps 9", [](Plan&, Send& s) { s.max_heaps = 9; });
+    expect_send("--first-count 0", [](Plan&, Send& s) { s.first_count = 0; });
+    expect_send("--count-step 2", [](Plan&, Send& s) { s.count_step = 2; });
     expect_send("--addr-bits 48", [](Plan&, Send& s) { s.address_bits = 48; });
     expect_send("--zero-copy always", [](Plan&, Send& s) { s.zero_copy = runtime::ZeroCopy::always; });
     expect_send("--zero-copy auto", [](Plan&, Send&) {});

@@ -113,6 +113,8 @@ heap_size = 65536
 items = 2
 heaps = 1000
 max_heaps = 8
+first_count = 0
+count_step = 3
 addr_bits = 48
 zero_copy = "never"
 verify = true
@@ -175,6 +177,8 @@ udp_checksum = true
     EXPECT_EQ(s.items, 2u);
     EXPECT_EQ(s.heaps, 1000);
     EXPECT_EQ(s.max_heaps, 8u);
+    EXPECT_EQ(s.first_count, 0u);
+    EXPECT_EQ(s.count_step, 3u);
     EXPECT_EQ(s.address_bits, 48);
     EXPECT_EQ(s.zero_copy, runtime::ZeroCopy::never);
     EXPECT_TRUE(s.verify);

@@ -94,6 +94,8 @@ class RandomPlan {
         s.heap_size = in(Limits<std::uint64_t>{4 * s.items, std::uint64_t{1} << 38});
         s.heaps = coin() ? -1 : in(Limits<std::int64_t>{0, kSendHeaps.max});
         s.max_heaps = in(kInFlight);
+        s.first_count = in(kHeapCount);
+        s.count_step = in(kCountStep);
         s.zero_copy = static_cast<runtime::ZeroCopy>(number(3));
         s.verify = coin();
         s.udp_checksum = coin();
@@ -209,6 +211,8 @@ heap_size = "4MiB"
 items = 1
 heaps = -1
 max_heaps = 4
+first_count = 1
+count_step = 1
 addr_bits = 40
 zero_copy = "auto"
 verify = false

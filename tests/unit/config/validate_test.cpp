@@ -195,6 +195,7 @@ TEST(Validate, NumbersStayInTheirRanges) {
     expect_refused([](Plan& p) { p.sends[0].items = 0; }, "send[0].items", {"`items` is 0"});
     expect_refused([](Plan& p) { p.sends[0].heaps = -2; }, "send[0].heaps", {"`heaps` is -2"});
     expect_refused([](Plan& p) { p.sends[0].max_heaps = 0; }, "send[0].max_heaps", {"`max_heaps` is 0"});
+    expect_refused([](Plan& p) { p.sends[0].count_step = 0; }, "send[0].count_step", {"`count_step` is 0"});
     expect_refused([](Plan& p) { p.sends[0].lcore = 5000; }, "send[0].lcore", {"5000"});
     expect_refused([](Plan& p) { p.runtime.main_cpu = 5000; }, "runtime.main_cpu", {"5000"});
     expect_refused([](Plan& p) { p.end.duration = -1; }, "end.duration", {"`duration` is -1"});

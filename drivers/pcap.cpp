@@ -94,6 +94,13 @@ void check_output(const std::string& path, const std::string& where) {
         if (S_ISDIR(facts->st_mode)) {
             throw_error(where, "cannot write the capture file {}: it is a directory", path);
         }
+        // Opening a pipe would wait for its reader, and an lcore for the reader to read.
+        if (!S_ISREG(facts->st_mode)) {
+            throw_error(where,
+                        "cannot write the capture file {}: it is not a regular file; name one, or a file "
+                        "that does not exist yet",
+                        path);
+        }
         if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
             throw_error(where, "cannot write the capture file {}: no permission", path);
         }

@@ -137,6 +137,16 @@ endpoints = ["{ENDPOINT}"]
         self.refused("run", "--config", self.directory / "absent.toml", status=1, says=("absent.toml",))
 
 
+class Captures(harness.ProgramTest):
+    def test_a_pipe_is_no_capture_file(self):
+        pipe = self.directory / "pipe"
+        os.mkfifo(pipe)
+        for command, way in (("send", "tx_pcap"), ("recv", "rx_pcap")):
+            with self.subTest(way=way):
+                self.refused(command, ENDPOINT, "--port", f"net_pcap0,{way}={pipe}", status=1,
+                             says=(str(pipe), "not a regular file"))
+
+
 class Sinks(harness.ProgramTest):
     def test_a_directory_that_cannot_be(self):
         blocker = self.directory / "file"

@@ -18,6 +18,7 @@
 #include "app/progress.hpp"
 #include "app/report.hpp"
 #include "app/stop_signals.hpp"
+#include "app/verdict.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
@@ -72,38 +73,6 @@ std::string started_text(const runtime::Plan& plan) {
                        more == 0 ? "" : fmt::format("; {} more", more));
 }
 
-std::uint64_t sum_of_heaps(const stats::Snapshot& s, HeapEnd end) {
-    std::uint64_t sum = 0;
-    for (const stats::StreamSnapshot& stream : s.streams)
-        sum += stream.heaps_ended[static_cast<std::size_t>(end)];
-    return sum;
-}
-
-/// What loopback is there to show: everything sent came back right. Returns whether it did; says so unless
-/// `quiet`.
-bool judge_loopback(const stats::Snapshot& s, bool quiet, std::FILE* out) {
-    std::uint64_t sent = 0;
-    std::uint64_t verified = 0;
-    std::uint64_t wrong = 0;
-    std::uint64_t bytes = 0;
-    for (const stats::SendSnapshot& send : s.sends)
-        sent += send.counters.heaps;
-    for (const stats::StreamSnapshot& stream : s.streams) {
-        verified += stream.heaps_verified;
-        wrong += stream.heaps_wrong;
-        bytes += stream.bytes;
-    }
-    const std::uint64_t complete = sum_of_heaps(s, HeapEnd::complete);
-    const bool good = complete == sent && verified == sent && wrong == 0;
-    if (good && quiet)
-        return true;
-    fmt::print(good ? out : stderr,
-               "loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({})\n", sent, complete,
-               verified, wrong, human_size(bytes), human_duration(s.duration_s),
-               human_bit_rate(static_cast<double>(bytes) / s.duration_s));
-    return good;
-}
-
 int run_plan(const CommandLine& line) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Layout layout = runtime::lay_out(line.plan, eal_options, drivers::table());
@@ -120,14 +89,14 @@ int run_plan(const CommandLine& line) {
 
     stats::Snapshot last;
     std::vector<std::string> problems;
+    runtime::Engine::Reason reason{};
     {
         runtime::Engine engine(line.plan, layout);
         engine.start();
         if (!line.quiet)
             fmt::print(stderr, "{}\n", started_text(line.plan));
         Progress progress(!line.quiet);
-        const runtime::Engine::Reason reason =
-            engine.run(signals.fd(), [&](const stats::Snapshot& now) { progress.update(now); });
+        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) { progress.update(now); });
         progress.finish();
         signals.give_back();
         log_info(LogType::app, "ending: {}", runtime::name_of(reason));
@@ -143,14 +112,17 @@ int run_plan(const CommandLine& line) {
     if (!line.quiet)
         fmt::print(out, "{}", report_table(last));
     bool good = true;
-    if (line.command == Command::loopback)
-        good = judge_loopback(last, line.quiet, out);
+    if (line.command == Command::loopback) {
+        const LoopbackVerdict verdict = judge_loopback(last, reason);
+        good = verdict.good;
+        if (!good || !line.quiet)
+            fmt::print(good ? out : stderr, "{}\n", verdict.sentence);
+    } else {
+        for (std::string& problem : verification_problems(line.plan, last))
+            problems.push_back(std::move(problem));
+    }
     if (!line.json_path.empty())
         write_json(line.json_path, report_json(last));
-    for (const stats::StreamSnapshot& stream : last.streams)
-        if (stream.heaps_wrong != 0)
-            problems.push_back(fmt::format("stream {}: {} heaps differ from the verification sequence",
-                                           stream.name, stream.heaps_wrong));
     for (const std::string& broken : stats::broken_identities(last))
         problems.push_back("counters do not add up: " + broken);
     std::fflush(stdout);

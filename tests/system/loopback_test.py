@@ -114,6 +114,11 @@ kind = "verify"
         stream = finished.report["streams"][0]
         self.assertGreater(stream["heaps"]["complete"], 0)
 
+    def test_a_run_that_verified_nothing_fails_and_says_so(self):
+        finished = self.run_program("loopback", "--rate", "1Mbps", "--duration", "0.3", status=1)
+        self.assertIn("nothing was verified", finished.err)
+        self.assertEqual(finished.report["streams"][0]["info"]["verified"], 0)
+
 
 if __name__ == "__main__":
     harness.main()

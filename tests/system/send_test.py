@@ -88,10 +88,26 @@ class Send(harness.ProgramTest):
                                     f"net_pcap0,rx_pcap={capture}", status=1)
         self.assertIn("heap", finished.err.lower(), str(finished))
 
+    def test_packets_of_which_no_heap_can_be_verified_are_a_failure(self):
+        capture = self.directory / "begun.pcap"
+        self.run_program("send", "239.1.1.1:7148", "--heaps", 1, "--heap-size", "50KiB", "--verify", "--port",
+                         f"net_pcap0,tx_pcap={capture}")
+        wire.write_pcap(capture, wire.read_pcap(capture)[:-2])  # nor the stop heap
+        finished = self.run_program("recv", "239.1.1.1:7148", "--sink", "verify", "--port",
+                                    f"net_pcap0,rx_pcap={capture}", status=1)
+        self.assertIn("not one heap was verified", finished.err)
+        wire.write_pcap(capture, [])
+        self.run_program("recv", "239.1.1.1:7148", "--sink", "verify", "--port", f"net_pcap0,rx_pcap={capture}")
+
     def test_a_rate_is_kept_to(self):
         # What limits is the amount per burst; how long it took is the machine's business and not asserted.
         report, frames = self.send("239.1.1.1:7148", "--heaps", 4, "--heap-size", "64KiB", "--rate", "400Mbps")
         self.assertEqual(report["sends"][0]["packets"], len(frames))
+
+    def test_a_sender_at_a_low_rate_is_not_mistaken_for_a_port_that_is_stuck(self):
+        finished = self.run_program("send", "239.1.1.1:7148", "--port", "net_null0", "--rate", "100kbps",
+                                    "--duration", "0.3")
+        self.assertNotIn("takes no more packets", finished.err)
 
 
 if __name__ == "__main__":

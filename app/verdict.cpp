@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/verdict.hpp"
+
+#include <fmt/format.h>
+
+#include "base/units.hpp"
+
+namespace spead::app {
+
+LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine::Reason reason) {
+    std::uint64_t sent = 0;
+    std::uint64_t complete = 0;
+    std::uint64_t verified = 0;
+    std::uint64_t wrong = 0;
+    std::uint64_t bytes = 0;
+    for (const stats::SendSnapshot& send : snapshot.sends)
+        sent += send.counters.heaps;
+    for (const stats::StreamSnapshot& stream : snapshot.streams) {
+        complete += stream.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)];
+        verified += stream.heaps_verified;
+        wrong += stream.heaps_wrong;
+        bytes += stream.bytes;
+    }
+    const bool same = complete == sent && verified == sent && wrong == 0;
+    const bool nothing = sent == 0 && reason != runtime::Engine::Reason::interrupted;
+    const double seconds = snapshot.duration_s;
+    return {same && !nothing,
+            fmt::format("loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({}){}", sent,
+                        complete, verified, wrong, human_size(bytes), human_duration(seconds),
+                        human_bit_rate(seconds > 0 ? static_cast<double>(bytes) / seconds : 0),
+                        same && nothing ? "; nothing was verified: no heap was sent in that time" : "")};
+}
+
+std::vector<std::string> verification_problems(const runtime::Plan& plan, const stats::Snapshot& snapshot) {
+    std::vector<std::string> problems;
+    for (std::size_t i = 0; i < plan.receives.size(); i++) {
+        if (plan.receives[i].sink.kind != runtime::SinkKind::verify)
+            continue;
+        const stats::StreamSnapshot& s = snapshot.streams[i];
+        const std::uint64_t data = s.received - s.packets[static_cast<std::size_t>(PacketOutcome::control)];
+        if (s.heaps_wrong != 0)
+            problems.push_back(fmt::format("stream {}: {} heaps differ from the verification sequence",
+                                           s.name, s.heaps_wrong));
+        else if (data != 0 && s.heaps_verified == 0)
+            problems.push_back(
+                fmt::format("stream {}: {} packets came and not one heap was verified", s.name, data));
+    }
+    return problems;
+}
+
+}  // namespace spead::app

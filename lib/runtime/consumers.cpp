@@ -30,16 +30,19 @@ Consumers::~Consumers() {
     join();
 }
 
-void Consumers::add(heap::HeapQueue& queue, Sink& sink) {
-    feeds_.push_back({&queue, &sink});
+std::size_t Consumers::add(heap::HeapQueue& queue, Sink& sink) {
+    Feed& feed = feeds_.emplace_back();
+    feed.queue = &queue;
+    feed.sink = &sink;
+    return feeds_.size() - 1;
 }
 
 void Consumers::start(unsigned threads, const std::vector<unsigned>& cpus) {
     const std::size_t count = std::min<std::size_t>(std::max(threads, 1U), feeds_.size());
     for (std::size_t t = 0; t < count; t++) {
-        std::vector<Feed> mine;
+        std::vector<Feed*> mine;
         for (std::size_t i = t; i < feeds_.size(); i += count)
-            mine.push_back(feeds_[i]);
+            mine.push_back(&feeds_[i]);
         threads_.emplace_back([this, mine = std::move(mine), cpus] {
             run_on(cpus);
             run(mine);
@@ -92,50 +95,51 @@ std::size_t Consumers::take(heap::HeapQueue& queue, std::span<heap::Heap> out) {
 }
 
 /// True when anything was taken.
-bool Consumers::drain(const Feed& feed) {
+bool Consumers::drain(Feed& feed) {
     std::array<heap::Heap, kBurst> heaps;
     const std::size_t n = take(*feed.queue, heaps);
     for (std::size_t i = 0; i < n; i++) {
         feed.sink->consume(heaps[i]);
         heaps[i].reset();
+        feed.finished.fetch_add(1, std::memory_order_release);
     }
     return n != 0;
 }
 
-void Consumers::take_heaps(const std::vector<Feed>& feeds) {
+void Consumers::take_heaps(const std::vector<Feed*>& feeds) {
     std::vector<pollfd> descriptors;
-    for (const Feed& f : feeds)
-        descriptors.push_back({f.queue->event_fd(), POLLIN, 0});
+    for (const Feed* const f : feeds)
+        descriptors.push_back({f->queue->event_fd(), POLLIN, 0});
     const auto over = [&] {
         return stop_.load(std::memory_order_acquire) || failed() || budget_used_up() ||
                std::all_of(feeds.begin(), feeds.end(),
-                           [](const Feed& f) { return f.queue->closed() && f.queue->empty(); });
+                           [](const Feed* f) { return f->queue->closed() && f->queue->empty(); });
     };
     while (!over()) {
         bool any = false;
-        for (const Feed& f : feeds)
-            any |= drain(f);
+        for (Feed* const f : feeds)
+            any |= drain(*f);
         if (any)
             continue;
         bool sleep = true;
-        for (const Feed& f : feeds)
-            sleep &= f.queue->arm();
+        for (const Feed* const f : feeds)
+            sleep &= f->queue->arm();
         if (sleep && !over())
             poll(descriptors.data(), static_cast<nfds_t>(descriptors.size()), 100);
-        for (const Feed& f : feeds)
-            f.queue->disarm();
+        for (const Feed* const f : feeds)
+            f->queue->disarm();
     }
 }
 
-void Consumers::run(const std::vector<Feed>& feeds) {
+void Consumers::run(const std::vector<Feed*>& feeds) {
     try {
         take_heaps(feeds);
     } catch (const std::exception& e) {
         fail(e.what());
     }
-    for (const Feed& f : feeds) {
+    for (const Feed* const f : feeds) {
         try {
-            f.sink->finish();
+            f->sink->finish();
         } catch (const std::exception& e) {
             fail(e.what());
         }

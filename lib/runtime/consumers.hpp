@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -29,8 +30,8 @@ class Consumers {
     Consumers(const Consumers&) = delete;
     Consumers& operator=(const Consumers&) = delete;
 
-    /// Before start(). Queue and sink outlive the threads.
-    void add(heap::HeapQueue& queue, Sink& sink);
+    /// Before start(). Queue and sink outlive the threads. Returns the feed's number, from 0.
+    std::size_t add(heap::HeapQueue& queue, Sink& sink);
     /// Deals the queues over at most `threads` threads that run on `cpus`.
     void start(unsigned threads, const std::vector<unsigned>& cpus);
     /// Waits until all threads have ended. The queues must have been closed, or stop() called.
@@ -42,6 +43,10 @@ class Consumers {
     bool budget_used_up() const noexcept {
         return budget_ != 0 && taken_.load(std::memory_order_acquire) == budget_;
     }
+    /// Heaps of a feed whose sink is done with them, and which were given back. Any thread.
+    std::uint64_t finished(std::size_t feed) const noexcept {
+        return feeds_[feed].finished.load(std::memory_order_acquire);
+    }
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
     /// What the first sink that failed said.
     std::string failure() const;
@@ -50,11 +55,12 @@ class Consumers {
     struct Feed {
         heap::HeapQueue* queue;
         Sink* sink;
+        std::atomic<std::uint64_t> finished{0};
     };
 
-    void run(const std::vector<Feed>& feeds);
-    void take_heaps(const std::vector<Feed>& feeds);
-    bool drain(const Feed& feed);
+    void run(const std::vector<Feed*>& feeds);
+    void take_heaps(const std::vector<Feed*>& feeds);
+    bool drain(Feed& feed);
     std::size_t take(heap::HeapQueue& queue, std::span<heap::Heap> out);
     std::size_t claim(std::size_t wanted) noexcept;
     void fail(const std::string& message);
@@ -66,7 +72,7 @@ class Consumers {
     std::atomic<bool> failed_{false};
     mutable std::mutex mutex_;
     std::string failure_;
-    std::vector<Feed> feeds_;
+    std::deque<Feed> feeds_;  ///< where atomics may lie: nothing moves
     std::vector<std::thread> threads_;
 };
 

@@ -66,7 +66,8 @@ recv::LaneConfig lane_config(const ReceivePlan& r, bool lossless) {
 
 }  // namespace
 
-Engine::Engine(const Plan& plan, const Layout& layout) : state_(std::make_unique<State>(plan, layout)) {
+Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
+    : state_(std::make_unique<State>(plan, layout, surroundings)) {
     state_->open_ports();
     state_->make_workers();
 }
@@ -147,10 +148,10 @@ void Engine::State::make_streams(Worker& worker) {
                             to_string(r.endpoints[e]), r.port);
         source.lanes.push_back(number);
 
-        streams[i].sink = make_sink(r.sink, r.name);
+        streams[i].sink = surroundings.make_sink(r.sink, r.name);
         streams[i].lane = &lane;
         streams[i].worker = &worker;
-        consumers.add(lane.queue, *streams[i].sink);
+        streams[i].feed = consumers.add(lane.queue, *streams[i].sink);
     }
     for (std::size_t s = 0; s < worker.sources.size(); s++)
         worker.sources[s]->flows = recv::FlowCache(worker.sources[s]->classifier.size());

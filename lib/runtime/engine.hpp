@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -9,9 +10,22 @@
 
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
+#include "runtime/sink.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::runtime {
+
+/// What surrounds an engine: who consumes, and how long the end of a run waits for others.
+struct Surroundings {
+    std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> make_sink =
+        runtime::make_sink;
+    /// A port that takes no packet of a sender for so long is given up.
+    std::chrono::nanoseconds port_patience = std::chrono::seconds(2);
+    /// A consumer that a stream waits for may take so long for one heap.
+    std::chrono::nanoseconds consumer_patience = std::chrono::seconds(60);
+    /// Senders may take so long for the heaps in flight: at a low rate that could be hours.
+    std::chrono::nanoseconds longest_finish = std::chrono::seconds(5);
+};
 
 /// Carries out a plan: ports, lcores, streams, senders, consumers, from start to orderly end.
 ///
@@ -21,7 +35,7 @@ class Engine {
   public:
     /// `layout` was made from `plan`. Opens the ports and makes all memory. Throws Error; then nothing is
     /// left behind.
-    Engine(const Plan& plan, const Layout& layout);
+    Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings = {});
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;

@@ -40,6 +40,8 @@ struct Stream {
     std::unique_ptr<Sink> sink;
     recv::SpeadLane* lane = nullptr;
     Worker* worker = nullptr;
+    std::size_t feed = 0;  ///< its number among the consumers'
+    bool blocked = false;  ///< waits for its consumer, when look() last looked
 };
 
 struct SendStream {
@@ -54,7 +56,8 @@ struct SendStream {
 };
 
 struct Engine::State {
-    explicit State(const Plan& p, const Layout& l) : plan(p), layout(l), consumers(p.end.heaps) {}
+    State(const Plan& p, const Layout& l, const Surroundings& s)
+        : plan(p), layout(l), surroundings(s), consumers(p.end.heaps) {}
 
     void open_ports();
     void make_workers();
@@ -71,6 +74,20 @@ struct Engine::State {
     bool everything_received(const stats::Snapshot& now) const;
     bool sends_done() const;
 
+    /// What moves at the end of a run, and what holds it up.
+    struct Look {
+        std::uint64_t sent = 0;      ///< packets
+        std::uint64_t received = 0;  ///< packets of streams
+        std::uint64_t finished = 0;  ///< heaps, by the consumers that streams wait for
+        bool pacing = false;         ///< a sender waits for its time
+        bool blocked = false;        ///< a stream waits for its consumer
+    };
+    enum class Waited : std::uint8_t { done, stuck, consumer, too_long };
+
+    Look look();
+    Waited wait_for(const std::function<bool()>& step, std::uint64_t Look::*progress,
+                    Clock::duration patience, Clock::duration longest = Clock::duration::max());
+    std::string blocked_streams() const;
     void let_go_of_consumers();
     void finish_sends();
     void settle_receives();
@@ -80,6 +97,7 @@ struct Engine::State {
 
     const Plan plan;
     const Layout layout;
+    const Surroundings surroundings;
     memory::RegionTable regions;
     std::vector<std::unique_ptr<port::Port>> ports;
     std::vector<std::unique_ptr<Worker>> workers;

@@ -3,6 +3,7 @@
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <rte_cycles.h>
 #include <rte_launch.h>
 
@@ -15,35 +16,13 @@ namespace spead::runtime {
 namespace {
 
 constexpr auto kStep = std::chrono::milliseconds(1);
-/// A party that makes no progress for so long is given up.
-constexpr auto kPatience = std::chrono::seconds(2);
-/// How long senders may take for the heaps in flight: at a low rate that could be hours.
-constexpr auto kLongestFinish = std::chrono::seconds(5);
-/// How long packets on their way from our own sender are waited for.
+/// How long packets on their way from our own sender are waited for, where a stream drops and where it
+/// blocks.
 constexpr auto kSettle = std::chrono::milliseconds(200);
+constexpr auto kSettleBlocking = std::chrono::seconds(2);
 
-enum class Waited : std::uint8_t { done, stuck, too_long };
-
-/// Calls `step` until it returns true, until `progress` has not changed for `patience`, or for `longest`.
-template <typename Step, typename Progress>
-Waited wait_for(Step&& step, Progress&& progress, Clock::duration patience,
-                Clock::duration longest = Clock::duration::max()) {
-    auto last = progress();
-    const Clock::time_point begin = Clock::now();
-    Clock::time_point since = begin;
-    while (!step()) {
-        const Clock::time_point time = Clock::now();
-        if (const auto now = progress(); now != last) {
-            last = now;
-            since = time;
-        }
-        if (time - since > patience)
-            return Waited::stuck;
-        if (time - begin > longest)
-            return Waited::too_long;
-        std::this_thread::sleep_for(kStep);
-    }
-    return Waited::done;
+std::string seconds_text(std::chrono::nanoseconds d) {
+    return fmt::format("{:g} s", std::chrono::duration<double>(d).count());
 }
 
 }  // namespace
@@ -80,23 +59,77 @@ void Engine::State::let_go_of_consumers() {
         });
 }
 
+Engine::State::Look Engine::State::look() {
+    Look l;
+    for (const auto& w : workers)
+        w->loop->mailbox().call([&] {
+            for (const send::Sender* const sender : w->loop->senders()) {
+                l.sent += sender->counters().packets;
+                l.pacing |= sender->next_send_time() > rte_rdtsc();
+            }
+            for (const auto& source : w->sources)
+                l.received += source->counters[PortOutcome::stream];
+            for (std::size_t n = 0; n < w->lanes.size(); n++)
+                streams[w->layout->receives[n]].blocked = w->lanes[n]->window.blocked();
+        });
+    for (const Stream& s : streams)
+        if (s.blocked) {
+            l.blocked = true;
+            l.finished += consumers.finished(s.feed);
+        }
+    return l;
+}
+
+/// Calls `step` until it returns true; until `progress` has not changed for `patience`; or for `longest`.
+/// While a stream waits for its consumer, only the consumer's patience counts.
+Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
+                                              std::uint64_t Look::*progress, Clock::duration patience,
+                                              Clock::duration longest) {
+    Look last;
+    Clock::time_point time = Clock::now();
+    Clock::time_point since = time;
+    Clock::duration own{0};
+    while (!step()) {
+        const Look now = look();
+        const Clock::time_point before = time;
+        time = Clock::now();
+        if (!now.blocked)
+            own += time - before;
+        const bool moved =
+            now.blocked ? now.finished != last.finished : now.*progress != last.*progress || now.pacing;
+        if (moved || now.blocked != last.blocked)
+            since = time;
+        last = now;
+        if (now.blocked && time - since > surroundings.consumer_patience)
+            return Waited::consumer;
+        if (!now.blocked && time - since > patience)
+            return Waited::stuck;
+        if (own > longest)
+            return Waited::too_long;
+        std::this_thread::sleep_for(kStep);
+    }
+    return Waited::done;
+}
+
+/// For a sentence that goes on with "has not finished a heap".
+std::string Engine::State::blocked_streams() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < streams.size(); i++)
+        if (streams[i].blocked)
+            names.push_back(plan.receives[i].name);
+    return fmt::format("the consumer of stream {} has not finished a heap for {}", fmt::join(names, ", "),
+                       seconds_text(surroundings.consumer_patience));
+}
+
 void Engine::State::finish_sends() {
     for (SendStream& s : sends)
         s.feeder->request_stop();
-    const auto step = [this] {
-        let_go_of_consumers();
-        return sends_done();
-    };
-    const auto sent = [this] {
-        std::uint64_t sum = 0;
-        for (const auto& w : workers)
-            w->loop->mailbox().call([&] {
-                for (const send::Sender* const sender : w->loop->senders())
-                    sum += sender->counters().packets;
-            });
-        return sum;
-    };
-    const Waited waited = wait_for(step, sent, kPatience, kLongestFinish);
+    const Waited waited = wait_for(
+        [this] {
+            let_go_of_consumers();
+            return sends_done();
+        },
+        &Look::sent, surroundings.port_patience, surroundings.longest_finish);
     for (SendStream& s : sends) {
         const bool given_up = !s.feeder->done();
         if (given_up)
@@ -112,6 +145,8 @@ void Engine::State::finish_sends() {
         // Whoever interrupts the run does not want to wait for the rest, and nobody for hours.
         if (waited == Waited::too_long)
             remarks.push_back(what + "; at its rate they would take too long");
+        else if (waited == Waited::consumer)
+            problems.push_back(fmt::format("{}; {}", what, blocked_streams()));
         else
             (interrupted ? remarks : problems)
                 .push_back(fmt::format("{}; port {} takes no more packets", what, ports[s.port]->name()));
@@ -120,35 +155,29 @@ void Engine::State::finish_sends() {
 
 /// Packets of ours that are still in a ring are received before the streams are flushed.
 void Engine::State::settle_receives() {
-    const auto progress = [this] {
-        std::uint64_t sum = 0;
-        for (const stats::StreamSnapshot& s : take_snapshot().streams)
-            sum += s.received + s.heaps_delivered;
-        return sum;
-    };
     const auto own = [this](const ReceivePlan& r) {
         return ports[port_index(r.port)]->capabilities().receives_own;
     };
-    // A stream that blocks waits for its consumer, which may need its time.
-    const bool blocks = std::any_of(plan.receives.begin(), plan.receives.end(),
-                                    [](const ReceivePlan& r) { return r.on_full == OnFull::block; });
-    const auto step = [this] {
+    const bool blocks = std::any_of(streams.begin(), streams.end(), [](const Stream& s) {
+        return s.lane->config.window.on_full == heap::OnFull::block;
+    });
+    const auto step = [&] {
         let_go_of_consumers();
-        return everything_received(take_snapshot());
+        const stats::Snapshot now = take_snapshot();
+        return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
+            const stats::PortSnapshot& p = now.ports[port_index(r.port)];
+            return !own(r) || p.rx_packets >= p.tx_packets;
+        });
     };
     if (!sends.empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
-        wait_for(step, progress, blocks ? Clock::duration(kPatience) : Clock::duration(kSettle));
+        wait_for(step, &Look::received, blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle));
     for (const auto& w : workers)
         w->loop->mailbox().call([&] { w->loop->stop_receiving(); });
 }
 
+/// A stream that blocks waits for its consumer, which may need its time: its source lost nothing, and nothing
+/// is lost here.
 void Engine::State::flush_receives() {
-    const auto taken = [this] {
-        std::uint64_t sum = 0;
-        for (const Stream& s : streams)
-            sum += s.lane->queue.taken();
-        return sum;
-    };
     const auto flush = [this] {
         let_go_of_consumers();
         bool all = true;
@@ -156,9 +185,9 @@ void Engine::State::flush_receives() {
             w->loop->mailbox().call([&] { all &= w->loop->receiver().flush(); });
         return all;
     };
-    if (wait_for(flush, taken, kPatience) == Waited::done)
+    if (wait_for(flush, &Look::received, surroundings.consumer_patience) == Waited::done)
         return;
-    problems.push_back("a consumer takes no more heaps; those that wait for it are dropped");
+    problems.push_back(blocked_streams() + "; the heaps that wait for it are dropped");
     for (const auto& w : workers)
         w->loop->mailbox().call([&] { w->loop->receiver().drop_rest(); });
 }

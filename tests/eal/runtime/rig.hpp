@@ -121,9 +121,10 @@ struct Ended {
 
 /// A whole run, as the program makes it. Every snapshot must add up, and no counter may go back.
 inline Ended run(const Plan& plan, const Layout& layout, int interrupt_fd = -1,
-                 const std::function<void(const stats::Snapshot&)>& tick = {}) {
+                 const std::function<void(const stats::Snapshot&)>& tick = {},
+                 const Surroundings& surroundings = {}) {
     Ended e;
-    Engine engine(plan, layout);
+    Engine engine(plan, layout, surroundings);
     engine.start();
     stats::Snapshot before;
     e.reason = engine.run(interrupt_fd, [&](const stats::Snapshot& s) {
@@ -151,6 +152,9 @@ inline Ended run(const Plan& plan, const Layout& layout, int interrupt_fd = -1,
 }
 inline Ended run(const Plan& plan) {
     return run(plan, layout_of(plan));
+}
+inline Ended run(const Plan& plan, const Surroundings& surroundings) {
+    return run(plan, layout_of(plan), -1, {}, surroundings);
 }
 
 }  // namespace spead::runtime::test

@@ -69,7 +69,7 @@ struct Streams {
     }
     void feed(Consumers& consumers) {
         for (std::size_t i = 0; i < rigs.size(); i++)
-            consumers.add(rigs[i]->queue(), *sinks[i]);
+            EXPECT_EQ(consumers.add(rigs[i]->queue(), *sinks[i]), i);
     }
     /// Ends `heaps` heaps in stream `i`; the queue takes them as far as it has room.
     void give(std::size_t i, std::size_t heaps) {
@@ -127,6 +127,21 @@ TEST(Consumers, GiveEverySinkTheHeapsOfItsQueueInOrderAndFinishIt) {
         EXPECT_FALSE(consumers.failed());
         EXPECT_FALSE(consumers.budget_used_up());
     }
+}
+
+TEST(Consumers, CountTheHeapsThatSinksAreDoneWithByFeed) {
+    Streams s(2);
+    s.sinks[1]->fail_at(3, "disk full");
+    s.give(0, 5);
+    s.give(1, 5);
+    s.close();
+    Consumers consumers(0);
+    s.feed(consumers);
+    EXPECT_EQ(consumers.finished(0), 0U);
+    consumers.start(1, {});
+    consumers.join();
+    EXPECT_EQ(consumers.finished(0), 5U);
+    EXPECT_EQ(consumers.finished(1), 2U) << "neither the one that failed nor those taken with it";
 }
 
 TEST(Consumers, EndAtOnceWhenThereIsNothingToConsume) {

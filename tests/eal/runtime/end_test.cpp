@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+
+#include "tests/eal/runtime/rig.hpp"
+
+/// Orderly ends: who is waited for, for how long, and what is said when waiting has no end.
+namespace spead::runtime::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Reason = Engine::Reason;
+
+/// A disk that takes its time for each of the first heaps.
+class SlowSink : public VerifySink {
+  public:
+    SlowSink(const std::string& stream, std::chrono::milliseconds time, int heaps)
+        : VerifySink(stream), time_(time), heaps_(heaps) {}
+    void consume(const heap::Heap& heap) override {
+        if (heaps_-- > 0)
+            std::this_thread::sleep_for(time_);
+        VerifySink::consume(heap);
+    }
+
+  private:
+    std::chrono::milliseconds time_;
+    int heaps_;
+};
+
+Surroundings slow(std::chrono::milliseconds time, int heaps) {
+    Surroundings s;
+    s.make_sink = [=](const SinkPlan&, const std::string& stream) {
+        return std::make_unique<SlowSink>(stream, time, heaps);
+    };
+    return s;
+}
+
+void expect_nothing_lost(const Ended& e) {
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_THAT(e.remarks, IsEmpty());
+    EXPECT_EQ(e.sent().counters.aborted, 0U);
+    EXPECT_EQ(e.sent().control_heaps, 1U);
+    EXPECT_EQ(e.complete(), e.sent().counters.heaps);
+    EXPECT_EQ(e.stream().heaps_verified, e.sent().counters.heaps);
+    EXPECT_EQ(e.stream().heaps_delivered, e.sent().counters.heaps);
+}
+
+TEST(End, WaitsForASenderThatWaitsForItsTime) {
+    Plan plan = loopback(-1);
+    plan.sends[0].rate = 100'000;
+    plan.sends[0].burst_size = 15'000;  // one every 150 ms
+    plan.end.duration = 0.3;
+    Surroundings surroundings;
+    surroundings.port_patience = 50ms;
+    const Ended e = run(plan, surroundings);
+    EXPECT_EQ(e.reason, Reason::duration);
+    EXPECT_GT(e.sent().counters.heaps, 3U);
+    expect_nothing_lost(e);
+}
+
+TEST(End, WaitsForAConsumerThatHoldsUpASender) {
+    Plan plan = loopback(-1);
+    plan.receives[0].ring = 1;
+    plan.sends[0].max_heaps = 64;
+    plan.end.duration = 0.1;
+    Surroundings surroundings = slow(300ms, 3);
+    surroundings.port_patience = 50ms;
+    surroundings.longest_finish = 100ms;
+    const Ended e = run(plan, surroundings);
+    EXPECT_EQ(e.reason, Reason::duration);
+    expect_nothing_lost(e);
+}
+
+/// The ring holds what the consumer has had no time for; its stream blocks without having been told to.
+TEST(End, WaitsForAConsumerThatHoldsUpPackets) {
+    Plan plan = loopback(40);
+    plan.sends[0].zero_copy = ZeroCopy::never;  // completed long before it is received
+    plan.sends[0].max_heaps = 40;
+    plan.receives[0].ring = 1;
+    plan.end.duration = 0.1;
+    const Ended e = run(plan, slow(500ms, 3));
+    EXPECT_EQ(e.sent().counters.heaps, 40U);
+    expect_nothing_lost(e);
+}
+
+TEST(End, WaitsForAConsumerThatNeedsLongForAHeap) {
+    Plan plan = loopback(6);
+    plan.receives[0].ring = 1;
+    plan.end.duration = 0.1;
+    const Ended e = run(plan, slow(2500ms, 1));
+    EXPECT_EQ(e.sent().counters.heaps, 6U);
+    expect_nothing_lost(e);
+}
+
+TEST(End, NamesTheStreamWhoseConsumerIsStuck) {
+    Plan plan = loopback(-1);
+    plan.receives[0].ring = 1;
+    plan.receives.push_back(receive("s1", "239.1.2.4:7148"));
+    plan.end.duration = 0.1;
+    Surroundings surroundings = slow(2000ms, 1);
+    surroundings.consumer_patience = 200ms;
+    surroundings.port_patience = 50ms;
+    const Ended e = run(plan, surroundings);
+    const auto says = HasSubstr("the consumer of stream s0 has not finished a heap for 0.2 s");
+    EXPECT_THAT(e.problems, ElementsAre(AllOf(HasSubstr("send d0: given up with"), says),
+                                        AllOf(says, HasSubstr("the heaps that wait for it are dropped"))));
+    EXPECT_GT(e.stream().heaps_dropped_full, 0U);
+}
+
+}  // namespace
+}  // namespace spead::runtime::test

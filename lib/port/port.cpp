@@ -625,6 +625,15 @@ bool Port::link_up() const {
     return s.device_link();
 }
 
+bool Port::netdev_gone() const {
+    const State& s = *state_;
+    if (s.device.netdev.empty()) {
+        return false;
+    }
+    const auto facts = netdev_facts(s.device.netdev);
+    return !facts || facts->index != s.if_index;
+}
+
 RxQueue Port::rx_queue(std::uint16_t i) const {
     State& s = *state_;
     if (i >= s.rx.size()) {

@@ -229,9 +229,10 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
             s.interrupted = true;
             return Reason::interrupted;
         }
-        for (const auto& port : s.ports)
-            port->poll_link();
+        const bool failed = s.ports_failed();
         const stats::Snapshot now = s.take_snapshot();
+        if (failed)
+            return Reason::failure;
         if (const std::optional<Reason> reason = s.ended(now))
             return *reason;
         if (Clock::now() >= next_progress) {

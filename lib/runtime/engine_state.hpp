@@ -16,6 +16,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/feeder.hpp"
 #include "runtime/lcore_loop.hpp"
+#include "runtime/link_watch.hpp"
 #include "runtime/sink.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
@@ -70,6 +71,7 @@ struct Engine::State {
 
     stats::Snapshot take_snapshot();
     std::optional<Reason> ended(const stats::Snapshot& now);
+    bool ports_failed();
     bool all_stopped();
     bool everything_received(const stats::Snapshot& now) const;
     bool sends_done() const;
@@ -115,6 +117,8 @@ struct Engine::State {
     double duration = 0;  ///< fixed when stopped
     std::uint64_t last_progress = 0;
     Clock::time_point last_change{};  ///< of last_progress
+    std::vector<LinkWatch> links;     ///< as ports
+    Clock::time_point next_look_at_ports{};
 };
 
 }  // namespace spead::runtime

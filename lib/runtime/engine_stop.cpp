@@ -212,6 +212,10 @@ void Engine::State::stop_ports() {
         if (p->source_truncated())
             problems.push_back(fmt::format("port {}: its source is truncated", p->name()));
     }
+    for (std::size_t i = 0; i < links.size(); i++)
+        if (links[i].losses() > 1)
+            remarks.push_back(
+                fmt::format("port {}: its link was lost {} times", ports[i]->name(), links[i].losses()));
     registrations.clear();
     for (SendStream& s : sends) {
         s.data_heaps = s.submitted();

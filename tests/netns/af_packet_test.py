@@ -127,6 +127,40 @@ class Send(namespaces.NamespaceTest):
         self.assertEqual(self.mtu(), 1500)
 
 
+class Links(namespaces.NamespaceTest):
+    def test_a_link_that_goes_and_returns_is_told_and_the_run_goes_on(self):
+        running = self.start("recv", "239.1.1.1:7148", "--port", DEVICE, prefix=self.inside)
+        running.wait_for(lambda: "239.1.1.1" in self.groups_joined(), "membership")
+        for _ in range(2):
+            namespaces.ip("link", "set", "peer", "down", namespace=self.far)
+            running.wait_for(lambda: "its link is down" in running.text(1), "word of the loss")
+            namespaces.ip("link", "set", "peer", "up", namespace=self.far)
+            running.wait_for(lambda: "its link is up again" in running.text(1), "word of the return")
+        running.interrupt()
+        finished = running.wait()
+        self.assertEqual(finished.err.count("its link is down"), 1, str(finished))
+        self.assertEqual(finished.err.count("its link is up again"), 1, str(finished))
+
+    def test_an_interface_that_is_removed_ends_the_run_with_a_report(self):
+        for words in (("recv", "239.1.1.1:7148"), ("send", "239.1.1.1:7148", "--rate", "10Mbps")):
+            with self.subTest(command=words[0]):
+                running = self.start(*words, "--port", DEVICE, prefix=self.inside)
+                running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+                namespaces.ip("link", "set", "dut", "name", "gone", namespace=self.near)
+                finished = running.wait(status=1)
+                self.assertIn("its network interface dut has gone", finished.err)
+                self.assertTrue(finished.has_report())
+                namespaces.ip("link", "set", "gone", "name", "dut", namespace=self.near)
+
+    def test_an_interface_that_is_deleted_ends_the_run(self):
+        running = self.start("recv", "239.1.1.1:7148", "--port", DEVICE, prefix=self.inside)
+        running.wait_for(lambda: "239.1.1.1" in self.groups_joined(), "membership")
+        namespaces.ip("link", "delete", "dut", namespace=self.near)
+        finished = running.wait(status=1)
+        self.assertIn("its network interface dut has gone", finished.err)
+        self.assertTrue(finished.has_report())
+
+
 class Names(namespaces.NamespaceTest):
     def test_an_interface_may_be_named_by_name_or_address(self):
         for name in ("dut", "10.9.0.1"):

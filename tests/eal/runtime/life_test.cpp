@@ -224,6 +224,26 @@ TEST(Run, FailsWithItsSinkAndSaysWhy) {
     expect_usable();
 }
 
+/// net_pcap takes every packet; the file does not.
+TEST(Run, FailsWithItsCaptureFileAndSaysWhatWasWritten) {
+    const Directory directory;
+    Plan plan = loopback(-1);
+    plan.receives.clear();
+    plan.sends[0].rate = 10e6;
+    plan.ports[0].device = "net_pcap0,tx_pcap=" + directory.file("out.pcap");
+    plan.end.duration = 20;
+    const Layout layout = layout_of(plan);
+    const FileSizeLimit limit(100'000);
+    const Ended e = run(plan, layout);
+    EXPECT_EQ(e.reason, Reason::failure);
+    EXPECT_THAT(e.problems,
+                ElementsAre(AllOf(HasSubstr(directory.file("out.pcap") + " holds only 100000 of the "),
+                                  HasSubstr("is the file system full?"))));
+    EXPECT_EQ(e.sent().counters.aborted, 0U);
+    EXPECT_LT(e.last.duration_s, 20);
+    expect_usable();
+}
+
 TEST(Run, FailsWithASenderWhosePacketsAreTooSmallForItsItems) {
     Plan plan = loopback(5);
     plan.sends[0].items = 1000;

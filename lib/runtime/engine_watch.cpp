@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+
+#include "base/log.hpp"
+#include "runtime/engine_state.hpp"
+
+/// What can happen to ports during a run.
+namespace spead::runtime {
+
+namespace {
+
+/// How often the kernel is asked for links and files.
+constexpr auto kLook = std::chrono::milliseconds(200);
+
+}  // namespace
+
+/// True when a port cannot go on: its netdev has gone, or its file does not take what is written.
+bool Engine::State::ports_failed() {
+    // Peers come and go; they are let in at once, and it is not for us to say that theirs have ended.
+    for (const auto& p : ports)
+        if (p->capabilities().needs_peer)
+            p->poll_link();
+    const Clock::time_point time = Clock::now();
+    if (time < next_look_at_ports)
+        return false;
+    next_look_at_ports = time + kLook;
+    links.resize(ports.size());
+    bool failed = false;
+    for (std::size_t i = 0; i < ports.size(); i++) {
+        port::Port& p = *ports[i];
+        if (p.netdev_gone()) {
+            problems.push_back(fmt::format(
+                "port {}: its network interface {} has gone (removed, renamed or moved to another namespace)",
+                p.name(), p.netdev()));
+            failed = true;
+            continue;
+        }
+        // What exactly is missing is known when the port is stopped.
+        failed |= !p.output_problem().empty();
+        if (p.capabilities().needs_peer)
+            continue;
+        switch (links[i].update(p.poll_link())) {
+            case LinkWatch::News::lost:
+                log_notice(LogType::runtime, "port {}: its link is down", p.name());
+                break;
+            case LinkWatch::News::back:
+                log_notice(LogType::runtime, "port {}: its link is up again", p.name());
+                break;
+            case LinkWatch::News::none:
+                break;
+        }
+    }
+    return failed;
+}
+
+}  // namespace spead::runtime

@@ -95,7 +95,8 @@ class Port {
     const QueueSizes& tx_sizes() const noexcept;
     /// "p0 (net_ring0): receive 1 x ..., transmit 1 x ..."
     std::string sizes() const;
-    /// Lines to tell the user; grows (a source that ended early, mbufs not returned).
+    /// Lines to tell the user, each with the port's name: the plan's first, then what happened since (a
+    /// source that ended early, mbufs not returned).
     const std::vector<std::string>& remarks() const noexcept;
 
     /// The device's own counts since open; after close() the last ones.

@@ -370,9 +370,12 @@ const std::vector<std::string>& Engine::problems() const noexcept {
 
 std::vector<std::string> Engine::remarks() const {
     std::vector<std::string> all = state_->remarks;
-    for (const auto& p : state_->ports)
-        for (const std::string& remark : p->remarks())
-            all.push_back(fmt::format("port {}: {}", p->name(), remark));
+    // What was known before the ports were open is among the layout's remarks.
+    for (std::size_t i = 0; i < state_->ports.size(); i++)
+        for (const std::string& remark : state_->ports[i]->remarks())
+            if (const auto& told = state_->layout.ports[i].device.remarks;
+                std::find(told.begin(), told.end(), remark) == told.end())
+                all.push_back(remark);
     return all;
 }
 

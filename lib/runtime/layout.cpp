@@ -168,8 +168,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
     }
     layout.ports = port::plan_ports(requests, drivers, options.vdevs);
     for (const port::PlannedPort& p : layout.ports)
-        for (const std::string& remark : p.device.remarks)
-            layout.remarks.push_back(fmt::format("port {}: {}", p.request.name, remark));
+        layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
 }
 
 heap::WindowConfig window_size(const ReceivePlan& r) {

@@ -123,7 +123,8 @@ class Send(namespaces.NamespaceTest):
         namespaces.ip("link", "set", "dut", "mtu", 1500, namespace=self.near)
         finished = self.run_program("send", "239.1.1.1:7148", "--port", DEVICE, "--max-packet-size", 9000, "--heaps", 1,
                                     prefix=self.inside)
-        self.assertRegex(finished.err, "MTU of dut is raised from 1500 to 9028")
+        self.assertEqual(finished.err.count("port p0: the MTU of dut is raised from 1500 to 9028"), 1, finished.err)
+        self.assertNotIn("port p0: port p0", finished.err)
         self.assertEqual(self.mtu(), 1500)
 
 

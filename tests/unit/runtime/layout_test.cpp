@@ -47,8 +47,10 @@ class FakeDriver final : public port::Driver {
         d.device_bytes = kMiB;
         d.rx.descriptors = d.tx.descriptors = 1024;
         d.rx.pool_bytes = 8 * kMiB;
+        if (device.has("iface"))
+            d.netdev = "eth7";
         if (device.has("remark"))
-            d.remarks = {"it is slow"};
+            d.remarks = {port::where(request) + ": it is slow"};
         return d;
     }
 

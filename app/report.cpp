@@ -96,6 +96,7 @@ Json port_json(const PortSnapshot& p) {
     port["info"]["to_streams"] = p.rx[kStream];
     port["info"]["vlan_tagged"] = p.rx_vlan_tagged;
     port["info"]["multi_segment"] = p.rx_multi_segment;
+    port["info"]["oversized_frames"] = p.rx_oversized_frames;
     return port;
 }
 
@@ -188,6 +189,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         for (std::size_t i = 0; i < kPortOutcomes; i++)
             if (i != kStream)
                 table.count_if_any(kPortOutcomeNames[i], p.rx[i]);
+        table.count_if_any("(oversized frames)", p.rx_oversized_frames);
         if (sends || p.tx_packets > 0) {
             table.count("tx packets", p.tx_packets);
             table.number("tx rate", rates.bits(p.tx_bytes));
@@ -263,6 +265,9 @@ std::vector<std::string> report_advice(const Snapshot& snapshot) {
         advise(p.name, p.nic.missed,
                "packets were lost before they could be fetched; raise --buffer-size, use --poll busy or more "
                "--lcores");
+        advise(p.name, p.rx_oversized_frames,
+               "frames were longer than the link or --max-packet-size allows; a sender on this machine must "
+               "cut its packets itself: `ethtool -K INTERFACE tx-udp-segmentation off` on its interface");
         advise(p.name, p.nic.no_mbuf, "times the port had no buffer to receive into; raise --buffer-size");
     }
     return advice;

@@ -5,9 +5,10 @@
 /// PACKET_FANOUT_HASH group, so every pair receives a share and all must be read. A frame lives in a slot of
 /// `framesz` bytes: 32 of them are lost when sending (larger frames vanish silently), 66 when receiving
 /// (larger frames are cut silently). blocksz is a multiple of framesz and of the page, framecnt of the frames
-/// in a block. Queue setup wants mbufs of framesz - 32 bytes. The kernel drops frames above the netdev's MTU;
-/// ethdev's own MTU is stuck at 1500 and means nothing. The rings are locked memory. Starting the device
-/// writes the netdev's flags, which needs CAP_NET_ADMIN.
+/// in a block. Queue setup wants mbufs of framesz - 32 bytes. The kernel drops frames above the netdev's MTU,
+/// except those of a sender on this machine that leaves segmentation to its interface: veth passes them
+/// whole; ethdev's own MTU is stuck at 1500 and means nothing. The rings are locked memory. Starting the
+/// device writes the netdev's flags, which needs CAP_NET_ADMIN.
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
@@ -321,6 +322,7 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     plan.devargs = device.text();
     plan.capabilities.max_rx_frame = rings.slot - kRxOverhead;
     plan.capabilities.max_tx_frame = rings.slot - kTxOverhead;
+    plan.capabilities.link_frame = mtu + port::kEthernetHeader + port::kVlanTags;
     plan.outside_bytes = rings.bytes() * queues;
     plan.device_bytes += std::size_t{queues} * rings.slots * 32;
     const std::uint32_t room = port::data_room_of(rings.slot - kTxOverhead);

@@ -26,8 +26,11 @@ struct Capabilities {
     std::uint16_t late_free_segments = 0;
     std::uint32_t max_rx_frame = 0;  ///< bytes, from destination MAC to the last byte before the FCS
     std::uint32_t max_tx_frame = 0;  ///< bytes, likewise
-    std::uint64_t rx_offloads = 0;   ///< RTE_ETH_RX_OFFLOAD_*, granted
-    std::uint64_t tx_offloads = 0;   ///< RTE_ETH_TX_OFFLOAD_*, granted
+    /// Longest frame that the link can have carried, VLAN tags included; 0: not known. Longer ones, and those
+    /// that the port had to cut to max_rx_frame, come from senders that leave segmentation to somebody else.
+    std::uint32_t link_frame = 0;
+    std::uint64_t rx_offloads = 0;  ///< RTE_ETH_RX_OFFLOAD_*, granted
+    std::uint64_t tx_offloads = 0;  ///< RTE_ETH_TX_OFFLOAD_*, granted
 };
 
 constexpr std::string_view name_of(Steering s) {

@@ -183,6 +183,8 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
 template <class Decoder>
 [[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::one(Source& source, rte_mbuf* mbuf,
                                                          std::uint64_t now) noexcept {
+    if (mbuf->pkt_len > source.longest_frame) [[unlikely]]
+        source.counters.oversized_frames++;
     bool verify = true;
     if (mbuf->ol_flags != 0) {
         const NicVerdict nic = nic_verdict(mbuf);
@@ -197,8 +199,11 @@ template <class Decoder>
     const std::size_t length = mbuf->data_len;
     wire::UdpView udp;
     if (const PortOutcome o = wire::parse_udp(frame, length, length, verify, udp); o != PortOutcome::stream)
-        [[unlikely]]
+        [[unlikely]] {
+        source.counters.oversized_frames +=
+            o == PortOutcome::malformed && length <= source.longest_frame && length >= source.cut_frame;
         return o;
+    }
     source.counters.vlan_tagged += udp.vlan_tags != 0;
     const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
     if (target == nullptr)
@@ -218,7 +223,9 @@ template <class Decoder>
         return PortOutcome::stream;
     }
     if (udp.payload_offset == wire::kNetHeader)
-        Decoder::learn(source.flows.turn(frame), frame, udp, *target, lane.max_packet_size);
+        Decoder::learn(source.flows.turn(frame), frame, udp, *target,
+                       std::min(lane.max_packet_size,
+                                source.longest_frame - static_cast<std::uint32_t>(wire::kNetHeader)));
     heap::Record* record = nullptr;
     if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]]
         copies_[copy_count_++] = {record, datagram + payload_at, static_cast<std::uint32_t>(view.offset),

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memory/copy.hpp"
+#include "port/capabilities.hpp"
 #include "port/port_io.hpp"
 #include "recv/classifier.hpp"
 #include "recv/flow_template.hpp"
@@ -25,8 +26,18 @@ struct Source {
     Classifier classifier;
     FlowCache flows;  ///< forget() it when the classifier changes
     stats::RxCounters counters;
-    std::vector<std::uint16_t> lanes;  ///< every lane the classifier names, once
-    std::uint16_t batch = 64;          ///< the lcore's note: packets per batch, by their recent size
+    std::vector<std::uint16_t> lanes;          ///< every lane the classifier names, once
+    std::uint32_t longest_frame = UINT32_MAX;  ///< longer ones are counted as oversized_frames
+    std::uint32_t cut_frame = UINT32_MAX;  ///< so are malformed ones of this length: what the port cuts to
+    std::uint16_t batch = 64;              ///< the lcore's note: packets per batch, by their recent size
+
+    /// Takes the lengths from those of the port.
+    void limit(const port::Capabilities& port) {
+        if (port.link_frame != 0) {
+            longest_frame = port.link_frame;
+            cut_frame = port.max_rx_frame;
+        }
+    }
 };
 
 /// The receiving duty of one lcore: any number of (port, queue) sources, any number of streams.

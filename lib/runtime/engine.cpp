@@ -139,6 +139,7 @@ void Engine::State::make_streams(Worker& worker) {
         if (place == worker.source_ports.end()) {
             worker.source_ports.push_back(port);
             worker.sources.push_back(std::make_unique<recv::Source>());
+            worker.sources.back()->limit(ports[port]->capabilities());
             place = worker.source_ports.end() - 1;
         }
         recv::Source& source = *worker.sources[static_cast<std::size_t>(place - worker.source_ports.begin())];

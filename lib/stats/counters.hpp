@@ -41,6 +41,7 @@ struct alignas(kCacheLine) RxCounters {
     std::uint64_t full_bursts = 0;
     std::uint64_t vlan_tagged = 0;
     std::uint64_t multi_segment = 0;
+    std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
 
     std::uint64_t& operator[](PortOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PortOutcome o) const { return packets[static_cast<std::size_t>(o)]; }

@@ -43,6 +43,7 @@ void PortSnapshot::add(const RxCounters& queue) {
     rx_bytes += queue.bytes;
     rx_vlan_tagged += queue.vlan_tagged;
     rx_multi_segment += queue.multi_segment;
+    rx_oversized_frames += queue.oversized_frames;
 }
 
 std::vector<std::string> broken_identities(const Snapshot& snapshot) {

@@ -56,6 +56,7 @@ struct PortSnapshot {
     std::uint64_t rx_bytes = 0;
     std::uint64_t rx_vlan_tagged = 0;
     std::uint64_t rx_multi_segment = 0;
+    std::uint64_t rx_oversized_frames = 0;
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_dropped = 0;

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """net_af_packet on a veth pair against plain kernel UDP sockets, both ways."""
 
+import shutil
 import socket
 import struct
+import subprocess
 
 import namespaces  # first: it makes tests/system importable
 import harness
@@ -64,11 +66,10 @@ class Receive(namespaces.NamespaceTest):
         self.assert_stream(report, "s0", complete=1)
         self.assert_stream(report, "s1", received=0)
 
-    def test_a_kernel_sender_with_segmentation_offload_is_not_mistaken_for_heaps(self):
-        running = self.listening("239.1.1.1:7148", "--idle-exit", "1", groups=["239.1.1.1"])
-        sender = self.sender()
+    def send_super_packet(self, sender, packets, running):
+        """All packets, which have one length, as one that the kernel or an interface is to cut."""
         udp_segment = 103
-        packets = wire.heap(1, bytes(10240), items=())  # all of one length, so that cutting gives the packets again
+        self.assertEqual(len({len(packet) for packet in packets}), 1)
         try:
             sender.sendmsg([b"".join(packets)], [(socket.IPPROTO_UDP, udp_segment, struct.pack("=H", len(packets[0])))],
                            0, ("239.1.1.1", 7148))
@@ -76,8 +77,42 @@ class Receive(namespaces.NamespaceTest):
             running.interrupt()
             running.wait()
             self.skipTest(f"the kernel has no UDP segmentation: {error}")
-        report = running.wait().report
-        self.assertGreater(report["ports"][0]["rx"]["packets"], 0)
+
+    def test_a_kernel_sender_with_segmentation_offload_is_not_mistaken_for_heaps(self):
+        for mtu in (self.MTU, 1500):  # the frame comes whole, or cut
+            with self.subTest(mtu=mtu):
+                for name, device in ((self.near, "dut"), (self.far, "peer")):
+                    namespaces.ip("link", "set", device, "mtu", mtu, namespace=name)
+                running = self.listening("239.1.1.1:7148", "--idle-exit", "1", "--duration", "5", groups=["239.1.1.1"])
+                self.send_super_packet(self.sender(), wire.heap(1, bytes(10240), items=()), running)
+                finished = running.wait()
+                self.assert_stream(finished.report, "s0", started=0)
+                self.assertEqual(finished.report["ports"][0]["info"]["oversized_frames"], 1)
+                self.assertRegex(finished.out, "p0: 1 frames .*ethtool -K .* tx-udp-segmentation off")
+
+    def test_heaps_arrive_whole_when_the_sender_is_told_to_cut_its_packets_itself(self):
+        if shutil.which("ethtool", path=namespaces.PATH) is None:
+            self.skipTest("needs ethtool (package ethtool)")
+        subprocess.run(["ip", "netns", "exec", self.far, "ethtool", "-K", "peer", "tx-udp-segmentation", "off"], check=True,
+                       env={"PATH": namespaces.PATH})
+        running = self.listening("239.1.1.1:7148", "--exit-on-stop", groups=["239.1.1.1"])
+        sender = self.sender()
+        self.send_super_packet(sender, wire.heap(1, bytes(10240), items=()), running)
+        sender.sendto(wire.stop(2), ("239.1.1.1", 7148))
+        finished = running.wait()
+        self.assert_stream(finished.report, "s0", complete=1)
+        self.assertEqual(finished.report["ports"][0]["info"]["oversized_frames"], 0)
+
+    def test_frames_as_long_as_the_mtu_allows_are_not_oversized(self):
+        running = self.listening("239.1.1.1:7148", "--exit-on-stop", "--max-packet-size", self.MTU - 28,
+                                 groups=["239.1.1.1"])
+        sender = self.sender()
+        for packet in wire.heap(1, bytes(5 * (self.MTU - 28 - 72)), packet_payload=self.MTU - 28 - 72):
+            sender.sendto(packet, ("239.1.1.1", 7148))
+        sender.sendto(wire.stop(2), ("239.1.1.1", 7148))
+        finished = running.wait()
+        self.assert_stream(finished.report, "s0", complete=1)
+        self.assertEqual(finished.report["ports"][0]["info"]["oversized_frames"], 0)
 
 
 class Send(namespaces.NamespaceTest):

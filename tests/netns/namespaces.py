@@ -16,6 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "system"))
 import harness  # noqa: E402
 
 CLONE_NEWNET = 0x40000000
+PATH = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
 _numbers = itertools.count()
 _libc = ctypes.CDLL(None, use_errno=True)
 

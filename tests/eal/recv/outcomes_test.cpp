@@ -146,6 +146,35 @@ TEST(PortOutcomes, CountTaggedAndSegmentedPacketsBesides) {
     EXPECT_TRUE(is_whole(heaps[0], {.cnt = 1}));
 }
 
+TEST(PortOutcomes, CountFramesThatNoLinkCarriesBesides) {
+    const Bytes whole = frame(MadeHeap{.cnt = 1, .length = 1000}.datagram(0, 1000, true));
+    port::Capabilities port;
+    OneStream unlimited;
+    unlimited.sources[0]->limit(port);
+    unlimited.give(whole);
+    EXPECT_EQ(unlimited.picture().ports[0].rx_oversized_frames, 0U) << "the port knows no limits";
+
+    OneStream rig;
+    port.link_frame = static_cast<std::uint32_t>(whole.size());
+    port.max_rx_frame = static_cast<std::uint32_t>(whole.size()) - 100;
+    rig.sources[0]->limit(port);
+    rig.give(frame(MadeHeap{.cnt = 2, .length = 1000}.datagram(0, 1000, true)));
+    EXPECT_EQ(rig.picture().ports[0].rx_oversized_frames, 0U) << "as long as the link allows";
+    rig.give(frame(MadeHeap{.cnt = 3, .length = 1001}.datagram(0, 1001, true)));
+    EXPECT_EQ(rig.picture().ports[0].rx_oversized_frames, 1U) << "one byte longer, of a shape known already";
+    EXPECT_EQ(rig.count(PortOutcome::malformed), 0U);
+
+    Bytes cut = whole;
+    cut.resize(port.max_rx_frame);
+    rig.give(cut);
+    EXPECT_EQ(rig.picture().ports[0].rx_oversized_frames, 2U) << "cut";
+    EXPECT_EQ(rig.count(PortOutcome::malformed), 1U);
+    cut.resize(port.max_rx_frame - 1);
+    rig.give(cut);
+    EXPECT_EQ(rig.picture().ports[0].rx_oversized_frames, 2U) << "cut by somebody else";
+    EXPECT_EQ(rig.count(PortOutcome::malformed), 2U);
+}
+
 // Outcomes of a stream's packets.
 
 Bytes data(std::uint64_t cnt, std::size_t length, std::size_t offset, std::size_t n) {

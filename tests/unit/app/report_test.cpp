@@ -32,7 +32,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("rx":{"packets":310,"bytes":311,"malformed":301,"not_udp":302,"fragment":303,"bad_checksum":304,)"
         R"("unmatched":305,"igmp":306,"arp":307},)"
         R"("tx":{"packets":312,"bytes":313,"dropped":314},"nic":{"missed":315,"no_mbuf":316,"errors":317},)"
-        R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319}}]})");
+        R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319,"oversized_frames":320}}]})");
 }
 
 TEST(ReportJson, HasItsListsEvenWhenTheyAreEmpty) {
@@ -130,7 +130,7 @@ TEST(ReportTable, ShowsEveryCountThatIsNotZero) {
         EXPECT_NE(text.find(kPortOutcomeNames[i]), std::string::npos) << kPortOutcomeNames[i];
     for (const char* name :
          {"live", "dropped_full", "queued", "(verified)", "(wrong)", "(interleaved evictions)", "aborted",
-          "copied", "tx dropped", "nic missed", "nic no_mbuf", "nic errors"})
+          "(oversized frames)", "copied", "tx dropped", "nic missed", "nic no_mbuf", "nic errors"})
         EXPECT_NE(text.find(name), std::string::npos) << name;
     for (const unsigned number : {101u, 110u, 123u, 134u, 143u, 154u, 201u, 205u, 307u, 314u, 317u})
         EXPECT_NE(text.find(std::to_string(number)), std::string::npos) << number;
@@ -168,6 +168,8 @@ TEST(ReportAdvice, EachLossNamesTheStreamTheCountAndTheOption) {
         {[](stats::Snapshot& s) { set(s, PacketOutcome::out_of_order); }, {"s0: 77", "--in-order"}},
         {[](stats::Snapshot& s) { s.ports[0].nic.missed = 77; }, {"p0: 77", "--buffer-size"}},
         {[](stats::Snapshot& s) { s.ports[0].nic.no_mbuf = 77; }, {"p0: 77", "--buffer-size"}},
+        {[](stats::Snapshot& s) { s.ports[0].rx_oversized_frames = 77; },
+         {"p0: 77 frames", "ethtool -K", "tx-udp-segmentation off"}},
     };
     for (const Row& row : rows) {
         stats::Snapshot snapshot = clean_snapshot();

@@ -62,6 +62,7 @@ inline stats::Snapshot numbered_snapshot() {
     port.nic = {315, 316, 317};
     port.rx_vlan_tagged = 318;
     port.rx_multi_segment = 319;
+    port.rx_oversized_frames = 320;
     snapshot.ports.push_back(port);
     return snapshot;
 }

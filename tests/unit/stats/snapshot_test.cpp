@@ -72,6 +72,7 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     queue.bytes = 100;
     queue.vlan_tagged = 4;
     queue.multi_segment = 5;
+    queue.oversized_frames = 6;
     PortSnapshot port;
     port.add(queue);
     port.add(queue);
@@ -80,6 +81,7 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     EXPECT_EQ(port.rx[static_cast<std::size_t>(PortOutcome::fragment)], 4u);
     EXPECT_EQ(port.rx_vlan_tagged, 8u);
     EXPECT_EQ(port.rx_multi_segment, 10u);
+    EXPECT_EQ(port.rx_oversized_frames, 12u);
 }
 
 TEST(Identities, HoldInASoundSnapshot) {

@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/error.hpp"
+#include "base/mac.hpp"
 #include "config/config.hpp"
 
 namespace spead::app {
@@ -76,6 +77,8 @@ void add_send_details(OptionSet& options, StreamWords& words) {
     options.integer("--heaps", s.heaps, config::kSendHeaps, "Heaps to send; -1 = for ever");
     options.integer("--max-packet-size", s.max_packet_size, config::kSendPacket,
                     "UDP payload of a packet, at most");
+    options.add("--dst-mac", "MAC", "", "Where unicast packets go; default: as the kernel's tables say",
+                [&s](const std::string& text) { s.dst_mac = parse_mac(text, "--dst-mac"); });
     options.rate("--rate", s.rate, "UDP payload per second; 0 = unlimited");
     options.size("--burst-size", s.burst_size, config::kBurstSize,
                  "Bytes sent between two looks at the clock");

@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/mac.hpp"
 #include "config/config.hpp"
 #include "config/toml_table.hpp"
 
@@ -115,6 +116,10 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read("port", s.port);
     read_endpoints(table, source, s.endpoint_texts, s.endpoints);
     table.read("lcore", s.lcore, kCpu);
+    if (std::string mac; table.has("dst_mac")) {
+        table.read("dst_mac", mac);
+        s.dst_mac = parse_mac(mac, table.where("dst_mac"));
+    }
     table.read_rate("rate", s.rate);
     table.read_size("burst_size", s.burst_size, kBurstSize);
     table.read("burst_rate_ratio", s.burst_rate_ratio, kBurstRateRatio);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <iterator>
 
+#include "base/mac.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
 #include "config/names.hpp"
@@ -92,6 +93,8 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.texts("endpoints", s.endpoint_texts);
     if (s.lcore)
         p.number("lcore", *s.lcore);
+    if (s.dst_mac)
+        p.text("dst_mac", mac_text(*s.dst_mac));
     p.text("rate", rate_text(s.rate));
     p.size("burst_size", s.burst_size);
     p.number("burst_rate_ratio", s.burst_rate_ratio);

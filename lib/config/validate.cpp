@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/mac.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
 #include "config/limits.hpp"
@@ -214,6 +215,7 @@ class Rules {
                      to_string(endpoint), to_string(endpoint.source));
         if (s.lcore)
             in_range(path + ".lcore", *s.lcore, kCpu);
+        dst_mac_has_a_use(path + ".dst_mac", s);
         if (!(s.rate >= 0 && s.rate <= kMaxRate))
             fail(path + ".rate", "`rate` is {} bytes per second; give 0 (unlimited) to {}", s.rate,
                  rate_text(kMaxRate));
@@ -236,6 +238,19 @@ class Rules {
                  "or an MTU of at least {}",
                  s.max_packet_size, kIpUdpHeaders, port.mtu, port.name, port.mtu - kIpUdpHeaders,
                  s.max_packet_size + kIpUdpHeaders);
+    }
+
+    void dst_mac_has_a_use(const std::string& path, const SendPlan& s) const {
+        if (!s.dst_mac)
+            return;
+        if (*s.dst_mac == MacAddress{})
+            fail(path, "00:00:00:00:00:00 is nobody's MAC address; give that of the host or of the router");
+        if (std::all_of(s.endpoints.begin(), s.endpoints.end(),
+                        [](const Endpoint& e) { return e.address.is_multicast(); }))
+            fail(path,
+                 "`dst_mac` is for unicast endpoints, and `{}` has none: a multicast group has its own MAC "
+                 "address; leave it out",
+                 s.name);
     }
 
     void flavour_fits(const std::string& path, const SendPlan& s) const {

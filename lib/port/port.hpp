@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "base/mac.hpp"
 #include "port/capabilities.hpp"
 #include "port/driver.hpp"
 #include "port/port_io.hpp"
@@ -20,7 +20,7 @@ struct rte_device;
 
 namespace spead::port {
 
-using MacAddress = std::array<std::uint8_t, 6>;
+using spead::MacAddress;
 
 /// Source address of packets that leave a port without an IPv4 address of its own (files, rings, memif, a
 /// netdev without address): TEST-NET-1 of RFC 5737, which no network routes.

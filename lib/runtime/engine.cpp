@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/engine_state.hpp"
+#include "runtime/next_hops.hpp"
 
 namespace spead::runtime {
 
@@ -167,6 +168,7 @@ void Engine::State::make_senders(Worker& worker) {
         for (std::size_t before = 0; before < i; before++)
             queue = static_cast<std::uint16_t>(queue + (plan.sends[before].port == plan_i.port));
         send::SenderConfig config = sender_config(plan_i, layout.ports[p]);
+        find_next_hops(port, config);
         config.source_mac = port.mac();
         config.source_ip = port.source_address();
         config.capabilities = port.capabilities();

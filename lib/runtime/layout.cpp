@@ -17,6 +17,7 @@
 #include "heap/window.hpp"
 #include "memory/arena.hpp"
 #include "memory/mapping.hpp"
+#include "runtime/next_hops.hpp"
 
 namespace spead::runtime {
 
@@ -246,7 +247,7 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     send::SenderConfig c;
     c.name = plan.name;
     for (const Endpoint& e : plan.endpoints)
-        c.destinations.push_back({e, std::nullopt});
+        c.destinations.push_back({e, e.address.is_multicast() ? std::nullopt : plan.dst_mac});
     c.ttl = plan.ttl;
     c.max_packet_size = plan.max_packet_size;
     c.pacing.rate = plan.rate;
@@ -275,6 +276,8 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers) {
     Layout layout;
     plan_ports(plan, options, drivers, layout);
+    for (const SendPlan& s : plan.sends)
+        check_next_hops(s, layout.port(s.port));
     assign(plan, options, layout);
 
     layout.eal_bytes = kEalBase;

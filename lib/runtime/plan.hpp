@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "base/mac.hpp"
 
 /// The typed, validated plan of one run: what the configuration file or the command line asks for, with
 /// defaults filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control world
@@ -76,6 +77,9 @@ struct SendPlan {
     std::vector<Endpoint> endpoints;  ///< heap i goes to endpoint i mod N
     std::vector<std::string> endpoint_texts;
     std::optional<unsigned> lcore;
+    /// Where packets to unicast endpoints go: the host, or the router towards it. None: the kernel's
+    /// neighbour table tells, on ports whose network interface it sees.
+    std::optional<MacAddress> dst_mac;
     double rate = 0;                   ///< bytes of UDP payload per second; 0: unlimited
     std::uint64_t burst_size = 65536;  ///< bytes
     double burst_rate_ratio = 1.05;

@@ -11,6 +11,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/endpoint.hpp"
+#include "base/mac.hpp"
 #include "base/outcome.hpp"
 
 /// Ethernet, 802.1Q/802.1ad, IPv4 and UDP headers: reading them from a received frame and writing them for
@@ -21,7 +22,7 @@
 /// RFC 1071 (checksum), RFC 1112 (multicast MAC addresses).
 namespace spead::wire {
 
-using MacAddress = std::array<std::uint8_t, 6>;
+using spead::MacAddress;
 
 inline constexpr std::size_t kEthernetHeader = 14;  ///< dst MAC 6, src MAC 6, ethertype 2
 inline constexpr std::size_t kVlanTag = 4;          ///< TPID 2, TCI 2; stands before the ethertype

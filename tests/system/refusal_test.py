@@ -50,6 +50,8 @@ class CommandLine(harness.ProgramTest):
             (("send", ENDPOINT, "--max-packet-size", "40"), ("--max-packet-size", "40")),
             (("send", ENDPOINT, "--max-packet-size", "70000"), ("--max-packet-size", "70000")),
             (("send", ENDPOINT, "--zero-copy", "perhaps"), ("perhaps", "always")),
+            (("send", "10.1.1.1:7148", "--port", "net_null0", "--check"), ("10.1.1.1:7148", "net_null0", "--dst-mac")),
+            (("send", ENDPOINT, "--dst-mac", "02:00:00:00:00:01"), ("--dst-mac", "unicast")),
             (("loopback", "--heap-size", "lots"), ("--heap-size", "lots")),
             (("run",), ("--config",)),
         )

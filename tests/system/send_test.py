@@ -67,6 +67,17 @@ class Send(harness.ProgramTest):
             self.assertEqual(frame[22], 7)
             wire.udp_payload(frame)
 
+    def test_unicast_goes_to_the_mac_address_given_and_multicast_to_its_own(self):
+        words = ("10.1.1.5:7148", "239.129.2.3:7148", "--dst-mac", "02:53:50:44:00:05")
+        _, frames = self.send(*words, "--heaps", 2, "--heap-size", 4000)
+        macs = {frame[30:34]: set() for frame in frames}
+        for frame in frames:
+            macs[frame[30:34]].add(frame[0:6].hex(":"))
+        self.assertEqual(macs, {bytes([10, 1, 1, 5]): {"02:53:50:44:00:05"},
+                                bytes([239, 129, 2, 3]): {"01:00:5e:01:02:03"}})
+        checked = self.run_program("send", *words, "--port", "net_null0", "--check", report=False)
+        self.assertIn('dst_mac = "02:53:50:44:00:05"', checked.out)
+
     def test_what_was_sent_is_received_and_verified(self):
         for bits, endpoints in ((40, ["239.1.1.1:7148"]), (48, ["239.1.1.0+3:7148", "239.1.2.1:7148"])):
             with self.subTest(bits=bits, endpoints=endpoints):

@@ -119,7 +119,10 @@ TEST(Engine, LeavesNothingBehindWhenAPortCannotBeOpened) {
 TEST(Engine, LeavesNothingBehindWhenASenderCannotBeMade) {
     Plan plan = loopback(10);
     plan.sends.push_back(send("d1", "10.0.0.1:7148", 5));
-    EXPECT_THAT([&] { Engine(plan, layout_of(plan)); },
+    plan.sends[1].dst_mac = MacAddress{2, 0, 0, 0, 0, 1};
+    const Layout layout = layout_of(plan);
+    plan.sends[1].dst_mac.reset();
+    EXPECT_THAT([&] { Engine(plan, layout); },
                 ThrowsMessage<Error>(AllOf(HasSubstr("sender d1"), HasSubstr("10.0.0.1"))));
     EXPECT_EQ(ports(), 0U);
     expect_usable();

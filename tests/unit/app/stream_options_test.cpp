@@ -244,6 +244,8 @@ TEST(Send, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_send("--zero-copy auto", [](Plan&, Send&) {});
     expect_send("--verify", [](Plan&, Send& s) { s.verify = true; });
     expect_send("--udp-checksum", [](Plan&, Send& s) { s.udp_checksum = true; });
+    EXPECT_EQ(parsed("send --port p 10.0.0.5:7148 --dst-mac 02:53:50:44:00:05").plan.sends[0].dst_mac,
+              (MacAddress{0x02, 0x53, 0x50, 0x44, 0x00, 0x05}));
     expect_send("--lcore 3", [](Plan&, Send& s) { s.lcore = 3; });
     expect_send("--duration 10s", [](Plan& p, Send&) { p.end.duration = 10; });
 }
@@ -278,6 +280,8 @@ TEST(Send, WrongValuesNameTheOptionTheTextAndWhatIsRight) {
         {"--addr-bits 16", {"--addr-bits", "4 MiB"}},
         {"--zero-copy yes", {"--zero-copy: `yes`", "auto, always or never"}},
         {"--max-heaps 0", {"--max-heaps: `0`"}},
+        {"--dst-mac 02:53", {"--dst-mac: `02:53` is not a MAC address", "02:00:5e:10:00:01"}},
+        {"--dst-mac 02:53:50:44:00:05", {"--dst-mac", "unicast endpoints"}},
         {"--lcore x", {"--lcore: `x`", "0 to 1023"}},
         {"239.1.2.3:7148@10.0.0.7", {"ENDPOINT", "@10.0.0.7", "only a receiver"}},
         {"--port q", {"--port", "one port", "p, q"}},

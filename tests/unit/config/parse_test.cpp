@@ -103,7 +103,8 @@ sink.kind = "verify"
 name = "dsim"
 port = "p0"
 lcore = 3
-endpoints = ["239.20.0.0+7:7148"]
+endpoints = ["239.20.0.0+7:7148", "10.0.0.5:7148"]
+dst_mac = "02:53:50:44:00:05"
 rate = "10Gbps"
 burst_size = "128KiB"
 burst_rate_ratio = 1.25
@@ -166,8 +167,9 @@ udp_checksum = true
     EXPECT_EQ(s.name, "dsim");
     EXPECT_EQ(s.port, "p0");
     EXPECT_EQ(s.lcore, 3u);
-    EXPECT_EQ(s.endpoints.size(), 8u);
-    EXPECT_EQ(s.endpoint_texts, (std::vector<std::string>{"239.20.0.0+7:7148"}));
+    EXPECT_EQ(s.endpoints.size(), 9u);
+    EXPECT_EQ(s.endpoint_texts, (std::vector<std::string>{"239.20.0.0+7:7148", "10.0.0.5:7148"}));
+    EXPECT_EQ(s.dst_mac, (MacAddress{0x02, 0x53, 0x50, 0x44, 0x00, 0x05}));
     EXPECT_DOUBLE_EQ(s.rate, 1.25e9);
     EXPECT_EQ(s.burst_size, 131072u);
     EXPECT_EQ(s.burst_rate_ratio, 1.25);

@@ -99,6 +99,12 @@ class RandomPlan {
         s.zero_copy = static_cast<runtime::ZeroCopy>(number(3));
         s.verify = coin();
         s.udp_checksum = coin();
+        if (coin()) {
+            s.endpoint_texts.push_back(fmt::format("10.20.{}.7:7999", i));
+            s.endpoints.push_back(parse_endpoints(s.endpoint_texts.back()).front());
+            if (coin())
+                s.dst_mac = MacAddress{2, 0, static_cast<std::uint8_t>(number(256)), 4, 0xfe, 6};
+        }
         return s;
     }
 

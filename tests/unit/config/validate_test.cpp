@@ -254,6 +254,18 @@ TEST(Validate, ASenderCannotChooseASource) {
                    "send[0].endpoints", {"239.20.0.1:7148@10.0.0.7", "leave out `@10.0.0.7`"});
 }
 
+TEST(Validate, AMacAddressIsForUnicastEndpointsAndSomebodys) {
+    const MacAddress mac{2, 0, 0, 0, 0, 5};
+    expect_refused([&](Plan& p) { p.sends[0].dst_mac = mac; }, "send[0].dst_mac",
+                   {"unicast", "`d0` has none", "leave it out"});
+    const auto unicast = [](Plan& p, const MacAddress& to) {
+        p.sends[0] = send_plan("d0", "10.20.0.1:7148");
+        p.sends[0].dst_mac = to;
+    };
+    expect_refused([&](Plan& p) { unicast(p, MacAddress{}); }, "send[0].dst_mac", {"00:00:00:00:00:00"});
+    expect_accepted([&](Plan& p) { unicast(p, mac); });
+}
+
 TEST(Validate, PacketsSentFitTheMtu) {
     expect_refused([](Plan& p) { p.ports[0].mtu = 1499; }, "send[0].max_packet_size",
                    {"1472", "28", "MTU 1499", "`p0`", "at most 1471", "at least 1500"});

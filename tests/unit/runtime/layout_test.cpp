@@ -401,6 +401,25 @@ TEST(LayOut, RefusesWhatDoesNotFitWithTheSum) {
                                    HasSubstr("MiB are available"), HasSubstr("[memory] heaps"))));
 }
 
+TEST(LayOut, AUnicastEndpointNeedsAMacAddressOrAnInterfaceThatCanFindIt) {
+    Plan plan = plan_of({}, {send_plan("d0", "p0")});
+    plan.sends[0].endpoints = parse_endpoints("239.1.2.3:7148");
+    plan.sends[0].endpoints.push_back(parse_endpoints("10.0.0.5:7148").front());
+    EXPECT_THAT([&] { lay_out(plan); },
+                ThrowsMessage<UsageError>(AllOf(
+                    HasSubstr("send d0 endpoints: the unicast endpoint 10.0.0.5:7148 needs the MAC address"),
+                    HasSubstr("port p0 (net_fake0)"), HasSubstr("`dst_mac` (--dst-mac)"))));
+    const MacAddress mac{2, 0, 0, 0, 0, 5};
+    plan.sends[0].dst_mac = mac;
+    const Layout l = lay_out(plan);
+    const send::SenderConfig config = sender_config(plan.sends[0], l.ports[0]);
+    EXPECT_EQ(config.destinations[0].mac, std::nullopt) << "a group has its own";
+    EXPECT_EQ(config.destinations[1].mac, mac);
+    plan.sends[0].dst_mac.reset();
+    plan.ports[0].device = "net_fake0,iface=eth7";
+    EXPECT_NO_THROW(lay_out(plan));
+}
+
 // EAL's arguments.
 
 std::vector<std::string> arguments(std::vector<std::string> words, bool needs_pci = false) {

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/neighbours.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <linux/neighbour.h>
+#include <linux/rtnetlink.h>
+#include <netinet/in.h>
+#include <optional>
+#include <sys/socket.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/byte_order.hpp"
+#include "base/error.hpp"
+#include "port/netdev.hpp"
+
+namespace spead::port {
+
+namespace {
+
+constexpr std::chrono::milliseconds kLook{5};
+constexpr std::uint16_t kDiscardPort = 9;
+constexpr MacAddress kBroadcast{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
+constexpr unsigned kValid = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE | NUD_STALE | NUD_DELAY | NUD_PROBE;
+
+class Socket {
+  public:
+    Socket(int family, int type, int protocol) : fd_(::socket(family, type | SOCK_CLOEXEC, protocol)) {
+        if (fd_ < 0) {
+            throw_error("neighbours", "cannot open a socket to ask the kernel: {}", std::strerror(errno));
+        }
+    }
+    ~Socket() { ::close(fd_); }
+    Socket(const Socket&) = delete;
+    Socket& operator=(const Socket&) = delete;
+    int fd() const noexcept { return fd_; }
+
+  private:
+    int fd_;
+};
+
+/// A request of rtnetlink: `Body` (rtmsg, ndmsg) and attributes of 32 bits behind it.
+template <typename Body>
+class Request {
+  public:
+    Request(std::uint16_t type, const Body& body) {
+        header_.nlmsg_type = type;
+        header_.nlmsg_flags = NLM_F_REQUEST;
+        put(&body, sizeof body);
+    }
+    void add(std::uint16_t type, std::uint32_t value) {
+        rtattr attribute{};
+        attribute.rta_len = RTA_LENGTH(sizeof value);
+        attribute.rta_type = type;
+        put(&attribute, sizeof attribute);
+        put(&value, sizeof value);
+    }
+    const void* finish() {
+        header_.nlmsg_len = static_cast<std::uint32_t>(size_);
+        std::memcpy(bytes_.data(), &header_, sizeof header_);
+        return bytes_.data();
+    }
+    std::size_t size() const noexcept { return size_; }
+
+  private:
+    void put(const void* from, std::size_t length) {
+        std::memcpy(bytes_.data() + size_, from, length);
+        size_ += NLMSG_ALIGN(length);
+    }
+
+    nlmsghdr header_{};
+    std::size_t size_ = NLMSG_HDRLEN;
+    alignas(NLMSG_ALIGNTO) std::array<char, 128> bytes_{};
+};
+
+/// The kernel's answer to one request.
+class Answer {
+  public:
+    /// 0, or the kernel's errno.
+    template <typename Body>
+    int ask(Request<Body>& request) {
+        const Socket kernel(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+        const void* const bytes = request.finish();
+        if (::send(kernel.fd(), bytes, request.size(), 0) < 0) {
+            return errno;
+        }
+        const ssize_t n = ::recv(kernel.fd(), buffer_.data(), buffer_.size(), 0);
+        if (n < 0) {
+            return errno;
+        }
+        length_ = static_cast<std::size_t>(n);
+        if (length_ < sizeof(nlmsghdr) || message()->nlmsg_len > length_) {
+            return EBADMSG;
+        }
+        if (message()->nlmsg_type == NLMSG_ERROR) {
+            return length_ < NLMSG_LENGTH(sizeof(nlmsgerr)) ? EBADMSG : -body<nlmsgerr>().error;
+        }
+        return 0;
+    }
+
+    template <typename Body>
+    Body body() const {
+        Body copy{};
+        std::memcpy(&copy, buffer_.data() + NLMSG_HDRLEN, sizeof copy);
+        return copy;
+    }
+
+    /// The attribute behind a body, if it is there and has the type's size.
+    template <typename Body, typename T>
+    std::optional<T> attribute(unsigned short type) const {
+        const std::size_t end = message()->nlmsg_len;
+        std::size_t at = NLMSG_LENGTH(sizeof(Body));
+        while (at + sizeof(rtattr) <= end) {
+            rtattr head{};
+            std::memcpy(&head, buffer_.data() + at, sizeof head);
+            if (head.rta_len < sizeof head || head.rta_len > end - at) {
+                break;
+            }
+            if (head.rta_type == type && head.rta_len == RTA_LENGTH(sizeof(T))) {
+                T value;
+                std::memcpy(&value, buffer_.data() + at + RTA_LENGTH(0), sizeof value);
+                return value;
+            }
+            at += RTA_ALIGN(head.rta_len);
+        }
+        return std::nullopt;
+    }
+
+  private:
+    const nlmsghdr* message() const { return reinterpret_cast<const nlmsghdr*>(buffer_.data()); }
+
+    alignas(nlmsghdr) std::array<char, 8192> buffer_{};
+    std::size_t length_ = 0;
+};
+
+/// One destination's way out.
+struct Hop {
+    Ipv4 destination;
+    Ipv4 address;  ///< the destination's own, or the router's
+    std::optional<MacAddress> mac;
+    bool asked = false;  ///< the kernel was made to look for it
+
+    std::string text() const {
+        return address == destination
+                   ? to_string(destination)
+                   : fmt::format("{} (through the router {})", to_string(destination), to_string(address));
+    }
+};
+
+Hop route_to(const NetdevFacts& netdev, Ipv4 destination) {
+    rtmsg body{};
+    body.rtm_family = AF_INET;
+    body.rtm_dst_len = 32;
+    Request<rtmsg> request(RTM_GETROUTE, body);
+    request.add(RTA_DST, byte_swap(destination.value));
+    request.add(RTA_OIF, netdev.index);
+    Answer answer;
+    if (const int error = answer.ask(request); error != 0) {
+        throw_error(netdev.name, "the kernel has no route to {} through this interface: {}",
+                    to_string(destination), std::strerror(error));
+    }
+    Hop hop;
+    hop.destination = hop.address = destination;
+    switch (answer.body<rtmsg>().rtm_type) {
+        case RTN_BROADCAST:
+            hop.mac = kBroadcast;
+            break;
+        case RTN_UNICAST:
+            if (const auto router = answer.attribute<rtmsg, std::uint32_t>(RTA_GATEWAY)) {
+                hop.address = Ipv4{byte_swap(*router)};
+            }
+            break;
+        case RTN_LOCAL:
+            throw_error(netdev.name,
+                        "{} is an address of this machine: no packet to it leaves by an interface",
+                        to_string(destination));
+        default:
+            throw_error(netdev.name, "the kernel's routes forbid packets to {}", to_string(destination));
+    }
+    return hop;
+}
+
+/// What the neighbour table holds of the hop: sets its MAC address when it is known, and returns the state.
+unsigned look_up(const NetdevFacts& netdev, Hop& hop) {
+    ndmsg body{};
+    body.ndm_family = AF_INET;
+    body.ndm_ifindex = static_cast<int>(netdev.index);
+    Request<ndmsg> request(RTM_GETNEIGH, body);
+    request.add(NDA_DST, byte_swap(hop.address.value));
+    Answer answer;
+    const int error = answer.ask(request);
+    if (error == ENOENT) {
+        return NUD_NONE;
+    }
+    if (error != 0) {
+        throw_error(netdev.name, "the kernel does not tell its neighbour {}: {}", to_string(hop.address),
+                    std::strerror(error));
+    }
+    const unsigned state = answer.body<ndmsg>().ndm_state;
+    const auto mac = answer.attribute<ndmsg, MacAddress>(NDA_LLADDR);
+    if ((state & kValid) != 0 && mac && *mac != MacAddress{}) {
+        hop.mac = mac;
+    }
+    return state;
+}
+
+/// Makes the kernel look for the hop.
+void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
+    const Socket socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = byte_swap(kDiscardPort);
+    to.sin_addr.s_addr = byte_swap(hop.address.value);
+    if (::setsockopt(socket.fd(), SOL_SOCKET, SO_BINDTODEVICE, netdev.name.c_str(),
+                     static_cast<socklen_t>(netdev.name.size())) != 0 ||
+        ::sendto(socket.fd(), nullptr, 0, 0, reinterpret_cast<const sockaddr*>(&to), sizeof to) < 0) {
+        throw_error(
+            netdev.name,
+            "the MAC address of {} is not in the kernel's neighbour table, and the kernel cannot ask for "
+            "it: {}{}",
+            hop.text(), std::strerror(errno),
+            netdev.address.value == 0 ? "; the interface has no IPv4 address" : "");
+    }
+    hop.asked = true;
+}
+
+[[noreturn]] void give_up(const NetdevFacts& netdev, const Hop& hop) {
+    throw_error(
+        netdev.name,
+        "no MAC address for {}: it is not in the kernel's neighbour table of this interface, and nobody "
+        "answered the ARP requests that an empty datagram to it caused",
+        hop.text());
+}
+
+}  // namespace
+
+std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const Ipv4> destinations,
+                                      std::chrono::milliseconds patience) {
+    const auto facts = netdev_facts(netdev);
+    if (!facts) {
+        throw_error(netdev, "the network interface has gone");
+    }
+    std::vector<Hop> hops;
+    for (const Ipv4 destination : destinations) {
+        hops.push_back(route_to(*facts, destination));
+    }
+    const auto end = std::chrono::steady_clock::now() + patience;
+    for (bool all = false; !all;) {
+        const bool late = std::chrono::steady_clock::now() >= end;
+        all = true;
+        for (Hop& hop : hops) {
+            if (hop.mac) {
+                continue;
+            }
+            const unsigned state = look_up(*facts, hop);
+            if (hop.mac) {
+                continue;
+            }
+            all = false;
+            if (late || (hop.asked && (state & NUD_FAILED) != 0)) {
+                give_up(*facts, hop);
+            }
+            if (!hop.asked) {
+                prompt_kernel(*facts, hop);
+            }
+        }
+        if (!all) {
+            std::this_thread::sleep_for(kLook);
+        }
+    }
+    std::vector<MacAddress> macs;
+    for (const Hop& hop : hops) {
+        macs.push_back(*hop.mac);
+    }
+    return macs;
+}
+
+}  // namespace spead::port

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "base/mac.hpp"
+
+/// Where unicast packets go that leave through a network interface of the kernel.
+namespace spead::port {
+
+/// How long the kernel is given: it sends three ARP requests, one a second.
+inline constexpr std::chrono::milliseconds kNeighbourPatience{4000};
+
+/// MAC address of the next hop to each destination: of the host itself, or of the router that the kernel's
+/// routes through `netdev` name. They come from the kernel's neighbour table (rtnetlink's RTM_GETROUTE and
+/// RTM_GETNEIGH); for those that are not there an empty UDP datagram to the next hop's discard port makes the
+/// kernel send ARP requests.
+///
+/// Control world: waits for the answers, all together at most `patience`. Throws Error naming the
+/// destination, the next hop, the interface and what was tried.
+std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const Ipv4> destinations,
+                                      std::chrono::milliseconds patience = kNeighbourPatience);
+
+}  // namespace spead::port

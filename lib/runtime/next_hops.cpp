@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/next_hops.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "port/neighbours.hpp"
+
+namespace spead::runtime {
+
+void check_next_hops(const SendPlan& plan, const port::PlannedPort& port) {
+    if (plan.dst_mac || !port.device.netdev.empty())
+        return;
+    const auto unicast = std::find_if(plan.endpoints.begin(), plan.endpoints.end(),
+                                      [](const Endpoint& e) { return !e.address.is_multicast(); });
+    if (unicast != plan.endpoints.end())
+        throw_usage(
+            fmt::format("send {} endpoints", plan.name),
+            "the unicast endpoint {} needs the MAC address of the host, or of the router towards it, "
+            "and port {} ({}) has no network interface of the kernel that could find it; give it with "
+            "`dst_mac` (--dst-mac)",
+            to_string(*unicast), port.request.name, port.device.name);
+}
+
+void find_next_hops(const port::Port& port, send::SenderConfig& config) {
+    std::vector<Ipv4> addresses;
+    std::vector<send::Destination*> lacking;
+    for (send::Destination& d : config.destinations)
+        if (!d.mac && !d.endpoint.address.is_multicast()) {
+            lacking.push_back(&d);
+            addresses.push_back(d.endpoint.address);
+        }
+    if (lacking.empty() || port.netdev().empty())
+        return;
+    try {
+        const std::vector<MacAddress> macs = port::next_hop_macs(port.netdev(), addresses);
+        for (std::size_t i = 0; i < macs.size(); i++)
+            lacking[i]->mac = macs[i];
+    } catch (const Error& error) {
+        throw_error(fmt::format("send {}", config.name), "{}; or give it with `dst_mac` (--dst-mac)",
+                    error.what());
+    }
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,77 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Unicast over a veth pair, to and from plain kernel UDP sockets."""
+
+import socket
+import struct
+
+import namespaces  # first: it makes tests/system importable
+import harness
+import wire
+
+DEVICE = "net_af_packet0,iface=dut"
+
+
+class Send(namespaces.NamespaceTest):
+    def receiver(self, address="0.0.0.0", port=7148):
+        made = self.far_socket()
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUFFORCE if hasattr(socket, "SO_RCVBUFFORCE") else 33, 1 << 26)
+        made.bind((address, port))
+        made.settimeout(20)
+        return made
+
+    def hear(self, receiver, *words, heaps=20):
+        """Sends heaps, and checks that the socket hears each of them, byte for byte."""
+        self.run_program("send", *words, "--port", DEVICE, "--verify", "--heaps", heaps, "--heap-size", 40000, "--rate",
+                         "200Mbps", prefix=self.inside)
+        packets = [receiver.recv(65536)]
+        while wire.pointer(wire.IMMEDIATE, wire.STREAM_CTRL, 2) not in packets[-1][:64]:
+            packets.append(receiver.recv(65536))
+        for count in range(2, heaps + 1):
+            own = [packet for packet in packets if struct.unpack(">Q", packet[8:16])[0] & (2**40 - 1) == count]
+            self.assertEqual(own, wire.packetise(count, [(0x1000, wire.verify_words(count, 10000))]))
+
+    def mac_of_the_peer(self):
+        return namespaces.ip("-o", "link", "show", "peer", namespace=self.far).split("link/ether ")[1].split()[0]
+
+    def tell_the_kernel(self, mac):
+        namespaces.ip("neigh", "replace", "10.9.0.2", "lladdr", mac, "nud", "permanent", "dev", "dut", namespace=self.near)
+
+    def test_to_a_host_whose_mac_address_the_kernel_finds(self):
+        namespaces.ip("neigh", "flush", "dev", "dut", namespace=self.near)
+        self.hear(self.receiver(), "10.9.0.2:7148")
+
+    def test_to_a_host_that_the_neighbour_table_knows(self):
+        self.tell_the_kernel(self.mac_of_the_peer())
+        namespaces.ip("link", "set", "peer", "arp", "off", namespace=self.far)  # asking would be in vain
+        self.hear(self.receiver(), "10.9.0.2:7148")
+
+    def test_to_a_host_behind_a_router(self):
+        namespaces.ip("addr", "add", "10.77.0.1/32", "dev", "lo", namespace=self.far)
+        namespaces.ip("route", "add", "10.77.0.0/24", "via", "10.9.0.2", namespace=self.near)
+        self.hear(self.receiver(), "10.77.0.1:7148")
+
+    def test_to_several_hosts_at_once(self):
+        for last in range(10, 20):
+            namespaces.ip("addr", "add", f"10.9.0.{last}/24", "dev", "peer", namespace=self.far)
+        receivers = [self.receiver(f"10.9.0.{last}") for last in range(10, 20)]
+        self.run_program("send", "10.9.0.10+9:7148", "--port", DEVICE, "--heaps", 10, "--heap-size", 4000,
+                         prefix=self.inside)
+        for number, receiver in enumerate(receivers):
+            self.assertEqual(struct.unpack(">Q", receiver.recv(65536)[8:16])[0] & (2**40 - 1), number + 1)
+
+    def test_a_mac_address_given_counts_more_than_the_neighbour_table(self):
+        self.tell_the_kernel("02:00:00:00:00:99")
+        self.hear(self.receiver(), "10.9.0.2:7148", "--dst-mac", self.mac_of_the_peer())
+
+    def test_nobody_at_the_address_is_said_with_what_was_tried(self):
+        self.refused("send", "10.9.0.99:7148", "--port", DEVICE, "--heaps", 1, status=1, prefix=self.inside,
+                     says=("send d0", "dut", "no MAC address for 10.9.0.99", "neighbour table", "ARP", "--dst-mac"))
+
+    def test_an_address_of_this_machine_is_refused(self):
+        self.refused("send", "10.9.0.1:7148", "--port", DEVICE, "--heaps", 1, status=1, prefix=self.inside,
+                     says=("10.9.0.1 is an address of this machine",))
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -52,7 +52,7 @@ int set_option(int fd, int option, const T& value) {
 }  // namespace
 
 KernelMembership::KernelMembership(unsigned if_index, std::string interface)
-    : if_index_(if_index), interface_(std::move(interface)) {
+    : if_index_(if_index), interface_(std::move(interface)), unicast_(interface_) {
     if (if_index_ == 0) {
         throw_error(interface_, "groups can only be joined on a network interface of the kernel");
     }
@@ -74,6 +74,7 @@ std::size_t KernelMembership::joined() const noexcept {
 
 void KernelMembership::want(const Endpoint& endpoint) {
     if (!endpoint.address.is_multicast()) {
+        unicast_.hold(endpoint);
         return;
     }
     const Key key{endpoint.address, endpoint.source};
@@ -83,6 +84,10 @@ void KernelMembership::want(const Endpoint& endpoint) {
 }
 
 void KernelMembership::leave(const Endpoint& endpoint) {
+    if (!endpoint.address.is_multicast()) {
+        unicast_.let_go(endpoint);
+        return;
+    }
     const auto wanted = wanted_.find(Key{endpoint.address, endpoint.source});
     if (wanted == wanted_.end() || --wanted->second != 0) {
         return;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "port/unicast_sockets.hpp"
 
 /// Telling the network which groups we want.
 namespace spead::port {
@@ -35,8 +36,8 @@ class KernelMembership {
     KernelMembership& operator=(const KernelMembership&) = delete;
 
     /// Queues a join of the endpoint's group (from its source, if it names one); the port does not matter. A
-    /// group wanted twice is joined once and must be left twice. Addresses that are not multicast are
-    /// ignored.
+    /// group wanted twice is joined once and must be left twice. A unicast endpoint gets, at once, the socket
+    /// that keeps the kernel from refusing its packets (UnicastSockets).
     void want(const Endpoint& endpoint);
     /// Undoes one want(): leaves the group at once when nobody wants it any more.
     void leave(const Endpoint& endpoint);
@@ -49,6 +50,7 @@ class KernelMembership {
     std::size_t pending() const noexcept { return pending_.size(); }
     std::size_t joined() const noexcept;
     std::size_t sockets() const noexcept { return sockets_.size(); }
+    const UnicastSockets& unicast() const noexcept { return unicast_; }
 
   private:
     /// A group, and the source it is wanted from (0: any).
@@ -74,6 +76,7 @@ class KernelMembership {
     std::map<Key, unsigned> wanted_;
     std::deque<Key> pending_;
     std::vector<Socket> sockets_;
+    UnicastSockets unicast_;
     Clock::time_point next_{};
 };
 

@@ -4,6 +4,7 @@
 
 import socket
 import struct
+import subprocess
 
 import namespaces  # first: it makes tests/system importable
 import harness
@@ -71,6 +72,26 @@ class Send(namespaces.NamespaceTest):
     def test_an_address_of_this_machine_is_refused(self):
         self.refused("send", "10.9.0.1:7148", "--port", DEVICE, "--heaps", 1, status=1, prefix=self.inside,
                      says=("10.9.0.1 is an address of this machine",))
+
+
+class Receive(namespaces.NamespaceTest):
+    def test_a_connected_kernel_sender_is_not_refused(self):
+        running = self.start("recv", "10.9.0.1:7148", "--sink", "verify", "--exit-on-stop", "--port", DEVICE,
+                             prefix=self.inside)
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+        sender = self.far_socket()
+        sender.connect(("10.9.0.1", 7148))
+        for count in range(1, 41):
+            for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))]):
+                sender.send(packet)  # an ICMP "port unreachable" makes this fail
+        self.assertEqual(sender.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR), 0)
+        sender.send(wire.stop(41))
+        self.assert_stream(running.wait().report, "s0", complete=40, started=40, malformed=0)
+
+    def test_the_port_is_free_again_afterwards(self):
+        self.run_program("recv", "10.9.0.1:7148", "--duration", "0.2", "--port", DEVICE, prefix=self.inside)
+        listed = subprocess.run([*self.inside, "cat", "/proc/net/udp"], check=True, capture_output=True, text=True).stdout
+        self.assertNotIn("0100090A:1BEC", listed)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,18 @@
 #include "port/membership.hpp"
 
 #include <cctype>
+#include <cerrno>
 #include <fstream>
 #include <functional>
 #include <gmock/gmock.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <set>
 #include <sstream>
 #include <string>
 #include <sys/resource.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -203,11 +207,61 @@ TEST_F(Membership, WhatIsLeftBeforeItWasJoinedIsNeverJoined) {
     EXPECT_EQ(membership.joined(), 0U);
 }
 
-TEST_F(Membership, UnicastEndpointsNeedNoMembership) {
+TEST_F(Membership, UnicastEndpointsNeedNoMembershipButASocketOnAnAddressOfTheMachine) {
     KernelMembership membership(index_, "lo");
-    membership.want(parse_endpoints("10.0.0.1:7148").front());
+    const Endpoint foreign = parse_endpoints("192.0.2.77:7148").front();
+    membership.want(foreign);
     EXPECT_EQ(membership.pending(), 0U);
-    membership.leave(parse_endpoints("10.0.0.1:7148").front());
+    EXPECT_EQ(membership.unicast().sockets(), 0U) << "the kernel answers only for its own addresses";
+    const Endpoint own = parse_endpoints("127.0.0.1:47148").front();
+    membership.want(own);
+    membership.want(from(own, "127.0.0.9"));
+    EXPECT_EQ(membership.pending(), 0U);
+    EXPECT_EQ(membership.unicast().sockets(), 1U);
+    membership.leave(own);
+    EXPECT_EQ(membership.unicast().sockets(), 1U);
+    membership.leave(own);
+    EXPECT_EQ(membership.unicast().sockets(), 0U);
+    membership.leave(own);
+    membership.leave(foreign);
+}
+
+/// What a connected socket that sends to the endpoint hears of it: 0, or ECONNREFUSED. Over the loopback
+/// interface the answer is there when the call returns.
+int answer_to(const Endpoint& endpoint) {
+    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    sockaddr_in to{};
+    to.sin_family = AF_INET;
+    to.sin_port = htons(endpoint.port);
+    to.sin_addr.s_addr = htonl(endpoint.address.value);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+    EXPECT_EQ(::send(fd, "heap", 4, 0), 4);
+    int error = -1;
+    socklen_t length = sizeof error;
+    EXPECT_EQ(::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &length), 0);
+    ::close(fd);
+    return error;
+}
+
+TEST_F(Membership, TheKernelDoesNotRefusePacketsToAUnicastEndpoint) {
+    const Endpoint endpoint = parse_endpoints("127.0.0.1:47148").front();
+    KernelMembership membership(index_, "lo");
+    ASSERT_EQ(answer_to(endpoint), ECONNREFUSED) << "nobody listens there";
+    membership.want(endpoint);
+    for (int i = 0; i < 1000; i++)
+        ASSERT_EQ(answer_to(endpoint), 0);
+    membership.leave(endpoint);
+    EXPECT_EQ(answer_to(endpoint), ECONNREFUSED);
+}
+
+TEST_F(Membership, AUnicastEndpointThatAnotherSocketHasIsLeftToIt) {
+    const Endpoint endpoint = parse_endpoints("127.0.0.1:47149").front();
+    KernelMembership first(index_, "lo");
+    first.want(endpoint);
+    KernelMembership second(index_, "lo");
+    second.want(endpoint);
+    EXPECT_EQ(first.unicast().sockets(), 1U);
+    EXPECT_EQ(second.unicast().sockets(), 0U);
 }
 
 std::string error_of(const std::function<void()>& action) {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/unicast_sockets.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <linux/filter.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/byte_order.hpp"
+#include "base/log.hpp"
+
+namespace spead::port {
+
+namespace {
+
+Endpoint without_source(Endpoint endpoint) {
+    endpoint.source = {};
+    return endpoint;
+}
+
+/// 0, or errno. The filter comes before the address: not one packet is queued.
+int claim(int fd, const std::string& interface, const Endpoint& endpoint) {
+    sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
+    const sock_fprog program{1, &drop_all};
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = byte_swap(endpoint.port);
+    address.sin_addr.s_addr = byte_swap(endpoint.address.value);
+    const bool done = ::setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof program) == 0 &&
+                      ::setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface.c_str(),
+                                   static_cast<socklen_t>(interface.size())) == 0 &&
+                      ::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
+    return done ? 0 : errno;
+}
+
+}  // namespace
+
+UnicastSockets::~UnicastSockets() {
+    for (const auto& [endpoint, held] : held_) {
+        if (held.fd >= 0) {
+            ::close(held.fd);
+        }
+    }
+}
+
+void UnicastSockets::hold(const Endpoint& endpoint) {
+    if (endpoint.address.is_multicast()) {
+        return;
+    }
+    Held& held = held_[without_source(endpoint)];
+    if (++held.times == 1) {
+        held.fd = open(endpoint);
+    }
+}
+
+void UnicastSockets::let_go(const Endpoint& endpoint) {
+    const auto found = held_.find(without_source(endpoint));
+    if (found == held_.end() || --found->second.times != 0) {
+        return;
+    }
+    if (found->second.fd >= 0) {
+        ::close(found->second.fd);
+    }
+    held_.erase(found);
+}
+
+std::size_t UnicastSockets::sockets() const noexcept {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(held_, [](const auto& entry) { return entry.second.fd >= 0; }));
+}
+
+int UnicastSockets::open(const Endpoint& endpoint) const {
+    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    const int error = fd < 0 ? errno : claim(fd, interface_, endpoint);
+    if (error == 0) {
+        return fd;
+    }
+    if (fd >= 0) {
+        ::close(fd);
+    }
+    if (error != EADDRINUSE && error != EADDRNOTAVAIL) {
+        log_warning(
+            LogType::port,
+            "{}: the kernel will answer packets to {} with ICMP \"port unreachable\", because no socket "
+            "can be held there: {}",
+            interface_, to_string(without_source(endpoint)), std::strerror(error));
+    }
+    return -1;
+}
+
+}  // namespace spead::port

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// A port's life after it is open: starting, following a peer, stopping, tearing down.
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+#include <rte_dev.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "base/error.hpp"
+#include "port/log_capture.hpp"
+#include "port/netdev.hpp"
+#include "port/port_state.hpp"
+
+namespace spead::port {
+
+namespace {
+
+constexpr std::uint16_t kDrainBurst = 64;
+constexpr auto kFetchPatience = std::chrono::seconds{2};
+
+}  // namespace
+
+/// Calls into the device that a peer's disconnect must not meet half way.
+int Port::State::in_order(const std::function<int()>& call) const {
+    int result = 0;
+    if (guard) {
+        guard->run([&] { result = call(); });
+    } else {
+        result = call();
+    }
+    return result;
+}
+
+bool Port::State::device_link() const {
+    rte_eth_link link{};
+    return rte_eth_link_get_nowait(port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
+}
+
+/// Opens the gate when the peer has come, and looks for it again when it has gone or has refused us.
+void Port::State::follow_peer() {
+    const auto connections = [this] { return planned.driver->connections(device); };
+    if (guard->wants_watch()) {
+        guard->watch(connections);
+    } else if (device.connects_when_started && !device_link() && connections().empty()) {
+        guard->release();
+        (void)in_order([this] { return rte_eth_dev_stop(port_id); });
+        started = false;
+        waiting = true;
+    }
+}
+
+/// net_pcap reads its files from the beginning at every start, and writes them anew.
+void Port::State::rewind() {
+    for (auto& state : rx) {
+        for (auto& part : state.parts) {
+            if (state.finite) {
+                part.ended_early.store(false, std::memory_order_relaxed);
+                part.remaining.store(device.sources[part.queue].packets, std::memory_order_release);
+            }
+        }
+    }
+    written_at_start = count_written();
+    written.clear();
+}
+
+bool Port::State::try_start(std::string& reason) {
+    rewind();
+    LogCapture log;
+    const int error = in_order([this] { return rte_eth_dev_start(port_id); });
+    if (error != 0) {
+        reason = fmt::format("{} ({})", reason_of(error), log.take_reason());
+        return false;
+    }
+    started = true;
+    waiting = false;
+    return true;
+}
+
+void Port::State::free_leftovers() {
+    rte_mbuf* mbufs[kDrainBurst];
+    for (std::uint16_t q = 0; q < device.rx_queues; ++q) {
+        while (const std::uint16_t n = rte_eth_rx_burst(port_id, q, mbufs, kDrainBurst)) {
+            rte_pktmbuf_free_bulk(mbufs, n);
+        }
+    }
+}
+
+void Port::State::wait_until_fetched() {
+    auto left = planned.driver->unfetched(device);
+    auto last_progress = std::chrono::steady_clock::now();
+    while (left != 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        const auto now = std::chrono::steady_clock::now();
+        if (const auto still = planned.driver->unfetched(device); still != left) {
+            left = still;
+            last_progress = now;
+        } else if (now - last_progress > kFetchPatience) {
+            remarks.push_back(fmt::format("{}: the peer did not fetch the last {} packets", name, left));
+            return;
+        }
+    }
+}
+
+void Port::State::stop() {
+    waiting = false;
+    if (!started) {
+        return;
+    }
+    if (capabilities.needs_peer) {
+        wait_until_fetched();
+    }
+    if (capabilities.receives_own) {
+        free_leftovers();
+    }
+    if (guard) {
+        guard->release();
+    }
+    for (const auto& state : rx) {
+        for (const auto& part : state.parts) {
+            if (part.ended_early.load(std::memory_order_relaxed)) {
+                remarks.push_back(
+                    fmt::format("{}: {} ended before its {} records were delivered; it changed meanwhile",
+                                name, device.sources[part.queue].path, device.sources[part.queue].packets));
+            }
+        }
+    }
+    written = written_now();
+    update_nic();
+    started = false;
+    if (const int error = in_order([this] { return rte_eth_dev_stop(port_id); }); error != 0) {
+        remarks.push_back(fmt::format("{}: EAL cannot stop {}: {}", name, device.name, reason_of(error)));
+    }
+}
+
+void Port::State::tear_down() noexcept {
+    try {
+        stop();
+        if (opened) {
+            update_nic();
+            opened = false;
+            // Two calls: events that came together with the first are handled before the second.
+            (void)in_order([this] {
+                planned.driver->closing(device);
+                return 0;
+            });
+            if (const int error = in_order([this] { return rte_eth_dev_close(port_id); }); error != 0) {
+                remarks.push_back(
+                    fmt::format("{}: EAL cannot close {}: {}", name, device.name, reason_of(error)));
+            }
+        }
+        guard.reset();
+        if (attached) {
+            attached = false;
+            if (const int error = eal_device == nullptr ? -ENODEV : rte_dev_remove(eal_device); error != 0) {
+                remarks.push_back(
+                    fmt::format("{}: EAL cannot remove {}: {}", name, device.name, reason_of(error)));
+            }
+            eal_device = nullptr;
+        }
+        for (rte_mempool* pool : pools) {
+            if (const unsigned missing = rte_mempool_in_use_count(pool); missing != 0) {
+                remarks.push_back(fmt::format(
+                    "{}: {} mbufs were not returned to their pool, which stays allocated", name, missing));
+            } else {
+                rte_mempool_free(pool);
+            }
+        }
+        pools.clear();
+        if (applied) {
+            applied = false;
+            planned.driver->released(device);
+        }
+        if (claimed) {
+            give_up_claim();
+        }
+    } catch (const std::exception&) {
+        // Only an allocation for a remark can fail here, and there is no one left to tell.
+    }
+}
+
+void Port::State::update_nic() const {
+    rte_eth_stats stats{};
+    if (!opened || rte_eth_stats_get(port_id, &stats) != 0) {
+        return;
+    }
+    kernel_missed += planned.driver->take_missed(device);
+    nic.missed = stats.imissed + kernel_missed;
+    nic.no_mbuf = stats.rx_nombuf;
+    nic.errors = stats.ierrors + stats.oerrors;
+}
+
+std::vector<Port::State::Written> Port::State::count_written() const {
+    std::vector<Written> counts;
+    rte_eth_stats stats{};
+    if (device.outputs.empty() || rte_eth_stats_get(port_id, &stats) != 0) {
+        return counts;
+    }
+    for (std::uint16_t q = 0; q < device.tx_queues && q < RTE_ETHDEV_QUEUE_STAT_CNTRS; ++q) {
+        counts.push_back({stats.q_opackets[q], stats.q_obytes[q]});
+    }
+    return counts;
+}
+
+std::vector<Port::State::Written> Port::State::written_now() const {
+    std::vector<Written> counts = count_written();
+    for (std::size_t q = 0; q < counts.size() && q < written_at_start.size(); ++q) {
+        counts[q].packets -= written_at_start[q].packets;
+        counts[q].bytes -= written_at_start[q].bytes;
+    }
+    return counts;
+}
+
+void Port::start() {
+    State& s = *state_;
+    if (s.started || s.waiting) {
+        return;
+    }
+    if (!s.opened) {
+        throw_error(s.name, "the port is closed");
+    }
+    std::string reason;
+    if (s.try_start(reason)) {
+        return;
+    }
+    if (!s.capabilities.needs_peer) {
+        throw_error(s.name, "EAL cannot start {}: {}", s.device.name, reason);
+    }
+    s.waiting = true;
+}
+
+void Port::stop() {
+    state_->stop();
+}
+
+void Port::close() noexcept {
+    state_->tear_down();
+}
+
+bool Port::started() const noexcept {
+    return state_->started;
+}
+
+bool Port::poll_link() {
+    State& s = *state_;
+    if (s.waiting) {
+        std::string reason;
+        s.try_start(reason);
+    }
+    if (s.started && s.guard) {
+        s.follow_peer();
+    }
+    return link_up();
+}
+
+bool Port::link_up() const {
+    const State& s = *state_;
+    if (!s.started) {
+        return false;
+    }
+    if (!s.device.netdev.empty()) {
+        const auto facts = netdev_facts(s.device.netdev);
+        return facts && facts->up && facts->running;
+    }
+    if (s.gate && !s.gate->is_open()) {
+        return false;
+    }
+    return s.device_link();
+}
+
+bool Port::netdev_gone() const {
+    const State& s = *state_;
+    if (s.device.netdev.empty()) {
+        return false;
+    }
+    const auto facts = netdev_facts(s.device.netdev);
+    return !facts || facts->index != s.if_index;
+}
+
+}  // namespace spead::port

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Opening a port: from a plan to a device that is configured and has its queues.
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <rte_dev.h>
+#include <rte_devargs.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "base/error.hpp"
+#include "port/log_capture.hpp"
+#include "port/netdev.hpp"
+#include "port/port_state.hpp"
+
+namespace spead::port {
+
+static_assert(kHeadroom == RTE_PKTMBUF_HEADROOM);
+static_assert(kMbufHeader == sizeof(rte_mbuf));
+
+namespace {
+
+/// Devices and netdevs of this process that a Port has open.
+class OpenNames {
+  public:
+    void claim(const PlannedPort& planned) {
+        const std::lock_guard lock(mutex_);
+        if (devices_.contains(planned.device.name)) {
+            throw_error(where(planned.request), "the device {} is already open as another port",
+                        planned.device.name);
+        }
+        if (netdevs_.contains(planned.device.netdev)) {
+            throw_error(where(planned.request), "the network interface {} is already open as another port",
+                        planned.device.netdev);
+        }
+        devices_.insert(planned.device.name);
+        if (!planned.device.netdev.empty()) {
+            netdevs_.insert(planned.device.netdev);
+        }
+    }
+    void release(const PreparedDevice& device) {
+        const std::lock_guard lock(mutex_);
+        devices_.erase(device.name);
+        netdevs_.erase(device.netdev);
+    }
+
+  private:
+    std::mutex mutex_;
+    std::set<std::string> devices_;
+    std::set<std::string> netdevs_;
+};
+
+OpenNames& open_names() {
+    static OpenNames names;
+    return names;
+}
+
+/// EAL keeps a pool's name until it is freed, and a pool that lacks mbufs is never freed.
+std::string next_pool_name() {
+    static std::atomic<unsigned> count{0};
+    return fmt::format("port_rx_{}", count++);
+}
+
+/// The device strings of everything that EAL has attached: its --vdev options and open Ports.
+std::vector<std::string> attached_devices() {
+    std::vector<std::string> devices;
+    for (auto next = rte_eth_find_next(0); next < RTE_MAX_ETHPORTS;
+         next = rte_eth_find_next(static_cast<std::uint16_t>(next + 1))) {
+        const auto id = static_cast<std::uint16_t>(next);
+        rte_eth_dev_info info{};
+        char name[RTE_ETH_NAME_MAX_LEN];
+        if (rte_eth_dev_get_name_by_port(id, name) != 0 || rte_eth_dev_info_get(id, &info) != 0) {
+            continue;
+        }
+        std::string text = name;
+        const rte_devargs* devargs = info.device == nullptr ? nullptr : rte_dev_devargs(info.device);
+        if (devargs != nullptr && devargs->args != nullptr && devargs->args[0] != '\0') {
+            text += fmt::format(",{}", devargs->args);
+        }
+        devices.push_back(std::move(text));
+    }
+    return devices;
+}
+
+}  // namespace
+
+void Port::State::claim() {
+    open_names().claim(planned);
+    claimed = true;
+}
+
+void Port::State::give_up_claim() {
+    claimed = false;
+    open_names().release(device);
+}
+
+void Port::State::attach() {
+    std::uint16_t id = 0;
+    const bool there = rte_eth_dev_get_port_by_name(device.name.c_str(), &id) == 0;
+    if (there && !planned.request.exists) {
+        throw_error(name, "the device {} exists already, but not as it was planned ({})", device.name,
+                    device.devargs);
+    }
+    if (!there && planned.request.exists) {
+        throw_error(name, "EAL's --vdev was to make the device {}, but it is not there", device.name);
+    }
+    if (!there) {
+        LogCapture log;
+        const int error = rte_dev_probe(device.devargs.c_str());
+        if (error != 0 || rte_eth_dev_get_port_by_name(device.name.c_str(), &id) != 0) {
+            std::string reason = log.take_reason();
+            if (reason.empty()) {
+                reason =
+                    error != 0 ? reason_of(error) : "the driver made no port (was the name used before?)";
+            }
+            throw_error(name, "EAL cannot attach \"{}\": {}", device.devargs, reason);
+        }
+        if (planned.driver->complains_when_attached()) {
+            log.discard();
+        }
+    }
+    port_id = id;
+    attached = true;
+    opened = true;
+}
+
+void Port::State::configure() {
+    rte_eth_dev_info info{};
+    if (const int error = rte_eth_dev_info_get(port_id, &info); error != 0) {
+        throw_error(name, "the device {} does not tell what it can do: {}", device.name, reason_of(error));
+    }
+    eal_device = info.device;
+    if_index = info.if_index;
+    socket_id = rte_eth_dev_socket_id(port_id);
+    if (device.rx_queues > info.max_rx_queues || device.tx_queues > info.max_tx_queues) {
+        throw_error(name, "{} receive and {} transmit queues are needed, the device {} has {} and {}",
+                    device.rx_queues, device.tx_queues, device.name, info.max_rx_queues, info.max_tx_queues);
+    }
+
+    capabilities = device.capabilities;
+    capabilities.rx_offloads = (capabilities.rx_offloads | RTE_ETH_RX_OFFLOAD_SCATTER) & info.rx_offload_capa;
+    capabilities.tx_offloads &= info.tx_offload_capa;
+    if (device.tx_queues > 0) {
+        // A driver file may know better than the report: several PMDs handle chains without saying so.
+        capabilities.tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS & info.tx_offload_capa;
+        capabilities.tx_multi_segment =
+            capabilities.tx_multi_segment || (capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+    }
+    if (device.rx_queues == 0) {
+        capabilities.rx_offloads = 0;
+    }
+
+    rte_eth_conf conf{};
+    conf.rxmode.mtu = device.eal_mtu;
+    conf.rxmode.offloads = capabilities.rx_offloads;
+    conf.txmode.offloads = capabilities.tx_offloads;
+    LogCapture log;
+    if (const int error = rte_eth_dev_configure(port_id, device.rx_queues, device.tx_queues, &conf);
+        error != 0) {
+        throw_error(name, "EAL cannot configure {}: {} ({})", device.name, reason_of(error),
+                    log.take_reason());
+    }
+    make_pools();
+    set_up_queues(info, conf);
+}
+
+void Port::State::make_pools() {
+    for (std::uint16_t i = 0; i < device.rx_pools; ++i) {
+        rte_mempool* pool =
+            rte_pktmbuf_pool_create(next_pool_name().c_str(), device.rx.mbufs, device.rx.cache, 0,
+                                    static_cast<std::uint16_t>(device.rx.data_room), socket_id);
+        if (pool == nullptr) {
+            throw_error(name,
+                        "no memory for receive pool {} of {} ({}; {}): raise EAL's -m by that much, or lower "
+                        "--buffer-size or --max-packet-size",
+                        i + 1, device.rx_pools, to_string(device.rx), reason_of(rte_errno));
+        }
+        pools.push_back(pool);
+    }
+}
+
+void Port::State::set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf& conf) {
+    LogCapture log;
+    std::uint16_t rx_descriptors = device.rx.descriptors;
+    std::uint16_t tx_descriptors = device.tx.descriptors;
+    if (const int error = rte_eth_dev_adjust_nb_rx_tx_desc(port_id, &rx_descriptors, &tx_descriptors);
+        error != 0) {
+        throw_error(name, "EAL cannot adjust the descriptors of {}: {} ({})", device.name, reason_of(error),
+                    log.take_reason());
+    }
+    device.rx.descriptors = device.rx_queues == 0 ? std::uint16_t{0} : rx_descriptors;
+    device.tx.descriptors = device.tx_queues == 0 ? std::uint16_t{0} : tx_descriptors;
+
+    rte_eth_rxconf rxconf = info.default_rxconf;
+    rxconf.offloads = conf.rxmode.offloads;
+    rte_eth_txconf txconf = info.default_txconf;
+    txconf.offloads = conf.txmode.offloads;
+    const auto socket = static_cast<unsigned>(socket_id);
+    for (std::uint16_t q = 0; q < device.rx_queues; ++q) {
+        if (const int error =
+                rte_eth_rx_queue_setup(port_id, q, rx_descriptors, socket, &rxconf, pools[q % pools.size()]);
+            error != 0) {
+            throw_error(name, "EAL cannot set up receive queue {} of {}: {} ({})", q, device.name,
+                        reason_of(error), log.take_reason());
+        }
+    }
+    for (std::uint16_t q = 0; q < device.tx_queues; ++q) {
+        if (const int error = rte_eth_tx_queue_setup(port_id, q, tx_descriptors, socket, &txconf);
+            error != 0) {
+            throw_error(name, "EAL cannot set up transmit queue {} of {}: {} ({})", q, device.name,
+                        reason_of(error), log.take_reason());
+        }
+    }
+
+    const std::uint16_t asked = planned.request.rx_queues;
+    for (std::uint16_t i = 0; i < asked; ++i) {
+        RxState& state = rx.emplace_back();
+        state.port_id = port_id;
+        state.finite = capabilities.finite;
+        state.pool = pools[i];
+        state.parts = std::vector<RxPart>((device.rx_queues - i + asked - 1U) / asked);
+        for (std::uint16_t k = 0; k < state.parts.size(); ++k) {
+            state.parts[k].queue = static_cast<std::uint16_t>(i + k * asked);
+            if (state.finite) {
+                state.parts[k].segments =
+                    segments_of(device.sources[state.parts[k].queue].largest_packet, device.rx.data_room);
+            }
+        }
+    }
+    for (std::uint16_t i = 0; i < planned.request.tx_queues; ++i) {
+        TxState& state = tx.emplace_back();
+        state.port_id = port_id;
+        state.queue = i;
+    }
+    if (capabilities.needs_peer) {
+        make_gate();
+    }
+    rewind();
+}
+
+void Port::State::make_gate() {
+    gate = std::make_unique<Gate>(rx.size() + tx.size());
+    std::size_t queue = 0;
+    for (auto& state : rx) {
+        state.gate = gate.get();
+        state.presence = &gate->presence(queue++);
+    }
+    for (auto& state : tx) {
+        state.gate = gate.get();
+        state.presence = &gate->presence(queue++);
+    }
+    guard = std::make_unique<LinkGuard>(port_id, *gate);
+}
+
+void Port::State::identify() {
+    rte_ether_addr hardware{};
+    if (rte_eth_macaddr_get(port_id, &hardware) == 0) {
+        std::copy_n(hardware.addr_bytes, mac.size(), mac.begin());
+    }
+    if (mac == MacAddress{}) {
+        // Locally administered: 02, "SPD", and the port's number.
+        mac = {0x02,
+               0x53,
+               0x50,
+               0x44,
+               static_cast<std::uint8_t>(port_id >> 8),
+               static_cast<std::uint8_t>(port_id)};
+    }
+    if (device.netdev.empty()) {
+        return;
+    }
+    const auto facts = netdev_facts(device.netdev);
+    if (!facts) {
+        throw_error(name, "the network interface {} has gone", device.netdev);
+    }
+    if_index = facts->index;
+    if (facts->address.value != 0) {
+        address = facts->address;
+    }
+    if (facts->promiscuous) {
+        // rte_eth_dev_start writes ethdev's own idea of promiscuous mode to the netdev; an administrator's
+        // choice must survive that.
+        rte_eth_promiscuous_enable(port_id);
+    }
+}
+
+std::unique_ptr<Port> Port::open(const PortRequest& request, std::span<const Driver* const> table) {
+    const auto attached = attached_devices();
+    return open(plan_ports({&request, 1}, table, attached).front());
+}
+
+std::unique_ptr<Port> Port::open(const PlannedPort& planned) {
+    if (planned.device.rx_queues == 0 && planned.device.tx_queues == 0) {
+        throw_usage(where(planned.request), "nothing receives from it and nothing sends to it");
+    }
+    auto state = std::make_unique<State>(planned);
+    state->claim();
+    planned.driver->apply(state->device);
+    state->applied = true;
+    state->remarks = state->device.remarks;
+    state->attach();
+    state->configure();
+    state->identify();
+    return std::unique_ptr<Port>(new Port(std::move(state)));
+}
+
+}  // namespace spead::port

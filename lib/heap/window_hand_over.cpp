@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The way of heaps that have ended: into the queue, past it, and back from consumers.
+#include <algorithm>
+#include <array>
+
+#include "heap/window.hpp"
+
+namespace spead::heap {
+
+/// Whether what has ended, queues, or is in consumers' hands leaves room for the heaps that are live and
+/// those that the packets until the next hand-over can begin, if all are like `next`.
+bool Window::leaves_room(const Record& next) const noexcept {
+    const std::size_t begin = 2 * kMaxBatch / std::max(next.packets, std::uint32_t{1});
+    const std::size_t heaps = std::size_t{live_capacity()} + 1 + begin;
+    const std::size_t quota = placer_.quota();
+    // Half of the quota may queue in any case; where nothing may be lost, the one heap that has to.
+    const std::size_t size = placer_.capacity(next.payload);
+    const std::size_t queue = config_.on_full == OnFull::block ? std::min(size, quota) : quota / 2;
+    const std::size_t reserve = std::min(quota - queue, heaps * size);
+    if (placer_.out() - live_bytes_ > quota - reserve)
+        return false;
+    // The other policies lose heaps to a consumer that holds too many records; this one loses none.
+    return config_.on_full != OnFull::block ||
+           records_elsewhere() <= records_.size() - live_capacity() - 2 * kMaxBatch;
+}
+
+/// Whether `next` has to wait outside the queue although that may have a place.
+bool Window::must_wait(const Record& next) noexcept {
+    if (leaves_room(next)) [[likely]]
+        return false;
+    reclaim();
+    // If nobody has anything to give back, waiting would not help.
+    return !leaves_room(next) &&
+           (config_.on_full == OnFull::block ? records_elsewhere() != 0 : !queue_->empty());
+}
+
+void Window::hand_over() noexcept {
+    if (outstanding_ != 0 || ended_head_ == ended_tail_)
+        return;
+    blocked_ = false;
+    bool pushed_any = false;
+    while (ended_head_ != ended_tail_) {
+        const std::uint32_t at = ended_head_ & ended_mask_;
+        const std::uint32_t run = std::min(ended_tail_ - ended_head_, ended_mask_ + 1 - at);
+        Record* const next = ended_[at];
+        std::uint32_t count = run;
+        if (retracted_) [[unlikely]] {
+            if ((next->flags & Record::kRetracted) != 0) {
+                free_record(*next);
+                ended_head_++;
+                continue;
+            }
+            count = 1;
+        }
+        const std::uint32_t pushed = must_wait(*next) ? 0 : push(count);
+        pushed_any |= pushed != 0;
+        if (pushed == count) [[likely]]
+            continue;
+        if (config_.on_full == OnFull::block) {
+            blocked_ = true;
+            break;
+        }
+        if (config_.on_full == OnFull::drop_oldest) {
+            if (Record* const oldest = queue_->take_oldest(); oldest != nullptr) {
+                counters_.heaps_pushed--;
+                counters_.heaps_dropped_full++;
+                free_record(*oldest);
+                continue;
+            }
+            // Consumers were faster, and there is room now; or one is in the middle of a pop, and waiting
+            // for it is not for this lcore.
+            if (push(1) == 1) {
+                pushed_any = true;
+                continue;
+            }
+        }
+        drop(*ended_[ended_head_++ & ended_mask_]);
+    }
+    if (ended_head_ == ended_tail_)
+        retracted_ = false;
+    if (pushed_any)
+        queue_->wake();
+}
+
+/// Moves the first of at most `count` ended heaps, which stand in one piece, into the queue.
+std::uint32_t Window::push(std::uint32_t count) noexcept {
+    const auto pushed = static_cast<std::uint32_t>(queue_->push(&ended_[ended_head_ & ended_mask_], count));
+    counters_.heaps_pushed += pushed;
+    counters_.heaps_waiting -= pushed;
+    ended_head_ += pushed;
+    return pushed;
+}
+
+void Window::drop(Record& r) noexcept {
+    counters_.heaps_waiting--;
+    counters_.heaps_dropped_full++;
+    free_record(r);
+}
+
+void Window::drop_waiting() noexcept {
+    if (outstanding_ != 0)
+        return;
+    while (ended_head_ != ended_tail_) {
+        Record& r = *ended_[ended_head_++ & ended_mask_];
+        if ((r.flags & Record::kRetracted) != 0)
+            free_record(r);
+        else
+            drop(r);
+    }
+    blocked_ = false;
+}
+
+void Window::free_record(Record& r) noexcept {
+    placer_.release(r.payload);
+    if (r.item_block) [[unlikely]]
+        placer_.release(r.item_block);
+    if (r.range_block) [[unlikely]]
+        placer_.release(r.range_block);
+    free_[free_count_++] = &r;
+}
+
+void Window::reclaim() noexcept {
+    std::array<Record*, kMaxBatch> back;
+    for (;;) {
+        const std::size_t n = queue_->reclaim(back.data(), back.size());
+        for (std::size_t i = 0; i < n; i++)
+            free_record(*back[i]);
+        if (n < back.size())
+            return;
+    }
+}
+
+}  // namespace spead::heap

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <sys/mman.h>
 #include <utility>
@@ -35,10 +37,16 @@ bool transparent_huge_pages_enabled() {
     return !text.empty() && text.find("[never]") == std::string::npos;
 }
 
-}  // namespace
+/// A file that holds one number; nothing when it is not there or holds a word ("max").
+std::optional<std::size_t> number_in(const std::string& path) {
+    std::ifstream file(path);
+    std::size_t number = 0;
+    return file >> number ? std::optional(number) : std::nullopt;
+}
 
-std::size_t available_memory() {
-    std::ifstream file("/proc/meminfo");
+/// MemAvailable; 0 when unknown.
+std::size_t available_on_machine(const std::string& meminfo) {
+    std::ifstream file(meminfo);
     std::string key;
     std::size_t kib = 0;
     std::string unit;
@@ -48,6 +56,54 @@ std::size_t available_memory() {
             return kib * 1024;
     }
     return 0;
+}
+
+/// The process's group in the unified hierarchy, from a line "0::/a/b"; empty when it has none.
+std::string unified_group(const std::string& membership) {
+    std::ifstream file(membership);
+    for (std::string line; std::getline(file, line);)
+        if (line.starts_with("0::/"))
+            return line.substr(3);
+    return {};
+}
+
+/// The group's cache of files that nobody used lately, which the kernel gives up before it refuses memory.
+std::size_t idle_cache(const std::string& directory) {
+    std::ifstream file(directory + "/memory.stat");
+    std::string key;
+    std::size_t bytes = 0;
+    while (file >> key >> bytes)
+        if (key == "inactive_file")
+            return bytes;
+    return 0;
+}
+
+/// What the limits of a group and of all above it leave.
+std::size_t left_by_groups(const std::string& root, std::string group) {
+    std::size_t left = SIZE_MAX;
+    for (;;) {
+        const std::string directory = root + group;
+        const auto limit = number_in(directory + "/memory.max");
+        const auto charged = number_in(directory + "/memory.current");
+        if (limit && charged) {
+            const std::size_t used = *charged - std::min(*charged, idle_cache(directory));
+            left = std::min(left, *limit - std::min(*limit, used));
+        }
+        const std::size_t slash = group.rfind('/');
+        if (group.empty() || slash == std::string::npos)
+            return left;
+        group.resize(slash);
+    }
+}
+
+}  // namespace
+
+std::size_t available_memory(const MemorySources& sources) {
+    const std::size_t machine = available_on_machine(sources.meminfo);
+    const std::size_t groups = left_by_groups(sources.groups, unified_group(sources.membership));
+    if (machine == 0)
+        return groups == SIZE_MAX ? 0 : std::max<std::size_t>(groups, 1);
+    return std::max<std::size_t>(std::min(machine, groups), 1);
 }
 
 Mapping::Mapping(std::size_t length) {

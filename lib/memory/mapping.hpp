@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace spead::memory {
@@ -45,7 +46,16 @@ constexpr std::string_view name_of(Mapping::Backing b) {
     return "4 KiB pages";
 }
 
-/// Bytes that new allocations can use without swapping (MemAvailable of /proc/meminfo); 0 when unknown.
-std::size_t available_memory();
+/// Where the kernel tells of memory; other files in tests.
+struct MemorySources {
+    std::string meminfo = "/proc/meminfo";
+    std::string membership = "/proc/self/cgroup";
+    std::string groups = "/sys/fs/cgroup";  ///< the unified hierarchy (cgroup v2)
+};
+
+/// Bytes that new allocations can use without swapping: MemAvailable, or less where a control group that the
+/// process is in, or one above it, has a limit (memory.max - memory.current, without the cache of files that
+/// the kernel gives up first); 0 when unknown, 1 when there are none.
+std::size_t available_memory(const MemorySources& sources = {});
 
 }  // namespace spead::memory

@@ -2,7 +2,10 @@
 #include "memory/mapping.hpp"
 
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <sys/mman.h>
 #include <utility>
@@ -78,6 +81,77 @@ TEST(Mapping, ThatDoesNotFitIsRefusedWithTheSum) {
 TEST(Mapping, OfAnAbsurdLengthIsRefusedToo) {
     EXPECT_THROW(Mapping(std::size_t{1} << 60), Error);
     EXPECT_THROW(Mapping(~std::size_t{0}), Error) << "rounding up must not wrap to something small";
+}
+
+/// Files like those of the kernel, in a directory of their own.
+class AvailableMemory : public testing::Test {
+  protected:
+    void SetUp() override {
+        std::string name = testing::TempDir() + "spead-memory-XXXXXX";
+        ASSERT_NE(mkdtemp(name.data()), nullptr);
+        root_ = name;
+        sources_.meminfo = (root_ / "meminfo").string();
+        sources_.membership = (root_ / "membership").string();
+        sources_.groups = (root_ / "groups").string();
+        write("meminfo", "MemTotal: 8000 kB\nMemFree: 10 kB\nMemAvailable:    4000 kB\nBuffers: 1 kB\n");
+        write("membership", "4:memory:/elsewhere\n0::/outer/inner\n");
+    }
+    void TearDown() override { std::filesystem::remove_all(root_); }
+
+    void write(const std::string& name, const std::string& text) {
+        std::filesystem::create_directories((root_ / name).parent_path());
+        std::ofstream(root_ / name) << text;
+    }
+    void group(const std::string& name, const std::string& max, const std::string& current) {
+        write("groups" + name + "/memory.max", max + "\n");
+        write("groups" + name + "/memory.current", current + "\n");
+    }
+    std::size_t available() const { return available_memory(sources_); }
+
+    std::filesystem::path root_;
+    MemorySources sources_;
+};
+
+TEST_F(AvailableMemory, IsTheMachinesWhereNoGroupHasALimit) {
+    EXPECT_EQ(available(), 4000U * 1024) << "no unified hierarchy at all";
+    group("/outer/inner", "max", "1000");
+    group("/outer", "max", "1000");
+    EXPECT_EQ(available(), 4000U * 1024);
+}
+
+TEST_F(AvailableMemory, IsWhatTheGroupsLimitLeaves) {
+    group("/outer/inner", "3000000", "1000000");
+    EXPECT_EQ(available(), 2000000U);
+    write("groups/outer/inner/memory.stat", "anon 5\nfile 400000\ninactive_file 300000\n");
+    EXPECT_EQ(available(), 2300000U) << "cache can be had";
+    write("groups/outer/inner/memory.stat", "inactive_file 9000000\n");
+    EXPECT_EQ(available(), 3000000U);
+    group("/outer/inner", "300000000", "1000000");
+    EXPECT_EQ(available(), 4000U * 1024) << "the machine has less";
+}
+
+TEST_F(AvailableMemory, IsWhatTheGroupsAboveLeave) {
+    group("/outer/inner", "max", "1000000");
+    group("/outer", "2500000", "1000000");
+    EXPECT_EQ(available(), 1500000U);
+    group("", "1200000", "1000000");
+    EXPECT_EQ(available(), 200000U) << "a container's own root shows its limit";
+    group("/elsewhere", "1", "0");
+    EXPECT_EQ(available(), 200000U) << "not a group of this process";
+}
+
+TEST_F(AvailableMemory, OfAGroupThatIsFullIsNotUnknown) {
+    group("/outer/inner", "1000", "1000");
+    EXPECT_EQ(available(), 1U);
+    group("/outer/inner", "1000", "2000");
+    EXPECT_EQ(available(), 1U);
+}
+
+TEST_F(AvailableMemory, IsUnknownWhereNothingTells) {
+    sources_.meminfo = (root_ / "nothing").string();
+    EXPECT_EQ(available(), 0U);
+    sources_.membership = sources_.meminfo;
+    EXPECT_EQ(available(), 0U);
 }
 
 TEST(Mapping, NamesItsBacking) {

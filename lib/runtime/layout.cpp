@@ -346,16 +346,22 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const std::str
                         eal_bytes / kMiB, free_huge_bytes() / kMiB);
         }
     }
-    if (!options.has_naming)
-        args.insert(args.end(), {"--file-prefix", fmt::format("{}.{}", name, getpid())});
-    if (!options.has_bus && !needs_pci)
-        args.emplace_back("--no-pci");
-    if (!options.has_log)
-        args.emplace_back("--log-level=lib.*:warning");
     const auto given = [&](std::string_view option) {
         return std::any_of(options.words.begin(), options.words.end(),
                            [option](const std::string& w) { return w.starts_with(option); });
     };
+    if (!options.has_naming) {
+        args.insert(args.end(), {"--file-prefix", fmt::format("{}.{}", name, getpid())});
+        // Under a name that no other process uses, huge pages would stay behind for ever. EAL takes this
+        // option with none of those.
+        if (options.has_memory && !given("--no-huge") && !given("--in-memory") && !given("--huge-unlink") &&
+            !given("--single-file-segments"))
+            args.emplace_back("--huge-unlink=always");
+    }
+    if (!options.has_bus && !needs_pci)
+        args.emplace_back("--no-pci");
+    if (!options.has_log)
+        args.emplace_back("--log-level=lib.*:warning");
     if (!given("--iova-mode"))
         args.emplace_back("--iova-mode=va");
     if (!given("--telemetry") && !given("--no-telemetry"))

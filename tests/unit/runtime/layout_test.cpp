@@ -464,6 +464,19 @@ TEST(EalArguments, LeaveAGroupToTheUserWhoSetIt) {
     EXPECT_THAT(arguments({"--telemetry"}), Not(Contains("--no-telemetry")));
 }
 
+TEST(EalArguments, LeaveNoHugePagesBehindUnderANameOfTheirOwn) {
+    const std::string unlink = "--huge-unlink=always";
+    EXPECT_THAT(arguments({"--socket-mem", "64"}), AllOf(Contains(unlink), Contains("--file-prefix")));
+    EXPECT_THAT(arguments({"--huge-dir=/mnt/huge"}), Contains(unlink));
+    EXPECT_THAT(arguments({"--socket-mem=64", "--file-prefix=x"}), Not(Contains(unlink)))
+        << "the user's name";
+    EXPECT_THAT(arguments({"--socket-mem=64", "--huge-unlink=never"}), Not(Contains(unlink)));
+    EXPECT_THAT(arguments({"--socket-mem=64", "--single-file-segments"}), Not(Contains(unlink)));
+    EXPECT_THAT(arguments({"--socket-mem=64", "--in-memory"}), Not(Contains(unlink)));
+    EXPECT_THAT(arguments({"--no-huge"}), Not(Contains(unlink)));
+    EXPECT_THAT(arguments({}), Not(Contains(unlink))) << "--in-memory and --no-huge make no files";
+}
+
 TEST(EalArguments, LetEalLookForPciDevicesWhereAPortNeedsThem) {
     try {
         EXPECT_THAT(arguments({}, true), AllOf(Contains("--in-memory"), Not(Contains("--no-pci"))));

@@ -359,10 +359,7 @@ stats::Snapshot Engine::State::take_snapshot() {
         p.tx_packets += s.counters.packets;
         p.tx_bytes += s.counters.frame_bytes;
         p.tx_dropped += s.counters.dropped;
-        // Heaps complete in order and stop heaps come last.
-        const std::uint64_t data = std::min(s.counters.heaps, sends[i].submitted());
-        s.control_heaps = s.counters.heaps - data;
-        s.counters.heaps = data;
+        s.control_heaps = s.counters.control_heaps;
     }
     return snap;
 }

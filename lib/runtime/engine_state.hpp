@@ -50,10 +50,8 @@ struct SendStream {
     std::unique_ptr<Feeder> feeder;
     Worker* worker = nullptr;
     std::size_t port = 0;
-    std::uint64_t data_heaps = 0;  ///< the feeder's, once it is gone
-
-    /// Heaps with data that were submitted; stop heaps come after all of them.
-    std::uint64_t submitted() const { return feeder ? feeder->data_heaps() : data_heaps; }
+    bool cut = false;              ///< heaps were given up so that the run can end
+    std::uint64_t unfinished = 0;  ///< how many, then
 };
 
 struct Engine::State {
@@ -92,6 +90,11 @@ struct Engine::State {
     std::string blocked_streams() const;
     void let_go_of_consumers();
     void finish_sends();
+    void cut_what_takes_too_long();
+    void cut(SendStream& s, send::Cut cut);
+    void give_up(SendStream& s, Waited why, std::uint64_t left);
+    send::Backlog backlog(SendStream& s);
+    const std::string& name_of(const SendStream& s) const;
     void settle_receives();
     void flush_receives();
     void stop_lcores();

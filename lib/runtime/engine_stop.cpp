@@ -121,36 +121,86 @@ std::string Engine::State::blocked_streams() const {
                        seconds_text(surroundings.consumer_patience));
 }
 
+/// Heaps in flight are finished where that takes no more than the longest finish at their rate; else those
+/// that were begun, if that is enough; else none. The stop heaps go in any case.
+void Engine::State::cut_what_takes_too_long() {
+    const double longest = std::chrono::duration<double>(surroundings.longest_finish).count();
+    for (std::size_t i = 0; i < sends.size(); i++) {
+        SendStream& s = sends[i];
+        const SendPlan& p = plan.sends[i];
+        if (p.rate <= 0 || s.cut || s.feeder->done())
+            continue;
+        const send::Backlog left = backlog(s);
+        const auto time = [&p](std::uint64_t packets) {
+            return static_cast<double>(packets) * p.max_packet_size / p.rate;
+        };
+        if (time(left.all) > longest)
+            cut(s, time(left.begun) > longest ? send::Cut::begun : send::Cut::waiting);
+    }
+}
+
+void Engine::State::cut(SendStream& s, send::Cut cut) {
+    s.cut = true;
+    s.sender->request_cut(cut);
+}
+
 void Engine::State::finish_sends() {
     for (SendStream& s : sends)
         s.feeder->request_stop();
-    const Waited waited = wait_for(
-        [this] {
-            let_go_of_consumers();
-            return sends_done();
-        },
-        &Look::sent, surroundings.port_patience, surroundings.longest_finish);
+    const auto step = [this] {
+        let_go_of_consumers();
+        cut_what_takes_too_long();
+        return sends_done();
+    };
+    Waited waited = wait_for(step, &Look::sent, surroundings.port_patience, surroundings.longest_finish);
+    if (waited == Waited::too_long) {
+        for (SendStream& s : sends)
+            if (!s.feeder->done())
+                cut(s, send::Cut::begun);
+        waited = wait_for(step, &Look::sent, surroundings.port_patience, surroundings.longest_finish);
+    }
     for (SendStream& s : sends) {
         const bool given_up = !s.feeder->done();
+        const std::uint64_t left = given_up ? backlog(s).all : 0;
         if (given_up)
             s.feeder->abandon();
         s.feeder->join();
         if (const std::string failure = s.feeder->failure(); !failure.empty())
             problems.push_back(failure);
-        if (!given_up)
-            continue;
-        const std::string what =
-            fmt::format("send {}: given up with {} heaps in flight",
-                        plan.sends[static_cast<std::size_t>(&s - sends.data())].name, s.sender->in_flight());
-        // Whoever interrupts the run does not want to wait for the rest, and nobody for hours.
-        if (waited == Waited::too_long)
-            remarks.push_back(what + "; at its rate they would take too long");
-        else if (waited == Waited::consumer)
-            problems.push_back(fmt::format("{}; {}", what, blocked_streams()));
-        else
-            (interrupted ? remarks : problems)
-                .push_back(fmt::format("{}; port {} takes no more packets", what, ports[s.port]->name()));
+        if (given_up)
+            give_up(s, waited, left);
+        else if (s.cut)
+            s.worker->loop->mailbox().call([&] { s.unfinished = s.sender->counters().aborted; });
+        if (!given_up && s.unfinished != 0)
+            remarks.push_back(fmt::format(
+                "send {}: {} heaps were given up, at its rate they would have taken too long; the stop heaps "
+                "were sent",
+                name_of(s), s.unfinished));
     }
+}
+
+const std::string& Engine::State::name_of(const SendStream& s) const {
+    return plan.sends[static_cast<std::size_t>(&s - sends.data())].name;
+}
+
+send::Backlog Engine::State::backlog(SendStream& s) {
+    send::Backlog left;
+    s.worker->loop->mailbox().call([&] { left = s.sender->backlog(); });
+    return left;
+}
+
+/// `left`: packets that the port has not taken.
+void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
+    const std::string what =
+        fmt::format("send {}: given up with {} heaps in flight", name_of(s), s.sender->in_flight());
+    if (s.cut && left == 0)  // the driver keeps what it was given until its port stops
+        remarks.push_back(what + "; at its rate they would have taken too long");
+    else if (why == Waited::consumer)
+        problems.push_back(fmt::format("{}; {}", what, blocked_streams()));
+    else
+        // Whoever interrupts the run does not want to wait for the rest.
+        (interrupted ? remarks : problems)
+            .push_back(fmt::format("{}; port {} takes no more packets", what, ports[s.port]->name()));
 }
 
 /// Packets of ours that are still in a ring are received before the streams are flushed.
@@ -217,10 +267,8 @@ void Engine::State::stop_ports() {
             remarks.push_back(
                 fmt::format("port {}: its link was lost {} times", ports[i]->name(), links[i].losses()));
     registrations.clear();
-    for (SendStream& s : sends) {
-        s.data_heaps = s.submitted();
+    for (SendStream& s : sends)
         s.feeder.reset();
-    }
     for (const auto& p : ports)
         p->close();
 }

@@ -114,24 +114,27 @@ void Feeder::run_data() {
             verify_generate({slot->payload, payload_bytes_},
                             verify_heap_start(cnt, words_per_item_ * plan_.items));
         slot->busy = true;
-        // Counted first: the lcore may have completed it before submit() returns.
-        data_heaps_.store(i + 1, std::memory_order_release);
-        if (!submit(describe ? *slot->described : *slot->plain, i, slot)) {
-            data_heaps_.store(i, std::memory_order_release);
+        send::Submission s;
+        s.heap = describe ? slot->described.get() : slot->plain.get();
+        s.user = slot;
+        if (!submit(s, i))
             return;
-        }
+        data_heaps_ = i + 1;
         if (stop_.load(std::memory_order_acquire))
             return;
     }
 }
 
 void Feeder::run_stops() {
-    const std::uint64_t first = data_heaps();
     for (std::size_t j = 0; j < plan_.endpoints.size(); j++) {
         auto heap = std::make_unique<send::Heap>(wire::Flavour(plan_.address_bits));
         heap->add_stop();
         stops_.push_back(std::move(heap));
-        if (!submit(*stops_.back(), first + j, nullptr))
+        send::Submission s;
+        s.heap = stops_.back().get();
+        s.control = true;
+        s.rate = 0;  // it need not wait for the time of data that was given up
+        if (!submit(s, data_heaps_ + j))
             return;
     }
 }
@@ -149,14 +152,12 @@ Feeder::Slot* Feeder::free_slot() {
     }
 }
 
-/// Heap `index` of the run. False when the run was given up before the sender took it.
-bool Feeder::submit(send::Heap& heap, std::uint64_t index, void* user) {
-    send::Submission s;
-    s.heap = &heap;
+/// Heap `index` of the run. False when the run was given up before the sender took it, or had to end before
+/// it took data.
+bool Feeder::submit(send::Submission s, std::uint64_t index) {
     s.substream = static_cast<std::uint32_t>(index % plan_.endpoints.size());
-    s.user = user;
     while (!sender_.submit(s)) {
-        if (abandon_.load(std::memory_order_acquire))
+        if (abandon_.load(std::memory_order_acquire) || (!s.control && stop_.load(std::memory_order_acquire)))
             return false;
         collect();
         wait_a_little();

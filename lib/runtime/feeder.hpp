@@ -37,8 +37,6 @@ class Feeder {
 
     /// Nothing is under way: not started, or everything was submitted and completed.
     bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-    /// Data heaps submitted so far; stop heaps come after all of them.
-    std::uint64_t data_heaps() const noexcept { return data_heaps_.load(std::memory_order_acquire); }
     /// What ended the thread early; empty if nothing did.
     std::string failure() const { return done() ? failure_ : std::string(); }
 
@@ -57,7 +55,7 @@ class Feeder {
     void run_stops();
     std::unique_ptr<send::Heap> make_heap(std::byte* payload, bool describe) const;
     Slot* free_slot();
-    bool submit(send::Heap& heap, std::uint64_t index, void* user);
+    bool submit(send::Submission submission, std::uint64_t index);
     void collect();
     void wait_a_little();
 
@@ -73,7 +71,7 @@ class Feeder {
     std::atomic<bool> stop_{false};
     std::atomic<bool> abandon_{false};
     std::atomic<bool> done_{true};
-    std::atomic<std::uint64_t> data_heaps_{0};
+    std::uint64_t data_heaps_ = 0;  ///< submitted
     std::string failure_;
     std::thread thread_;
 };

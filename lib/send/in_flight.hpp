@@ -22,7 +22,8 @@ struct Entry {
     std::uint64_t cnt = 0;
     double rate = -1;  ///< bytes per second, 0: unlimited, below 0: the sender's
     std::uint32_t substream = 0;
-    std::uint32_t group_end = 1;  ///< the last heap of its group, whose heaps are interleaved
+    bool group_end = true;  ///< the last heap of its group, whose heaps are interleaved
+    bool control = false;   ///< no request_cut touches it
 };
 
 /// One heap that is being sent. Owned by the lcore, but for what PayloadRefs says.
@@ -34,7 +35,8 @@ struct alignas(64) Slot {
     bool aborted = false;
     bool stamped = false;  ///< `stamp` is set
     Pacer::Cost cost = 0;
-    std::uint64_t end = 0;  ///< built: serial number of the packet after its last one
+    std::uint64_t made = 0;  ///< packets built
+    std::uint64_t end = 0;   ///< built: serial number of the packet after its last one
     Entry entry;
     PacketStamp stamp;
     PayloadRefs refs;

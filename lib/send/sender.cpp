@@ -251,9 +251,9 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
         }
         packets += layout.packets;
         s.entries.push_back({one.heap, &layout, one.user, *cnt, one.rate.value_or(-1), one.substream,
-                             mode == Interleave::serial ? 1U : 0U});
+                             mode == Interleave::serial, one.control});
     }
-    s.entries.back().group_end = 1;
+    s.entries.back().group_end = true;
 
     s.next_cnt = next_cnt;
     s.in_flight += static_cast<std::uint32_t>(s.entries.size());
@@ -293,6 +293,9 @@ bool Sender::idle() const noexcept {
 std::uint64_t Sender::next_send_time() const noexcept {
     return impl_->transmitter.next_send_time();
 }
+Backlog Sender::backlog() const noexcept {
+    return impl_->transmitter.backlog();
+}
 void Sender::set_pacing(const Pacing& pacing) noexcept {
     impl_->transmitter.set_pacing(pacing);
 }
@@ -303,6 +306,9 @@ const stats::SendCounters& Sender::counters() const noexcept {
     return impl_->transmitter.counters();
 }
 
+void Sender::request_cut(Cut cut) noexcept {
+    impl_->shared.cut.store(cut, std::memory_order_relaxed);
+}
 void Sender::request_stop() noexcept {
     impl_->shared.stop.store(true, std::memory_order_relaxed);
 }

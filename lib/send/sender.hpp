@@ -81,11 +81,25 @@ struct Submission {
     std::optional<std::uint64_t> cnt{};  ///< before the heap's own, before the sequence
     std::optional<double> rate{};        ///< bytes per second for this heap; 0: unlimited; none: the sender's
     void* user = nullptr;                ///< returned in the completion
+    bool control = false;                ///< carries no data (a stop item): request_cut leaves it alone
 };
 
 enum class SendStatus : std::uint8_t {
     sent,    ///< every packet was given to the driver
     aborted  ///< the sender was stopped before
+};
+
+/// What a sender leaves undone when it has to end early; each includes those before it.
+enum class Cut : std::uint8_t {
+    nothing,
+    waiting,  ///< heaps of which no packet was built
+    begun     ///< what is left of the others
+};
+
+/// Packets that are still to be sent.
+struct Backlog {
+    std::uint64_t begun = 0;  ///< not built yet, of heaps of which some were
+    std::uint64_t all = 0;    ///< of submitted heaps, that the driver has not taken
 };
 
 /// A heap that is no longer in flight: its memory is the user's again.
@@ -102,8 +116,8 @@ struct alignas(16) Completion {
 ///
 /// Three parties, which may be threads of their own or one and the same:
 ///  - the producer calls prepare, submit and poll_completions;
-///  - the lcore calls poll, set_pacing, collect and idle, and its thread alone touches the queue;
-///  - the control world constructs and destroys, and may call request_stop at any time.
+///  - the lcore calls poll, set_pacing, backlog, collect and idle, and its thread alone touches the queue;
+///  - the control world constructs and destroys, and may call request_cut and request_stop at any time.
 class Sender {
   public:
     /// Makes the pools and rings. EAL runs. Throws Error: no destination, a unicast destination without a MAC
@@ -156,6 +170,9 @@ class Sender {
     /// The time before which the pacer will not send again; 0 when it does not wait.
     std::uint64_t next_send_time() const noexcept;
 
+    /// Heaps that no poll has seen are included.
+    Backlog backlog() const noexcept;
+
     void set_pacing(const Pacing& pacing) noexcept;
     const Pacing& pacing() const noexcept;
 
@@ -163,6 +180,11 @@ class Sender {
     const stats::SendCounters& counters() const noexcept;
 
     // Anyone.
+
+    /// From the next poll on, heaps that `cut` names are completed as aborted, and so is what is submitted
+    /// later; control heaps still go. Packets that are built are still sent; a port that frees late may
+    /// keep their heaps until it stops. A later cut may be wider, not narrower.
+    void request_cut(Cut cut) noexcept;
 
     /// Stops for good: at the next poll unsent mbufs are freed, and every heap that was not wholly given to
     /// the driver is completed as aborted once the driver has released what it was given. submit returns

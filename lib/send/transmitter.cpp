@@ -31,6 +31,9 @@ void Transmitter::accept_entries() noexcept {
             Slot& slot = heaps_.push();
             slot.entry = arrived_[i];
             slot.built = slot.aborted = false;
+            slot.made = 0;
+            if (cut_ != Cut::nothing) [[unlikely]]
+                cut(slot);
         }
         if (n < arrived_.size())
             break;
@@ -40,30 +43,71 @@ void Transmitter::accept_entries() noexcept {
 }
 
 void Transmitter::learn_known() noexcept {
-    known_ = shared_.packets_submitted.load(std::memory_order_relaxed) - built_;
+    // After a cut, what is in the ring will mostly not be built: a driver that frees late gets copies.
+    known_ = cut_ != Cut::nothing && late_free_ != 0
+                 ? 0
+                 : shared_.packets_submitted.load(std::memory_order_relaxed) - built_ - cut_packets_;
+}
+
+Backlog Transmitter::backlog() const noexcept {
+    Backlog b;
+    b.all = shared_.packets_submitted.load(std::memory_order_relaxed) - sent_ - cut_packets_;
+    for (std::uint64_t i = heaps_.begin(); i != group_end_; ++i) {
+        const Slot& slot = heaps_[i];
+        if (!slot.built && slot.made != 0)
+            b.begun += slot.entry.layout->packets - slot.made;
+    }
+    return b;
+}
+
+/// Gives the heap up if it is one of those that are cut.
+void Transmitter::cut(Slot& slot) noexcept {
+    if (slot.built || slot.entry.control || (slot.made != 0 && cut_ != Cut::begun))
+        return;
+    slot.refs.close();
+    slot.built = slot.aborted = true;
+    cut_packets_ += slot.entry.layout->packets - slot.made;
+}
+
+void Transmitter::cut(Cut cut_now) noexcept {
+    cut_ = std::max(cut_, cut_now);
+    for (std::uint64_t i = heaps_.begin(); i != heaps_.end(); ++i)
+        cut(heaps_[i]);
+    if (active_left_ == 0)
+        return;
+    active_left_ = 0;
+    for (std::uint64_t i = std::max(group_begin_, heaps_.begin()); i != group_end_; ++i)
+        active_left_ += heaps_[i].built ? 0 : 1;
+    if (active_left_ != 0 && heaps_[turn_].built)
+        next_turn();
 }
 
 /// Makes the next group of heaps the current one.
 bool Transmitter::next_group(std::uint64_t now) noexcept {
-    if (group_end_ == heaps_.end()) {
-        accept_entries();
+    do {
         if (group_end_ == heaps_.end()) {
-            resting_ = true;
-            return false;
+            accept_entries();
+            if (group_end_ == heaps_.end()) {
+                resting_ = true;
+                return false;
+            }
         }
-    }
+        group_begin_ = group_end_;
+        while (group_end_ != heaps_.end()) {
+            Slot& slot = heaps_[group_end_++];
+            if (!slot.built) [[likely]] {
+                start(slot);
+                if (active_left_++ == 0)
+                    turn_ = group_end_ - 1;
+            }
+            if (slot.entry.group_end)
+                break;
+        }
+    } while (active_left_ == 0);  // a group of which nothing is left
     if (resting_) {
         pacer_.resume(now);
         resting_ = false;
     }
-    group_begin_ = turn_ = group_end_;
-    while (group_end_ != heaps_.end()) {
-        Slot& slot = heaps_[group_end_++];
-        start(slot);
-        if (slot.entry.group_end != 0)
-            break;
-    }
-    active_left_ = group_end_ - group_begin_;
     return true;
 }
 
@@ -141,7 +185,7 @@ std::uint32_t Transmitter::build_run(Slot& slot, std::uint32_t room) noexcept {
     if (unregistered)
         counters_.unregistered_packets += packets;
     charge(slot, std::uint64_t{packets} * (header + payload));
-    count_built(packets);
+    count_built(slot, packets);
     return packets;
 }
 
@@ -156,7 +200,7 @@ std::uint32_t Transmitter::build_single(Slot& slot, std::uint32_t room) noexcept
     burst_.external += result.external ? 1 : 0;
     counters_.unregistered_packets += result.unregistered ? 1 : 0;
     charge(slot, result.bytes - header_bytes());
-    count_built(1);
+    count_built(slot, 1);
     return 1;
 }
 
@@ -165,10 +209,11 @@ void Transmitter::charge(const Slot& slot, std::uint64_t bytes) noexcept {
         pacer_.charge(bytes, slot.own_rate ? slot.cost : pacer_.cost());
 }
 
-void Transmitter::count_built(std::uint32_t packets) noexcept {
+void Transmitter::count_built(Slot& slot, std::uint32_t packets) noexcept {
+    slot.made += packets;
     burst_.end += packets;
     built_ += packets;
-    known_ -= packets;
+    known_ -= std::min<std::uint64_t>(known_, packets);
 }
 
 /// All packets of the heap are built.
@@ -223,6 +268,8 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
             queue_.reap(queue_.context, queue_.queue);
         return completed;
     }
+    if (const Cut wanted = shared_.cut.load(std::memory_order_relaxed); wanted > cut_) [[unlikely]]
+        cut(wanted);
     const std::uint64_t sent_before = sent_;
     for (unsigned i = 0; i < kBurstsPerPoll; ++i) {
         if (!pending() && build(now) == 0)
@@ -246,7 +293,9 @@ bool Transmitter::collect(std::uint64_t now) noexcept {
             if (!slot.built || (!slot.aborted && slot.end > sent_) || !slot.refs.drained())
                 break;
             const SendStatus status = slot.aborted ? SendStatus::aborted : SendStatus::sent;
-            ++(slot.aborted ? counters_.aborted : counters_.heaps);
+            ++(slot.aborted         ? counters_.aborted
+               : slot.entry.control ? counters_.control_heaps
+                                    : counters_.heaps);
             done_[n++] = {slot.entry.heap,      slot.entry.user, slot.entry.cnt, now,
                           slot.entry.substream, status};
             heaps_.pop();

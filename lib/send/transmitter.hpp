@@ -22,6 +22,7 @@ struct Shared {
     /// Packets of all heaps ever submitted, written by the producer before it puts them into the ring.
     alignas(64) std::atomic<std::uint64_t> packets_submitted{0};
     alignas(64) std::atomic<bool> stop{false};
+    std::atomic<Cut> cut{Cut::nothing};
 };
 
 /// The lcore's side of a sender: takes heaps from a ring, interleaves and paces them, hands frames to one
@@ -55,6 +56,7 @@ class alignas(64) Transmitter {
     std::uint64_t next_send_time() const noexcept {
         return pacer_.waiting() && work_known() ? pacer_.next_time() : 0;
     }
+    Backlog backlog() const noexcept;
     void set_pacing(const Pacing& pacing) noexcept { pacer_.set(pacing); }
     const Pacing& pacing() const noexcept { return pacer_.pacing(); }
     const stats::SendCounters& counters() const noexcept { return counters_; }
@@ -76,13 +78,15 @@ class alignas(64) Transmitter {
     void accept_entries() noexcept;
     void learn_known() noexcept;
     bool next_group(std::uint64_t now) noexcept;
+    void cut(Cut cut) noexcept;
+    void cut(Slot& slot) noexcept;
     void start(Slot& slot) noexcept;
     std::uint32_t build(std::uint64_t now) noexcept;
     std::uint32_t build_some(Slot& slot) noexcept;
     std::uint32_t build_run(Slot& slot, std::uint32_t room) noexcept;
     std::uint32_t build_single(Slot& slot, std::uint32_t room) noexcept;
     void charge(const Slot& slot, std::uint64_t bytes) noexcept;
-    void count_built(std::uint32_t packets) noexcept;
+    void count_built(Slot& slot, std::uint32_t packets) noexcept;
     void finish(Slot& slot) noexcept;
     void next_turn() noexcept;
     bool flush() noexcept;
@@ -103,6 +107,8 @@ class alignas(64) Transmitter {
     std::uint64_t built_ = 0;        ///< packets ever built
     std::uint64_t sent_ = 0;         ///< of those, accepted by the driver, in order
     std::uint64_t known_ = 0;        ///< packets that will certainly be built, from `built_` on
+    std::uint64_t cut_packets_ = 0;  ///< that will never be built
+    Cut cut_ = Cut::nothing;
     std::uint32_t late_free_ = 0;
     bool paced_ = false;   ///< the stream or the heap at hand has a rate
     bool resting_ = true;  ///< there was nothing to send

@@ -120,6 +120,17 @@ class Send(harness.ProgramTest):
                                     "--duration", "0.3")
         self.assertNotIn("takes no more packets", finished.err)
 
+    def test_heaps_that_take_too_long_are_given_up_with_a_word_and_a_stop(self):
+        capture = self.directory / "cut.pcap"
+        finished = self.run_program("send", "239.1.1.0+1:7148", "--rate", "100kbps", "--duration", "0.3",
+                                    "--port", f"net_pcap0,tx_pcap={capture}")
+        self.assertIn("heaps were given up", finished.err)
+        send = finished.report["sends"][0]
+        self.assertEqual((send["heaps"], send["info"]["control_heaps"]), (0, 2))
+        stop = wire.pointer(wire.IMMEDIATE, wire.STREAM_CTRL, 2)
+        last = [wire.udp_payload(frame) for frame in wire.read_pcap(capture)[-2:]]
+        self.assertTrue(all(stop in packet[:64] for packet in last))
+
 
 if __name__ == "__main__":
     harness.main()

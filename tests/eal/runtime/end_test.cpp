@@ -61,6 +61,42 @@ TEST(End, WaitsForASenderThatWaitsForItsTime) {
     expect_nothing_lost(e);
 }
 
+TEST(End, FinishesTheHeapThatWasBegunWhereThereIsNoTimeForOthers) {
+    Plan plan = loopback(-1, "239.1.2.3+1:7148");
+    plan.sends[0].rate = 100'000;  // a heap takes 200 ms
+    plan.sends[0].burst_size = 2'000;
+    plan.sends[0].max_heaps = 40;
+    plan.end.duration = 0.1;
+    Surroundings surroundings;
+    surroundings.longest_finish = 3s;  // all take 8
+    const Ended e = run(plan, surroundings);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_THAT(e.remarks, ElementsAre(AllOf(HasSubstr("send d0: "), HasSubstr("the stop heaps were sent"))));
+    EXPECT_GE(e.sent().counters.heaps, 1U);
+    EXPECT_EQ(e.stream().heaps_started, e.complete()) << "what was begun was finished";
+    EXPECT_EQ(e.stream().heaps_verified, e.sent().counters.heaps);
+    EXPECT_GE(e.sent().counters.aborted, 30U);
+    EXPECT_EQ(e.sent().control_heaps, 2U);
+    EXPECT_EQ(e.stream().stop_items, 2U);
+}
+
+TEST(End, SendsTheStopHeapsOfASenderWhoseHeapTakesTooLong) {
+    Plan plan = loopback(-1, "239.1.2.3+1:7148");
+    plan.sends[0].rate = 10'000;
+    plan.sends[0].burst_size = 15'000;  // the second burst would go in more than a second
+    plan.sends[0].heap_size = 500'000;
+    plan.end.duration = 0.1;
+    Surroundings surroundings;
+    surroundings.longest_finish = 500ms;
+    const Ended e = run(plan, surroundings);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_THAT(e.remarks, ElementsAre(HasSubstr("send d0: 4 heaps were given up")));
+    EXPECT_EQ(e.sent().counters.heaps, 0U);
+    EXPECT_EQ(e.sent().counters.aborted, 4U);
+    EXPECT_EQ(e.sent().counters.dropped, 0U);
+    EXPECT_EQ(e.stream().stop_items, 2U);
+}
+
 TEST(End, WaitsForAConsumerThatHoldsUpASender) {
     Plan plan = loopback(-1);
     plan.receives[0].ring = 1;

@@ -443,6 +443,92 @@ TEST_F(SenderTest, GivesBackUnsentPacketsAndAbortsHeapsWhenStopped) {
     EXPECT_EQ(sender().mbufs_out(), 0U);
 }
 
+/// What is built afterwards must not count on packets that were cut to make the driver let go.
+TEST_F(SenderTest, CutsHeapsThatWaitAndFinishesThoseThatWereBegun) {
+    config.capabilities.late_free_segments = 31;
+    queue.keep = 31;
+    std::uint16_t left = 30;
+    queue.accept = [&](std::uint16_t n) {
+        const std::uint16_t take = std::min(n, left);
+        left = static_cast<std::uint16_t>(left - take);
+        return take;
+    };
+    config.pacing = {1e6, 1000, 1.05};  // packet by packet
+    for (std::size_t i = 0; i < 4; ++i)
+        ASSERT_TRUE(sender().submit({&heap(30'000)}));  // 21 packets each
+    const std::uint64_t packets = sender().backlog().all;
+    EXPECT_EQ(packets, 4 * 21U);
+    while (queue.taken < 25)
+        sender().poll(now += 10'000'000);
+    EXPECT_EQ(sender().backlog().all, packets - queue.taken);
+    EXPECT_EQ(sender().backlog().begun, 2 * 21U - queue.taken);
+    const std::uint64_t zero_copy = sender().counters().zero_copy_packets;
+    EXPECT_GT(zero_copy, 0U);
+    sender().request_cut(Cut::waiting);
+    Submission late{&heap(30'000)};
+    ASSERT_TRUE(sender().submit(late));
+    Submission stop{&heap(100)};
+    stop.control = true;
+    stop.rate = 0;
+    ASSERT_TRUE(sender().submit(stop));
+    left = 1000;
+    for (int i = 0; i < 40; ++i)
+        sender().poll(now += 10'000'000);
+    EXPECT_EQ(sender().counters().zero_copy_packets, zero_copy);
+    queue.release();  // what was built before the cut is the driver's until its port stops
+    ASSERT_TRUE(run());
+    EXPECT_EQ(statuses(),
+              (std::vector<SendStatus>{SendStatus::sent, SendStatus::sent, SendStatus::aborted,
+                                       SendStatus::aborted, SendStatus::aborted, SendStatus::sent}));
+    EXPECT_EQ(queue.taken, 2 * 21U + 1);
+    EXPECT_EQ(sender().backlog().all, 0U);
+    EXPECT_EQ(sender().counters().heaps, 2U);
+    EXPECT_EQ(sender().counters().control_heaps, 1U);
+    EXPECT_EQ(sender().counters().aborted, 3U);
+}
+
+TEST_F(SenderTest, CutsHeapsThatWereBegunAndSendsWhatIsBuilt) {
+    std::uint16_t left = 10;
+    queue.accept = [&](std::uint16_t n) {
+        const std::uint16_t take = std::min(n, left);
+        left = static_cast<std::uint16_t>(left - take);
+        return take;
+    };
+    std::vector<Submission> group;
+    for (std::size_t i = 0; i < 3; ++i)
+        group.push_back({&heap(i == 1 ? 2'000 : 100'000)});
+    ASSERT_TRUE(sender().submit(group, Interleave::round_robin));
+    poll();
+    EXPECT_EQ(queue.taken, 10U);
+    sender().request_cut(Cut::begun);
+    Submission stop{&heap(100)};
+    stop.control = true;
+    ASSERT_TRUE(sender().submit(stop));
+    left = 1000;
+    ASSERT_TRUE(run());
+    EXPECT_EQ(statuses(), (std::vector<SendStatus>{SendStatus::aborted, SendStatus::sent, SendStatus::aborted,
+                                                   SendStatus::sent}));
+    EXPECT_EQ(sender().counters().dropped, 0U);
+    EXPECT_GT(queue.taken, 11U) << "the burst that was built";
+    EXPECT_LT(queue.taken, 80U);
+}
+
+TEST_F(SenderTest, CutsOneHeapOfAGroupAndGoesOnWithTheOther) {
+    config.pacing = {1e6, 1000, 1.05};
+    Submission first{&heap(30'000)};
+    Submission second{&heap(30'000)};
+    second.control = true;
+    const std::array<Submission, 2> group{first, second};
+    ASSERT_TRUE(sender().submit(group, Interleave::round_robin));
+    while (queue.taken < 5)
+        sender().poll(now += 10'000'000);
+    sender().request_cut(Cut::begun);
+    while (!sender().idle())
+        sender().poll(now += 10'000'000);
+    take_completions();
+    EXPECT_EQ(statuses(), (std::vector<SendStatus>{SendStatus::aborted, SendStatus::sent}));
+}
+
 TEST_F(SenderTest, AbortsHeapsThatWereSubmittedButNeverSeen) {
     ASSERT_TRUE(sender().submit({&heap(100)}));
     sender().request_stop();

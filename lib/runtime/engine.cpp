@@ -75,6 +75,15 @@ Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surro
 
 Engine::~Engine() {
     stop();
+    if (!state_->any_lost())
+        return;
+    state_->carry_out(&State::stop_lcores);
+    if (state_->any_lost()) {
+        log_error(LogType::runtime, "an lcore is still at work; its ports and memory are left to it");
+        static_cast<void>(state_.release());
+        return;
+    }
+    state_->carry_out(&State::stop_ports);
 }
 
 std::size_t Engine::State::port_index(const std::string& name) const {
@@ -114,6 +123,10 @@ void Engine::State::make_workers() {
             layout.shares_cpus);
         make_streams(worker);
         make_senders(worker);
+        worker.counts.streams.resize(worker.lanes.size());
+        worker.counts.taken.resize(worker.lanes.size());
+        worker.counts.ports.resize(worker.sources.size());
+        worker.counts.sends.resize(w.sends.size());
     }
 }
 
@@ -248,8 +261,9 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
 
 std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     const EndPlan& end = plan.end;
-    if (consumers.failed() || std::any_of(sends.begin(), sends.end(),
-                                          [](const SendStream& s) { return !s.feeder->failure().empty(); }))
+    if (any_lost() || consumers.failed() || std::any_of(sends.begin(), sends.end(), [](const SendStream& s) {
+            return !s.feeder->failure().empty();
+        }))
         return Reason::failure;
     if (consumers.budget_used_up())
         return Reason::heaps;
@@ -291,7 +305,8 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
 }
 
 bool Engine::State::sends_done() const {
-    return std::all_of(sends.begin(), sends.end(), [](const SendStream& s) { return s.feeder->done(); });
+    return std::all_of(sends.begin(), sends.end(),
+                       [](const SendStream& s) { return s.feeder->done() || s.worker->lost; });
 }
 
 bool Engine::State::everything_received(const stats::Snapshot& now) const {
@@ -304,64 +319,15 @@ bool Engine::State::everything_received(const stats::Snapshot& now) const {
 /// Whether every endpoint of every stream has seen a stop item.
 bool Engine::State::all_stopped() {
     bool all = true;
-    for (const auto& w : workers)
-        w->loop->mailbox().call([&] {
+    for (const auto& w : workers) {
+        const bool answered = ask(*w, [&] {
             for (const auto& lane : w->lanes)
                 all &= std::all_of(lane->stops_seen.begin(), lane->stops_seen.end(),
                                    [](std::uint64_t n) { return n != 0; });
         });
+        all &= answered;
+    }
     return all;
-}
-
-stats::Snapshot Engine::snapshot() {
-    return state_->take_snapshot();
-}
-
-stats::Snapshot Engine::State::take_snapshot() {
-    stats::Snapshot snap;
-    snap.duration_s = stopped ? duration : started ? seconds(Clock::now() - begin) : 0;
-    for (std::size_t i = 0; i < plan.receives.size(); i++) {
-        stats::StreamSnapshot s;
-        s.name = plan.receives[i].name;
-        s.endpoints = plan.receives[i].endpoint_texts;
-        snap.streams.push_back(std::move(s));
-    }
-    for (std::size_t i = 0; i < plan.sends.size(); i++)
-        snap.sends.push_back({plan.sends[i].name, plan.sends[i].endpoint_texts, {}, 0});
-    for (const auto& p : ports) {
-        stats::PortSnapshot s;
-        s.name = p->name();
-        s.driver = p->driver_name();
-        s.nic = p->nic();
-        snap.ports.push_back(std::move(s));
-    }
-    for (const auto& w : workers) {
-        const Mailbox::Answer answer = w->loop->mailbox().call([&] {
-            for (std::size_t n = 0; n < w->lanes.size(); n++)
-                snap.streams[w->layout->receives[n]].add(w->lanes[n]->counters, w->lanes[n]->queue.taken());
-            for (std::size_t n = 0; n < w->sources.size(); n++)
-                snap.ports[w->source_ports[n]].add(w->sources[n]->counters);
-            for (const std::size_t i : w->layout->sends)
-                if (sends[i].sender)
-                    snap.sends[i].counters = sends[i].sender->counters();
-        });
-        if (answer == Mailbox::Answer::timeout)
-            throw_error("runtime", "lcore {} does not answer", w->layout->lcore);
-    }
-    for (std::size_t i = 0; i < plan.receives.size(); i++)
-        if (streams[i].sink) {
-            snap.streams[i].heaps_verified = streams[i].sink->verified();
-            snap.streams[i].heaps_wrong = streams[i].sink->wrong();
-        }
-    for (std::size_t i = 0; i < plan.sends.size(); i++) {
-        stats::SendSnapshot& s = snap.sends[i];
-        stats::PortSnapshot& p = snap.ports[sends[i].port];
-        p.tx_packets += s.counters.packets;
-        p.tx_bytes += s.counters.frame_bytes;
-        p.tx_dropped += s.counters.dropped;
-        s.control_heaps = s.counters.control_heaps;
-    }
-    return snap;
 }
 
 const std::vector<std::string>& Engine::problems() const noexcept {

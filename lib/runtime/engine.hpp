@@ -36,6 +36,7 @@ class Engine {
     /// `layout` was made from `plan`. Opens the ports and makes all memory. Throws Error; then nothing is
     /// left behind.
     Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings = {});
+    /// stop(). An lcore that does not come back even then keeps what it works on; the log says so.
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
@@ -60,10 +61,12 @@ class Engine {
     Reason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
 
     /// The orderly end: senders finish, streams flush, consumers drain, lcores and ports stop. Idempotent;
-    /// the destructor calls it too. After it snapshot() still answers.
-    void stop();
+    /// the destructor calls it too. What goes wrong is one of the problems. After it snapshot() still
+    /// answers.
+    void stop() noexcept;
 
-    /// Consistent per lcore: every identity of stats::broken_identities holds in it.
+    /// Consistent per lcore: every identity of stats::broken_identities holds in it. An lcore that does not
+    /// answer is one of the problems, and counts as it last answered.
     stats::Snapshot snapshot();
 
     /// What must make the program's exit status 1: wrong heaps, a sink or sender that failed, a truncated

@@ -35,6 +35,16 @@ struct Worker {
     std::vector<std::size_t> source_ports;                ///< index of each source's port
     std::unique_ptr<LcoreLoop> loop;
     bool launched = false;
+    bool lost = false;  ///< its lcore did not answer, and is not asked again
+
+    /// What the lcore counted when it last answered.
+    struct Counts {
+        std::vector<stats::StreamCounters> streams;  ///< as lanes
+        std::vector<std::uint64_t> taken;            ///< as lanes: heaps that consumers took
+        std::vector<stats::RxCounters> ports;        ///< as sources
+        std::vector<stats::SendCounters> sends;      ///< as layout->sends
+    };
+    Counts counts;
 };
 
 struct Stream {
@@ -67,6 +77,20 @@ struct Engine::State {
     void leave_groups();
     std::size_t port_index(const std::string& name) const;
 
+    /// Has the worker's lcore run `function` between two bursts; see Mailbox::call. False: it does not
+    /// answer.
+    template <typename Function>
+    bool ask(Worker& w, Function&& function) {
+        if (w.lost)
+            return false;
+        if (w.loop->mailbox().call(function) == Mailbox::Answer::done)
+            return true;
+        lose(w);
+        return false;
+    }
+    void lose(Worker& w);
+    bool any_lost() const;
+
     stats::Snapshot take_snapshot();
     std::optional<Reason> ended(const stats::Snapshot& now);
     bool ports_failed();
@@ -97,8 +121,10 @@ struct Engine::State {
     const std::string& name_of(const SendStream& s) const;
     void settle_receives();
     void flush_receives();
+    void end_consumers();
     void stop_lcores();
     void stop_ports();
+    void carry_out(void (State::*step)()) noexcept;
 
     const Plan plan;
     const Layout layout;

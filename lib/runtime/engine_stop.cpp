@@ -20,6 +20,8 @@ constexpr auto kStep = std::chrono::milliseconds(1);
 /// blocks.
 constexpr auto kSettle = std::chrono::milliseconds(200);
 constexpr auto kSettleBlocking = std::chrono::seconds(2);
+/// An lcore that answers ends at once, unless it has to share its CPU.
+constexpr Clock::duration kQuit = std::chrono::seconds(10);
 
 std::string seconds_text(std::chrono::nanoseconds d) {
     return fmt::format("{:g} s", std::chrono::duration<double>(d).count());
@@ -27,25 +29,38 @@ std::string seconds_text(std::chrono::nanoseconds d) {
 
 }  // namespace
 
-void Engine::stop() {
+void Engine::stop() noexcept {
     State& s = *state_;
     if (s.stopped)
         return;
     if (s.started) {
-        s.finish_sends();
-        s.leave_groups();
-        s.settle_receives();
-        s.flush_receives();
-        for (Stream& stream : s.streams)
-            stream.lane->queue.close();
-        s.consumers.join();
-        if (s.consumers.failed())
-            s.problems.push_back(s.consumers.failure());
-        s.stop_lcores();
+        s.carry_out(&State::finish_sends);
+        s.carry_out(&State::leave_groups);
+        s.carry_out(&State::settle_receives);
+        s.carry_out(&State::flush_receives);
+        s.carry_out(&State::end_consumers);
+        s.carry_out(&State::stop_lcores);
         s.duration = std::chrono::duration<double>(Clock::now() - s.begin).count();
     }
     s.stopped = true;
-    s.stop_ports();
+    s.carry_out(&State::stop_ports);
+}
+
+/// A step that fails keeps no other from being taken.
+void Engine::State::carry_out(void (State::*step)()) noexcept {
+    try {
+        (this->*step)();
+    } catch (const std::exception& e) {
+        problems.push_back(e.what());
+    }
+}
+
+void Engine::State::end_consumers() {
+    for (Stream& stream : streams)
+        stream.lane->queue.close();
+    consumers.join();
+    if (consumers.failed())
+        problems.push_back(consumers.failure());
 }
 
 /// Consumers that have failed or had their number of heaps take no more: no stream may wait for them.
@@ -53,7 +68,7 @@ void Engine::State::let_go_of_consumers() {
     if (!consumers.failed() && !consumers.budget_used_up())
         return;
     for (const auto& w : workers)
-        w->loop->mailbox().call([&] {
+        ask(*w, [&] {
             for (const auto& lane : w->lanes)
                 lane->window.set_on_full(heap::OnFull::drop_newest);
         });
@@ -62,7 +77,7 @@ void Engine::State::let_go_of_consumers() {
 Engine::State::Look Engine::State::look() {
     Look l;
     for (const auto& w : workers)
-        w->loop->mailbox().call([&] {
+        ask(*w, [&] {
             for (const send::Sender* const sender : w->loop->senders()) {
                 l.sent += sender->counters().packets;
                 l.pacing |= sender->next_send_time() > rte_rdtsc();
@@ -167,10 +182,10 @@ void Engine::State::finish_sends() {
         s.feeder->join();
         if (const std::string failure = s.feeder->failure(); !failure.empty())
             problems.push_back(failure);
-        if (given_up)
+        if (given_up && !s.worker->lost)
             give_up(s, waited, left);
         else if (s.cut)
-            s.worker->loop->mailbox().call([&] { s.unfinished = s.sender->counters().aborted; });
+            ask(*s.worker, [&] { s.unfinished = s.sender->counters().aborted; });
         if (!given_up && s.unfinished != 0)
             remarks.push_back(fmt::format(
                 "send {}: {} heaps were given up, at its rate they would have taken too long; the stop heaps "
@@ -185,7 +200,7 @@ const std::string& Engine::State::name_of(const SendStream& s) const {
 
 send::Backlog Engine::State::backlog(SendStream& s) {
     send::Backlog left;
-    s.worker->loop->mailbox().call([&] { left = s.sender->backlog(); });
+    ask(*s.worker, [&] { left = s.sender->backlog(); });
     return left;
 }
 
@@ -222,7 +237,7 @@ void Engine::State::settle_receives() {
     if (!sends.empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
         wait_for(step, &Look::received, blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle));
     for (const auto& w : workers)
-        w->loop->mailbox().call([&] { w->loop->stop_receiving(); });
+        ask(*w, [&] { w->loop->stop_receiving(); });
 }
 
 /// A stream that blocks waits for its consumer, which may need its time: its source lost nothing, and nothing
@@ -232,25 +247,40 @@ void Engine::State::flush_receives() {
         let_go_of_consumers();
         bool all = true;
         for (const auto& w : workers)
-            w->loop->mailbox().call([&] { all &= w->loop->receiver().flush(); });
+            ask(*w, [&] { all &= w->loop->receiver().flush(); });
         return all;
     };
     if (wait_for(flush, &Look::received, surroundings.consumer_patience) == Waited::done)
         return;
     problems.push_back(blocked_streams() + "; the heaps that wait for it are dropped");
     for (const auto& w : workers)
-        w->loop->mailbox().call([&] { w->loop->receiver().drop_rest(); });
+        ask(*w, [&] { w->loop->receiver().drop_rest(); });
 }
 
 void Engine::State::stop_lcores() {
     for (const auto& w : workers)
         w->loop->quit();
-    for (const auto& w : workers)
-        if (w->launched)
-            rte_eal_wait_lcore(w->layout->lcore);
+    for (const auto& w : workers) {
+        if (!w->launched)
+            continue;
+        const Clock::time_point since = Clock::now();
+        const Clock::duration longest = w->lost ? Clock::duration(surroundings.port_patience) : kQuit;
+        while (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING && Clock::now() - since < longest)
+            std::this_thread::sleep_for(kStep);
+        if (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING) {
+            if (!w->lost)
+                lose(*w);
+            continue;
+        }
+        rte_eal_wait_lcore(w->layout->lcore);
+        w->launched = w->lost = false;
+    }
 }
 
 void Engine::State::stop_ports() {
+    // Not from under an lcore that is still inside a queue.
+    if (any_lost())
+        return;
     for (const auto& p : ports)
         p->stop();
     for (SendStream& s : sends)

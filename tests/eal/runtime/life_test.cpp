@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <array>
 #include <csignal>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <rte_ethdev.h>
 
@@ -276,6 +279,43 @@ TEST(Run, GivesUpTheHeapsInFlightWhenTheirRateIsTooLow) {
     EXPECT_EQ(e.sent().counters.heaps, 0U);
     EXPECT_EQ(e.stream().stop_items, 1U);
     EXPECT_LT(e.last.duration_s, 5) << "it is known before that they would take too long";
+    expect_usable();
+}
+
+/// A file that becomes a pipe after it was checked: the lcore waits for its reader.
+TEST(Run, EndsWithAReportWhenAnLcoreDoesNotAnswer) {
+    const Directory directory;
+    const std::string path = directory.file("out.pcap");
+    Plan plan = loopback(-1);
+    plan.receives.clear();
+    plan.sends[0].rate = 500'000;
+    plan.sends[0].burst_size = 1472;
+    plan.ports[0].device = "net_pcap0,tx_pcap=" + path;
+    plan.end.duration = 60;
+    const Layout layout = layout_of(plan);
+    ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+    const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    ASSERT_GE(reader, 0);
+    Surroundings surroundings;
+    surroundings.port_patience = std::chrono::milliseconds(100);
+    {
+        Engine engine(plan, layout, surroundings);
+        engine.start();
+        EXPECT_EQ(engine.run(-1, {}), Reason::failure);
+        engine.stop();
+        EXPECT_THAT(engine.problems(), ElementsAre(HasSubstr("lcore 1 does not answer")));
+        const stats::Snapshot last = engine.snapshot();
+        EXPECT_GT(last.sends[0].counters.packets, 0U) << "as far as it is known";
+        EXPECT_GT(last.duration_s, 0);
+        expect_identities(last);
+        // The engine can be destroyed whether or not the lcore comes back; a test must leave nothing behind.
+        std::array<char, 65536> bytes;
+        while (rte_eal_get_lcore_state(1) == RUNNING)
+            if (read(reader, bytes.data(), bytes.size()) <= 0)
+                std::this_thread::yield();
+    }
+    close(reader);
+    EXPECT_EQ(ports(), 0U);
     expect_usable();
 }
 

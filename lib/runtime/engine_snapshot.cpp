@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "runtime/engine_state.hpp"
+
+/// What a run has counted, as far as its lcores answer.
+namespace spead::runtime {
+
+void Engine::State::lose(Worker& w) {
+    w.lost = true;
+    problems.push_back(fmt::format(
+        "lcore {} does not answer; what it did since it last answered is not counted", w.layout->lcore));
+}
+
+bool Engine::State::any_lost() const {
+    return std::any_of(workers.begin(), workers.end(), [](const auto& w) { return w->lost; });
+}
+
+stats::Snapshot Engine::snapshot() {
+    return state_->take_snapshot();
+}
+
+stats::Snapshot Engine::State::take_snapshot() {
+    stats::Snapshot snap;
+    snap.duration_s = stopped   ? duration
+                      : started ? std::chrono::duration<double>(Clock::now() - begin).count()
+                                : 0;
+    for (std::size_t i = 0; i < plan.receives.size(); i++) {
+        stats::StreamSnapshot s;
+        s.name = plan.receives[i].name;
+        s.endpoints = plan.receives[i].endpoint_texts;
+        snap.streams.push_back(std::move(s));
+    }
+    for (std::size_t i = 0; i < plan.sends.size(); i++)
+        snap.sends.push_back({plan.sends[i].name, plan.sends[i].endpoint_texts, {}, 0});
+    for (const auto& p : ports) {
+        stats::PortSnapshot s;
+        s.name = p->name();
+        s.driver = p->driver_name();
+        s.nic = p->nic();
+        snap.ports.push_back(std::move(s));
+    }
+    for (const auto& w : workers) {
+        Worker::Counts& counts = w->counts;
+        ask(*w, [&] {
+            for (std::size_t n = 0; n < w->lanes.size(); n++) {
+                counts.streams[n] = w->lanes[n]->counters;
+                counts.taken[n] = w->lanes[n]->queue.taken();
+            }
+            for (std::size_t n = 0; n < w->sources.size(); n++)
+                counts.ports[n] = w->sources[n]->counters;
+            for (std::size_t n = 0; n < counts.sends.size(); n++)
+                counts.sends[n] = sends[w->layout->sends[n]].sender->counters();
+        });
+        for (std::size_t n = 0; n < w->lanes.size(); n++)
+            snap.streams[w->layout->receives[n]].add(counts.streams[n], counts.taken[n]);
+        for (std::size_t n = 0; n < w->sources.size(); n++)
+            snap.ports[w->source_ports[n]].add(counts.ports[n]);
+        for (std::size_t n = 0; n < counts.sends.size(); n++)
+            snap.sends[w->layout->sends[n]].counters = counts.sends[n];
+    }
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (streams[i].sink) {
+            snap.streams[i].heaps_verified = streams[i].sink->verified();
+            snap.streams[i].heaps_wrong = streams[i].sink->wrong();
+        }
+    for (std::size_t i = 0; i < plan.sends.size(); i++) {
+        stats::SendSnapshot& s = snap.sends[i];
+        stats::PortSnapshot& p = snap.ports[sends[i].port];
+        p.tx_packets += s.counters.packets;
+        p.tx_bytes += s.counters.frame_bytes;
+        p.tx_dropped += s.counters.dropped;
+        s.control_heaps = s.counters.control_heaps;
+    }
+    return snap;
+}
+
+}  // namespace spead::runtime

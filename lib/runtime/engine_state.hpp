@@ -112,6 +112,7 @@ struct Engine::State {
     Waited wait_for(const std::function<bool()>& step, std::uint64_t Look::*progress,
                     Clock::duration patience, Clock::duration longest = Clock::duration::max());
     std::string blocked_streams() const;
+    std::string consumer_stuck() const;
     void let_go_of_consumers();
     void finish_sends();
     void cut_what_takes_too_long();
@@ -141,6 +142,7 @@ struct Engine::State {
     bool started = false;
     bool stopped = false;
     bool interrupted = false;
+    bool told_of_consumers = false;
     std::vector<std::string> remarks;
     Clock::time_point begin{};
     double duration = 0;  ///< fixed when stopped

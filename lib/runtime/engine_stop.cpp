@@ -7,6 +7,7 @@
 #include <rte_cycles.h>
 #include <rte_launch.h>
 
+#include "base/log.hpp"
 #include "runtime/engine_state.hpp"
 
 /// The orderly end of a run: senders finish while receivers poll on (external buffers come back that way),
@@ -20,6 +21,8 @@ constexpr auto kStep = std::chrono::milliseconds(1);
 /// blocks.
 constexpr auto kSettle = std::chrono::milliseconds(200);
 constexpr auto kSettleBlocking = std::chrono::seconds(2);
+/// A user who waits for a consumer so long is told.
+constexpr auto kTell = std::chrono::seconds(3);
 /// An lcore that answers ends at once, unless it has to share its CPU.
 constexpr Clock::duration kQuit = std::chrono::seconds(10);
 
@@ -115,6 +118,12 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
         if (moved || now.blocked != last.blocked)
             since = time;
         last = now;
+        if (now.blocked && time - since > kTell && !told_of_consumers) {
+            told_of_consumers = true;
+            log_notice(LogType::runtime,
+                       "waiting for the consumer of stream {}; another Ctrl-C ends the program at once",
+                       blocked_streams());
+        }
         if (now.blocked && time - since > surroundings.consumer_patience)
             return Waited::consumer;
         if (!now.blocked && time - since > patience)
@@ -126,13 +135,17 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
     return Waited::done;
 }
 
-/// For a sentence that goes on with "has not finished a heap".
+/// The streams that wait for their consumers.
 std::string Engine::State::blocked_streams() const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < streams.size(); i++)
         if (streams[i].blocked)
             names.push_back(plan.receives[i].name);
-    return fmt::format("the consumer of stream {} has not finished a heap for {}", fmt::join(names, ", "),
+    return fmt::format("{}", fmt::join(names, ", "));
+}
+
+std::string Engine::State::consumer_stuck() const {
+    return fmt::format("the consumer of stream {} has not finished a heap for {}", blocked_streams(),
                        seconds_text(surroundings.consumer_patience));
 }
 
@@ -211,7 +224,7 @@ void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     if (s.cut && left == 0)  // the driver keeps what it was given until its port stops
         remarks.push_back(what + "; at its rate they would have taken too long");
     else if (why == Waited::consumer)
-        problems.push_back(fmt::format("{}; {}", what, blocked_streams()));
+        problems.push_back(fmt::format("{}; {}", what, consumer_stuck()));
     else
         // Whoever interrupts the run does not want to wait for the rest.
         (interrupted ? remarks : problems)
@@ -252,7 +265,9 @@ void Engine::State::flush_receives() {
     };
     if (wait_for(flush, &Look::received, surroundings.consumer_patience) == Waited::done)
         return;
-    problems.push_back(blocked_streams() + "; the heaps that wait for it are dropped");
+    problems.push_back(consumer_stuck() + "; the heaps that wait for it are dropped");
+    // Told now: its thread is joined next, which may never end.
+    log_error(LogType::runtime, "{}", problems.back());
     for (const auto& w : workers)
         ask(*w, [&] { w->loop->receiver().drop_rest(); });
 }

@@ -60,8 +60,8 @@ struct SendStream {
     std::unique_ptr<Feeder> feeder;
     Worker* worker = nullptr;
     std::size_t port = 0;
-    bool cut = false;              ///< heaps were given up so that the run can end
-    std::uint64_t unfinished = 0;  ///< how many, then
+    send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
+    std::uint64_t unfinished = 0;        ///< how many, then
 };
 
 struct Engine::State {

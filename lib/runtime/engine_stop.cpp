@@ -156,19 +156,22 @@ void Engine::State::cut_what_takes_too_long() {
     for (std::size_t i = 0; i < sends.size(); i++) {
         SendStream& s = sends[i];
         const SendPlan& p = plan.sends[i];
-        if (p.rate <= 0 || s.cut || s.feeder->done())
+        if (p.rate <= 0 || s.cut == send::Cut::begun || s.feeder->done())
             continue;
         const send::Backlog left = backlog(s);
         const auto time = [&p](std::uint64_t packets) {
             return static_cast<double>(packets) * p.max_packet_size / p.rate;
         };
-        if (time(left.all) > longest)
-            cut(s, time(left.begun) > longest ? send::Cut::begun : send::Cut::waiting);
+        // A heap may have begun between the look and the first cut: then the next look widens it.
+        if (time(left.begun) > longest)
+            cut(s, send::Cut::begun);
+        else if (s.cut == send::Cut::nothing && time(left.all) > longest)
+            cut(s, send::Cut::waiting);
     }
 }
 
 void Engine::State::cut(SendStream& s, send::Cut cut) {
-    s.cut = true;
+    s.cut = cut;
     s.sender->request_cut(cut);
 }
 
@@ -197,7 +200,7 @@ void Engine::State::finish_sends() {
             problems.push_back(failure);
         if (given_up && !s.worker->lost)
             give_up(s, waited, left);
-        else if (s.cut)
+        else if (s.cut != send::Cut::nothing)
             ask(*s.worker, [&] { s.unfinished = s.sender->counters().aborted; });
         if (!given_up && s.unfinished != 0)
             remarks.push_back(fmt::format(
@@ -221,7 +224,7 @@ send::Backlog Engine::State::backlog(SendStream& s) {
 void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     const std::string what =
         fmt::format("send {}: given up with {} heaps in flight", name_of(s), s.sender->in_flight());
-    if (s.cut && left == 0)  // the driver keeps what it was given until its port stops
+    if (s.cut != send::Cut::nothing && left == 0)  // the driver keeps what it was given until its port stops
         remarks.push_back(what + "; at its rate they would have taken too long");
     else if (why == Waited::consumer)
         problems.push_back(fmt::format("{}; {}", what, consumer_stuck()));

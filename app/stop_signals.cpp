@@ -39,6 +39,9 @@ void StopSignals::give_back() noexcept {
     signalfd_siginfo info;
     while (read(fd_, &info, sizeof info) == sizeof info) {
     }
+    // A shell starts background work with SIGINT ignored.
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
     const sigset_t set = stop_set();
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }

@@ -149,6 +149,7 @@ struct Engine::State {
     std::uint64_t last_progress = 0;
     Clock::time_point last_change{};  ///< of last_progress
     std::vector<LinkWatch> links;     ///< as ports
+    std::vector<PeerWatch> peers;     ///< as ports
     Clock::time_point next_look_at_ports{};
 };
 

@@ -25,6 +25,7 @@ bool Engine::State::ports_failed() {
         return false;
     next_look_at_ports = time + kLook;
     links.resize(ports.size());
+    peers.resize(ports.size());
     bool failed = false;
     for (std::size_t i = 0; i < ports.size(); i++) {
         port::Port& p = *ports[i];
@@ -37,8 +38,11 @@ bool Engine::State::ports_failed() {
         }
         // What exactly is missing is known when the port is stopped.
         failed |= !p.output_problem().empty();
-        if (p.capabilities().needs_peer)
+        if (p.capabilities().needs_peer) {
+            if (peers[i].update(p.link_up()))
+                log_notice(LogType::runtime, "port {}: nobody is at the other end; waiting", p.name());
             continue;
+        }
         switch (links[i].update(p.poll_link())) {
             case LinkWatch::News::lost:
                 log_notice(LogType::runtime, "port {}: its link is down", p.name());

@@ -27,4 +27,24 @@ class LinkWatch {
     std::uint64_t losses_ = 0;
 };
 
+/// Whether a port without its peer is worth a word: when it has had none for several looks, and not for ever
+/// again. Pure.
+class PeerWatch {
+  public:
+    bool update(bool up) noexcept {
+        looks_ = up ? 0 : looks_ + 1;
+        if (looks_ != kPatience || told_ == kOften)
+            return false;
+        told_++;
+        return true;
+    }
+
+  private:
+    static constexpr std::uint64_t kPatience = 5;
+    static constexpr unsigned kOften = 3;
+
+    std::uint64_t looks_ = 0;  ///< without a peer, one after the other
+    unsigned told_ = 0;
+};
+
 }  // namespace spead::runtime

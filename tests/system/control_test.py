@@ -34,8 +34,10 @@ class Signals(harness.ProgramTest):
         self.assert_stream(finished.report, "s0", received=0)
 
     def test_a_sender_whose_peer_never_comes(self):
-        finished = self.stopped(self.start("send", ENDPOINT, "--heaps", 10, "--port", f"net_memif0,role=client,socket="
-                                           f"{self.directory}/lonely.sock,socket-abstract=no"))
+        running = self.start("send", ENDPOINT, "--heaps", 10, "--port", f"net_memif0,role=client,socket="
+                             f"{self.directory}/lonely.sock,socket-abstract=no")
+        running.wait_for(lambda: "port p0: nobody is at the other end; waiting" in running.text(1), "word of it")
+        finished = self.stopped(running)
         self.assertEqual(finished.report["sends"][0]["packets"], 0)
 
     def test_an_endless_sender(self):

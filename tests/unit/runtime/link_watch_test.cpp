@@ -35,5 +35,30 @@ TEST(LinkWatch, TellsOfAPortThatHasNoLinkFromTheStart) {
     EXPECT_EQ(watch.update(true), News::back);
 }
 
+TEST(PeerWatch, TellsOnceThatNobodyHasComeForSomeTime) {
+    PeerWatch w;
+    for (int look = 1; look <= 4; look++)
+        EXPECT_FALSE(w.update(false)) << look;
+    EXPECT_TRUE(w.update(false));
+    for (int look = 6; look <= 1000; look++)
+        EXPECT_FALSE(w.update(false)) << look;
+}
+
+TEST(PeerWatch, SaysNothingOfAPeerThatIsBackSoonAndTellsOfAnotherLossThreeTimesAtMost) {
+    PeerWatch w;
+    for (int i = 0; i < 100; i++) {
+        EXPECT_FALSE(w.update(true));
+        for (int look = 1; look <= 4; look++)
+            EXPECT_FALSE(w.update(false));
+    }
+    int told = 0;
+    for (int i = 0; i < 100; i++) {
+        w.update(true);
+        for (int look = 1; look <= 10; look++)
+            told += w.update(false);
+    }
+    EXPECT_EQ(told, 3);
+}
+
 }  // namespace
 }  // namespace spead::runtime

@@ -310,13 +310,13 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
         available != 0 && ordinary > available + huge)
         throw_error("memory",
                     "this run does not fit: {} MiB for heaps + {} MiB for windows and queues + {} MiB of "
-                    "payload to send + {} "
-                    "MiB for EAL = {} MiB, and {} MiB are available; lower [memory] heaps (--memory), the "
-                    "rings, or the "
-                    "packet buffers (--buffer-size)",
+                    "payload to send + {} MiB for EAL = {} MiB, and {} MiB are available; lower {}",
                     layout.heap_bytes / kMiB, layout.bookkeeping_bytes / kMiB, layout.send_bytes / kMiB,
                     (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMiB,
-                    ordinary / kMiB, available / kMiB);
+                    ordinary / kMiB, available / kMiB,
+                    plan.receives.empty()
+                        ? "the heaps in flight: their size (--heap-size) or their number (max_heaps)"
+                        : "[memory] heaps (--memory), the rings, or the packet buffers (--buffer-size)");
 
     std::string lcores = fmt::format("{}@{}", layout.main_lcore, layout.main_cpu);
     for (const WorkerLayout& w : layout.workers)

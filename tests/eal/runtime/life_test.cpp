@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
-#include <csignal>
 #include <fcntl.h>
 #include <gmock/gmock.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <rte_ethdev.h>
 
 #include "runtime/eal.hpp"
 #include "tests/eal/runtime/rig.hpp"
+#include "tests/support/file_size_limit.hpp"
 
 /// Engines that come and go, and runs that fail: nothing is left behind, and the next run is a new one.
 namespace spead::runtime::test {
 namespace {
 
+using spead::test::FileSizeLimit;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -188,27 +188,6 @@ TEST(Engine, EndsInOrderWhenAnLcoreCannotBeStarted) {
 }
 
 // Runs that fail.
-
-/// Files larger than this cannot be written for as long as this lives.
-class FileSizeLimit {
-  public:
-    explicit FileSizeLimit(rlim_t bytes) {
-        handler_ = std::signal(SIGXFSZ, SIG_IGN);
-        getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit limit{bytes, before_.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~FileSizeLimit() {
-        setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-    FileSizeLimit(const FileSizeLimit&) = delete;
-    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
-  private:
-    rlimit before_{};
-    void (*handler_)(int) = nullptr;
-};
 
 TEST(Run, FailsWithItsSinkAndSaysWhy) {
     for (const OnFull on_full : {OnFull::drop_newest, OnFull::drop_oldest, OnFull::block}) {

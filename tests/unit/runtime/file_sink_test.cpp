@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/file_sink.hpp"
 
-#include <csignal>
 #include <cstring>
 #include <gmock/gmock.h>
 #include <limits>
 #include <sys/mount.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "tests/support/file_size_limit.hpp"
 #include "tests/unit/runtime/heap_source.hpp"
 
 namespace spead::runtime::test {
 namespace {
 
+using spead::test::FileSizeLimit;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -238,27 +238,6 @@ TEST(FileSink, RefusesADirectoryThatItMayNotWriteAtOnce) {
     EXPECT_THAT(error_of([&] { const FileSink sink(directory.path(), "s0"); }),
                 AllOf(HasSubstr(directory.path()), HasSubstr("Permission denied")));
 }
-
-/// Files larger than this cannot be written for as long as this lives.
-class FileSizeLimit {
-  public:
-    explicit FileSizeLimit(rlim_t bytes) {
-        handler_ = std::signal(SIGXFSZ, SIG_IGN);
-        getrlimit(RLIMIT_FSIZE, &before_);
-        const rlimit limit{bytes, before_.rlim_max};
-        setrlimit(RLIMIT_FSIZE, &limit);
-    }
-    ~FileSizeLimit() {
-        setrlimit(RLIMIT_FSIZE, &before_);
-        std::signal(SIGXFSZ, handler_);
-    }
-    FileSizeLimit(const FileSizeLimit&) = delete;
-    FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
-  private:
-    rlimit before_{};
-    void (*handler_)(int) = nullptr;
-};
 
 TEST(FileSink, RemovesThePayloadItCouldNotWriteWholeAndSaysWhatWasWritten) {
     const Directory directory;

@@ -8,14 +8,17 @@
 namespace spead::port {
 
 enum class Steering : std::uint8_t { software, rte_flow, xdp_map };
-/// Who tells the network that we want a group: nobody (files, rings), or a kernel socket on the port's
-/// netdev.
-enum class Membership : std::uint8_t { none, kernel_socket };
+/// Who tells the network that we want a group: nobody (files, rings), a kernel socket on the port's netdev,
+/// or our own IGMP host, where the kernel does not see the port.
+enum class Membership : std::uint8_t { none, kernel_socket, own_host };
 
 /// What a port can do, after the driver file's declaration was masked with what the device reports.
 struct Capabilities {
     Steering steering = Steering::software;
     Membership membership = Membership::none;
+    bool isolation = false;     ///< rte_flow_isolate: what no rule names stays with the kernel or is dropped
+    bool rx_interrupt = false;  ///< an lcore can sleep until a packet comes
+    bool rx_timestamp = false;  ///< packets carry the time at which the device received them
     bool tx_multi_segment = false;    ///< a packet may be a chain of mbufs
     bool tx_external_buffer = false;  ///< an mbuf may point at registered user memory
     bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)
@@ -46,7 +49,15 @@ constexpr std::string_view name_of(Steering s) {
 }
 
 constexpr std::string_view name_of(Membership m) {
-    return m == Membership::kernel_socket ? "kernel socket" : "none";
+    switch (m) {
+        case Membership::kernel_socket:
+            return "kernel socket";
+        case Membership::own_host:
+            return "own IGMP host";
+        case Membership::none:
+            break;
+    }
+    return "none";
 }
 
 }  // namespace spead::port

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "port/capabilities.hpp"
 #include "port/sizes.hpp"
+#include "port/steering.hpp"
 
 /// What lib/port needs to know of one family of poll-mode drivers. The families live in drivers/, one small
 /// file each, and are found through an explicit table (drivers/table.hpp), because linkers drop static
@@ -28,6 +31,8 @@ struct PortRequest {
     std::uint16_t tx_queues = 0;
     std::uint32_t max_rx_packet = 9200;  ///< largest UDP payload to receive
     std::uint32_t max_tx_packet = 0;     ///< largest UDP payload that will be sent; 0: nothing is sent
+    std::optional<std::uint16_t> vlan;   ///< rules let in only packets of this VLAN; none: tagged or not
+    bool interrupts = false;             ///< an lcore wants to sleep until a packet comes
     std::size_t buffer_size = 0;         ///< bytes of packets a receive queue should hold (`--buffer-size`)
     /// EAL's --vdev makes the device: `device` then holds all its arguments and a plan may not add any.
     bool exists = false;
@@ -92,6 +97,9 @@ class Driver {
     virtual void closing(const PreparedDevice&) const noexcept {}
     /// Undoes apply() after the device is removed.
     virtual void released(const PreparedDevice&) const noexcept {}
+    /// The rules of a device whose steering is not rte_flow's; called between rte_eth_dev_start and the first
+    /// rule, at every start. Null where there is nothing but the software classifier.
+    virtual std::unique_ptr<RuleTable> make_rules(const PreparedDevice&) const { return nullptr; }
     /// A vdev string without number for a device that a person named in another way (a netdev, an IP
     /// address); empty if this family cannot drive such a thing.
     virtual std::string translate(std::string_view) const { return {}; }

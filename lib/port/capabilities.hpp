@@ -16,9 +16,12 @@ enum class Membership : std::uint8_t { none, kernel_socket, own_host };
 struct Capabilities {
     Steering steering = Steering::software;
     Membership membership = Membership::none;
-    bool isolation = false;     ///< rte_flow_isolate: what no rule names stays with the kernel or is dropped
-    bool rx_interrupt = false;  ///< an lcore can sleep until a packet comes
-    bool rx_timestamp = false;  ///< packets carry the time at which the device received them
+    bool isolation = false;  ///< rte_flow_isolate: what no rule names stays with the kernel or is dropped
+    /// The device deals flows (source, destination, ports) over its receive queues by itself, and a flow
+    /// stays where it is: packets of every endpoint may come from every queue.
+    bool deals_flows = false;
+    bool rx_interrupt = false;        ///< an lcore can sleep until a packet comes
+    bool rx_timestamp = false;        ///< packets carry the time at which the device received them
     bool tx_multi_segment = false;    ///< a packet may be a chain of mbufs
     bool tx_external_buffer = false;  ///< an mbuf may point at registered user memory
     bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)

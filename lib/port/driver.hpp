@@ -86,6 +86,13 @@ class Driver {
     virtual bool complains_when_attached() const { return false; }
     /// What this family can do at best; lib/port masks it with the device's report.
     virtual Capabilities declared() const = 0;
+    /// How many of the receive queues that are wanted (one per lcore) the device can fill sensibly, at least
+    /// 1 when any is wanted; plan() is then asked for so many. Where there are fewer, the lcores that are
+    /// left over are workers behind the first queue's.
+    virtual std::uint16_t grant_queues(const PortRequest& request) const {
+        const bool one = declared().steering != Steering::rte_flow;
+        return request.rx_queues > 1 && one ? std::uint16_t{1} : request.rx_queues;
+    }
     /// Checks name, file, interface and privilege, translates MTU and sizes into devargs. Changes nothing,
     /// works before EAL is initialised. Throws Error naming the port, the cause and the remedy.
     virtual PreparedDevice plan(const PortRequest& request) const = 0;

@@ -119,7 +119,9 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
             request.exists = true;
         }
         request.device = device.text();
-        request.rx_queues = driver.grant_queues(request);
+        if (request.fewer_queues_do) {
+            request.rx_queues = driver.grant_queues(request);
+        }
         planned.push_back({request, &driver, driver.plan(request)});
         const auto& netdev = planned.back().device.netdev;
         for (std::size_t k = 0; k + 1 < planned.size(); ++k) {

@@ -28,6 +28,7 @@ struct PortRequest {
     std::string device;  ///< vdev string ("net_memif0,role=client"), netdev name, IP address of a netdev, ...
     std::uint32_t mtu = 0;  ///< largest IP packet; 0: what max_tx_packet needs
     std::uint16_t rx_queues = 1;
+    bool fewer_queues_do = false;  ///< plan_ports() lowers rx_queues to what the driver grants
     std::uint16_t tx_queues = 0;
     std::uint32_t max_rx_packet = 9200;  ///< largest UDP payload to receive
     std::uint32_t max_tx_packet = 0;     ///< largest UDP payload that will be sent; 0: nothing is sent

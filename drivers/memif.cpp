@@ -244,7 +244,7 @@ class Memif final : public port::Driver {
     std::string_view name() const override { return "net_memif"; }
 
     /// It reports that --no-shconf rules out calls between processes, which it only needs for secondary ones.
-    bool complains_when_attached() const override { return true; }
+    bool complains() const override { return true; }
 
     port::Capabilities declared() const override {
         port::Capabilities c;

@@ -27,7 +27,7 @@ class Ring final : public port::Driver {
     std::string_view alias() const override { return "eth_ring"; }
 
     /// It reports that the rings of an earlier device of the name exist, and uses them.
-    bool complains_when_attached() const override { return true; }
+    bool complains() const override { return true; }
 
     port::Capabilities declared() const override {
         port::Capabilities c;

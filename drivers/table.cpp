@@ -6,8 +6,8 @@
 namespace spead::drivers {
 
 std::span<const port::Driver* const> table() {
-    static const std::array<const port::Driver*, 5> drivers{&ring(), &pcap(), &null(), &memif(),
-                                                            &af_packet()};
+    static const std::array<const port::Driver*, 6> drivers{&ring(),  &pcap(),      &null(),
+                                                            &memif(), &af_packet(), &tap()};
     return drivers;
 }
 

@@ -13,6 +13,7 @@ const port::Driver& pcap();
 const port::Driver& null();
 const port::Driver& memif();
 const port::Driver& af_packet();
+const port::Driver& tap();
 
 /// All of them; the objects live as long as the program.
 std::span<const port::Driver* const> table();

@@ -20,6 +20,7 @@ struct Capabilities {
     /// The device deals flows (source, destination, ports) over its receive queues by itself, and a flow
     /// stays where it is: packets of every endpoint may come from every queue.
     bool deals_flows = false;
+    bool spreads_sources = false;     ///< a rule may spread an endpoint's senders over several queues
     bool rx_interrupt = false;        ///< an lcore can sleep until a packet comes
     bool rx_timestamp = false;        ///< packets carry the time at which the device received them
     bool tx_multi_segment = false;    ///< a packet may be a chain of mbufs

@@ -52,6 +52,8 @@ struct PreparedDevice {
     std::string name;              ///< EAL's name of the device: "net_memif0"
     std::string devargs;           ///< complete string for rte_dev_probe
     std::string netdev;            ///< the kernel's interface behind it, empty when there is none
+    std::string peer_netdev;       ///< the kernel's interface at the other end (net_tap), else empty
+    bool own_mac = false;          ///< the device tells the MAC address of its peer: Port takes another
     std::uint32_t eal_mtu = 0;     ///< value for rte_eth_conf.rxmode.mtu; 0 leaves EAL's default
     std::uint32_t netdev_mtu = 0;  ///< what apply() sets the netdev's MTU to; 0: leave it alone
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
@@ -83,8 +85,8 @@ class Driver {
     virtual std::string_view name() const = 0;
     /// The older name EAL knows the PMD by ("eth_ring"); empty when there is none.
     virtual std::string_view alias() const { return {}; }
-    /// Attaching succeeds with lines in EAL's log that look like failures and mean nothing.
-    virtual bool complains_when_attached() const { return false; }
+    /// Attaching and starting succeed with lines in EAL's log that look like failures and mean nothing.
+    virtual bool complains() const { return false; }
     /// What this family can do at best; lib/port masks it with the device's report.
     virtual Capabilities declared() const = 0;
     /// How many of the receive queues that are wanted (one per lcore) the device can fill sensibly, at least
@@ -100,6 +102,8 @@ class Driver {
     /// Makes the changes outside the process that the plan needs (a netdev's MTU). Throws Error; then nothing
     /// has been changed.
     virtual void apply(PreparedDevice&) const {}
+    /// Between rte_dev_probe and configure: what can only be set once the device exists. Throws Error.
+    virtual void attached(const PreparedDevice&) const {}
     /// Between stop and rte_eth_dev_close: for what the PMD would leave behind. Devices that need a peer are
     /// asked in EAL's interrupt thread.
     virtual void closing(const PreparedDevice&) const noexcept {}

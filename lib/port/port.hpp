@@ -13,6 +13,7 @@
 #include "port/capabilities.hpp"
 #include "port/driver.hpp"
 #include "port/port_io.hpp"
+#include "port/steering.hpp"
 #include "stats/snapshot.hpp"
 
 struct rte_mempool;
@@ -58,6 +59,15 @@ class Port {
     void close() noexcept;
 
     bool started() const noexcept;
+
+    /// Steers an endpoint, between start() and stop(); before its group is joined. Does nothing where only
+    /// the software classifier steers. Throws when the device refuses.
+    void add_rule(const Rule& rule);
+    /// After its group was left. Does nothing when there is no such rule.
+    void remove_rule(const Endpoint& endpoint);
+    /// In the order in which they were added; empty where only the software classifier steers.
+    std::vector<RuleState> rules() const;
+
     /// Devices with a peer (memif) carry nothing until this has found it: tries again to start a client that
     /// waits for its server, and lets the queues run once the peer is connected. Cheap; for the control
     /// executor's timer, about every 100 ms, on every port. Returns link_up().

@@ -9,6 +9,8 @@
 #include <rte_mempool.h>
 
 #include "base/error.hpp"
+#include "port/device_calls.hpp"
+#include "port/flow_rules.hpp"
 #include "port/log_capture.hpp"
 #include "port/netdev.hpp"
 #include "port/port_state.hpp"
@@ -45,7 +47,7 @@ void Port::State::follow_peer() {
         guard->watch(connections);
     } else if (device.connects_when_started && !device_link() && connections().empty()) {
         guard->release();
-        (void)in_order([this] { return rte_eth_dev_stop(port_id); });
+        (void)in_order([this] { return device_calls().stop(port_id); });
         started = false;
         waiting = true;
     }
@@ -68,14 +70,30 @@ void Port::State::rewind() {
 bool Port::State::try_start(std::string& reason) {
     rewind();
     LogCapture log;
-    const int error = in_order([this] { return rte_eth_dev_start(port_id); });
+    const int error = in_order([this] { return device_calls().start(port_id); });
     if (error != 0) {
         reason = fmt::format("{} ({})", reason_of(error), log.take_reason());
         return false;
     }
+    if (planned.driver->complains()) {
+        log.discard();
+    }
     started = true;
     waiting = false;
+    make_rules();
     return true;
+}
+
+/// Devices take rules only once they run, and forget them when they stop.
+void Port::State::make_rules() {
+    if (device.rx_queues == 0) {
+        return;
+    }
+    if (capabilities.steering == Steering::rte_flow) {
+        rules = std::make_unique<FlowRules>(port_id, name, mac, capabilities.spreads_sources);
+    } else {
+        rules = planned.driver->make_rules(device);
+    }
 }
 
 void Port::State::free_leftovers() {
@@ -108,6 +126,7 @@ void Port::State::stop() {
     if (!started) {
         return;
     }
+    rules.reset();
     if (capabilities.needs_peer) {
         wait_until_fetched();
     }
@@ -129,7 +148,7 @@ void Port::State::stop() {
     written = written_now();
     update_nic();
     started = false;
-    if (const int error = in_order([this] { return rte_eth_dev_stop(port_id); }); error != 0) {
+    if (const int error = in_order([this] { return device_calls().stop(port_id); }); error != 0) {
         remarks.push_back(fmt::format("{}: EAL cannot stop {}: {}", name, device.name, reason_of(error)));
     }
 }
@@ -145,7 +164,7 @@ void Port::State::tear_down() noexcept {
                 planned.driver->closing(device);
                 return 0;
             });
-            if (const int error = in_order([this] { return rte_eth_dev_close(port_id); }); error != 0) {
+            if (const int error = in_order([this] { return device_calls().close(port_id); }); error != 0) {
                 remarks.push_back(
                     fmt::format("{}: EAL cannot close {}: {}", name, device.name, reason_of(error)));
             }
@@ -228,6 +247,27 @@ void Port::start() {
         throw_error(s.name, "EAL cannot start {}: {}", s.device.name, reason);
     }
     s.waiting = true;
+}
+
+void Port::add_rule(const Rule& rule) {
+    State& s = *state_;
+    if (!s.started) {
+        throw_error(s.name, "a rule for {} can only be added while the port is started",
+                    to_string(rule.endpoint));
+    }
+    if (s.rules) {
+        s.rules->add(rule);
+    }
+}
+
+void Port::remove_rule(const Endpoint& endpoint) {
+    if (state_->rules) {
+        state_->rules->remove(endpoint);
+    }
+}
+
+std::vector<RuleState> Port::rules() const {
+    return state_->rules ? state_->rules->rules() : std::vector<RuleState>{};
 }
 
 void Port::stop() {

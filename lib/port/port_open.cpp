@@ -9,10 +9,12 @@
 #include <fmt/format.h>
 #include <rte_dev.h>
 #include <rte_devargs.h>
+#include <rte_flow.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
 #include "base/error.hpp"
+#include "port/device_calls.hpp"
 #include "port/log_capture.hpp"
 #include "port/netdev.hpp"
 #include "port/port_state.hpp"
@@ -119,13 +121,14 @@ void Port::State::attach() {
             }
             throw_error(name, "EAL cannot attach \"{}\": {}", device.devargs, reason);
         }
-        if (planned.driver->complains_when_attached()) {
+        if (planned.driver->complains()) {
             log.discard();
         }
     }
     port_id = id;
     attached = true;
     opened = true;
+    planned.driver->attached(device);
 }
 
 void Port::State::configure() {
@@ -153,19 +156,33 @@ void Port::State::configure() {
     if (device.rx_queues == 0) {
         capabilities.rx_offloads = 0;
     }
+    if (device.rx_queues > 0 && capabilities.isolation) {
+        isolate();
+    }
 
     rte_eth_conf conf{};
     conf.rxmode.mtu = device.eal_mtu;
     conf.rxmode.offloads = capabilities.rx_offloads;
     conf.txmode.offloads = capabilities.tx_offloads;
     LogCapture log;
-    if (const int error = rte_eth_dev_configure(port_id, device.rx_queues, device.tx_queues, &conf);
+    if (const int error = device_calls().configure(port_id, device.rx_queues, device.tx_queues, conf);
         error != 0) {
         throw_error(name, "EAL cannot configure {}: {} ({})", device.name, reason_of(error),
                     log.take_reason());
     }
     make_pools();
     set_up_queues(info, conf);
+}
+
+/// Before configure, so that the device never receives what no rule names.
+void Port::State::isolate() {
+    rte_flow_error error{};
+    if (const int result = device_calls().flow_isolate(port_id, true, error); result != 0) {
+        capabilities.isolation = false;
+        remarks.push_back(
+            fmt::format("{}: {} does not isolate its rules ({}): it also receives what no stream wants", name,
+                        device.name, error.message == nullptr ? reason_of(result) : error.message));
+    }
 }
 
 void Port::State::make_pools() {
@@ -261,7 +278,7 @@ void Port::State::identify() {
     if (rte_eth_macaddr_get(port_id, &hardware) == 0) {
         std::copy_n(hardware.addr_bytes, mac.size(), mac.begin());
     }
-    if (mac == MacAddress{}) {
+    if (mac == MacAddress{} || device.own_mac) {
         // Locally administered: 02, "SPD", and the port's number.
         mac = {0x02,
                0x53,

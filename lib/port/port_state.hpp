@@ -50,6 +50,7 @@ struct Port::State {
     std::deque<TxState> tx;
     std::unique_ptr<Gate> gate;  ///< devices with a peer only
     std::unique_ptr<LinkGuard> guard;
+    std::unique_ptr<RuleTable> rules;  ///< while started; null where only software classifies
     std::vector<std::string> remarks;
     bool claimed = false;
     bool applied = false;
@@ -67,10 +68,12 @@ struct Port::State {
     void give_up_claim();
     void attach();
     void configure();
+    void isolate();
     void make_pools();
     void set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf& conf);
     void identify();
     bool try_start(std::string& reason);
+    void make_rules();
     void make_gate();
     int in_order(const std::function<int()>& call) const;
     void follow_peer();

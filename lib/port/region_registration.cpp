@@ -1,7 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#ifndef ALLOW_EXPERIMENTAL_API
-#define ALLOW_EXPERIMENTAL_API  // rte_dev_dma_map is stable from DPDK 23.11 on
-#endif
 #include "port/region_registration.hpp"
 
 #include <algorithm>
@@ -9,11 +6,10 @@
 #include <map>
 
 #include <fmt/format.h>
-#include <rte_dev.h>
 #include <rte_errno.h>
-#include <rte_memory.h>
 
 #include "base/error.hpp"
+#include "port/device_calls.hpp"
 #include "port/port.hpp"
 
 namespace spead::port {
@@ -62,7 +58,7 @@ RegionRegistration::RegionRegistration(void* base, std::size_t length) : pages_(
     }
     Shared& shared = shared_pages()[pages_];
     if (shared.users == 0 &&
-        rte_extmem_register(address_of(pages_), pages_.length, nullptr, 0, pages_.page_size) != 0) {
+        device_calls().extmem_register(address_of(pages_), pages_.length, pages_.page_size) != 0) {
         const int error = rte_errno;
         shared_pages().erase(pages_);
         throw_error("memory region", "EAL cannot register {}: {}{}", describe(pages_), rte_strerror(error),
@@ -81,7 +77,7 @@ void RegionRegistration::map(const Port& port) {
     }
     Shared& shared = shared_pages()[pages_];
     if (shared.mapped[device] == 0 &&
-        rte_dev_dma_map(device, address_of(pages_), pages_.base, pages_.length) != 0) {
+        device_calls().dma_map(device, address_of(pages_), pages_.base, pages_.length) != 0) {
         const int error = rte_errno;
         shared.mapped.erase(device);
         throw_error(port.name(), "the device {} cannot map {}: {}", port.device_name(), describe(pages_),
@@ -97,11 +93,11 @@ RegionRegistration::~RegionRegistration() {
     for (auto device = devices_.rbegin(); device != devices_.rend(); ++device) {
         if (--shared.mapped[*device] == 0) {
             shared.mapped.erase(*device);
-            (void)rte_dev_dma_unmap(*device, address_of(pages_), pages_.base, pages_.length);
+            (void)device_calls().dma_unmap(*device, address_of(pages_), pages_.base, pages_.length);
         }
     }
     if (--shared.users == 0) {
-        (void)rte_extmem_unregister(address_of(pages_), pages_.length);
+        (void)device_calls().extmem_unregister(address_of(pages_), pages_.length);
         shared_pages().erase(it);
     }
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+struct rte_device;
+struct rte_eth_conf;
+struct rte_flow;
+struct rte_flow_action;
+struct rte_flow_attr;
+struct rte_flow_error;
+struct rte_flow_item;
+
+/// The calls into DPDK whose order a device insists on: isolation before configure, rules only while it runs,
+/// memory registered before it is mapped, and unmapped when nothing in flight needs it. lib/port makes them
+/// through this seam, so that a test can record them, or answer as a card would that is not there.
+namespace spead::port {
+
+/// Control world, one thread at a time. Results are those of the DPDK functions of the same name.
+class DeviceCalls {
+  public:
+    virtual ~DeviceCalls() = default;
+
+    virtual int configure(std::uint16_t port, std::uint16_t rx, std::uint16_t tx, const rte_eth_conf& conf);
+    virtual int start(std::uint16_t port);
+    virtual int stop(std::uint16_t port);
+    virtual int close(std::uint16_t port);
+
+    virtual int flow_isolate(std::uint16_t port, bool set, rte_flow_error& error);
+    virtual int flow_validate(std::uint16_t port, const rte_flow_attr& attr, const rte_flow_item* pattern,
+                              const rte_flow_action* actions, rte_flow_error& error);
+    virtual rte_flow* flow_create(std::uint16_t port, const rte_flow_attr& attr, const rte_flow_item* pattern,
+                                  const rte_flow_action* actions, rte_flow_error& error);
+    virtual int flow_destroy(std::uint16_t port, rte_flow* flow, rte_flow_error& error);
+    virtual int flow_query(std::uint16_t port, rte_flow* flow, const rte_flow_action& action, void* data,
+                           rte_flow_error& error);
+
+    virtual int extmem_register(void* base, std::size_t length, std::size_t page);
+    virtual int extmem_unregister(void* base, std::size_t length);
+    virtual int dma_map(rte_device* device, void* base, std::uint64_t iova, std::size_t length);
+    virtual int dma_unmap(rte_device* device, void* base, std::uint64_t iova, std::size_t length);
+};
+
+/// DPDK itself, unless a test has put something else in its place.
+DeviceCalls& device_calls() noexcept;
+
+/// For tests: `calls` instead of DPDK for as long as this lives. Not while ports are open that it has not
+/// opened.
+class DeviceCallsInstead {
+  public:
+    explicit DeviceCallsInstead(DeviceCalls& calls) noexcept;
+    ~DeviceCallsInstead();
+    DeviceCallsInstead(const DeviceCallsInstead&) = delete;
+    DeviceCallsInstead& operator=(const DeviceCallsInstead&) = delete;
+
+  private:
+    DeviceCalls* before_;
+};
+
+}  // namespace spead::port

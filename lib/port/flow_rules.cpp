@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/flow_rules.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rte_errno.h>
+#include <rte_ethdev.h>
+#include <rte_flow.h>
+
+#include "base/byte_order.hpp"
+#include "base/error.hpp"
+#include "wire/net.hpp"
+
+namespace spead::port {
+
+namespace {
+
+/// DPDK keeps its default masks from C++, and they are not what is wanted here: they match every field.
+constexpr rte_be32_t kAllBits32 = 0xFFFFFFFF;
+constexpr rte_be16_t kAllBits16 = 0xFFFF;
+constexpr rte_be16_t kVlanIdBits = byte_swap(std::uint16_t{0x0FFF});
+
+MacAddress destination_mac(Ipv4 address, const MacAddress& own) {
+    return address.is_multicast() ? wire::multicast_mac(address) : own;
+}
+
+/// A rule as rte_flow wants it. The pattern and the actions point into the object: it stays where it is made.
+class FlowTexts {
+  public:
+    FlowTexts(const Rule& rule, const MacAddress& mac, bool mark, bool count) : queues_(rule.queues) {
+        const MacAddress destination = destination_mac(rule.endpoint.address, mac);
+        std::copy(destination.begin(), destination.end(), eth_.hdr.dst_addr.addr_bytes);
+        std::fill_n(eth_mask_.hdr.dst_addr.addr_bytes, RTE_ETHER_ADDR_LEN, std::uint8_t{0xFF});
+        vlan_.hdr.vlan_tci = byte_swap(rule.vlan.value_or(0));
+        vlan_mask_.hdr.vlan_tci = kVlanIdBits;
+        ip_.hdr.dst_addr = byte_swap(rule.endpoint.address.value);
+        ip_mask_.hdr.dst_addr = kAllBits32;
+        if (rule.endpoint.has_source()) {
+            ip_.hdr.src_addr = byte_swap(rule.endpoint.source.value);
+            ip_mask_.hdr.src_addr = kAllBits32;
+        }
+        udp_.hdr.dst_port = byte_swap(rule.endpoint.port);
+        udp_mask_.hdr.dst_port = kAllBits16;
+
+        item(RTE_FLOW_ITEM_TYPE_ETH, &eth_, &eth_mask_);
+        if (rule.vlan) {
+            item(RTE_FLOW_ITEM_TYPE_VLAN, &vlan_, &vlan_mask_);
+        }
+        item(RTE_FLOW_ITEM_TYPE_IPV4, &ip_, &ip_mask_);
+        item(RTE_FLOW_ITEM_TYPE_UDP, &udp_, &udp_mask_);
+        item(RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr);
+
+        if (mark) {
+            mark_.id = rule.stream;
+            action(RTE_FLOW_ACTION_TYPE_MARK, &mark_);
+        }
+        if (count) {
+            action(RTE_FLOW_ACTION_TYPE_COUNT, &count_);
+        }
+        if (queues_.size() == 1) {
+            queue_.index = queues_.front();
+            action(RTE_FLOW_ACTION_TYPE_QUEUE, &queue_);
+        } else {
+            rss_.func = RTE_ETH_HASH_FUNCTION_DEFAULT;
+            rss_.types = RTE_ETH_RSS_IPV4 | RTE_ETH_RSS_L3_SRC_ONLY;
+            rss_.queue_num = static_cast<std::uint32_t>(queues_.size());
+            rss_.queue = queues_.data();
+            action(RTE_FLOW_ACTION_TYPE_RSS, &rss_);
+        }
+        action(RTE_FLOW_ACTION_TYPE_END, nullptr);
+    }
+    FlowTexts(const FlowTexts&) = delete;
+    FlowTexts& operator=(const FlowTexts&) = delete;
+
+    const rte_flow_item* pattern() const { return pattern_.data(); }
+    const rte_flow_action* actions() const { return actions_.data(); }
+
+  private:
+    void item(rte_flow_item_type type, const void* spec, const void* mask) {
+        pattern_[items_++] = {type, spec, nullptr, mask};
+    }
+    void action(rte_flow_action_type type, const void* conf) { actions_[action_count_++] = {type, conf}; }
+
+    rte_flow_item_eth eth_{};
+    rte_flow_item_eth eth_mask_{};
+    rte_flow_item_vlan vlan_{};
+    rte_flow_item_vlan vlan_mask_{};
+    rte_flow_item_ipv4 ip_{};
+    rte_flow_item_ipv4 ip_mask_{};
+    rte_flow_item_udp udp_{};
+    rte_flow_item_udp udp_mask_{};
+    rte_flow_action_mark mark_{};
+    rte_flow_action_count count_{};
+    rte_flow_action_queue queue_{};
+    rte_flow_action_rss rss_{};
+    const std::vector<std::uint16_t>& queues_;
+    std::array<rte_flow_item, 5> pattern_{};
+    std::array<rte_flow_action, 4> actions_{};
+    std::size_t items_ = 0;
+    std::size_t action_count_ = 0;
+};
+
+rte_flow_attr ingress() {
+    rte_flow_attr attributes{};
+    attributes.ingress = 1;
+    return attributes;
+}
+
+bool unsupported(int number) {
+    return number == ENOTSUP || number == ENOSYS;
+}
+
+std::string remedy(int number) {
+    switch (number) {
+        case EPERM:
+        case EACCES:
+            return "; run as root, or `setcap cap_net_raw,cap_net_admin+ep` on the program";
+        case ENOSPC:
+        case ENOMEM:
+            return "; the device has no room for more rules: receive fewer endpoints on this port";
+        case EEXIST:
+            return "; another program, or an earlier one that was killed, has such a rule";
+        default:
+            return "; try the rule at the prompt of dpdk-testpmd";
+    }
+}
+
+}  // namespace
+
+std::string FlowRules::testpmd_text(std::uint16_t port_id, const Rule& rule, const MacAddress& mac, bool mark,
+                                    bool count) {
+    std::string text = fmt::format("flow create {} ingress pattern eth dst is {} /", port_id,
+                                   mac_text(destination_mac(rule.endpoint.address, mac)));
+    if (rule.vlan) {
+        text += fmt::format(" vlan vid is {} /", *rule.vlan);
+    }
+    text += fmt::format(" ipv4 dst is {}", to_string(rule.endpoint.address));
+    if (rule.endpoint.has_source()) {
+        text += fmt::format(" src is {}", to_string(rule.endpoint.source));
+    }
+    text += fmt::format(" / udp dst is {} / end actions", rule.endpoint.port);
+    if (mark) {
+        text += fmt::format(" mark id {} /", rule.stream);
+    }
+    if (count) {
+        text += " count /";
+    }
+    if (rule.queues.size() == 1) {
+        text += fmt::format(" queue index {}", rule.queues.front());
+    } else {
+        text += fmt::format(" rss types ipv4 l3-src-only end queues {} end", fmt::join(rule.queues, " "));
+    }
+    return text + " / end";
+}
+
+rte_flow* FlowRules::create(const Rule& rule, bool mark, bool count, rte_flow_error& error) const {
+    const FlowTexts texts(rule, mac_, mark, count);
+    error = {};
+    if (const int result =
+            device_calls().flow_validate(port_id_, ingress(), texts.pattern(), texts.actions(), error);
+        result != 0) {
+        rte_errno = -result;
+        return nullptr;
+    }
+    return device_calls().flow_create(port_id_, ingress(), texts.pattern(), texts.actions(), error);
+}
+
+void FlowRules::refuse(const Rule& rule, bool mark, bool count, const rte_flow_error& error,
+                       int number) const {
+    throw_error(where_, "the device refuses the rule for {}: {} ({}): {}{}", to_string(rule.endpoint),
+                error.message == nullptr ? "no reason given" : error.message, rte_strerror(number),
+                testpmd_text(port_id_, rule, mac_, mark, count), remedy(number));
+}
+
+void FlowRules::add(const Rule& rule) {
+    if (std::ranges::any_of(entries_, [&](const Entry& e) { return e.rule.endpoint == rule.endpoint; })) {
+        throw_error(where_, "{} has a rule already", to_string(rule.endpoint));
+    }
+    if (rule.queues.empty() || (rule.queues.size() > 1 && !spreads_)) {
+        throw_error(where_,
+                    "the rule for {} names {} queues, and this device can put an endpoint into one only",
+                    to_string(rule.endpoint), rule.queues.size());
+    }
+    struct Shape {
+        bool mark;
+        bool count;
+    };
+    rte_flow_error error{};
+    int number = 0;
+    Shape last{};
+    for (const Shape shape :
+         {Shape{true, true}, Shape{true, false}, Shape{false, true}, Shape{false, false}}) {
+        if ((shape.mark && !marks_) || (shape.count && !counts_)) {
+            continue;
+        }
+        last = shape;
+        if (rte_flow* const flow = create(rule, shape.mark, shape.count, error); flow != nullptr) {
+            entries_.push_back({rule, flow, shape.mark, shape.count});
+            marks_ = shape.mark;
+            counts_ = shape.count;
+            return;
+        }
+        number = rte_errno;
+        if (!unsupported(number)) {
+            break;
+        }
+    }
+    refuse(rule, last.mark, last.count, error, number);
+}
+
+void FlowRules::remove(const Endpoint& endpoint) {
+    const auto entry =
+        std::ranges::find_if(entries_, [&](const Entry& e) { return e.rule.endpoint == endpoint; });
+    if (entry == entries_.end()) {
+        return;
+    }
+    rte_flow_error error{};
+    if (const int result = device_calls().flow_destroy(port_id_, entry->flow, error); result != 0) {
+        throw_error(where_, "the device does not give up the rule for {}: {} ({})", to_string(endpoint),
+                    error.message == nullptr ? "no reason given" : error.message, rte_strerror(-result));
+    }
+    entries_.erase(entry);
+}
+
+void FlowRules::clear() noexcept {
+    while (!entries_.empty()) {
+        rte_flow_error error{};
+        (void)device_calls().flow_destroy(port_id_, entries_.back().flow, error);
+        entries_.pop_back();
+    }
+}
+
+std::vector<RuleState> FlowRules::rules() const {
+    std::vector<RuleState> states;
+    for (const Entry& e : entries_) {
+        RuleState state{
+            e.rule, testpmd_text(port_id_, e.rule, mac_, e.marked, e.counted), e.marked, e.counted, {}};
+        if (e.counted) {
+            rte_flow_error error{};
+            rte_flow_query_count counts{};
+            const rte_flow_action_count conf{};
+            const rte_flow_action action{RTE_FLOW_ACTION_TYPE_COUNT, &conf};
+            if (device_calls().flow_query(port_id_, e.flow, action, &counts, error) == 0 &&
+                counts.hits_set != 0) {
+                state.hits = counts.hits;
+            }
+        }
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+}  // namespace spead::port

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/mac.hpp"
+#include "port/device_calls.hpp"
+#include "port/steering.hpp"
+
+namespace spead::port {
+
+/// Rules by rte_flow: exact matches of Ethernet destination, [VLAN,] IPv4 destination [and source], UDP
+/// destination port, to one queue or spread over several, with MARK and COUNT where the device has them.
+///
+/// Everything is in group 0 at priority 0: rules are exact and disjoint, and mlx5's kernel side moves
+/// multicast rules of group 0 to a priority of its own anyway (linux mlx5_ib, _get_flow_table), which then
+/// does not matter. A device that refuses MARK or COUNT is not asked for it again. Each rule is validated
+/// before it is created.
+class FlowRules final : public RuleTable {
+  public:
+    /// `where` goes before the message of errors. `mac` is the port's own, which unicast endpoints are
+    /// matched with. `spreads`: the device has RSS rules over IPv4 addresses.
+    FlowRules(std::uint16_t port_id, std::string where, const MacAddress& mac, bool spreads)
+        : port_id_(port_id), where_(std::move(where)), mac_(mac), spreads_(spreads) {}
+    ~FlowRules() override { clear(); }
+    FlowRules(const FlowRules&) = delete;
+    FlowRules& operator=(const FlowRules&) = delete;
+
+    void add(const Rule& rule) override;
+    void remove(const Endpoint& endpoint) override;
+    void clear() noexcept override;
+    std::vector<RuleState> rules() const override;
+    bool spreads() const noexcept override { return spreads_; }
+
+    /// The rule in the words of testpmd's prompt.
+    static std::string testpmd_text(std::uint16_t port_id, const Rule& rule, const MacAddress& mac, bool mark,
+                                    bool count);
+
+  private:
+    struct Entry {
+        Rule rule;
+        rte_flow* flow = nullptr;
+        bool marked = false;
+        bool counted = false;
+    };
+
+    rte_flow* create(const Rule& rule, bool mark, bool count, rte_flow_error& error) const;
+    [[noreturn]] void refuse(const Rule& rule, bool mark, bool count, const rte_flow_error& error,
+                             int number) const;
+
+    std::uint16_t port_id_;
+    std::string where_;
+    MacAddress mac_;
+    bool spreads_;
+    bool marks_ = true;   ///< until the device refuses
+    bool counts_ = true;  ///< until the device refuses
+    std::vector<Entry> entries_;
+};
+
+}  // namespace spead::port

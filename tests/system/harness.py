@@ -211,11 +211,12 @@ class TapResult(unittest.TestResult):
         self._line(test, True, suffix=f" # SKIP {reason}")
 
 
-def main():
-    """Runs the tests of the calling script, those whose names contain the arguments if there are any."""
-    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
+def main(suites=None):
+    """Runs the tests of the calling script (or of these suites), those whose names contain the arguments if there are
+    any."""
+    suites = suites or [unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])]
     wanted = sys.argv[1:]
-    tests = [test for group in suite for test in group]
+    tests = [test for suite in suites for group in suite for test in group]
     tests = [test for test in tests if not wanted or any(word in test.id() for word in wanted)]
     result = TapResult(sys.stdout)
     unittest.TestSuite(tests).run(result)

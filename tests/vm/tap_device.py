@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A wire between the program and the kernel that knows rte_flow: net_tap, whose rules tc flower carries out. The
+program's port appears to the kernel as interface dtap0; what the kernel sends out of it is what the port receives.
+
+Only in the guest of scripts/vm: interfaces and routes are made without asking."""
+
+import os
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import harness
+import namespaces
+
+DEVICE = "net_tap0,iface=dtap0"
+INTERFACE = "dtap0"
+ADDRESS = "10.9.0.2"
+
+
+def in_guest():
+    return "guest.job=" in Path("/proc/cmdline").read_text(encoding="ascii")
+
+
+class TapTest(harness.ProgramTest):
+    def setUp(self):
+        super().setUp()
+        if not in_guest():
+            self.skipTest("runs in the guest of scripts/vm only")
+
+    def bring_up(self):
+        """The kernel's end of the wire: an address, and all multicast goes this way."""
+        namespaces.ip("addr", "add", f"{ADDRESS}/24", "dev", INTERFACE)
+        namespaces.ip("link", "set", INTERFACE, "up")
+        namespaces.ip("route", "add", "224.0.0.0/4", "dev", INTERFACE)
+
+    def sender(self):
+        """A socket that sends multicast towards the program."""
+        made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.addCleanup(made.close)
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, socket.inet_aton(ADDRESS))
+        made.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 0)
+        return made
+
+
+def silence_ipv6(test):
+    """Interfaces made from now on send nothing by themselves: no router is looked for."""
+    setting = Path("/proc/sys/net/ipv6/conf/default/disable_ipv6")
+    before = setting.read_text(encoding="ascii")
+    setting.write_text("1", encoding="ascii")
+    test.addCleanup(setting.write_text, before, encoding="ascii")
+
+
+def tc(*words):
+    return subprocess.run(["tc", *words], check=True, capture_output=True, text=True,
+                          env={**os.environ, "PATH": namespaces.PATH}).stdout
+
+
+def find(command):
+    return shutil.which(command, path=namespaces.PATH)

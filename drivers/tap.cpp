@@ -5,10 +5,12 @@
 ///
 /// Facts (drivers/net/tap of DPDK 22.11): receive and transmit queues are equally many, at most 16; without
 /// rules the kernel deals flows over them; rules match what the kernel sends out of the interface, and
-/// isolation drops the rest there; no MARK, no COUNT; ethdev's own MTU is stuck at 1500 and means nothing,
-/// the interface's counts. Each queue keeps a chain of as many mbufs as it has descriptors. Data is announced
-/// by a real-time signal of the descriptor; when their queue is full the kernel sends SIGIO, which would end
-/// the process. The port's MAC address is that of the interface, so that both ends would have the same.
+/// isolation drops the rest there, but only when asked for once the queues are set up (tap_flow_isolate
+/// returns 0 and makes no rule before, and afterwards takes it as done); no MARK, no COUNT; ethdev's own MTU
+/// is stuck at 1500 and means nothing, the interface's counts. Each queue keeps a chain of as many mbufs as
+/// it has descriptors. Data is announced by a real-time signal of the descriptor; when their queue is full
+/// the kernel sends SIGIO, which would end the process. The port's MAC address is that of the interface, so
+/// that both ends would have the same.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -120,6 +122,7 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
                     plan.netdev_mtu, kLargestMtu, device.name());
     }
     plan.own_mac = true;
+    plan.isolates_with_queues = true;
     plan.devargs = device.text();
     plan.capabilities.link_frame = plan.netdev_mtu + port::kEthernetHeader + port::kVlanTags;
     const std::uint32_t room = port::data_room_of(

@@ -60,8 +60,10 @@ struct PreparedDevice {
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)
     std::uint16_t rx_pools = 0;  ///< one per receive queue that was asked for, or one for queues nobody reads
     bool connects_when_started = false;  ///< looks for its peer only then, and not again when it loses it
-    Capabilities capabilities;           ///< declared(), refined by this device's arguments
-    QueueSizes rx;                       ///< one receive queue and its pool
+    /// Isolation asked for before the queues are set up is accepted and not carried out.
+    bool isolates_with_queues = false;
+    Capabilities capabilities;  ///< declared(), refined by this device's arguments
+    QueueSizes rx;              ///< one receive queue and its pool
     /// One transmit queue: `descriptors` packets may stay inside the driver after tx_burst took them; `mbufs`
     /// is what a sender's pool needs so that it does not run dry, `data_room` what one whole packet needs.
     QueueSizes tx;

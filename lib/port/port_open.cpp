@@ -156,7 +156,7 @@ void Port::State::configure() {
     if (device.rx_queues == 0) {
         capabilities.rx_offloads = 0;
     }
-    if (device.rx_queues > 0 && capabilities.isolation) {
+    if (!device.isolates_with_queues) {
         isolate();
     }
 
@@ -172,10 +172,16 @@ void Port::State::configure() {
     }
     make_pools();
     set_up_queues(info, conf);
+    if (device.isolates_with_queues) {
+        isolate();
+    }
 }
 
-/// Before configure, so that the device never receives what no rule names.
+/// Before the device starts, so that it never receives what no rule names.
 void Port::State::isolate() {
+    if (device.rx_queues == 0 || !capabilities.isolation) {
+        return;
+    }
     rte_flow_error error{};
     if (const int result = device_calls().flow_isolate(port_id, true, error); result != 0) {
         capabilities.isolation = false;

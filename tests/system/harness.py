@@ -218,6 +218,8 @@ def main(suites=None):
     wanted = sys.argv[1:]
     tests = [test for suite in suites for group in suite for test in group]
     tests = [test for test in tests if not wanted or any(word in test.id() for word in wanted)]
+    if wanted and not tests:
+        sys.exit(f"no test is called {' or '.join(wanted)}")
     result = TapResult(sys.stdout)
     unittest.TestSuite(tests).run(result)
     print(f"1..{result._number}")

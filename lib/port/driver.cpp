@@ -123,6 +123,10 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
             request.rx_queues = driver.grant_queues(request);
         }
         planned.push_back({request, &driver, driver.plan(request)});
+        if (request.held_mbufs != 0) {
+            QueueSizes& rx = planned.back().device.rx;
+            rx = queue_sizes(rx.descriptors, rx.mbufs + request.held_mbufs, rx.data_room, rx.cache);
+        }
         const auto& netdev = planned.back().device.netdev;
         for (std::size_t k = 0; k + 1 < planned.size(); ++k) {
             if (!netdev.empty() && planned[k].device.netdev == netdev) {

@@ -38,11 +38,19 @@ std::size_t Consumers::add(heap::HeapQueue& queue, Sink& sink) {
 }
 
 void Consumers::start(unsigned threads, const std::vector<unsigned>& cpus) {
-    const std::size_t count = std::min<std::size_t>(std::max(threads, 1U), feeds_.size());
+    std::vector<Sink*> sinks;
+    for (const Feed& f : feeds_)
+        if (std::find(sinks.begin(), sinks.end(), f.sink) == sinks.end())
+            sinks.push_back(f.sink);
+    const std::size_t count = std::min<std::size_t>(std::max(threads, 1U), sinks.size());
     for (std::size_t t = 0; t < count; t++) {
         std::vector<Feed*> mine;
-        for (std::size_t i = t; i < feeds_.size(); i += count)
-            mine.push_back(&feeds_[i]);
+        for (Feed& f : feeds_) {
+            const auto sink =
+                static_cast<std::size_t>(std::find(sinks.begin(), sinks.end(), f.sink) - sinks.begin());
+            if (sink % count == t)
+                mine.push_back(&f);
+        }
         threads_.emplace_back([this, mine = std::move(mine), cpus] {
             run_on(cpus);
             run(mine);
@@ -137,7 +145,11 @@ void Consumers::run(const std::vector<Feed*>& feeds) {
     } catch (const std::exception& e) {
         fail(e.what());
     }
+    std::vector<Sink*> finished;
     for (const Feed* const f : feeds) {
+        if (std::find(finished.begin(), finished.end(), f->sink) != finished.end())
+            continue;
+        finished.push_back(f->sink);
         try {
             f->sink->finish();
         } catch (const std::exception& e) {

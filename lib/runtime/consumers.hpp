@@ -19,7 +19,7 @@ namespace spead::runtime {
 
 /// The threads that take heaps from the queues and give them to sinks.
 ///
-/// A queue and its sink belong to one thread. Threads end when their queues are closed and empty, when the
+/// A sink and its queues belong to one thread. Threads end when their queues are closed and empty, when the
 /// budget of heaps is used up, or when a sink throws; then `failed()` tells, what is left stays queued, and
 /// the few heaps taken together with the one that failed go back unseen. Every sink is finished.
 class Consumers {
@@ -30,9 +30,10 @@ class Consumers {
     Consumers(const Consumers&) = delete;
     Consumers& operator=(const Consumers&) = delete;
 
-    /// Before start(). Queue and sink outlive the threads. Returns the feed's number, from 0.
+    /// Before start(). Queue and sink outlive the threads. A sink may have several queues. Returns the feed's
+    /// number, from 0.
     std::size_t add(heap::HeapQueue& queue, Sink& sink);
-    /// Deals the queues over at most `threads` threads that run on `cpus`.
+    /// Deals the sinks over at most `threads` threads that run on `cpus`.
     void start(unsigned threads, const std::vector<unsigned>& cpus);
     /// Waits until all threads have ended. The queues must have been closed, or stop() called.
     void join();

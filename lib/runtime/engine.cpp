@@ -29,42 +29,6 @@ double seconds(Clock::duration d) {
     return std::chrono::duration<double>(d).count();
 }
 
-std::uint64_t ticks(double s) {
-    return static_cast<std::uint64_t>(s * static_cast<double>(rte_get_tsc_hz()));
-}
-
-heap::OnFull on_full(OnFull policy, bool lossless) {
-    switch (policy) {
-        case OnFull::drop_oldest:
-            return heap::OnFull::drop_oldest;
-        case OnFull::block:
-            return heap::OnFull::block;
-        case OnFull::drop_newest:
-            return heap::OnFull::drop_newest;
-        case OnFull::automatic:
-            break;
-    }
-    return lossless ? heap::OnFull::block : heap::OnFull::drop_newest;
-}
-
-recv::LaneConfig lane_config(const ReceivePlan& r, bool lossless) {
-    recv::LaneConfig c;
-    c.name = r.name;
-    c.endpoints = r.endpoints;
-    c.max_packet_size = r.max_packet_size;
-    c.queue_heaps = r.ring;
-    c.window.substreams = r.substreams;
-    c.window.max_live = r.max_live;
-    c.window.max_heap_bytes = r.max_bytes;
-    c.window.history = r.history;
-    c.window.history_ticks = ticks(r.history_time);
-    c.window.timeout_ticks = r.timeout > 0 ? std::max<std::uint64_t>(1, ticks(r.timeout)) : 0;
-    c.window.in_order = r.in_order;
-    c.window.stop_on_stop_item = r.stop_on_stop_item;
-    c.window.on_full = on_full(r.on_full, lossless);
-    return c;
-}
-
 }  // namespace
 
 Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
@@ -123,53 +87,14 @@ void Engine::State::make_workers() {
             layout.shares_cpus);
         make_streams(worker);
         make_senders(worker);
-        worker.counts.streams.resize(worker.lanes.size());
-        worker.counts.taken.resize(worker.lanes.size());
-        worker.counts.ports.resize(worker.sources.size());
-        worker.counts.sends.resize(w.sends.size());
     }
-}
-
-void Engine::State::make_streams(Worker& worker) {
-    const std::vector<std::size_t>& mine = worker.layout->receives;
-    if (mine.empty())
-        return;
-    worker.arena = memory::Arena(worker.layout->heap_bytes, worker.layout->largest_heap);
-    worker.shares.emplace(worker.arena.capacity());
-
-    for (const std::size_t i : mine) {
-        const ReceivePlan& r = plan.receives[i];
-        const std::size_t port = port_index(r.port);
-        const recv::LaneConfig config = lane_config(r, ports[port]->capabilities().lossless);
-        // Every stream can count on an equal share.
-        const std::size_t quota = worker.arena.capacity() / mine.size();
-        worker.shares->promise(quota);
-        worker.lanes.push_back(
-            std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, quota)));
-        recv::SpeadLane& lane = *worker.lanes.back();
-        const std::uint16_t number = worker.loop->receiver().add_lane(lane);
-
-        auto place = std::find(worker.source_ports.begin(), worker.source_ports.end(), port);
-        if (place == worker.source_ports.end()) {
-            worker.source_ports.push_back(port);
-            worker.sources.push_back(std::make_unique<recv::Source>());
-            worker.sources.back()->limit(ports[port]->capabilities());
-            place = worker.source_ports.end() - 1;
-        }
-        recv::Source& source = *worker.sources[static_cast<std::size_t>(place - worker.source_ports.begin())];
-        for (std::size_t e = 0; e < r.endpoints.size(); e++)
-            if (!source.classifier.add(r.endpoints[e], {number, static_cast<std::uint16_t>(e)}))
-                throw_usage(r.name, "endpoint {} is received by another stream of port {} already",
-                            to_string(r.endpoints[e]), r.port);
-        source.lanes.push_back(number);
-
-        streams[i].sink = surroundings.make_sink(r.sink, r.name);
-        streams[i].lane = &lane;
-        streams[i].worker = &worker;
-        streams[i].feed = consumers.add(lane.queue, *streams[i].sink);
+    make_queues();
+    for (const auto& worker : workers) {
+        worker->counts.streams.resize(worker->lanes.size());
+        worker->counts.taken.resize(worker->lanes.size());
+        worker->counts.ports.resize(worker->sources.size());
+        worker->counts.sends.resize(worker->layout->sends.size());
     }
-    for (std::size_t s = 0; s < worker.sources.size(); s++)
-        worker.sources[s]->flows = recv::FlowCache(worker.sources[s]->classifier.size());
 }
 
 void Engine::State::make_senders(Worker& worker) {
@@ -209,11 +134,8 @@ void Engine::State::launch() {
     begin = last_change = Clock::now();
     for (const auto& p : ports)
         p->start();
+    connect_queues();
     for (const auto& w : workers) {
-        for (std::size_t s = 0; s < w->sources.size(); s++) {
-            w->sources[s]->queue = ports[w->source_ports[s]]->rx_queue(0);
-            w->loop->receiver().add_source(*w->sources[s]);
-        }
         w->loop->prepare();
         const int rc = rte_eal_remote_launch(
             [](void* loop) {
@@ -230,6 +152,7 @@ void Engine::State::launch() {
 
     const std::vector<unsigned> control = layout.control_cpus();
     consumers.start(static_cast<unsigned>(control.size()), control);
+    add_rules();
     join_groups();
     for (SendStream& s : sends)
         s.feeder->start(control);
@@ -246,6 +169,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
             return Reason::interrupted;
         }
         const bool failed = s.ports_failed();
+        s.share_stops();
         const stats::Snapshot now = s.take_snapshot();
         if (failed)
             return Reason::failure;
@@ -316,18 +240,17 @@ bool Engine::State::everything_received(const stats::Snapshot& now) const {
     });
 }
 
-/// Whether every endpoint of every stream has seen a stop item.
+/// Whether every endpoint of every stream has seen a stop item, on whichever lcore.
 bool Engine::State::all_stopped() {
-    bool all = true;
-    for (const auto& w : workers) {
-        const bool answered = ask(*w, [&] {
-            for (const auto& lane : w->lanes)
-                all &= std::all_of(lane->stops_seen.begin(), lane->stops_seen.end(),
-                                   [](std::uint64_t n) { return n != 0; });
-        });
-        all &= answered;
-    }
-    return all;
+    return std::all_of(streams.begin(), streams.end(), [this](const Stream& s) {
+        std::vector<char> seen(s.parts.front().lane->stops_seen.size(), 0);
+        for (const Stream::Part& part : s.parts)
+            ask(*part.worker, [&] {
+                for (std::size_t e = 0; e < seen.size(); e++)
+                    seen[e] |= part.lane->stops_seen[e] != 0;
+            });
+        return std::all_of(seen.begin(), seen.end(), [](char one) { return one != 0; });
+    });
 }
 
 const std::vector<std::string>& Engine::problems() const noexcept {

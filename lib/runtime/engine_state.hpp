@@ -12,6 +12,7 @@
 #include "port/membership.hpp"
 #include "port/port.hpp"
 #include "port/region_registration.hpp"
+#include "recv/distributor.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/feeder.hpp"
@@ -31,8 +32,9 @@ struct Worker {
     memory::Arena arena;
     std::optional<heap::Shares> shares;                   ///< of arena
     std::vector<std::unique_ptr<recv::SpeadLane>> lanes;  ///< as layout->receives
-    std::vector<std::unique_ptr<recv::Source>> sources;   ///< one per receiving port
-    std::vector<std::size_t> source_ports;                ///< index of each source's port
+    /// Where packets come from: queues of ports, and lcores that pass theirs on.
+    std::vector<std::unique_ptr<recv::Source>> sources;
+    std::vector<std::size_t> source_ports;  ///< index of each source's port
     std::unique_ptr<LcoreLoop> loop;
     bool launched = false;
     bool lost = false;  ///< its lcore did not answer, and is not asked again
@@ -47,12 +49,28 @@ struct Worker {
     Counts counts;
 };
 
+/// One receive queue of a port in use.
+struct Queue {
+    const QueueLayout* layout = nullptr;
+    std::unique_ptr<recv::Distributor> distributor;  ///< null where one lcore has all of it
+    struct Reader {
+        recv::Source* source;
+        std::size_t share;  ///< 0: the lcore that polls the queue; i+1: the distributor's i-th other
+    };
+    std::vector<Reader> readers;
+};
+
 struct Stream {
+    /// Its share on one lcore.
+    struct Part {
+        recv::SpeadLane* lane;
+        Worker* worker;
+        std::size_t feed;  ///< its number among the consumers'
+    };
     std::unique_ptr<Sink> sink;
-    recv::SpeadLane* lane = nullptr;
-    Worker* worker = nullptr;
-    std::size_t feed = 0;  ///< its number among the consumers'
+    std::vector<Part> parts;
     bool blocked = false;  ///< waits for its consumer, when look() last looked
+    bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
 };
 
 struct SendStream {
@@ -71,6 +89,10 @@ struct Engine::State {
     void open_ports();
     void make_workers();
     void make_streams(Worker& worker);
+    void make_queues();
+    recv::Source& make_source(const QueueLayout& queue, Worker& worker);
+    void connect_queues();
+    void add_rules();
     void make_senders(Worker& worker);
     void launch();
     void join_groups();
@@ -95,6 +117,7 @@ struct Engine::State {
     std::optional<Reason> ended(const stats::Snapshot& now);
     bool ports_failed();
     bool all_stopped();
+    void share_stops();
     bool everything_received(const stats::Snapshot& now) const;
     bool sends_done() const;
 
@@ -121,6 +144,7 @@ struct Engine::State {
     send::Backlog backlog(SendStream& s);
     const std::string& name_of(const SendStream& s) const;
     void settle_receives();
+    bool distributors_empty() const;
     void flush_receives();
     void end_consumers();
     void stop_lcores();
@@ -133,6 +157,7 @@ struct Engine::State {
     memory::RegionTable regions;
     std::vector<std::unique_ptr<port::Port>> ports;
     std::vector<std::unique_ptr<Worker>> workers;
+    std::vector<Queue> queues;      ///< as layout.queues
     std::vector<Stream> streams;    ///< as plan.receives
     std::vector<SendStream> sends;  ///< as plan.sends
     std::vector<std::unique_ptr<port::RegionRegistration>> registrations;

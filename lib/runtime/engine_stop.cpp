@@ -60,7 +60,8 @@ void Engine::State::carry_out(void (State::*step)()) noexcept {
 
 void Engine::State::end_consumers() {
     for (Stream& stream : streams)
-        stream.lane->queue.close();
+        for (const Stream::Part& part : stream.parts)
+            part.lane->queue.close();
     consumers.join();
     if (consumers.failed())
         problems.push_back(consumers.failure());
@@ -79,6 +80,8 @@ void Engine::State::let_go_of_consumers() {
 
 Engine::State::Look Engine::State::look() {
     Look l;
+    for (Stream& s : streams)
+        s.blocked = false;
     for (const auto& w : workers)
         ask(*w, [&] {
             for (const send::Sender* const sender : w->loop->senders()) {
@@ -88,12 +91,13 @@ Engine::State::Look Engine::State::look() {
             for (const auto& source : w->sources)
                 l.received += source->counters[PortOutcome::stream];
             for (std::size_t n = 0; n < w->lanes.size(); n++)
-                streams[w->layout->receives[n]].blocked = w->lanes[n]->window.blocked();
+                streams[w->layout->receives[n]].blocked |= w->lanes[n]->window.blocked();
         });
     for (const Stream& s : streams)
         if (s.blocked) {
             l.blocked = true;
-            l.finished += consumers.finished(s.feed);
+            for (const Stream::Part& part : s.parts)
+                l.finished += consumers.finished(part.feed);
         }
     return l;
 }
@@ -240,7 +244,7 @@ void Engine::State::settle_receives() {
         return ports[port_index(r.port)]->capabilities().receives_own;
     };
     const bool blocks = std::any_of(streams.begin(), streams.end(), [](const Stream& s) {
-        return s.lane->config.window.on_full == heap::OnFull::block;
+        return s.parts.front().lane->config.window.on_full == heap::OnFull::block;
     });
     const auto step = [&] {
         let_go_of_consumers();
@@ -252,6 +256,16 @@ void Engine::State::settle_receives() {
     };
     if (!sends.empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
         wait_for(step, &Look::received, blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle));
+    // What is on its way between lcores arrives before they stop.
+    for (const Queue& q : queues)
+        if (q.distributor)
+            ask(*workers[layout.worker_on(q.layout->cpu)], [&] { q.distributor->close(); });
+    wait_for(
+        [this] {
+            let_go_of_consumers();
+            return distributors_empty();
+        },
+        &Look::received, blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle));
     for (const auto& w : workers)
         ask(*w, [&] { w->loop->stop_receiving(); });
 }
@@ -315,6 +329,7 @@ void Engine::State::stop_ports() {
             remarks.push_back(
                 fmt::format("port {}: its link was lost {} times", ports[i]->name(), links[i].losses()));
     registrations.clear();
+    queues.clear();
     for (SendStream& s : sends)
         s.feeder.reset();
     for (const auto& p : ports)

@@ -17,6 +17,7 @@
 #include "heap/window.hpp"
 #include "memory/arena.hpp"
 #include "memory/mapping.hpp"
+#include "recv/distributor.hpp"
 #include "runtime/next_hops.hpp"
 
 namespace spead::runtime {
@@ -82,81 +83,91 @@ class Assignment {
         return cpu;
     }
 
-    WorkerLayout& worker(unsigned cpu, bool named, const std::string& where) {
-        check(cpu, where);
+    WorkerLayout& worker(unsigned cpu, bool named) {
         auto found = std::find_if(layout_.workers.begin(), layout_.workers.end(),
                                   [cpu](const WorkerLayout& w) { return w.cpu == cpu; });
         if (found == layout_.workers.end()) {
             found = layout_.workers.emplace(layout_.workers.end());
-            found->cpu = cpu;
+            found->cpu = found->planned_cpu = cpu;
         }
         found->named |= named;
         return *found;
     }
 
-  private:
     void check(unsigned cpu, const std::string& where) const {
         const std::vector<unsigned>& allowed = layout_.allowed_cpus;
         if (!user_lcores_ && std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())
             throw_usage(where, "CPU {} is not one this process may use: {}", cpu, fmt::join(allowed, ","));
     }
 
+  private:
     Layout& layout_;
     bool user_lcores_;
     std::vector<unsigned> workers_;
     std::size_t next_ = 0;
 };
 
-void assign(const Plan& plan, const EalOptions& options, Layout& layout) {
-    Assignment assignment(plan, options, layout);
-    // The first stream of a port that names CPUs decides for all streams of the port.
-    std::map<std::string, unsigned> cpu_of_port;
+/// CPUs of each stream, and of all streams of each port, none twice.
+struct StreamCpus {
+    std::vector<std::vector<unsigned>> of_stream;  ///< as Plan::receives
+    std::vector<std::vector<unsigned>> of_port;    ///< as Plan::ports
+};
+
+void add_once(std::vector<unsigned>& cpus, unsigned cpu) {
+    if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end())
+        cpus.push_back(cpu);
+}
+
+/// Streams that name no lcore are where the first of their port is that does, or share one of their own.
+StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
+    StreamCpus cpus;
+    cpus.of_port.resize(plan.ports.size());
+    std::map<std::string, unsigned> first;
     for (const ReceivePlan& r : plan.receives)
         if (!r.lcores.empty())
-            cpu_of_port.try_emplace(r.port, r.lcores.front());
-    const std::map<std::string, unsigned> named = cpu_of_port;
-    for (std::size_t i = 0; i < plan.receives.size(); i++) {
-        const ReceivePlan& r = plan.receives[i];
-        if (!cpu_of_port.contains(r.port))
-            cpu_of_port[r.port] = assignment.pick();
-        const unsigned cpu = cpu_of_port[r.port];
-        if (!r.lcores.empty() && (r.lcores.size() > 1 || r.lcores.front() != cpu))
-            layout.remarks.push_back(fmt::format(
-                "port {} has one receive queue: stream {} runs on the lcore of CPU {}", r.port, r.name, cpu));
-        const std::string where = fmt::format("receive {} lcores", r.name);
-        WorkerLayout& worker = assignment.worker(cpu, named.contains(r.port), where);
-        worker.receives.push_back(i);
-        worker.largest_heap = std::max(worker.largest_heap, r.max_bytes);
+            first.try_emplace(r.port, r.lcores.front());
+    for (const ReceivePlan& r : plan.receives) {
+        std::vector<unsigned>& mine = cpus.of_stream.emplace_back();
+        for (const unsigned cpu : r.lcores) {
+            assignment.check(cpu, fmt::format("receive {} lcores", r.name));
+            add_once(mine, cpu);
+        }
+        if (mine.empty()) {
+            if (!first.contains(r.port))
+                first[r.port] = assignment.pick();
+            mine.push_back(first[r.port]);
+        }
+        for (std::size_t p = 0; p < plan.ports.size(); p++)
+            if (plan.ports[p].name == r.port)
+                for (const unsigned cpu : mine)
+                    add_once(cpus.of_port[p], cpu);
     }
-    for (std::size_t i = 0; i < plan.sends.size(); i++) {
-        const SendPlan& s = plan.sends[i];
-        const unsigned cpu = s.lcore ? *s.lcore : assignment.pick();
-        assignment.worker(cpu, s.lcore.has_value(), fmt::format("send {} lcore", s.name)).sends.push_back(i);
-    }
-    unsigned lcore = 1;
-    std::set<unsigned> cpus{layout.main_cpu};
-    for (WorkerLayout& w : layout.workers) {
-        w.lcore = lcore++;
-        layout.shares_cpus |= !cpus.insert(w.cpu).second;
-    }
-    if (layout.shares_cpus)
-        layout.remarks.push_back(fmt::format("{} lcores share {} CPUs: idle lcores yield to each other",
-                                             layout.workers.size() + 1, cpus.size()));
+    // The lcore of a stream that names none is chosen only when there is no other.
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (!plan.receives[i].lcores.empty())
+            for (const unsigned cpu : cpus.of_stream[i])
+                assignment.worker(cpu, true);
+    return cpus;
 }
 
 void plan_ports(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
-                Layout& layout) {
+                const StreamCpus& cpus, Layout& layout) {
     std::vector<port::PortRequest> requests;
-    for (const PortPlan& p : plan.ports) {
+    for (std::size_t i = 0; i < plan.ports.size(); i++) {
+        const PortPlan& p = plan.ports[i];
         port::PortRequest request;
         request.name = p.name;
         request.device = p.device;
         request.mtu = p.mtu;
         request.max_rx_packet = 0;
-        request.rx_queues = 0;
+        request.rx_queues = static_cast<std::uint16_t>(cpus.of_port[i].size());
+        request.fewer_queues_do = true;
+        if (cpus.of_port[i].size() > 1)
+            request.held_mbufs =
+                static_cast<std::uint32_t>(cpus.of_port[i].size() - 1) * recv::Distributor::kRingEntries;
         for (const ReceivePlan& r : plan.receives)
             if (r.port == p.name) {
-                request.rx_queues = 1;
+                request.interrupts |= r.poll == PollMode::interrupt;
                 request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
                 request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
             }
@@ -170,6 +181,77 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
     layout.ports = port::plan_ports(requests, drivers, options.vdevs);
     for (const port::PlannedPort& p : layout.ports)
         layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
+}
+
+void remark_workers(const Plan& plan, const Layout& layout, std::size_t port, const Spread& spread,
+                    std::vector<std::string>& remarks) {
+    std::vector<std::string> shared;
+    for (const QueueLayout& q : spread.queues)
+        for (const Delivery& d : q.deliveries) {
+            std::string text =
+                fmt::format("{} to CPU {}", plan.receives[d.receive].name, fmt::join(d.cpus, ", "));
+            const bool passed = d.cpus.size() > 1 || d.cpus.front() != q.cpu;
+            if (passed && std::find(shared.begin(), shared.end(), text) == shared.end())
+                shared.push_back(std::move(text));
+        }
+    const auto queues = layout.ports[port].request.rx_queues;
+    remarks.push_back(
+        fmt::format("port {} has {} receive queue{}: packets are passed on between lcores, heap by heap "
+                    "({})",
+                    plan.ports[port].name, queues, queues == 1 ? "" : "s", fmt::join(shared, "; ")));
+}
+
+/// Deals the streams of every port over its queues and their lcores.
+void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assignment, Layout& layout) {
+    for (std::size_t p = 0; p < plan.ports.size(); p++) {
+        std::vector<StreamOnPort> streams;
+        for (std::size_t i = 0; i < plan.receives.size(); i++)
+            if (plan.receives[i].port == plan.ports[p].name)
+                streams.push_back({i, plan.receives[i].endpoints, cpus.of_stream[i]});
+        if (streams.empty())
+            continue;
+        const port::PlannedPort& planned = layout.ports[p];
+        Spread s = spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues, streams,
+                          planned.request.vlan);
+        if (s.by_heap_count)
+            remark_workers(plan, layout, p, s, layout.remarks);
+        layout.queues.insert(layout.queues.end(), s.queues.begin(), s.queues.end());
+        layout.rules.insert(layout.rules.end(), s.rules.begin(), s.rules.end());
+    }
+    for (const QueueLayout& q : layout.queues)
+        assignment.worker(q.cpu, false);
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        for (const QueueLayout& q : layout.queues)
+            for (const Delivery& d : q.deliveries)
+                if (d.receive == i)
+                    for (const unsigned cpu : d.cpus) {
+                        WorkerLayout& worker = assignment.worker(cpu, false);
+                        if (std::find(worker.receives.begin(), worker.receives.end(), i) ==
+                            worker.receives.end())
+                            worker.receives.push_back(i);
+                        worker.largest_heap = std::max(worker.largest_heap, plan.receives[i].max_bytes);
+                    }
+}
+
+void assign_senders(const Plan& plan, Assignment& assignment) {
+    for (std::size_t i = 0; i < plan.sends.size(); i++) {
+        const SendPlan& s = plan.sends[i];
+        const unsigned cpu = s.lcore ? *s.lcore : assignment.pick();
+        assignment.check(cpu, fmt::format("send {} lcore", s.name));
+        assignment.worker(cpu, s.lcore.has_value()).sends.push_back(i);
+    }
+}
+
+void number_lcores(Layout& layout) {
+    unsigned lcore = 1;
+    std::set<unsigned> cpus{layout.main_cpu};
+    for (WorkerLayout& w : layout.workers) {
+        w.lcore = lcore++;
+        layout.shares_cpus |= !cpus.insert(w.cpu).second;
+    }
+    if (layout.shares_cpus)
+        layout.remarks.push_back(fmt::format("{} lcores share {} CPUs: idle lcores yield to each other",
+                                             layout.workers.size() + 1, cpus.size()));
 }
 
 heap::WindowConfig window_size(const ReceivePlan& r) {
@@ -217,6 +299,14 @@ const port::PlannedPort& Layout::port(std::string_view name) const {
     if (found == ports.end())
         throw_error(std::string(name), "there is no such port");
     return *found;
+}
+
+std::size_t Layout::worker_on(unsigned cpu) const {
+    const auto found = std::find_if(workers.begin(), workers.end(),
+                                    [cpu](const WorkerLayout& w) { return w.planned_cpu == cpu; });
+    if (found == workers.end())
+        throw_error("runtime", "there is no lcore on CPU {}", cpu);
+    return static_cast<std::size_t>(found - workers.begin());
 }
 
 std::vector<unsigned> Layout::control_cpus() const {
@@ -275,10 +365,14 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
 
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers) {
     Layout layout;
-    plan_ports(plan, options, drivers, layout);
+    Assignment assignment(plan, options, layout);
+    const StreamCpus cpus = cpus_of_streams(plan, assignment);
+    plan_ports(plan, options, drivers, cpus, layout);
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
-    assign(plan, options, layout);
+    spread_streams(plan, cpus, assignment, layout);
+    assign_senders(plan, assignment);
+    number_lcores(layout);
 
     layout.eal_bytes = kEalBase;
     for (const port::PlannedPort& p : layout.ports)
@@ -288,10 +382,13 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
         layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;
     }
     layout.eal_bytes += layout.eal_bytes / 8;
+    std::size_t shares = 0;
+    for (const WorkerLayout& w : layout.workers)
+        shares += w.receives.size();
     for (WorkerLayout& w : layout.workers)
         if (!w.receives.empty()) {
-            w.heap_bytes = memory::Arena::capacity_for(
-                plan.memory.heaps / plan.receives.size() * w.receives.size(), w.largest_heap);
+            w.heap_bytes =
+                memory::Arena::capacity_for(plan.memory.heaps / shares * w.receives.size(), w.largest_heap);
             layout.heap_bytes += w.heap_bytes;
         }
     if (layout.heap_bytes > plan.memory.heaps)
@@ -299,8 +396,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
             fmt::format("heaps take {} instead of {}: each lcore has room for whole largest heaps, in powers "
                         "of two",
                         human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
-    for (const ReceivePlan& r : plan.receives)
-        layout.bookkeeping_bytes += heap::Window::bookkeeping_bytes(window_size(r), r.ring);
+    for (const WorkerLayout& w : layout.workers)
+        for (const std::size_t i : w.receives)
+            layout.bookkeeping_bytes +=
+                heap::Window::bookkeeping_bytes(window_size(plan.receives[i]), plan.receives[i].ring);
 
     const std::size_t huge = free_huge_bytes();
     const bool eal_huge = !options.has_memory && huge >= layout.eal_bytes;

@@ -9,6 +9,7 @@
 
 #include "port/driver.hpp"
 #include "runtime/plan.hpp"
+#include "runtime/spread.hpp"
 #include "send/sender.hpp"
 
 /// What a plan means on this machine, worked out before anything is made: which lcore does what, what the
@@ -32,8 +33,9 @@ struct EalOptions {
 struct WorkerLayout {
     unsigned lcore = 0;  ///< EAL's id
     unsigned cpu = 0;
-    bool named = false;                 ///< the plan names the CPU, else it was chosen here
-    std::vector<std::size_t> receives;  ///< indices into Plan::receives
+    unsigned planned_cpu = 0;  ///< by which queues and deliveries name it; EAL may have put it elsewhere
+    bool named = false;        ///< the plan names the CPU, else it was chosen here
+    std::vector<std::size_t> receives;  ///< indices into Plan::receives: streams of which it has a share
     std::vector<std::size_t> sends;     ///< indices into Plan::sends
     std::uint64_t largest_heap = 0;     ///< bytes, of its streams
     std::size_t heap_bytes = 0;         ///< of its arena: its streams' share, whole largest heaps
@@ -42,6 +44,8 @@ struct WorkerLayout {
 struct Layout {
     std::vector<port::PlannedPort> ports;  ///< as Plan::ports
     std::vector<WorkerLayout> workers;
+    std::vector<QueueLayout> queues;  ///< by port
+    std::vector<PortRule> rules;      ///< to be given to ports once they are started
     unsigned main_lcore = 0;
     unsigned main_cpu = 0;
     std::vector<unsigned> allowed_cpus;  ///< of this process
@@ -54,6 +58,8 @@ struct Layout {
     std::vector<std::string> remarks;   ///< lines to tell the user
 
     const port::PlannedPort& port(std::string_view name) const;
+    /// Index of the worker that was planned for the CPU.
+    std::size_t worker_on(unsigned cpu) const;
     /// CPUs for the threads that are no lcores: those that lcores leave, or the main lcore's.
     std::vector<unsigned> control_cpus() const;
 };
@@ -62,8 +68,8 @@ struct Layout {
 std::vector<unsigned> allowed_cpus();
 
 /// To be called before EAL runs. Each port that receives and each sender gets a worker lcore, as far as there
-/// are CPUs; what shares a CPU then shares its lcore. Throws Error when something does not fit: a CPU that is
-/// not there, a device that cannot be, memory (with the sum).
+/// are CPUs, and a stream those that it names; what shares a CPU then shares its lcore. Throws Error when
+/// something does not fit: a CPU that is not there, a device that cannot be, memory (with the sum).
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers);
 
 /// Where the user chose the lcores: gives each worker one of EAL's, on the CPU that the plan names if it

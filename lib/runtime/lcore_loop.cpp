@@ -20,6 +20,8 @@ void LcoreLoop::run() noexcept {
         mailbox_.serve();
         const std::uint64_t now = rte_rdtsc();
         bool worked = receiving_ && receiver_.poll(now);
+        for (recv::Distributor* const distributor : distributors_)
+            worked |= distributor->take_moved();
         for (send::Sender* const sender : senders_)
             worked |= sender->poll(now);
         if (now >= next_housekeeping) [[unlikely]] {

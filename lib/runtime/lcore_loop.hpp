@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/mailbox.hpp"
+#include "recv/distributor.hpp"
 #include "recv/rx_agent.hpp"
 #include "runtime/idle.hpp"
 #include "send/sender.hpp"
@@ -21,6 +22,8 @@ class LcoreLoop {
     LcoreLoop(IdlePolicy idle, bool yields) : idle_(idle), yields_(yields) {}
 
     recv::RxAgent& receiver() noexcept { return receiver_; }
+    /// Of a queue that this lcore polls for others, too.
+    void add_distributor(recv::Distributor& distributor) { distributors_.push_back(&distributor); }
     void add_sender(send::Sender& sender) { senders_.push_back(&sender); }
     const std::vector<send::Sender*>& senders() const noexcept { return senders_; }
 
@@ -46,6 +49,7 @@ class LcoreLoop {
     Mailbox mailbox_;
     std::atomic<bool> quit_{false};
     recv::RxAgent receiver_;
+    std::vector<recv::Distributor*> distributors_;
     std::vector<send::Sender*> senders_;
     IdlePolicy idle_;
     bool yields_;

@@ -11,6 +11,7 @@
 #include "base/error.hpp"
 #include "heap/window.hpp"
 #include "port/device_string.hpp"
+#include "recv/distributor.hpp"
 
 namespace spead::runtime {
 namespace {
@@ -259,21 +260,42 @@ TEST(LayOut, ChoosesCpusForTheRestAmongThoseThatNobodyNamed) {
     EXPECT_FALSE(l.workers[1].named);
 }
 
-TEST(LayOut, KeepsTheStreamsOfAPortTogetherAndSaysWhereTheyGo) {
+TEST(LayOut, StreamsThatNameNoLcoreAreWhereTheFirstOfTheirPortIs) {
     const Restricted two(2);
     if (!two.enough())
         GTEST_SKIP() << "needs two CPUs";
     const std::vector<unsigned> cpus = allowed_cpus();
-    const Layout l = lay_out(plan_of(
-        {receive("s0", "p0"), receive("s1", "p0", {cpus[1], cpus[0]}), receive("s2", "p0", {cpus[0]})}, {}));
+    const Layout l = lay_out(plan_of({receive("s0", "p0"), receive("s1", "p0", {cpus[1]})}, {}));
     ASSERT_EQ(l.workers.size(), 1U);
-    EXPECT_EQ(l.workers[0].cpu, cpus[1]) << "the first that names one decides";
-    EXPECT_THAT(l.workers[0].receives, ElementsAre(0, 1, 2));
-    EXPECT_THAT(
-        l.remarks,
-        ElementsAre(
-            fmt::format("port p0 has one receive queue: stream s1 runs on the lcore of CPU {}", cpus[1]),
-            fmt::format("port p0 has one receive queue: stream s2 runs on the lcore of CPU {}", cpus[1])));
+    EXPECT_EQ(l.workers[0].cpu, cpus[1]);
+    EXPECT_THAT(l.workers[0].receives, ElementsAre(0, 1));
+    EXPECT_THAT(l.remarks, IsEmpty());
+}
+
+TEST(LayOut, SpreadsAStreamOverTheLcoresThatItNamesAndSaysHow) {
+    const Restricted two(2);
+    if (!two.enough())
+        GTEST_SKIP() << "needs two CPUs";
+    const std::vector<unsigned> cpus = allowed_cpus();
+    const Plan plan = plan_of({receive("s0", "p0", {cpus[1], cpus[0], cpus[1]}), receive("s1", "p0")}, {});
+    const Layout l = lay_out(plan);
+    ASSERT_EQ(l.workers.size(), 2U);
+    EXPECT_EQ(l.workers[0].cpu, cpus[1]);
+    EXPECT_EQ(l.workers[1].cpu, cpus[0]);
+    EXPECT_THAT(l.workers[0].receives, ElementsAre(0, 1));
+    EXPECT_THAT(l.workers[1].receives, ElementsAre(0));
+    ASSERT_EQ(l.queues.size(), 1U);
+    EXPECT_EQ(l.queues[0].cpu, cpus[1]) << "the first lcore that is named polls";
+    EXPECT_THAT(l.queues[0].deliveries[0].cpus, ElementsAre(cpus[1], cpus[0]));
+    EXPECT_THAT(l.queues[0].deliveries[1].cpus, ElementsAre(cpus[1]));
+    EXPECT_THAT(l.remarks,
+                Contains(fmt::format("port p0 has 1 receive queue: packets are passed on between lcores, "
+                                     "heap by heap (s0 to CPU {}, {})",
+                                     cpus[1], cpus[0])));
+    EXPECT_EQ(l.worker_on(cpus[0]), 1U);
+    const Layout alone = lay_out(plan_of({receive("s0", "p0")}, {}));
+    EXPECT_EQ(l.ports[0].device.rx.mbufs, alone.ports[0].device.rx.mbufs + recv::Distributor::kRingEntries)
+        << "room for what waits for the other lcore";
 }
 
 TEST(LayOut, RefusesCpusThatTheProcessMayNotUse) {

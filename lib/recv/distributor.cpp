@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/distributor.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include <rte_mbuf.h>
+#include <rte_prefetch.h>
+#include <rte_ring.h>
+
+#include "base/error.hpp"
+#include "wire/net.hpp"
+
+namespace spead::recv {
+
+namespace {
+
+constexpr std::uint16_t kAhead = 4;
+
+void free_ring(rte_ring* ring) {
+    std::free(ring);
+}
+
+rte_ring* make_ring() {
+    const ssize_t bytes = rte_ring_get_memsize(Distributor::kRingEntries);
+    const std::size_t rounded = (static_cast<std::size_t>(bytes) + 63) / 64 * 64;
+    auto* const ring = static_cast<rte_ring*>(std::aligned_alloc(64, rounded));
+    if (ring == nullptr ||
+        rte_ring_init(ring, "packets", Distributor::kRingEntries, RING_F_SP_ENQ | RING_F_SC_DEQ) != 0) {
+        std::free(ring);
+        throw_error("distributor", "no memory for a ring of {} packets", Distributor::kRingEntries);
+    }
+    return ring;
+}
+
+void free_all(rte_ring* ring) {
+    void* mbuf = nullptr;
+    while (rte_ring_sc_dequeue(ring, &mbuf) == 0)
+        rte_pktmbuf_free(static_cast<rte_mbuf*>(mbuf));
+}
+
+}  // namespace
+
+Distributor::Distributor(std::size_t others)
+    : scratch_(std::make_unique<std::uint8_t[]>(wire::kMaxNetHeader + SpeadDecoder::kMaxHeader)) {
+    for (std::size_t i = 0; i < others; i++)
+        ways_.push_back({{make_ring(), free_ring}, {}, 0});
+}
+
+Distributor::~Distributor() {
+    for (Way& way : ways_) {
+        rte_pktmbuf_free_bulk(way.waiting.data(), way.count);
+        free_all(way.ring.get());
+    }
+}
+
+void Distributor::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations) {
+    if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
+        throw_error("distributor", "{} is there already", to_string(endpoint));
+    destinations_.push_back(std::move(destinations));
+}
+
+port::RxQueue Distributor::own() noexcept {
+    return {own_burst, this, 0, from_.pool};
+}
+
+port::RxQueue Distributor::share(std::size_t other) noexcept {
+    return {share_burst, ways_[other].ring.get(), 0, from_.pool};
+}
+
+bool Distributor::empty() const noexcept {
+    return waiting_ == 0 &&
+           std::ranges::all_of(ways_, [](const Way& w) { return rte_ring_empty(w.ring.get()) != 0; });
+}
+
+std::uint16_t Distributor::own_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max) {
+    return static_cast<Distributor*>(context)->poll(mbufs, max);
+}
+
+std::uint16_t Distributor::share_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max) {
+    return static_cast<std::uint16_t>(rte_ring_sc_dequeue_burst(
+        static_cast<rte_ring*>(context), reinterpret_cast<void**>(mbufs), max, nullptr));
+}
+
+/// The first destination for what cannot be told apart.
+std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
+    const std::size_t length = mbuf->pkt_len;
+    std::size_t have = mbuf->data_len;
+    const auto* frame = rte_pktmbuf_mtod(mbuf, const std::uint8_t*);
+    if (mbuf->nb_segs != 1) [[unlikely]] {
+        have = std::min(length, wire::kMaxNetHeader + SpeadDecoder::kMaxHeader);
+        frame = static_cast<const std::uint8_t*>(
+            rte_pktmbuf_read(mbuf, 0, static_cast<std::uint32_t>(have), scratch_.get()));
+    }
+    wire::UdpView udp;
+    if (wire::parse_udp(frame, have, length, false, udp) != PortOutcome::stream)
+        return 0;
+    const Target* const target = classifier_.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    if (target == nullptr)
+        return 0;
+    const std::vector<std::uint16_t>& ways = destinations_[target->lane];
+    if (ways.size() == 1)
+        return ways.front();
+    const std::size_t head = std::min<std::size_t>(have - udp.payload_offset, udp.payload_length);
+    heap::PacketView view;
+    std::uint32_t payload_at = 0;
+    if (!decoder_.decode(frame + udp.payload_offset, head, udp.payload_length, view, payload_at)) [[unlikely]]
+        return ways.front();
+    return ways[share_of(view.key, ways.size())];
+}
+
+/// False while something still waits.
+bool Distributor::pass_on() noexcept {
+    waiting_ = 0;
+    for (Way& way : ways_) {
+        if (way.count == 0)
+            continue;
+        const auto taken = static_cast<std::uint16_t>(rte_ring_sp_enqueue_burst(
+            way.ring.get(), reinterpret_cast<void**>(way.waiting.data()), way.count, nullptr));
+        moved_ |= taken != 0;
+        std::copy(way.waiting.begin() + taken, way.waiting.begin() + way.count, way.waiting.begin());
+        way.count = static_cast<std::uint16_t>(way.count - taken);
+        waiting_ += way.count;
+    }
+    return waiting_ == 0;
+}
+
+std::uint16_t Distributor::poll(rte_mbuf** mbufs, std::uint16_t max) noexcept {
+    if (waiting_ != 0 && !pass_on()) [[unlikely]]
+        return 0;
+    if (closed_) [[unlikely]]
+        return 0;
+    const std::uint16_t n = from_.rx_burst(mbufs, std::min(max, kBurst));
+    for (std::uint16_t i = 0; i < std::min(n, kAhead); i++)
+        rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], const void*));
+    std::uint16_t kept = 0;
+    for (std::uint16_t i = 0; i < n; i++) {
+        if (i + kAhead < n)
+            rte_prefetch0(rte_pktmbuf_mtod(mbufs[i + kAhead], const void*));
+        rte_mbuf* const mbuf = mbufs[i];
+        const std::uint16_t to = destination(mbuf);
+        if (to == 0) {
+            mbufs[kept++] = mbuf;
+        } else {
+            Way& way = ways_[to - 1U];
+            way.waiting[way.count++] = mbuf;
+        }
+    }
+    if (kept != n)
+        pass_on();
+    return kept;
+}
+
+}  // namespace spead::recv

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "port/port_io.hpp"
+#include "recv/classifier.hpp"
+#include "recv/spead_decoder.hpp"
+
+struct rte_mbuf;
+struct rte_ring;
+
+namespace spead::recv {
+
+/// One receive queue for several lcores: the lcore that polls it keeps its own packets and passes the others
+/// on, by endpoint and heap count, through a ring to each. What a ring does not take waits here, and the
+/// queue is not polled meanwhile: nothing is lost or counted between the queue and the lcore that a packet is
+/// for, and a worker that is too slow shows as loss in front of the port, like an lcore that is too slow by
+/// itself.
+///
+/// Made, connected and destroyed in the control world while no lcore runs. own() is for the lcore that polls
+/// the queue, share(i) for the i-th other. Packets of no endpoint stay with the lcore of the queue, which
+/// counts them; those whose SPEAD header is broken go to the first lcore of their endpoint.
+class Distributor {
+  public:
+    /// mbufs that wait for an lcore at most; the port's pool has so many more for each of `others`.
+    static constexpr std::uint32_t kRingEntries = 1024;
+    static constexpr std::uint16_t kBurst = 64;
+
+    /// `others`: lcores behind the queue besides the one that polls it. Throws Error without memory.
+    explicit Distributor(std::size_t others);
+    ~Distributor();
+    Distributor(const Distributor&) = delete;
+    Distributor& operator=(const Distributor&) = delete;
+
+    /// The endpoint's packets go to `destinations` by heap count: 0 is the lcore that polls, i+1 the i-th
+    /// other.
+    void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations);
+    /// Where packets come from.
+    void connect(const port::RxQueue& from) noexcept { from_ = from; }
+
+    port::RxQueue own() noexcept;
+    port::RxQueue share(std::size_t other) noexcept;
+
+    /// The polling lcore, between bursts: whether packets were passed on since the last call.
+    bool take_moved() noexcept {
+        const bool moved = moved_;
+        moved_ = false;
+        return moved;
+    }
+    /// The polling lcore: takes no more packets from the queue; those that wait go on to their rings.
+    void close() noexcept { closed_ = true; }
+    /// Nothing is on its way any more. Any thread; lasting only after close().
+    bool empty() const noexcept;
+
+    /// Which of `n` lcores has a heap.
+    static std::size_t share_of(std::uint64_t heap_count, std::size_t n) noexcept {
+        // Any arithmetic progression of counts (senders that count 1, 3, 5...) is dealt evenly.
+        return static_cast<std::size_t>(((heap_count * 0x9E3779B97F4A7C15) >> 32) * n >> 32);
+    }
+
+  private:
+    struct Way {
+        std::unique_ptr<rte_ring, void (*)(rte_ring*)> ring;
+        std::array<rte_mbuf*, kBurst> waiting;  ///< what the ring did not take, in order
+        std::uint16_t count = 0;
+    };
+
+    static std::uint16_t own_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max);
+    static std::uint16_t share_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max);
+    std::uint16_t poll(rte_mbuf** mbufs, std::uint16_t max) noexcept;
+    std::uint16_t destination(const rte_mbuf* mbuf) noexcept;
+    bool pass_on() noexcept;
+
+    port::RxQueue from_;
+    Classifier classifier_;  ///< Target::lane is an index into destinations_
+    std::vector<std::vector<std::uint16_t>> destinations_;
+    std::vector<Way> ways_;
+    SpeadDecoder decoder_;
+    std::unique_ptr<std::uint8_t[]> scratch_;  ///< header of a packet that is split over segments
+    std::uint32_t waiting_ = 0;
+    bool moved_ = false;
+    bool closed_ = false;
+};
+
+}  // namespace spead::recv

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/spread.hpp"
+
+#include <algorithm>
+
+namespace spead::runtime {
+
+namespace {
+
+/// Position of each of the stream's lcores among the port's queues: lcores without one work behind the others
+/// in turn.
+class Places {
+  public:
+    Places(std::span<const unsigned> cpus, std::uint16_t queues) : cpus_(cpus), queues_(queues) {}
+
+    std::uint16_t queue_of(unsigned cpu) const {
+        const auto at = static_cast<std::size_t>(std::ranges::find(cpus_, cpu) - cpus_.begin());
+        return static_cast<std::uint16_t>(at % queues_);
+    }
+
+    /// The stream's queues, in the order of its lcores, none twice.
+    std::vector<std::uint16_t> queues_of(const StreamOnPort& stream) const {
+        std::vector<std::uint16_t> own;
+        for (const unsigned cpu : stream.cpus) {
+            if (const std::uint16_t q = queue_of(cpu); std::ranges::find(own, q) == own.end())
+                own.push_back(q);
+        }
+        return own;
+    }
+
+    /// The stream's lcores at or behind a queue; one of the others in turn where there is none.
+    std::vector<unsigned> behind(const StreamOnPort& stream, std::uint16_t queue) const {
+        std::vector<unsigned> there;
+        std::ranges::copy_if(stream.cpus, std::back_inserter(there),
+                             [&](unsigned cpu) { return queue_of(cpu) == queue; });
+        if (there.empty())
+            there.push_back(stream.cpus[queue % stream.cpus.size()]);
+        return there;
+    }
+
+  private:
+    std::span<const unsigned> cpus_;
+    std::uint16_t queues_;
+};
+
+void deal_by_rules(const StreamOnPort& stream, const Places& places, bool spreads, port::Rule rule,
+                   std::size_t port, Spread& out) {
+    const std::vector<std::uint16_t> own = places.queues_of(stream);
+    const std::size_t endpoints = stream.endpoints.size();
+    const std::size_t used = std::min(endpoints, own.size());
+    for (std::size_t e = 0; e < endpoints; e++) {
+        const auto number = static_cast<std::uint16_t>(e);
+        rule.endpoint = stream.endpoints[e];
+        if (spreads && endpoints < own.size()) {
+            rule.queues = own;
+            for (const std::uint16_t q : own)
+                out.queues[q].deliveries.push_back({stream.receive, number, places.behind(stream, q)});
+        } else {
+            const std::uint16_t q = own[e % used];
+            rule.queues = {q};
+            // What lies behind the queues that get no endpoint of their own helps out.
+            std::vector<unsigned> cpus;
+            for (std::size_t k = e % used; k < own.size(); k += used)
+                std::ranges::copy(places.behind(stream, own[k]), std::back_inserter(cpus));
+            out.queues[q].deliveries.push_back({stream.receive, number, std::move(cpus)});
+        }
+        out.rules.push_back({port, rule});
+    }
+}
+
+}  // namespace
+
+Spread spread(std::size_t port, const port::Capabilities& capabilities, std::span<const unsigned> cpus,
+              std::uint16_t queues, std::span<const StreamOnPort> streams,
+              std::optional<std::uint16_t> vlan) {
+    Spread out;
+    for (std::uint16_t q = 0; q < queues; q++)
+        out.queues.push_back({port, q, cpus[q], {}});
+    const Places places(cpus, queues);
+    for (const StreamOnPort& stream : streams) {
+        port::Rule rule;
+        rule.stream = static_cast<std::uint32_t>(stream.receive + 1);
+        rule.vlan = vlan;
+        if (capabilities.steering == port::Steering::rte_flow) {
+            deal_by_rules(stream, places, capabilities.spreads_sources, rule, port, out);
+            continue;
+        }
+        for (std::uint16_t q = 0; q < queues; q++)
+            rule.queues.push_back(q);
+        for (std::size_t e = 0; e < stream.endpoints.size(); e++) {
+            for (std::uint16_t q = 0; q < queues; q++)
+                out.queues[q].deliveries.push_back(
+                    {stream.receive, static_cast<std::uint16_t>(e), places.behind(stream, q)});
+            rule.endpoint = stream.endpoints[e];
+            if (capabilities.steering != port::Steering::software)
+                out.rules.push_back({port, rule});
+        }
+    }
+    for (const QueueLayout& q : out.queues)
+        for (const Delivery& d : q.deliveries)
+            out.by_heap_count |= d.cpus.size() > 1 || d.cpus.front() != q.cpu;
+    return out;
+}
+
+}  // namespace spead::runtime

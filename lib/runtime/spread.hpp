@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "port/capabilities.hpp"
+#include "port/steering.hpp"
+#include "runtime/plan.hpp"
+
+namespace spead::runtime {
+
+/// Packets of one endpoint that come from a receive queue go to these lcores: to one, or, by heap count, to
+/// several.
+struct Delivery {
+    std::size_t receive = 0;     ///< index into Plan::receives
+    std::uint16_t endpoint = 0;  ///< index into its endpoints
+    std::vector<unsigned> cpus;  ///< of the lcores, not empty; the queue's own may be among them
+
+    bool operator==(const Delivery&) const = default;
+};
+
+/// One receive queue of a port.
+struct QueueLayout {
+    std::size_t port = 0;  ///< index into Plan::ports
+    std::uint16_t queue = 0;
+    unsigned cpu = 0;  ///< of the lcore that polls it
+    std::vector<Delivery> deliveries;
+
+    bool operator==(const QueueLayout&) const = default;
+};
+
+struct PortRule {
+    std::size_t port = 0;
+    port::Rule rule;
+
+    bool operator==(const PortRule&) const = default;
+};
+
+/// A stream that receives from the port, with the lcores it may run on.
+struct StreamOnPort {
+    std::size_t receive = 0;
+    std::span<const Endpoint> endpoints;
+    std::vector<unsigned> cpus;  ///< in the order of the plan, not empty, none twice
+};
+
+struct Spread {
+    std::vector<QueueLayout> queues;
+    std::vector<PortRule> rules;
+    bool by_heap_count = false;  ///< some lcores work behind others' queues
+};
+
+/// Who gets what from one port.
+///
+/// `cpus`: of all lcores of the port's streams, none twice; the first `queues` of them poll a queue each.
+/// Where rules are exact (rte_flow), a stream's endpoints are dealt to its lcores' queues; an endpoint that
+/// has several lcores to itself is spread over them by source where the device can. Elsewhere any packet may
+/// come from any queue. Lcores without a queue of their own work behind one: heaps are dealt to them by heap
+/// count. A heap never comes apart, as long as its packets have one destination and one source.
+Spread spread(std::size_t port, const port::Capabilities& capabilities, std::span<const unsigned> cpus,
+              std::uint16_t queues, std::span<const StreamOnPort> streams, std::optional<std::uint16_t> vlan);
+
+}  // namespace spead::runtime

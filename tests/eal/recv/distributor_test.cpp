@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/distributor.hpp"
+
+#include <gmock/gmock.h>
+#include <map>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "tests/eal/recv/rig.hpp"
+
+namespace spead::recv::test {
+namespace {
+
+using testing::ElementsAre;
+
+/// One heap per packet.
+Bytes packet(std::uint64_t count, const Way& way = {}, std::size_t payload = 32) {
+    wire::test::Packet p;
+    p.payload.assign(payload, static_cast<std::uint8_t>(count));
+    return frame(p.specials(count, payload, 0).build(), way);
+}
+
+class DistributorTest : public ::testing::Test {
+  protected:
+    ~DistributorTest() override {
+        distributor.reset();
+        EXPECT_EQ(pool.in_use(), rx.waiting()) << "whatever was on its way has been freed";
+    }
+
+    void spread_over(std::size_t others, std::vector<std::uint16_t> destinations, const Way& way = {}) {
+        distributor = std::make_unique<Distributor>(others);
+        distributor->add({{way.to}, way.port, {}}, std::move(destinations));
+        distributor->connect(rx.queue());
+    }
+
+    /// The first payload byte of each packet of one burst, which are freed.
+    static std::vector<unsigned> take(port::RxQueue queue, std::uint16_t max = 64) {
+        std::vector<rte_mbuf*> mbufs(max);
+        const std::uint16_t n = queue.rx_burst(mbufs.data(), max);
+        std::vector<unsigned> counts;
+        for (std::uint16_t i = 0; i < n; i++) {
+            std::uint8_t last = 0;
+            counts.push_back(*static_cast<const std::uint8_t*>(
+                rte_pktmbuf_read(mbufs[i], rte_pktmbuf_pkt_len(mbufs[i]) - 1, 1, &last)));
+            rte_pktmbuf_free(mbufs[i]);
+        }
+        return counts;
+    }
+
+    Pool pool{4095};
+    FakeRx rx{pool};
+    std::unique_ptr<Distributor> distributor;
+};
+
+TEST_F(DistributorTest, PassesHeapsOnByTheirCountAndKeepsOrder) {
+    spread_over(2, {0, 1, 2});
+    std::map<std::size_t, std::vector<unsigned>> expected;
+    for (unsigned count = 1; count <= 60; count++) {
+        rx.add(packet(count));
+        expected[Distributor::share_of(count, 3)].push_back(count);
+    }
+    EXPECT_EQ(take(distributor->own()), expected[0]);
+    EXPECT_TRUE(distributor->take_moved());
+    EXPECT_FALSE(distributor->take_moved());
+    EXPECT_EQ(take(distributor->share(0)), expected[1]);
+    EXPECT_EQ(take(distributor->share(1)), expected[2]);
+    EXPECT_TRUE(distributor->empty());
+}
+
+TEST_F(DistributorTest, AnEndpointOfOneOtherLcoreGoesThereWhole) {
+    spread_over(2, {2});
+    rx.add(packet(1));
+    rx.add(packet(2));
+    EXPECT_THAT(take(distributor->own()), ElementsAre());
+    EXPECT_TRUE(distributor->take_moved()) << "the lcore was not idle";
+    EXPECT_THAT(take(distributor->share(0)), ElementsAre());
+    EXPECT_THAT(take(distributor->share(1)), ElementsAre(1, 2));
+}
+
+TEST_F(DistributorTest, WhatBelongsToNobodyStaysWithThePoller) {
+    spread_over(1, {1});
+    Way other;
+    other.port = 9;
+    rx.add(packet(7, other));
+    rx.add(Bytes{1, 2, 3});
+    rx.add(Bytes(64, 0xFF));
+    EXPECT_EQ(take(distributor->own()).size(), 3U);
+    EXPECT_THAT(take(distributor->share(0)), ElementsAre());
+}
+
+TEST_F(DistributorTest, ABrokenSpeadHeaderGoesToTheFirstLcoreOfItsEndpoint) {
+    spread_over(2, {1, 2});
+    Bytes broken = packet(9);
+    broken[wire::kNetHeader] = 0;  // the magic number
+    rx.add(broken);
+    rx.add(frame({}));
+    EXPECT_THAT(take(distributor->own()), ElementsAre());
+    EXPECT_EQ(take(distributor->share(0)).size(), 2U);
+}
+
+TEST_F(DistributorTest, LooksIntoPacketsInSegmentsSplitAnywhere) {
+    spread_over(2, {0, 1, 2});
+    for (unsigned count = 1; count <= 8; count++) {
+        const Bytes whole = packet(count);
+        for (std::size_t at = 1; at < whole.size(); at++)
+            rx.add(rx.chain(whole, {at, 1}));
+        const std::size_t to = Distributor::share_of(count, 3);
+        std::size_t came = 0;
+        for (int burst = 0; burst < 3; burst++) {
+            const std::vector<unsigned> own = take(distributor->own());
+            const std::vector<unsigned> got = to == 0 ? own : take(distributor->share(to - 1));
+            came += got.size();
+            for (const unsigned c : got)
+                EXPECT_EQ(c, count);
+        }
+        EXPECT_EQ(came, whole.size() - 1);
+    }
+}
+
+TEST_F(DistributorTest, AFullRingHoldsTheQueueUpAndLosesNothing) {
+    spread_over(1, {1});
+    constexpr unsigned kPackets = 2000;
+    std::vector<unsigned> expected;
+    for (unsigned count = 0; count < kPackets; count++) {
+        rx.add(packet(count));
+        expected.push_back(count & 0xFF);
+    }
+    for (int i = 0; i < 100; i++)
+        take(distributor->own());
+    EXPECT_GE(rx.waiting(), kPackets - Distributor::kRingEntries - Distributor::kBurst)
+        << "not polled meanwhile";
+    EXPECT_FALSE(distributor->empty());
+
+    std::vector<unsigned> came;
+    while (came.size() < kPackets) {
+        const std::vector<unsigned> burst = take(distributor->share(0), 48);
+        came.insert(came.end(), burst.begin(), burst.end());
+        take(distributor->own());
+        ASSERT_FALSE(burst.empty());
+    }
+    EXPECT_EQ(came, expected);
+    EXPECT_TRUE(distributor->empty());
+}
+
+TEST_F(DistributorTest, AClosedOneTakesNothingMoreButPassesOnWhatWaits) {
+    spread_over(1, {1});
+    for (unsigned count = 0; count < 1300; count++)
+        rx.add(packet(count));
+    for (int i = 0; i < 30; i++)
+        take(distributor->own());
+    distributor->close();
+    const std::size_t left = rx.waiting();
+    std::size_t came = 0;
+    while (!distributor->empty()) {
+        came += take(distributor->share(0)).size();
+        take(distributor->own());
+    }
+    EXPECT_EQ(came, 1300 - left);
+    EXPECT_EQ(rx.waiting(), left);
+}
+
+TEST_F(DistributorTest, FreesWhatNobodyTook) {
+    spread_over(1, {1});
+    for (unsigned count = 0; count < 1200; count++)
+        rx.add(packet(count));
+    for (int i = 0; i < 30; i++)
+        take(distributor->own());
+}
+
+TEST(ShareOf, DealsEveryWayOfCountingEvenly) {
+    for (std::size_t n = 1; n <= 9; n++)
+        for (const std::uint64_t step : {1, 2, 3, 4, 8, 64, 1024})
+            for (const std::uint64_t first : {std::uint64_t{1}, std::uint64_t{1} << 40}) {
+                std::vector<unsigned> heaps(n);
+                for (std::uint64_t i = 0; i < 9000; i++)
+                    heaps.at(Distributor::share_of(first + i * step, n))++;
+                for (const unsigned h : heaps)
+                    EXPECT_NEAR(h, 9000.0 / static_cast<double>(n), 9000.0 / static_cast<double>(n) * 0.1)
+                        << n << " lcores, counting by " << step;
+            }
+}
+
+}  // namespace
+}  // namespace spead::recv::test

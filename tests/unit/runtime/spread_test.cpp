@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/spread.hpp"
+
+#include <gmock/gmock.h>
+#include <set>
+
+#include <gtest/gtest.h>
+
+namespace spead::runtime {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+using Cpus = std::vector<unsigned>;
+using Queues = std::vector<std::uint16_t>;
+
+port::Capabilities rules(bool spreads = false) {
+    port::Capabilities c;
+    c.steering = port::Steering::rte_flow;
+    c.spreads_sources = spreads;
+    return c;
+}
+
+port::Capabilities flows() {
+    port::Capabilities c;
+    c.steering = port::Steering::xdp_map;
+    c.deals_flows = true;
+    return c;
+}
+
+const std::vector<Endpoint> kOne = parse_endpoints("239.1.0.1:7148");
+const std::vector<Endpoint> kFour = parse_endpoints("239.2.0.1+3:7148");
+
+/// The lcores that have packets of an endpoint that come from a queue; empty: none come from there.
+Cpus cpus_of(const Spread& s, std::uint16_t queue, std::size_t receive, std::uint16_t endpoint) {
+    for (const Delivery& d : s.queues[queue].deliveries)
+        if (d.receive == receive && d.endpoint == endpoint)
+            return d.cpus;
+    return {};
+}
+
+TEST(Spread, OneLcoreHasTheQueueToItself) {
+    const std::vector<StreamOnPort> streams{{0, kFour, {5}}};
+    const Spread s = spread(2, {}, Cpus{5}, 1, streams, {});
+
+    ASSERT_THAT(s.queues, SizeIs(1));
+    EXPECT_EQ(s.queues[0].port, 2U);
+    EXPECT_EQ(s.queues[0].cpu, 5U);
+    ASSERT_THAT(s.queues[0].deliveries, SizeIs(4));
+    for (std::uint16_t e = 0; e < 4; e++)
+        EXPECT_THAT(cpus_of(s, 0, 0, e), ElementsAre(5));
+    EXPECT_THAT(s.rules, IsEmpty()) << "software classifies";
+    EXPECT_FALSE(s.by_heap_count);
+}
+
+TEST(Spread, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}, {1, kFour, {6}}};
+    const Spread s = spread(0, {}, Cpus{5, 6, 7}, 1, streams, {});
+
+    ASSERT_THAT(s.queues, SizeIs(1));
+    EXPECT_EQ(s.queues[0].cpu, 5U);
+    EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5, 6, 7));
+    EXPECT_THAT(cpus_of(s, 0, 1, 3), ElementsAre(6)) << "a stream stays on the lcore that it names";
+    EXPECT_TRUE(s.by_heap_count);
+}
+
+TEST(Spread, RulesDealEndpointsToQueues) {
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}}};
+    const Spread s = spread(1, rules(), Cpus{5, 6}, 2, streams, 42);
+
+    EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5));
+    EXPECT_THAT(cpus_of(s, 1, 0, 1), ElementsAre(6));
+    EXPECT_THAT(cpus_of(s, 0, 0, 2), ElementsAre(5));
+    EXPECT_THAT(cpus_of(s, 1, 0, 3), ElementsAre(6));
+    EXPECT_THAT(s.queues[0].deliveries, SizeIs(2)) << "and nothing else comes there";
+    EXPECT_FALSE(s.by_heap_count);
+    ASSERT_THAT(s.rules, SizeIs(4));
+    for (std::size_t e = 0; e < 4; e++) {
+        EXPECT_EQ(s.rules[e].port, 1U);
+        EXPECT_EQ(s.rules[e].rule.endpoint, kFour[e]);
+        EXPECT_EQ(s.rules[e].rule.queues, Queues{static_cast<std::uint16_t>(e % 2)});
+        EXPECT_EQ(s.rules[e].rule.stream, 1U);
+        EXPECT_EQ(s.rules[e].rule.vlan, 42);
+    }
+}
+
+TEST(Spread, StreamsKeepToTheirOwnQueues) {
+    const std::vector<StreamOnPort> streams{{0, kOne, {6}}, {1, kFour, {5}}};
+    const Spread s = spread(0, rules(), Cpus{6, 5}, 2, streams, {});
+
+    EXPECT_EQ(s.rules[0].rule.queues, Queues{0});
+    EXPECT_EQ(s.rules[0].rule.stream, 1U);
+    for (std::size_t e = 1; e < 5; e++) {
+        EXPECT_EQ(s.rules[e].rule.queues, Queues{1});
+        EXPECT_EQ(s.rules[e].rule.stream, 2U);
+    }
+}
+
+TEST(Spread, OneEndpointForSeveralLcoresIsSpreadBySourceWhereTheDeviceCan) {
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}};
+    const Spread s = spread(0, rules(true), Cpus{5, 6, 7}, 3, streams, {});
+
+    ASSERT_THAT(s.rules, SizeIs(1));
+    EXPECT_EQ(s.rules[0].rule.queues, (Queues{0, 1, 2}));
+    for (std::uint16_t q = 0; q < 3; q++)
+        EXPECT_THAT(cpus_of(s, q, 0, 0), ElementsAre(5 + q));
+    EXPECT_FALSE(s.by_heap_count);
+}
+
+TEST(Spread, ElseByHeapCountBehindTheQueueOfTheFirst) {
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}};
+    const Spread s = spread(0, rules(), Cpus{5, 6, 7}, 3, streams, {});
+
+    EXPECT_EQ(s.rules[0].rule.queues, Queues{0});
+    EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5, 6, 7));
+    EXPECT_TRUE(s.by_heap_count);
+}
+
+TEST(Spread, LcoresBeyondTheQueuesOfTheDeviceWorkBehindThem) {
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6, 7, 8, 9}}};
+    const Spread s = spread(0, rules(), Cpus{5, 6, 7, 8, 9}, 2, streams, {});
+
+    ASSERT_THAT(s.queues, SizeIs(2));
+    EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5, 7, 9));
+    EXPECT_THAT(cpus_of(s, 1, 0, 1), ElementsAre(6, 8));
+    EXPECT_TRUE(s.by_heap_count);
+}
+
+TEST(Spread, WhereTheDeviceDealsFlowsAnyPacketMayComeFromAnyQueue) {
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}}, {1, kOne, {6}}};
+    const Spread s = spread(0, flows(), Cpus{5, 6}, 2, streams, {});
+
+    for (std::uint16_t e = 0; e < 4; e++) {
+        EXPECT_THAT(cpus_of(s, 0, 0, e), ElementsAre(5));
+        EXPECT_THAT(cpus_of(s, 1, 0, e), ElementsAre(6));
+    }
+    EXPECT_THAT(cpus_of(s, 0, 1, 0), ElementsAre(6)) << "passed on: its stream has no share on 5";
+    EXPECT_THAT(cpus_of(s, 1, 1, 0), ElementsAre(6));
+    EXPECT_TRUE(s.by_heap_count);
+    ASSERT_THAT(s.rules, SizeIs(5)) << "the program must let each endpoint through";
+    EXPECT_EQ(s.rules[4].rule.queues, (Queues{0, 1}));
+}
+
+/// Whatever the shape: no endpoint without a way, every rule leads to a queue that knows the endpoint, and
+/// every lcore of a stream has something to do unless the stream has fewer endpoints and its device spreads
+/// by nothing else.
+TEST(Spread, EveryPacketHasOneWay) {
+    for (const port::Capabilities& c : {port::Capabilities{}, rules(), rules(true), flows()})
+        for (unsigned lcores = 1; lcores <= 5; lcores++)
+            for (std::uint16_t queues = 1; queues <= lcores; queues++) {
+                if (c.steering == port::Steering::software && queues > 1)
+                    continue;
+                Cpus all;
+                for (unsigned i = 0; i < lcores; i++)
+                    all.push_back(10 + i);
+                const std::vector<StreamOnPort> streams{
+                    {0, kFour, all}, {1, kOne, {all.back()}}, {2, kOne, all}};
+                const Spread s = spread(0, c, all, queues, streams, {});
+                ASSERT_THAT(s.queues, SizeIs(queues));
+                std::set<unsigned> busy;
+                for (const QueueLayout& q : s.queues) {
+                    std::set<std::pair<std::size_t, std::uint16_t>> seen;
+                    for (const Delivery& d : q.deliveries) {
+                        EXPECT_TRUE(seen.insert({d.receive, d.endpoint}).second);
+                        ASSERT_FALSE(d.cpus.empty());
+                        EXPECT_EQ(std::set(d.cpus.begin(), d.cpus.end()).size(), d.cpus.size());
+                        if (d.receive == 1) {
+                            EXPECT_THAT(d.cpus, ElementsAre(all.back()));
+                        }
+                        busy.insert(d.cpus.begin(), d.cpus.end());
+                    }
+                }
+                EXPECT_THAT(busy, SizeIs(lcores));
+                for (const StreamOnPort& stream : streams)
+                    for (std::uint16_t e = 0; e < stream.endpoints.size(); e++) {
+                        std::size_t ways = 0;
+                        for (std::uint16_t q = 0; q < queues; q++)
+                            ways += !cpus_of(s, q, stream.receive, e).empty();
+                        EXPECT_GE(ways, 1U);
+                        if (c.steering != port::Steering::rte_flow) {
+                            EXPECT_EQ(ways, queues);
+                        }
+                    }
+                for (const PortRule& r : s.rules) {
+                    EXPECT_FALSE(r.rule.queues.empty());
+                    if (c.steering == port::Steering::rte_flow && !c.spreads_sources) {
+                        EXPECT_THAT(r.rule.queues, SizeIs(1));
+                    }
+                    const StreamOnPort& stream = streams[r.rule.stream - 1];
+                    const auto e = static_cast<std::uint16_t>(
+                        std::ranges::find(stream.endpoints, r.rule.endpoint) - stream.endpoints.begin());
+                    for (const std::uint16_t q : r.rule.queues)
+                        EXPECT_FALSE(cpus_of(s, q, stream.receive, e).empty());
+                }
+            }
+}
+
+}  // namespace
+}  // namespace spead::runtime

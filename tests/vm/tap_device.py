@@ -4,6 +4,7 @@ program's port appears to the kernel as interface dtap0; what the kernel sends o
 
 Only in the guest of scripts/vm: interfaces and routes are made without asking."""
 
+import json
 import os
 import shutil
 import socket
@@ -51,9 +52,22 @@ def silence_ipv6(test):
     test.addCleanup(setting.write_text, before, encoding="ascii")
 
 
-def tc(*words):
-    return subprocess.run(["tc", *words], check=True, capture_output=True, text=True,
-                          env={**os.environ, "PATH": namespaces.PATH}).stdout
+def interface_is_there():
+    return Path(f"/sys/class/net/{INTERFACE}").exists()
+
+
+def rules():
+    """The rules as the kernel has them: {(group, port): {"queue", "packets"}}"""
+    done = subprocess.run(["tc", "-statistics", "-json", "filter", "show", "dev", INTERFACE, "parent", "1:"], check=True,
+                          capture_output=True, text=True, env={**os.environ, "PATH": namespaces.PATH})
+    found = {}
+    for rule in json.loads(done.stdout):
+        keys = rule.get("options", {}).get("keys", {})
+        for action in rule.get("options", {}).get("actions", []):
+            if action["kind"] == "skbedit":
+                found[keys["dst_ip"], keys["dst_port"]] = {"queue": action["queue_mapping"],
+                                                           "packets": action["stats"]["packets"]}
+    return found
 
 
 def find(command):

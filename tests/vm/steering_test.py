@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program on net_tap: the kernel's flower puts each endpoint into its own lcore's queue, and drops what no stream
+wants. A kernel socket sends; the kernel's own counts of each rule are compared beside the program's."""
+
+import json
+
+import tap_device
+import wire
+
+CONFIGURATION = """
+version = 1
+[memory]
+heaps = "32MiB"
+[[port]]
+name = "p0"
+device = "{device}"
+{receives}
+[end]
+exit_on_stop = true
+duration = 60
+"""
+
+RECEIVE = """
+[[receive]]
+name = "{name}"
+port = "p0"
+endpoints = {endpoints}
+lcores = {lcores}
+poll = "{poll}"
+max_packet_size = 1472
+buffer_size = "256KiB"
+[receive.heaps]
+max_bytes = "64KiB"
+[receive.sink]
+kind = "file"
+directory = "{directory}"
+"""
+
+
+class Steering(tap_device.TapTest):
+    def receiving(self, *receives, poll="adaptive"):
+        """The program with these streams, (name, endpoints, lcores) each, started; the kernel's end is up."""
+        text = CONFIGURATION.format(device=tap_device.DEVICE, receives="".join(
+            RECEIVE.format(name=name, endpoints=json.dumps(endpoints), lcores=lcores, poll=poll,
+                           directory=self.directory / name) for name, endpoints, lcores in receives))
+        file = self.directory / "run.toml"
+        file.write_text(text, encoding="utf-8")
+        running = self.start("run", "--config", file)
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+        self.bring_up()
+        return running
+
+    def assert_files(self, stream, heaps):
+        """The sink of a stream holds exactly these heaps, {count: payload}."""
+        found = {int(path.stem.rsplit("-", 1)[1]): path.read_bytes()
+                 for path in (self.directory / stream).glob("*.bin")}
+        self.assertEqual(sorted(found), sorted(heaps))
+        self.assertEqual(found, heaps)
+
+    def send(self, group, counts, port=7148, stop=None):
+        """Heaps to a group, and a stop heap if it has a count: ({count: payload}, number of packets)."""
+        sender, packets, payloads = self.sender(), [], {}
+        for count in counts:
+            payloads[count] = wire.verify_words(count, 2500)
+            packets += wire.packetise(count, [(0x1000, payloads[count])])
+        if stop is not None:
+            packets.append(wire.stop(stop))
+        for packet in packets:
+            sender.sendto(packet, (group, port))
+        return payloads, len(packets)
+
+    def assert_nothing_else_arrived(self, report, packets):
+        received = {name: count for name, count in report["ports"][0]["rx"].items() if name != "bytes" and count}
+        self.assertEqual(received, {"packets": packets}, json.dumps(report["ports"][0], indent=1))
+
+    def test_endpoints_of_one_stream_are_dealt_to_the_queues_of_its_lcores(self):
+        running = self.receiving(("s", ["239.1.1.0+3:7148"], [0, 1]))
+        rules = tap_device.rules()
+        self.assertEqual(sorted(rules), [(f"239.1.1.{number}", 7148) for number in range(4)])
+        heaps, sent = {}, {}
+        for number in range(4):
+            group = f"239.1.1.{number}"
+            self.send(group, range(1, 4), port=7149)
+            self.send(f"239.1.2.{number}", range(1, 4))
+            own, sent[group, 7148] = self.send(group, range(1 + 10 * number, 4 + 10 * number))
+            heaps.update(own)
+        counted = tap_device.rules()
+        self.assertEqual({endpoint: rule["packets"] for endpoint, rule in counted.items()}, sent)
+        by_queue = {queue: [endpoint for endpoint, rule in counted.items() if rule["queue"] == queue]
+                    for queue in range(2)}
+        self.assertEqual({queue: len(endpoints) for queue, endpoints in by_queue.items()}, {0: 2, 1: 2})
+        for number in range(4):
+            sent[f"239.1.1.{number}", 7148] += self.send(f"239.1.1.{number}", [], stop=10**6 + number)[1]
+        finished = running.wait()
+        self.assert_stream(finished.report, "s", complete=12, received=sum(sent.values()), control=4)
+        self.assert_nothing_else_arrived(finished.report, sum(sent.values()))
+        self.assert_files("s", heaps)
+        self.assertNotIn("passed on between lcores", finished.out + finished.err)
+
+    def test_two_streams_each_arrive_on_the_queue_of_their_own_lcore(self):
+        running = self.receiving(("one", ["239.1.1.1:7148"], [0]), ("two", ["239.1.1.2:7148"], [1]))
+        self.assertEqual({rule["queue"] for rule in tap_device.rules().values()}, {0, 1})
+        sent = {}
+        for number, name in ((1, "one"), (2, "two")):
+            self.send(f"239.1.3.{number}", range(1, 4))
+            heaps, sent[name] = self.send(f"239.1.1.{number}", range(1, 21), stop=10**6)
+            with self.subTest(stream=name):
+                running.wait_for(lambda: len(list((self.directory / name).glob("*.bin"))) == 20, f"heaps of {name}")
+                self.assert_files(name, heaps)
+        finished = running.wait()
+        for name, packets in sent.items():
+            self.assert_stream(finished.report, name, complete=20, received=packets)
+        self.assert_nothing_else_arrived(finished.report, sum(sent.values()))
+        self.assertNotIn("passed on between lcores", finished.out + finished.err)
+
+    def test_only_the_named_source_arrives(self):
+        running = self.receiving(("one", [f"239.1.1.1:7148@{tap_device.ADDRESS}"], [0]),
+                                 ("two", ["239.1.1.2:7148@10.9.0.99"], [1]))
+        self.send("239.1.1.2", range(1, 4))
+        heaps, packets = self.send("239.1.1.1", range(1, 4))
+        running.wait_for(lambda: len(list((self.directory / "one").glob("*.bin"))) == 3, "heaps")
+        running.interrupt()
+        report = running.wait().report
+        self.assert_files("one", heaps)
+        self.assert_stream(report, "two", received=0)
+        self.assert_nothing_else_arrived(report, packets)
+
+    def test_the_interface_goes_with_the_program(self):
+        for _ in range(2):
+            running = self.receiving(("s", ["239.1.1.1:7148"], [0]))
+            self.send("239.1.1.1", [1], stop=2)
+            running.wait()
+            self.assertFalse(tap_device.interface_is_there())

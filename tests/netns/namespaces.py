@@ -72,8 +72,11 @@ class NamespaceTest(harness.ProgramTest):
         self.inside = ("ip", "netns", "exec", self.near)
 
     def far_socket(self):
-        """A UDP socket in the peer's namespace, wherever this process is."""
-        with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{self.far}", "rb") as there:
+        return self.socket_in(self.far)
+
+    def socket_in(self, namespace):
+        """A UDP socket in a namespace, wherever this process is."""
+        with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{namespace}", "rb") as there:
             if _libc.setns(there.fileno(), CLONE_NEWNET) != 0:
                 raise OSError(ctypes.get_errno(), "setns")
             try:

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What runs in the guest of scripts/vm, as one list of TAP lines: inside.py [PROGRAM...] [WORD...]
 
-The tests of every *_test.py beside it, and those of the GoogleTest programs named by their paths. With words, only
+The tests of every *_test.py beside it, those of tests/netns that depend on the kernel's abilities, and those of the GoogleTest programs named by their paths. With words, only
 the tests whose names contain one."""
 
 import importlib
@@ -70,7 +70,8 @@ def google_tests(program):
 def main():
     programs = [os.path.abspath(word) for word in sys.argv[1:] if os.path.isfile(word)]
     sys.argv[1:] = [word for word in sys.argv[1:] if not os.path.isfile(word)]
-    modules = [importlib.import_module(path.stem) for path in sorted(HERE.glob("*_test.py"))]
+    scripts = [*sorted(HERE.glob("*_test.py")), HERE.parent / "netns/same_file_test.py"]
+    modules = [importlib.import_module(script.stem) for script in scripts]
     loader = unittest.defaultTestLoader
     harness.main([loader.loadTestsFromModule(module) for module in modules] + [google_tests(path) for path in programs])
 

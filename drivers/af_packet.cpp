@@ -68,6 +68,24 @@ std::uint64_t lockable_bytes() {
     return limit.rlim_cur;
 }
 
+/// The packet sockets of this process on the interface: one per queue, made in the order of the queues.
+std::vector<int> sockets_of(const port::PreparedDevice& plan) {
+    const unsigned index = ::if_nametoindex(plan.netdev.c_str());
+    std::vector<int> sockets;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
+        const int fd = std::stoi(entry.path().filename().string());
+        sockaddr_ll address{};
+        socklen_t length = sizeof address;
+        if (index != 0 && ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+            address.sll_family == AF_PACKET && static_cast<unsigned>(address.sll_ifindex) == index) {
+            sockets.push_back(fd);
+        }
+    }
+    std::ranges::sort(sockets);
+    return sockets;
+}
+
 class AfPacket final : public port::Driver {
   public:
     std::string_view name() const override { return "net_af_packet"; }
@@ -78,6 +96,7 @@ class AfPacket final : public port::Driver {
         c.tx_multi_segment = true;
         c.tx_external_buffer = true;
         c.membership = port::Membership::kernel_socket;
+        c.rx_interrupt = true;
         c.max_rx_frame = largest_slot() - kRxOverhead;
         c.max_tx_frame = largest_slot() - kTxOverhead;
         return c;
@@ -107,6 +126,9 @@ class AfPacket final : public port::Driver {
 
     std::string translate(std::string_view device) const override;
     std::uint64_t take_missed(const port::PreparedDevice& plan) const override;
+    std::optional<std::vector<int>> event_descriptors(const port::PreparedDevice& plan) const override {
+        return sockets_of(plan);
+    }
 
   private:
     static void plan_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
@@ -335,20 +357,11 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
 }
 
 std::uint64_t AfPacket::take_missed(const port::PreparedDevice& plan) const {
-    const unsigned index = ::if_nametoindex(plan.netdev.c_str());
     std::uint64_t missed = 0;
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", ignored)) {
-        const int fd = std::stoi(entry.path().filename().string());
-        sockaddr_ll address{};
-        socklen_t length = sizeof address;
-        if (index == 0 || ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &length) != 0 ||
-            address.sll_family != AF_PACKET || static_cast<unsigned>(address.sll_ifindex) != index) {
-            continue;
-        }
+    for (const int fd : sockets_of(plan)) {
         // Reading the counts clears them.
         tpacket_stats counts{};
-        length = sizeof counts;
+        socklen_t length = sizeof counts;
         if (::getsockopt(fd, SOL_PACKET, PACKET_STATISTICS, &counts, &length) == 0) {
             missed += counts.tp_drops;
         }

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <mutex>
+#include <sys/eventfd.h>
 #include <thread>
 #include <type_traits>
 
@@ -23,6 +24,9 @@ class Mailbox {
         done,     ///< the lcore ran it, or the mailbox is closed and the caller did
         timeout,  ///< the lcore did not take it; it will not run
     };
+
+    /// An lcore that may sleep is woken by an event descriptor (eventfd(2)) for what is posted; -1: it polls.
+    void set_waker(int fd) noexcept { waker_ = fd; }
 
     void open() noexcept { state_.store(State::idle, std::memory_order_release); }
 
@@ -57,6 +61,8 @@ class Mailbox {
             function();
             return Answer::done;
         }
+        if (waker_ >= 0)
+            eventfd_write(waker_, 1);
         std::chrono::nanoseconds waited{0};
         auto last = std::chrono::steady_clock::now();
         for (unsigned round = 0;; round++) {
@@ -93,6 +99,7 @@ class Mailbox {
     }
 
     alignas(64) std::atomic<State> state_{State::closed};
+    int waker_ = -1;
     void (*function_)(void*) = nullptr;
     void* argument_ = nullptr;
     alignas(64) std::mutex callers_;

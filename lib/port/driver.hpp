@@ -130,6 +130,9 @@ class Driver {
     /// Devices that need a peer: descriptors of this process's connections to it. An event on one of them
     /// means that the peer goes, and with it the memory that bursts work on.
     virtual std::vector<int> connections(const PreparedDevice&) const { return {}; }
+    /// Descriptors, one per receive queue of the started device, that are readable whenever packets wait
+    /// there, for PMDs that have such and no interrupts. None: ask ethdev for its receive interrupts.
+    virtual std::optional<std::vector<int>> event_descriptors(const PreparedDevice&) const { return {}; }
     /// Packets that tx_burst took and that wait for a peer to fetch them; stopping now would lose them.
     virtual std::uint64_t unfetched(const PreparedDevice&) const { return 0; }
 };

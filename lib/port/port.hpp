@@ -13,6 +13,7 @@
 #include "port/capabilities.hpp"
 #include "port/driver.hpp"
 #include "port/port_io.hpp"
+#include "port/rx_events.hpp"
 #include "port/steering.hpp"
 #include "stats/snapshot.hpp"
 
@@ -82,6 +83,9 @@ class Port {
     /// close(), to be called by one lcore at a time and only between start() and stop().
     RxQueue rx_queue(std::uint16_t i) const;
     TxQueue tx_queue(std::uint16_t i) const;
+    /// What to wait for instead of polling receive queue i; nothing where the port cannot, or was not asked
+    /// for interrupts. Between start() and stop().
+    RxEvents rx_events(std::uint16_t i) const;
     /// Pool of receive queue i; its mbufs must all be freed before close().
     rte_mempool* rx_pool(std::uint16_t i) const;
 

@@ -164,6 +164,7 @@ void Port::State::configure() {
     conf.rxmode.mtu = device.eal_mtu;
     conf.rxmode.offloads = capabilities.rx_offloads;
     conf.txmode.offloads = capabilities.tx_offloads;
+    conf.intr_conf.rxq = planned.request.interrupts && capabilities.rx_interrupt ? 1 : 0;
     LogCapture log;
     if (const int error = device_calls().configure(port_id, device.rx_queues, device.tx_queues, conf);
         error != 0) {

@@ -55,6 +55,8 @@ class Distributor {
     }
     /// The polling lcore: takes no more packets from the queue; those that wait go on to their rings.
     void close() noexcept { closed_ = true; }
+    /// The polling lcore: packets wait for room in a ring.
+    bool holds() const noexcept { return waiting_ != 0; }
     /// Nothing is on its way any more. Any thread; lasting only after close().
     bool empty() const noexcept;
 

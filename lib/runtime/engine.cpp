@@ -79,9 +79,6 @@ void Engine::State::make_workers() {
             const port::Port& p = *ports[port_index(r.port)];
             sleep = std::min(sleep, longest_sleep_us(p.rx_sizes().descriptors, kTypicalPacket, kTypicalLink));
         }
-        if (mode == PollMode::interrupt)
-            log_notice(LogType::runtime,
-                       "lcore {}: its ports have no receive interrupt here; polling adaptively", w.lcore);
         worker.loop = std::make_unique<LcoreLoop>(
             IdlePolicy(mode, max_poll, sleep, static_cast<double>(rte_get_tsc_hz()) / 1e6),
             layout.shares_cpus);
@@ -135,6 +132,7 @@ void Engine::State::launch() {
     for (const auto& p : ports)
         p->start();
     connect_queues();
+    arm_interrupts();
     for (const auto& w : workers) {
         w->loop->prepare();
         const int rc = rte_eal_remote_launch(

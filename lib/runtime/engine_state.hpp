@@ -92,6 +92,8 @@ struct Engine::State {
     void make_queues();
     recv::Source& make_source(const QueueLayout& queue, Worker& worker);
     void connect_queues();
+    void arm_interrupts();
+    std::string why_no_interrupts(const Worker& worker) const;
     void add_rules();
     void make_senders(Worker& worker);
     void launch();

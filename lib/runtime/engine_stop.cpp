@@ -313,6 +313,8 @@ void Engine::State::stop_ports() {
     // Not from under an lcore that is still inside a queue.
     if (any_lost())
         return;
+    for (const auto& w : workers)
+        w->loop->forget_events();
     for (const auto& p : ports)
         p->stop();
     for (SendStream& s : sends)

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <set>
 
+#include <fmt/format.h>
 #include <rte_cycles.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "runtime/engine_state.hpp"
 
 /// The streams of a run: their shares on lcores, and where those get their packets from.
@@ -136,6 +138,40 @@ void Engine::State::connect_queues() {
     for (const auto& w : workers)
         for (const auto& source : w->sources)
             w->loop->receiver().add_source(*source);
+}
+
+/// Why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
+std::string Engine::State::why_no_interrupts(const Worker& worker) const {
+    if (!worker.layout->sends.empty())
+        return "it also sends";
+    for (const Queue& q : queues)
+        for (const Queue::Reader& reader : q.readers) {
+            const bool mine = std::any_of(worker.sources.begin(), worker.sources.end(),
+                                          [&](const auto& s) { return s.get() == reader.source; });
+            if (mine && reader.share != 0)
+                return "it works behind another lcore's queue";
+            if (mine && !ports[q.layout->port]->rx_events(q.layout->queue))
+                return fmt::format("{} has no receive interrupt", ports[q.layout->port]->device_name());
+        }
+    return {};
+}
+
+/// Ports run by now.
+void Engine::State::arm_interrupts() {
+    for (const auto& w : workers) {
+        if (w->loop->mode() != PollMode::interrupt)
+            continue;
+        if (const std::string reason = why_no_interrupts(*w); !reason.empty()) {
+            log_notice(LogType::runtime, "lcore {} polls adaptively: {}", w->layout->lcore, reason);
+            w->loop->set_mode(PollMode::adaptive);
+            continue;
+        }
+        auto sleeper = std::make_unique<Sleeper>();
+        for (const Queue& q : queues)
+            if (workers[layout.worker_on(q.layout->cpu)] == w)
+                sleeper->add(ports[q.layout->port]->rx_events(q.layout->queue));
+        w->loop->wait_for(std::move(sleeper));
+    }
 }
 
 void Engine::State::add_rules() {

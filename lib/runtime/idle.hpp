@@ -12,10 +12,11 @@ namespace spead::runtime {
 ///
 /// `busy` never gives the CPU away. `adaptive` goes on polling for max_poll empty polls, then pauses between
 /// polls, and after kPatience without work sleeps, each time twice as long, up to a limit that the receive
-/// ring can absorb. Interrupt mode is adaptive where the port has no interrupt.
+/// ring can absorb. `interrupt` goes on polling for max_poll empty polls, then waits for a packet; lcores
+/// that cannot are adaptive.
 class IdlePolicy {
   public:
-    enum class Action : std::uint8_t { poll, pause, sleep };
+    enum class Action : std::uint8_t { poll, pause, sleep, wait };
     struct Step {
         Action action;
         std::uint32_t microseconds;  ///< to sleep
@@ -42,6 +43,8 @@ class IdlePolicy {
             idle_since_ = now;
         if (++empty_polls_ <= max_poll_)
             return {Action::poll, 0};
+        if (mode_ == PollMode::interrupt)
+            return {Action::wait, 0};
         if (now - idle_since_ < patience_ || longest_sleep_ < kShortestSleep)
             return {Action::pause, 0};
         const std::uint32_t us = std::min(next_sleep_, longest_sleep_);
@@ -50,6 +53,9 @@ class IdlePolicy {
     }
 
     std::uint32_t longest_sleep() const noexcept { return longest_sleep_; }
+    PollMode mode() const noexcept { return mode_; }
+    /// Before it is used: there is nothing to wait for after all.
+    void set_mode(PollMode mode) noexcept { mode_ = mode; }
 
   private:
     PollMode mode_;

@@ -36,8 +36,41 @@ void LcoreLoop::run() noexcept {
     mailbox_.close();
 }
 
+void LcoreLoop::wait_for(std::unique_ptr<Sleeper> sleeper) {
+    sleeper_ = std::move(sleeper);
+    mailbox_.set_waker(sleeper_->wake_descriptor());
+}
+
+/// Nobody but a new packet or the mailbox can give this lcore something to do.
+bool LcoreLoop::nothing_pending() const noexcept {
+    return !receiver_.blocked() && std::none_of(distributors_.begin(), distributors_.end(),
+                                                [](const recv::Distributor* d) { return d->holds(); });
+}
+
+void LcoreLoop::wait() noexcept {
+    if (!nothing_pending()) {
+        if (yields_)
+            sched_yield();
+        else
+            rte_pause();
+        return;
+    }
+    sleeper_->arm();
+    // What came before the device was armed raises no event.
+    const bool came = receiving_ && receiver_.poll(rte_rdtsc());
+    if (!came)
+        sleeper_->wait(kLongestWaitMicroseconds);
+    sleeper_->disarm();
+    if (came)
+        idle_.worked();
+}
+
 void LcoreLoop::rest(std::uint64_t now) noexcept {
     const IdlePolicy::Step step = idle_.idle(now);
+    if (step.action == IdlePolicy::Action::wait) {
+        wait();
+        return;
+    }
     if (step.action != IdlePolicy::Action::sleep) {
         if (yields_)
             sched_yield();

@@ -3,12 +3,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/mailbox.hpp"
 #include "recv/distributor.hpp"
 #include "recv/rx_agent.hpp"
 #include "runtime/idle.hpp"
+#include "runtime/sleeper.hpp"
 #include "send/sender.hpp"
 
 namespace spead::runtime {
@@ -34,7 +36,21 @@ class LcoreLoop {
     }
     /// Until quit(). Runs on the worker lcore.
     void run() noexcept;
-    void quit() noexcept { quit_.store(true, std::memory_order_release); }
+    void quit() noexcept {
+        quit_.store(true, std::memory_order_release);
+        if (sleeper_)
+            sleeper_->wake();
+    }
+
+    /// Interrupt mode, before run(): what to wait for. Without, the lcore polls adaptively.
+    void wait_for(std::unique_ptr<Sleeper> sleeper);
+    /// Ports are stopped: their events are gone.
+    void forget_events() noexcept {
+        if (sleeper_)
+            sleeper_->clear();
+    }
+    PollMode mode() const noexcept { return idle_.mode(); }
+    void set_mode(PollMode mode) noexcept { idle_.set_mode(mode); }
 
     Mailbox& mailbox() noexcept { return mailbox_; }
 
@@ -43,14 +59,19 @@ class LcoreLoop {
 
   private:
     void rest(std::uint64_t now) noexcept;
+    void wait() noexcept;
+    bool nothing_pending() const noexcept;
 
     static constexpr std::uint64_t kHousekeepingMicroseconds = 1000;
+    /// Heap timeouts are looked at so often at least, though no packet comes.
+    static constexpr std::uint64_t kLongestWaitMicroseconds = 20'000;
 
     Mailbox mailbox_;
     std::atomic<bool> quit_{false};
     recv::RxAgent receiver_;
     std::vector<recv::Distributor*> distributors_;
     std::vector<send::Sender*> senders_;
+    std::unique_ptr<Sleeper> sleeper_;
     IdlePolicy idle_;
     bool yields_;
     bool receiving_ = true;

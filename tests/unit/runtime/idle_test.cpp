@@ -14,6 +14,7 @@ inline bool operator==(const IdlePolicy::Step& a, const IdlePolicy::Step& b) {
 inline void PrintTo(const IdlePolicy::Step& s, std::ostream* out) {
     *out << (s.action == IdlePolicy::Action::poll    ? "poll"
              : s.action == IdlePolicy::Action::pause ? "pause"
+             : s.action == IdlePolicy::Action::wait  ? "wait"
                                                      : "sleep ")
          << s.microseconds;
 }
@@ -25,6 +26,7 @@ using Step = IdlePolicy::Step;
 
 constexpr Step kPoll{Action::poll, 0};
 constexpr Step kPause{Action::pause, 0};
+constexpr Step kWait{Action::wait, 0};
 constexpr Step sleep_of(std::uint32_t microseconds) {
     return {Action::sleep, microseconds};
 }
@@ -93,8 +95,20 @@ TEST(IdlePolicy, NeverSleepsLongerThanItMay) {
     }
 }
 
-TEST(IdlePolicy, IsAdaptiveWherePortsHaveNoInterrupt) {
+TEST(IdlePolicy, WaitsForAPacketAfterSoManyEmptyPolls) {
+    IdlePolicy p = policy(PollMode::interrupt, 2);
+    for (int i = 0; i < 3; i++) {
+        EXPECT_EQ(p.idle(0), kPoll);
+        EXPECT_EQ(p.idle(0), kPoll);
+        EXPECT_EQ(p.idle(0), kWait) << "at once: the device says when it is over";
+        EXPECT_EQ(p.idle(kPatience), kWait);
+        p.worked();
+    }
+}
+
+TEST(IdlePolicy, IsAdaptiveWhereThereIsNothingToWaitFor) {
     IdlePolicy p = policy(PollMode::interrupt, 1);
+    p.set_mode(PollMode::adaptive);
     p.idle(0);
     EXPECT_EQ(p.idle(kPatience), sleep_of(20));
 }

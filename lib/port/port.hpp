@@ -75,9 +75,9 @@ class Port {
     bool poll_link();
     /// The netdev has a carrier, the memif peer is connected, or the PMD says so. False when not started.
     bool link_up() const;
-    /// The netdev it was opened on is no longer there: removed, renamed, or in another namespace. Always
-    /// false where there is none.
-    bool netdev_gone() const;
+    /// The netdev it was opened on, or has made (net_tap), if that is no longer there: removed, renamed, or
+    /// in another namespace. Empty when all is well or there is none.
+    std::string missing_netdev() const;
 
     /// Queue i of those asked for (not of the device: surplus device queues are merged in). Valid until
     /// close(), to be called by one lcore at a time and only between start() and stop().

@@ -309,13 +309,14 @@ bool Port::link_up() const {
     return s.device_link();
 }
 
-bool Port::netdev_gone() const {
+std::string Port::missing_netdev() const {
     const State& s = *state_;
-    if (s.device.netdev.empty()) {
-        return false;
+    const std::string& netdev = s.device.netdev.empty() ? s.device.peer_netdev : s.device.netdev;
+    if (netdev.empty()) {
+        return {};
     }
-    const auto facts = netdev_facts(s.device.netdev);
-    return !facts || facts->index != s.if_index;
+    const auto facts = netdev_facts(netdev);
+    return facts && facts->index == s.if_index ? std::string() : netdev;
 }
 
 }  // namespace spead::port

@@ -29,10 +29,10 @@ bool Engine::State::ports_failed() {
     bool failed = false;
     for (std::size_t i = 0; i < ports.size(); i++) {
         port::Port& p = *ports[i];
-        if (p.netdev_gone()) {
+        if (const std::string netdev = p.missing_netdev(); !netdev.empty()) {
             problems.push_back(fmt::format(
                 "port {}: its network interface {} has gone (removed, renamed or moved to another namespace)",
-                p.name(), p.netdev()));
+                p.name(), netdev));
             failed = true;
             continue;
         }

@@ -3,6 +3,7 @@
 wants. A kernel socket sends; the kernel's own counts of each rule are compared beside the program's."""
 
 import json
+from pathlib import Path
 
 import tap_device
 import wire
@@ -35,6 +36,17 @@ max_bytes = "64KiB"
 kind = "file"
 directory = "{directory}"
 """
+
+WAITS = {"232", "281"}  # epoll_wait and epoll_pwait of x86-64
+
+
+def asleep(running):
+    """How many lcores of the program wait in the kernel for an event."""
+    calls = []
+    for task in Path(f"/proc/{running.process.pid}/task").iterdir():
+        if (task / "comm").read_text(encoding="ascii").startswith("rte-worker"):
+            calls.append((task / "syscall").read_text(encoding="ascii").split()[0])
+    return sum(call in WAITS for call in calls)
 
 
 class Steering(tap_device.TapTest):
@@ -112,6 +124,23 @@ class Steering(tap_device.TapTest):
             self.assert_stream(finished.report, name, complete=20, received=packets)
         self.assert_nothing_else_arrived(finished.report, sum(sent.values()))
         self.assertNotIn("passed on between lcores", finished.out + finished.err)
+
+    def test_each_lcore_sleeps_until_its_queue_has_packets(self):
+        running = self.receiving(("one", ["239.1.1.1:7148"], [0]), ("two", ["239.1.1.2:7148"], [1]), poll="interrupt")
+        packets = 0
+        for round_ in range(3):
+            running.wait_for(lambda: asleep(running) == 2, "sleep of both lcores")
+            for group, name in (("239.1.1.1", "one"), ("239.1.1.2", "two")):
+                count = round_ + 1
+                _, sent = self.send(group, [count])
+                packets += sent
+                running.wait_for(lambda: (self.directory / name / f"{name}-{count}.bin").exists(), f"heap of {name}")
+        running.interrupt()
+        finished = running.wait()
+        for name in ("one", "two"):
+            self.assert_stream(finished.report, name, complete=3)
+        self.assert_nothing_else_arrived(finished.report, packets)
+        self.assertNotIn("adaptively", finished.err)
 
     def test_only_the_named_source_arrives(self):
         running = self.receiving(("one", [f"239.1.1.1:7148@{tap_device.ADDRESS}"], [0]),

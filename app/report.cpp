@@ -75,6 +75,32 @@ Json send_json(const SendSnapshot& s) {
     return send;
 }
 
+Json lcore_json(const stats::LcoreSnapshot& l) {
+    const auto shares = [](const std::vector<stats::LcoreSnapshot::Share>& all) {
+        Json list = Json::array();
+        for (const auto& share : all)
+            list.push_back({{"name", share.name}, {"received", share.received}});
+        return list;
+    };
+    Json lcore;
+    lcore["lcore"] = l.lcore;
+    lcore["cpu"] = l.cpu;
+    lcore["poll"] = l.poll;
+    lcore["streams"] = shares(l.streams);
+    lcore["ports"] = shares(l.ports);
+    lcore["sends"] = l.sends;
+    return lcore;
+}
+
+Json rule_json(const stats::RuleSnapshot& r) {
+    Json rule;
+    rule["endpoint"] = r.endpoint;
+    rule["queues"] = r.queues;
+    rule["rule"] = r.text;
+    rule["hits"] = r.hits ? Json(*r.hits) : Json();
+    return rule;
+}
+
 Json port_json(const PortSnapshot& p) {
     Json port;
     port["name"] = p.name;
@@ -97,6 +123,10 @@ Json port_json(const PortSnapshot& p) {
     port["info"]["vlan_tagged"] = p.rx_vlan_tagged;
     port["info"]["multi_segment"] = p.rx_multi_segment;
     port["info"]["oversized_frames"] = p.rx_oversized_frames;
+    port["info"]["steering"] = p.steering;
+    port["rules"] = Json::array();
+    for (const stats::RuleSnapshot& r : p.rules)
+        port["rules"].push_back(rule_json(r));
     return port;
 }
 
@@ -208,7 +238,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     Json document;
     document["version"] = kReportVersion;
     document["duration_s"] = snapshot.duration_s;
-    for (const char* part : {"streams", "sends", "ports"})
+    for (const char* part : {"streams", "sends", "ports", "lcores"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
         document["streams"].push_back(stream_json(s));
@@ -216,6 +246,8 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["sends"].push_back(send_json(s));
     for (const PortSnapshot& p : snapshot.ports)
         document["ports"].push_back(port_json(p));
+    for (const stats::LcoreSnapshot& l : snapshot.lcores)
+        document["lcores"].push_back(lcore_json(l));
     return document;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -7,6 +8,15 @@
 
 /// What a run has counted, as far as its lcores answer.
 namespace spead::runtime {
+
+namespace {
+
+template <typename Array>
+std::uint64_t sum_of(const Array& values) {
+    return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
+}  // namespace
 
 void Engine::State::lose(Worker& w) {
     w.lost = true;
@@ -39,6 +49,7 @@ stats::Snapshot Engine::State::take_snapshot() {
         stats::PortSnapshot s;
         s.name = p->name();
         s.driver = p->driver_name();
+        s.steering = port::name_of(p->capabilities().steering);
         s.nic = p->nic();
         snap.ports.push_back(std::move(s));
     }
@@ -58,6 +69,7 @@ stats::Snapshot Engine::State::take_snapshot() {
             snap.streams[w->layout->receives[n]].add(counts.streams[n], counts.taken[n]);
         for (std::size_t n = 0; n < w->sources.size(); n++)
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
+        snap.lcores.push_back(share_of(*w));
         for (std::size_t n = 0; n < counts.sends.size(); n++)
             snap.sends[w->layout->sends[n]].counters = counts.sends[n];
     }
@@ -74,7 +86,33 @@ stats::Snapshot Engine::State::take_snapshot() {
         p.tx_dropped += s.counters.dropped;
         s.control_heaps = s.counters.control_heaps;
     }
+    for (std::size_t i = 0; i < last_rules.size(); i++)
+        snap.ports[i].rules = last_rules[i];
     return snap;
+}
+
+/// From what the lcore counted when it last answered.
+stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
+    stats::LcoreSnapshot l;
+    l.lcore = w.layout->lcore;
+    l.cpu = w.layout->cpu;
+    l.poll = runtime::name_of(w.loop->mode());
+    for (std::size_t n = 0; n < w.lanes.size(); n++)
+        l.streams.push_back({plan.receives[w.layout->receives[n]].name, sum_of(w.counts.streams[n].packets)});
+    for (std::size_t n = 0; n < w.sources.size(); n++)
+        l.ports.push_back({plan.ports[w.source_ports[n]].name, sum_of(w.counts.ports[n].packets)});
+    for (const std::size_t i : w.layout->sends)
+        l.sends.push_back(plan.sends[i].name);
+    return l;
+}
+
+/// Before the rules go.
+void Engine::State::remember_rules() {
+    for (const auto& p : ports) {
+        std::vector<stats::RuleSnapshot>& rules = last_rules.emplace_back();
+        for (const port::RuleState& r : p->rules())
+            rules.push_back({to_string(r.rule.endpoint), r.rule.queues, r.text, r.hits});
+    }
 }
 
 }  // namespace spead::runtime

@@ -116,6 +116,8 @@ struct Engine::State {
     bool any_lost() const;
 
     stats::Snapshot take_snapshot();
+    stats::LcoreSnapshot share_of(const Worker& w) const;
+    void remember_rules();
     std::optional<Reason> ended(const stats::Snapshot& now);
     bool ports_failed();
     bool all_stopped();
@@ -174,9 +176,10 @@ struct Engine::State {
     Clock::time_point begin{};
     double duration = 0;  ///< fixed when stopped
     std::uint64_t last_progress = 0;
-    Clock::time_point last_change{};  ///< of last_progress
-    std::vector<LinkWatch> links;     ///< as ports
-    std::vector<PeerWatch> peers;     ///< as ports
+    Clock::time_point last_change{};                           ///< of last_progress
+    std::vector<std::vector<stats::RuleSnapshot>> last_rules;  ///< as ports, once the run is over
+    std::vector<LinkWatch> links;                              ///< as ports
+    std::vector<PeerWatch> peers;                              ///< as ports
     Clock::time_point next_look_at_ports{};
 };
 

@@ -38,6 +38,7 @@ void Engine::stop() noexcept {
         return;
     if (s.started) {
         s.carry_out(&State::finish_sends);
+        s.carry_out(&State::remember_rules);
         s.carry_out(&State::leave_groups);
         s.carry_out(&State::settle_receives);
         s.carry_out(&State::flush_receives);

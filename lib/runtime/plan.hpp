@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/endpoint.hpp"
@@ -15,6 +16,17 @@
 namespace spead::runtime {
 
 enum class PollMode : std::uint8_t { busy, adaptive, interrupt };
+constexpr std::string_view name_of(PollMode mode) {
+    switch (mode) {
+        case PollMode::busy:
+            return "busy";
+        case PollMode::interrupt:
+            return "interrupt";
+        case PollMode::adaptive:
+            break;
+    }
+    return "adaptive";
+}
 /// `automatic`: block where the source loses nothing by waiting (pcap, ring, memif), else drop_newest.
 enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 enum class SinkKind : std::uint8_t { null, verify, file };

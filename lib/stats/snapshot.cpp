@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/snapshot.hpp"
 
+#include <map>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -18,6 +19,22 @@ template <typename Array>
 void add_each(Array& to, const Array& from) {
     for (std::size_t i = 0; i < to.size(); i++)
         to[i] += from[i];
+}
+
+template <typename Expect>
+void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
+    std::map<std::string, std::uint64_t> streams;
+    std::map<std::string, std::uint64_t> ports;
+    for (const LcoreSnapshot& l : snapshot.lcores) {
+        for (const LcoreSnapshot::Share& s : l.streams)
+            streams[s.name] += s.received;
+        for (const LcoreSnapshot::Share& p : l.ports)
+            ports[p.name] += p.received;
+    }
+    for (const StreamSnapshot& s : snapshot.streams)
+        expect(s.name + ": received = sum of lcores", s.received, streams[s.name]);
+    for (const PortSnapshot& p : snapshot.ports)
+        expect(p.name + ": rx packets = sum of lcores", p.rx_packets, ports[p.name]);
 }
 
 }  // namespace
@@ -67,6 +84,8 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
         expect(s.name + ": ended = delivered + dropped_full + queued", ended,
                s.heaps_delivered + s.heaps_dropped_full + s.heaps_queued);
     }
+    if (!snapshot.lcores.empty())
+        expect_sums_of_lcores(snapshot, expect);
     expect("packets handed to streams = received by streams", handed, received);
     for (const SendSnapshot& s : snapshot.sends)
         expect(s.name + ": packets = zero copy + copied", s.counters.packets,

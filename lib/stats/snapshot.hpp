@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,9 +49,18 @@ struct NicSnapshot {
     std::uint64_t errors = 0;   ///< rte_eth_stats.ierrors + oerrors
 };
 
+/// A rule of a port's steering, as it was when the run ended (rules are not asked for while packets come).
+struct RuleSnapshot {
+    std::string endpoint;
+    std::vector<std::uint16_t> queues;
+    std::string text;  ///< as the device has it
+    std::optional<std::uint64_t> hits;
+};
+
 struct PortSnapshot {
     std::string name;
     std::string driver;
+    std::string steering;
     std::array<std::uint64_t, kPortOutcomes> rx{};
     std::uint64_t rx_packets = 0;  ///< sum of `rx`
     std::uint64_t rx_bytes = 0;
@@ -61,12 +71,28 @@ struct PortSnapshot {
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_dropped = 0;
     NicSnapshot nic;
+    std::vector<RuleSnapshot> rules;
 
     void add(const RxCounters& queue);
 };
 
+/// What one lcore had of the run; the sums of all lcores are the streams' and the ports'.
+struct LcoreSnapshot {
+    struct Share {
+        std::string name;            ///< of the stream or the port
+        std::uint64_t received = 0;  ///< packets
+    };
+    unsigned lcore = 0;
+    unsigned cpu = 0;
+    std::string poll;  ///< what it does when idle
+    std::vector<Share> streams;
+    std::vector<Share> ports;
+    std::vector<std::string> sends;
+};
+
 struct Snapshot {
     double duration_s = 0;
+    std::vector<LcoreSnapshot> lcores;
     std::vector<StreamSnapshot> streams;
     std::vector<SendSnapshot> sends;
     std::vector<PortSnapshot> ports;
@@ -74,6 +100,7 @@ struct Snapshot {
 
 /// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all
 /// do:
+///  - what the lcores received of a stream or from a port = what the stream or the port received;
 ///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
 ///  - a stream's received = the sum of its outcomes;
 ///  - started = complete + evicted + timed_out + flushed + live;

@@ -336,6 +336,11 @@ std::size_t bench_transmit_memory_mib(const BenchOptions& options) {
     return ((most + planned.device.eal_bytes() + BareLoop::memory()) >> 20) + 32;
 }
 
+runtime::BusNeeds bench_transmit_bus(const BenchOptions& options) {
+    const port::PlannedPort planned = planned_port(options);
+    return runtime::BusNeeds::of({&planned, 1});
+}
+
 int bench_transmit(const BenchOptions& options, const std::string& json_path) {
     const bool table = json_path != "-";
     Bench bench(options);

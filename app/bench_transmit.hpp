@@ -5,11 +5,14 @@
 #include <string>
 
 #include "app/command_line.hpp"
+#include "runtime/layout.hpp"
 
 namespace spead::app {
 
 /// EAL memory (MiB) that bench_transmit needs for these options, to be asked for before EAL starts.
 std::size_t bench_transmit_memory_mib(const BenchOptions& options);
+/// What its port needs of EAL besides.
+runtime::BusNeeds bench_transmit_bus(const BenchOptions& options);
 
 /// `bench transmit`: heaps through packetiser, external buffers and pacer into a port (net_null by default),
 /// submitted, sent and completed by one lcore, beside a bare loop that only allocates, attaches and sends the

@@ -53,8 +53,8 @@ constexpr const char* kDescription = R"(Sends and receives SPEAD streams over DP
 
 Options of DPDK's EAL, if any, stand before `--`. Without them the program chooses.
 Sizes take a unit (64KiB, 1GB), rates too (10Gbps, 1.25GB/s), times may (5s, 250ms).
-A DEVICE is a netdev name, an IP address of this machine or a device string such as
-net_af_packet0,iface=veth0. `dpdk-spead COMMAND --help` tells more.)";
+A DEVICE is a netdev name, an IP address of this machine, a PCI address, an RDMA
+device or a device string such as net_af_packet0,iface=veth0. `dpdk-spead COMMAND --help` tells more.)";
 
 constexpr const char* kExamples = R"(Examples:
   dpdk-spead loopback
@@ -247,7 +247,8 @@ void check_bench(const BenchOptions& bench) {
 
 }  // namespace
 
-CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment) {
+CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment,
+                               const FindLonePort& lone_port) {
     const Split words = split(argc, argv);
     check_command(words);
 
@@ -316,7 +317,16 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         if (!extras.empty())
             refuse_extra(command, path, extras);
     };
-    const DefaultPort port = [&] { return default_port(words, environment); };
+    const DefaultPort port{[&] { return default_port(words, environment); },
+                           [&] {
+                               const port::LonePort found = lone_port ? lone_port() : port::LonePort{};
+                               if (!found.device.empty())
+                                   result.remarks.push_back(fmt::format(
+                                       "no port is named: {} is taken, the only interface that is up and "
+                                       "carries no default route",
+                                       found.device));
+                               return found;
+                           }};
     const std::string log_level = result.plan.runtime.log_level;
     if (recv.parsed()) {
         no_extras(recv, "recv");

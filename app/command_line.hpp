@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "port/candidates.hpp"
 #include "runtime/plan.hpp"
 
 /// `dpdk-spead [EAL options] -- COMMAND [options]`: the words a user types -> what to do.
@@ -46,12 +47,13 @@ struct CommandLine {
     /// The words before the first `--`, without the program's name; empty when there is no `--`.
     std::vector<std::string> eal_args;
     Command command = Command::help;
-    runtime::Plan plan;     ///< recv, send, loopback, run
-    BenchOptions bench;     ///< bench_*
-    std::string json_path;  ///< final report; "-": standard output; empty: none
-    bool quiet = false;     ///< no progress line, no final table
-    bool check = false;     ///< print the effective plan and EAL's arguments, then exit
-    std::string text;       ///< help, version: what to print on standard output
+    runtime::Plan plan;                ///< recv, send, loopback, run
+    BenchOptions bench;                ///< bench_*
+    std::string json_path;             ///< final report; "-": standard output; empty: none
+    bool quiet = false;                ///< no progress line, no final table
+    bool check = false;                ///< print the effective plan and EAL's arguments, then exit
+    std::string text;                  ///< help, version: what to print on standard output
+    std::vector<std::string> remarks;  ///< lines to tell the user
 };
 
 /// Looks up an environment variable; null when it is not set (std::getenv fits).
@@ -60,11 +62,16 @@ using Environment = std::function<const char*(const char*)>;
 /// Names an interface for recv and send when --port is not given.
 inline constexpr const char* kInterfaceVariable = "DPDK_SPEAD_INTERFACE";
 
+/// The one port to take when nothing names one; port::lone_port() of this machine, or a test's.
+using FindLonePort = std::function<port::LonePort()>;
+
 /// Exit status of the program.
 enum ExitStatus : int { kSuccess = 0, kFailure = 1, kUsage = 2 };
 
 /// Throws UsageError (status 2) that names the option, quotes the text and says what may be typed; Error
 /// (status 1) when the configuration file cannot be read.
-CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment);
+/// `lone_port` is asked only when recv or send name no port and nothing else does; null: there is none.
+CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment,
+                               const FindLonePort& lone_port = {});
 
 }  // namespace spead::app

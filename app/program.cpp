@@ -139,7 +139,8 @@ int run_bench(const CommandLine& line) {
     const std::vector<unsigned> cpus = runtime::allowed_cpus();
     const unsigned cpu = line.bench.lcore.value_or(cpus.back());
     const std::vector<std::string> arguments =
-        runtime::eal_arguments(options, fmt::format("0@{}", cpu), mib << 20, "dpdk-spead-bench", false);
+        runtime::eal_arguments(options, fmt::format("0@{}", cpu), mib << 20, "dpdk-spead-bench",
+                               assemble ? runtime::BusNeeds{} : bench_transmit_bus(line.bench));
     if (line.check) {
         fmt::print("EAL arguments: {}\n", fmt::join(arguments, " "));
         return kSuccess;
@@ -167,10 +168,13 @@ int carry_out(const CommandLine& line) {
 
 int run_program(int argc, char** argv) {
     try {
-        const CommandLine line =
-            parse_command_line(argc, argv, [](const char* name) { return std::getenv(name); });
+        const CommandLine line = parse_command_line(
+            argc, argv, [](const char* name) { return std::getenv(name); },
+            [] { return port::lone_port(port::this_host()); });
         if (!line.plan.runtime.log_level.empty())
             set_log_level(line.plan.runtime.log_level);
+        for (const std::string& remark : line.remarks)
+            log_notice(LogType::app, "{}", remark);
         return carry_out(line);
     } catch (const UsageError& e) {
         fmt::print(stderr, "dpdk-spead: {}\n", e.what());

@@ -20,8 +20,8 @@ constexpr const char* kLoopbackDevice = "net_ring0";
 constexpr double kLoopbackSeconds = 5;
 
 constexpr std::string_view kPortForms =
-    "a netdev name (ens1f0), an IP address of this machine (10.0.0.5) or a device string "
-    "(net_af_packet0,iface=veth0)";
+    "a netdev name (ens1f0), an IP address of this machine (10.0.0.5), a PCI address (0000:03:00.0), an RDMA "
+    "device (mlx5_0) or a device string (net_af_packet0,iface=veth0)";
 
 /// How streams are received; the same for recv and loopback.
 void add_receive_details(OptionSet& options, StreamWords& words) {
@@ -132,7 +132,7 @@ void need_endpoints(const StreamWords& words, std::string_view command) {
 std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& default_port) {
     if (!words.ports.empty())
         return words.ports;
-    std::string port = default_port();
+    std::string port = default_port.named();
     return port.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(port)};
 }
 
@@ -146,14 +146,18 @@ void check(const Plan& plan, std::string_view port_option) {
 }
 
 /// Checks the plan, and then that it has a port: what was typed wrong is said before what was not typed.
-void check_with_port(Plan& plan, std::string_view command) {
+void check_with_port(Plan& plan, std::string_view command, const DefaultPort& default_port) {
     const bool missing = plan.ports.empty();
     if (missing)
         add_ports(plan, {"missing"});
     check(plan, "--port");
-    if (missing)
-        throw_usage("", "{} needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE; DEVICE is {}",
-                    command, kPortForms);
+    if (!missing)
+        return;
+    const port::LonePort lone = default_port.lone();
+    if (lone.device.empty())
+        throw_usage("", "{} needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE; DEVICE is {}{}{}",
+                    command, kPortForms, lone.why_not.empty() ? "" : ". Here ", lone.why_not);
+    plan.ports.front().device = lone.device;
 }
 
 }  // namespace
@@ -245,7 +249,7 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     }
     for (runtime::ReceivePlan& stream : plan.receives)
         stream.lcores = words.lcores;
-    check_with_port(plan, "recv");
+    check_with_port(plan, "recv", default_port);
     return plan;
 }
 
@@ -259,7 +263,7 @@ runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_por
         throw_usage("--port", "send takes one port, and there are {}: {}; run one send for each",
                     ports.size(), fmt::join(ports, ", "));
     add_ports(plan, ports);
-    check_with_port(plan, "send");
+    check_with_port(plan, "send", default_port);
     return plan;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "app/option_set.hpp"
+#include "port/candidates.hpp"
 #include "runtime/plan.hpp"
 
 /// The options of recv, send and loopback, and the plans that they make.
@@ -31,8 +32,13 @@ void add_recv_options(CLI::App& app, StreamWords& words);
 void add_send_options(CLI::App& app, StreamWords& words);
 void add_loopback_options(CLI::App& app, StreamWords& words);
 
-/// The port when none was named: the device of EAL's only --vdev, else DPDK_SPEAD_INTERFACE, else empty.
-using DefaultPort = std::function<std::string()>;
+/// The port when none was given.
+struct DefaultPort {
+    /// The device of EAL's only --vdev, else DPDK_SPEAD_INTERFACE, else empty.
+    std::function<std::string()> named;
+    /// Then: the only one that can be meant, or why there is none.
+    std::function<port::LonePort()> lone;
+};
 
 /// What was typed -> a validated plan. Each throws UsageError naming the option or the argument.
 runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_port);

@@ -10,19 +10,17 @@
 /// whole; ethdev's own MTU is stuck at 1500 and means nothing. The rings are locked memory. Starting the
 /// device writes the netdev's flags, which needs CAP_NET_ADMIN.
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <linux/capability.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <numeric>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/endpoint.hpp"
 #include "drivers/common.hpp"
 #include "drivers/interface.hpp"
+#include "drivers/netdev_mtu.hpp"
 #include "drivers/table.hpp"
 
 namespace spead::drivers {
@@ -56,16 +54,6 @@ std::uint32_t page_size() {
 /// Largest framesz whose frames still fit one mbuf.
 std::uint32_t largest_slot() {
     return (port::kMaxDataRoom - port::kHeadroom + kTxOverhead) / page_size() * page_size();
-}
-
-/// What this process may lock in memory.
-std::uint64_t lockable_bytes() {
-    rlimit limit{};
-    if (port::has_capability(CAP_IPC_LOCK) || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
-        limit.rlim_cur == RLIM_INFINITY) {
-        return UINT64_MAX;
-    }
-    return limit.rlim_cur;
 }
 
 /// The packet sockets of this process on the interface: one per queue, made in the order of the queues.
@@ -104,35 +92,19 @@ class AfPacket final : public port::Driver {
 
     port::PreparedDevice plan(const port::PortRequest& request) const override;
 
-    void apply(port::PreparedDevice& plan) const override {
-        if (plan.netdev_mtu == 0) {
-            return;
-        }
-        const auto facts = port::netdev_facts(plan.netdev);
-        port::set_netdev_mtu(plan.netdev, plan.netdev_mtu);
-        plan.netdev_mtu_before = facts ? facts->mtu : 0;
-    }
+    void apply(port::PreparedDevice& plan) const override { raise_netdev_mtu(plan); }
+    void released(const port::PreparedDevice& plan) const noexcept override { restore_netdev_mtu(plan); }
 
-    void released(const port::PreparedDevice& plan) const noexcept override {
-        try {
-            const auto facts = port::netdev_facts(plan.netdev);
-            if (plan.netdev_mtu_before != 0 && facts && facts->mtu == plan.netdev_mtu) {
-                port::set_netdev_mtu(plan.netdev, plan.netdev_mtu_before);
-            }
-        } catch (const std::exception&) {
-            // The interface has gone, and its MTU with it.
-        }
+    int netdev_rank() const override { return 10; }
+    std::string translate(std::string_view netdev) const override {
+        return fmt::format("{},iface={}", name(), netdev);
     }
-
-    std::string translate(std::string_view device) const override;
     std::uint64_t take_missed(const port::PreparedDevice& plan) const override;
     std::optional<std::vector<int>> event_descriptors(const port::PreparedDevice& plan) const override {
         return sockets_of(plan);
     }
 
   private:
-    static void plan_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
-                         port::PreparedDevice& plan);
     static Rings plan_rings(port::DeviceString& device, const port::PortRequest& request,
                             std::uint32_t rx_frame, std::uint32_t queues, port::PreparedDevice& plan);
     static std::uint32_t plan_slot(port::DeviceString& device, const port::PortRequest& request,
@@ -142,49 +114,6 @@ class AfPacket final : public port::Driver {
                            port::PreparedDevice& plan);
     static std::uint16_t plan_queues(port::DeviceString& device, const port::PortRequest& request);
 };
-
-/// A netdev's name or one of its addresses, with further parameters after a comma.
-std::string AfPacket::translate(std::string_view device) const {
-    const auto comma = std::min(device.find(','), device.size());
-    std::string interface { device.substr(0, comma) };
-    if (!port::netdev_facts(interface)) {
-        try {
-            interface = port::netdev_of(parse_ipv4(interface));
-        } catch (const UsageError&) {
-            return {};
-        }
-    }
-    return interface.empty() ? std::string{}
-                             : fmt::format("{},iface={}{}", name(), interface, device.substr(comma));
-}
-
-void AfPacket::plan_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
-                        port::PreparedDevice& plan) {
-    const auto where = port::where(request);
-    check_mtu(request);
-    const std::uint32_t needed = std::max(request.mtu, request.tx_queues > 0 && request.max_tx_packet > 0
-                                                           ? port::mtu_of(request.max_tx_packet)
-                                                           : 0);
-    if (needed > facts.mtu) {
-        if (!port::has_capability(CAP_NET_ADMIN)) {
-            throw_error(where,
-                        "the MTU of {} is {}, {} is needed; raising it needs CAP_NET_ADMIN: run `ip link set "
-                        "{} mtu {}` first",
-                        facts.name, facts.mtu, needed, facts.name, needed);
-        }
-        plan.netdev_mtu = needed;
-        plan.remarks.push_back(fmt::format("{}: the MTU of {} is raised from {} to {} while the port is open",
-                                           where, facts.name, facts.mtu, needed));
-    }
-    const std::uint32_t mtu = std::max(needed, facts.mtu);
-    if (request.rx_queues > 0 && port::mtu_of(request.max_rx_packet) > mtu) {
-        plan.remarks.push_back(fmt::format(
-            "{}: the MTU of {} is {}: packets above {} bytes of UDP payload will not arrive (to receive up "
-            "to {}, run `ip link set {} mtu {}` first)",
-            where, facts.name, mtu, port::payload_of_mtu(mtu), request.max_rx_packet, facts.name,
-            port::mtu_of(request.max_rx_packet)));
-    }
-}
 
 std::uint16_t AfPacket::plan_queues(port::DeviceString& device, const port::PortRequest& request) {
     const std::uint16_t needed = std::max<std::uint16_t>({request.rx_queues, request.tx_queues, 1});
@@ -260,7 +189,7 @@ void AfPacket::plan_count(port::DeviceString& device, const port::PortRequest& r
     }
     rings.slots = port::round_up(
         port::slots_for(request.buffer_size, std::max(rx_frame, 64U), kDefaultSlots, kMostSlots), per_block);
-    const std::uint64_t lockable = lockable_bytes();
+    const std::uint64_t lockable = port::lockable_bytes();
     const std::uint32_t wanted = rings.slots;
     while (rings.bytes() * queues > lockable && rings.slots / 2 >= std::max(kLeastSlots, per_block)) {
         rings.slots = port::round_up(rings.slots / 2, per_block);
@@ -327,8 +256,7 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
 
     auto plan = start_plan(*this, request, device);
     plan.netdev = *interface;
-    plan_mtu(request, facts, plan);
-    const std::uint32_t mtu = std::max(facts.mtu, plan.netdev_mtu);
+    const std::uint32_t mtu = plan_netdev_mtu(port::this_host(), request, facts, plan);
     const std::uint32_t rx_frame = request.rx_queues == 0
                                        ? 0
                                        : std::min(port::rx_frame_of(request.max_rx_packet),

@@ -10,8 +10,9 @@
 
 namespace spead::drivers {
 
-port::NetdevFacts usable_interface(const std::string& name, const std::string& where) {
-    const auto facts = port::netdev_facts(name);
+port::NetdevFacts usable_interface(const std::string& name, const std::string& where,
+                                   const port::Host& host) {
+    const auto facts = host.netdev(name);
     if (!facts) {
         throw_error(where, "there is no network interface \"{}\"; `ip link` lists them", name);
     }

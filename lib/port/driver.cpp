@@ -2,13 +2,12 @@
 #include "port/driver.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <set>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/error.hpp"
+#include "port/device_name.hpp"
 #include "port/device_string.hpp"
 
 namespace spead::port {
@@ -19,29 +18,13 @@ bool names_family(std::string_view device, std::string_view family) {
     return !family.empty() && device.starts_with(family);
 }
 
-std::string names_of(std::span<const Driver* const> table) {
-    std::vector<std::string_view> names;
-    for (const Driver* d : table) {
-        names.push_back(d->name());
+/// EAL's own list may hold a card's address in its short form.
+DeviceString eal_device(const std::string& text) {
+    auto device = DeviceString::parse(text, "EAL's --vdev or -a");
+    if (auto address = pci_address(device.name())) {
+        device.set_name(std::move(*address));
     }
-    return fmt::format("{}", fmt::join(names, ", "));
-}
-
-/// The vdev string for what a person may have named otherwise.
-std::string translated(const PortRequest& request, std::span<const Driver* const> table) {
-    if (find_driver(table, request.device) != nullptr) {
-        return request.device;
-    }
-    for (const Driver* d : table) {
-        if (auto text = d->translate(request.device); !text.empty()) {
-            return text;
-        }
-    }
-    throw_usage(
-        where(request),
-        "no driver for the device \"{}\": it is neither a network interface of this machine, nor its IPv4 "
-        "address, nor does it start with one of {}",
-        request.device, names_of(table));
+    return device;
 }
 
 /// "net_null" -> "net_null0": EAL accepts a bare driver name, but a second one would silently be the first.
@@ -70,6 +53,9 @@ const Driver* find_driver(std::span<const Driver* const> table, std::string_view
     const Driver* best = nullptr;
     std::size_t length = 0;
     for (const Driver* d : table) {
+        if (d->pci()) {
+            continue;
+        }
         for (const std::string_view family : {d->name(), d->alias()}) {
             if (names_family(device, family) && family.size() > length) {
                 best = d;
@@ -82,14 +68,16 @@ const Driver* find_driver(std::span<const Driver* const> table, std::string_view
 
 std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     std::span<const Driver* const> table,
-                                    std::span<const std::string> eal_vdevs) {
+                                    std::span<const std::string> eal_devices, const Host& host) {
+    std::vector<NamedDevice> named;
     std::vector<DeviceString> devices;
     std::set<std::string> taken;
-    for (const auto& vdev : eal_vdevs) {
-        taken.insert(DeviceString::parse(vdev, "EAL's --vdev").name());
+    for (const auto& text : eal_devices) {
+        taken.insert(eal_device(text).name());
     }
     for (const auto& request : requests) {
-        devices.push_back(DeviceString::parse(translated(request, table), where(request)));
+        named.push_back(name_device(request, table, eal_devices, host));
+        devices.push_back(DeviceString::parse(named.back().device, where(request)));
         taken.insert(devices.back().name());
     }
 
@@ -98,22 +86,22 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
     for (std::size_t i = 0; i < requests.size(); ++i) {
         PortRequest request = requests[i];
         DeviceString& device = devices[i];
-        const Driver& driver = *find_driver(table, device.name());
+        const Driver& driver = *named[i].driver;
         device.set_name(numbered(device.name(), driver, taken));
         taken.insert(device.name());
         if (!used.insert(device.name()).second) {
             throw_usage(where(request), "the device {} is already another port's; one device is one port",
                         device.name());
         }
-        for (const auto& text : eal_vdevs) {
-            const auto vdev = DeviceString::parse(text, "EAL's --vdev");
+        for (const auto& text : eal_devices) {
+            const auto vdev = eal_device(text);
             if (vdev.name() != device.name()) {
                 continue;
             }
             if (!device.parameters().empty() && device.text() != vdev.text()) {
                 throw_usage(where(request),
-                            "EAL's --vdev already makes \"{}\"; name the port {} without parameters",
-                            vdev.text(), device.name());
+                            "EAL's {} already makes \"{}\"; name the port {} without parameters",
+                            driver.pci() ? "-a" : "--vdev", vdev.text(), device.name());
             }
             device = vdev;
             request.exists = true;
@@ -127,6 +115,8 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
             QueueSizes& rx = planned.back().device.rx;
             rx = queue_sizes(rx.descriptors, rx.mbufs + request.held_mbufs, rx.data_room, rx.cache);
         }
+        auto& remarks = planned.back().device.remarks;
+        remarks.insert(remarks.begin(), named[i].remarks.begin(), named[i].remarks.end());
         const auto& netdev = planned.back().device.netdev;
         for (std::size_t k = 0; k + 1 < planned.size(); ++k) {
             if (!netdev.empty() && planned[k].device.netdev == netdev) {

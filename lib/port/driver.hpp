@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "port/capabilities.hpp"
+#include "port/host.hpp"
+#include "port/pci_device.hpp"
 #include "port/sizes.hpp"
 #include "port/steering.hpp"
 
@@ -24,8 +26,10 @@ namespace spead::port {
 /// What the configuration asks of a port. Packet sizes are UDP payload bytes; 0 means "none" or "the
 /// default".
 struct PortRequest {
-    std::string name;    ///< the configuration's name of it, used in reports and errors
-    std::string device;  ///< vdev string ("net_memif0,role=client"), netdev name, IP address of a netdev, ...
+    std::string name;  ///< the configuration's name of it, used in reports and errors
+    /// Vdev string ("net_memif0,role=client"), netdev, IP address of one, PCI address, RDMA device; see
+    /// device_name.hpp.
+    std::string device;
     std::uint32_t mtu = 0;  ///< largest IP packet; 0: what max_tx_packet needs
     std::uint16_t rx_queues = 1;
     bool fewer_queues_do = false;  ///< plan_ports() lowers rx_queues to what the driver grants
@@ -37,7 +41,7 @@ struct PortRequest {
     /// mbufs that lcores without a queue of their own may keep; each pool gets so many more.
     std::uint32_t held_mbufs = 0;
     std::size_t buffer_size = 0;  ///< bytes of packets a receive queue should hold (`--buffer-size`)
-    /// EAL's --vdev makes the device: `device` then holds all its arguments and a plan may not add any.
+    /// EAL's --vdev or -a makes the device: `device` then holds all its arguments and a plan may not add any.
     bool exists = false;
 };
 
@@ -61,6 +65,8 @@ struct PreparedDevice {
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)
     std::uint16_t rx_pools = 0;  ///< one per receive queue that was asked for, or one for queues nobody reads
+    bool pci = false;            ///< a card: EAL needs its PCI bus and huge pages
+    bool physical_addresses = false;     ///< the card reads memory past any IOMMU: EAL's --iova-mode=pa
     bool connects_when_started = false;  ///< looks for its peer only then, and not again when it loses it
     /// Isolation asked for before the queues are set up is accepted and not carried out.
     bool isolates_with_queues = false;
@@ -116,9 +122,19 @@ class Driver {
     /// The rules of a device whose steering is not rte_flow's; called between rte_eth_dev_start and the first
     /// rule, at every start. Null where there is nothing but the software classifier.
     virtual std::unique_ptr<RuleTable> make_rules(const PreparedDevice&) const { return nullptr; }
-    /// A vdev string without number for a device that a person named in another way (a netdev, an IP
-    /// address); empty if this family cannot drive such a thing.
-    virtual std::string translate(std::string_view) const { return {}; }
+    /// Cards on the PCI bus; the device is then a PCI address, and name() only what the family is called.
+    virtual bool pci() const { return false; }
+    /// Whether this family drives such a card as it is bound now. PCI families only.
+    virtual bool drives(const PciDevice&) const { return false; }
+    /// How good a way this family is to any network interface of the kernel, whatever its card: 0, none. The
+    /// highest is taken that does not decline.
+    virtual int netdev_rank() const { return 0; }
+    /// Why this family declines a network interface of the kernel that the request named (privilege, packet
+    /// size, what the kernel can do), for the user to read; empty: it takes it.
+    virtual std::string why_not(const PortRequest&, const std::string& /*netdev*/) const { return {}; }
+    /// The device string of a network interface of the kernel, with what follows its name ("eth0,key=value"):
+    /// a vdev string without number, or a PCI address. Only asked of a family that takes the interface.
+    virtual std::string translate(std::string_view /*netdev*/) const { return {}; }
     /// Packets the kernel lost in front of the device since the last call, when the PMD does not count them.
     virtual std::uint64_t take_missed(const PreparedDevice&) const { return 0; }
     /// Why the file behind transmit queue `queue` does not hold the `packets` packets and `bytes` bytes that
@@ -138,7 +154,7 @@ class Driver {
 };
 
 /// Finds the family by the device string's name (`net_ring0,...` -> net_ring, `eth_ring0` too); null if none
-/// fits.
+/// fits. Cards have no such names.
 const Driver* find_driver(std::span<const Driver* const> table, std::string_view device);
 
 /// A request whose device has been found and planned.
@@ -150,12 +166,13 @@ struct PlannedPort {
 
 /// Plans all ports of a run; changes nothing, works before EAL is initialised (`--check`, EAL's `-m`).
 ///
-/// `eal_vdevs` are the values of EAL's --vdev options: a port named like one of them is that device. A driver
-/// name without number gets the lowest free one. Throws Error for an unknown device, and when two ports are
-/// one device or one netdev.
+/// `eal_devices` are the values of EAL's --vdev and -a options: a port named like one of them is that device.
+/// A driver name without number gets the lowest free one. Throws Error for an unknown device (see
+/// name_device), and when two ports are one device or one netdev.
 std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     std::span<const Driver* const> table,
-                                    std::span<const std::string> eal_vdevs = {});
+                                    std::span<const std::string> eal_devices = {},
+                                    const Host& host = this_host());
 
 /// "port p0", for the `where` of errors.
 std::string where(const PortRequest& request);

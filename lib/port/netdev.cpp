@@ -10,6 +10,7 @@
 #include <net/if_arp.h>
 #include <netinet/in.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -96,6 +97,7 @@ std::optional<NetdevFacts> netdev_facts(const std::string& name) {
         facts.up = (interface.ifr_flags & IFF_UP) != 0;
         facts.running = (interface.ifr_flags & IFF_RUNNING) != 0;
         facts.promiscuous = (interface.ifr_flags & IFF_PROMISC) != 0;
+        facts.loopback = (interface.ifr_flags & IFF_LOOPBACK) != 0;
     }
     interface = request_for(name);
     if (kernel.ask(SIOCGIFHWADDR, interface) == 0) {
@@ -111,6 +113,19 @@ std::optional<NetdevFacts> netdev_facts(const std::string& name) {
         }
     }
     return facts;
+}
+
+std::vector<std::string> netdev_names() {
+    const std::unique_ptr<struct if_nameindex, decltype(&::if_freenameindex)> list{::if_nameindex(),
+                                                                                   &::if_freenameindex};
+    if (!list) {
+        throw_error("network interfaces", "cannot list them: {}", std::strerror(errno));
+    }
+    std::vector<std::string> names;
+    for (const auto* entry = list.get(); entry->if_index != 0; ++entry) {
+        names.emplace_back(entry->if_name);
+    }
+    return names;
 }
 
 std::string netdev_of(Ipv4 address) {
@@ -152,6 +167,15 @@ bool has_capability(int capability) {
     }
     const auto bit = static_cast<unsigned>(capability);
     return ((data[bit / 32].effective >> (bit % 32)) & 1U) != 0;
+}
+
+std::uint64_t lockable_bytes() {
+    rlimit limit{};
+    if (has_capability(CAP_IPC_LOCK) || ::getrlimit(RLIMIT_MEMLOCK, &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY) {
+        return UINT64_MAX;
+    }
+    return limit.rlim_cur;
 }
 
 }  // namespace spead::port

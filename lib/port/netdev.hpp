@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/endpoint.hpp"
 
@@ -20,9 +21,13 @@ struct NetdevFacts {
     bool running = false;   ///< has a carrier (IFF_RUNNING)
     bool promiscuous = false;
     bool ethernet = false;  ///< carries Ethernet frames (the loopback interface does)
+    bool loopback = false;
     std::array<std::uint8_t, 6> mac{};
     Ipv4 address;  ///< its first IPv4 address; 0.0.0.0: none
 };
+
+/// Names of all interfaces, in the kernel's order. Throws Error when the kernel cannot be asked.
+std::vector<std::string> netdev_names();
 
 /// Empty when no interface has that name. Throws Error when the kernel cannot be asked.
 std::optional<NetdevFacts> netdev_facts(const std::string& name);
@@ -35,5 +40,8 @@ void set_netdev_mtu(const std::string& name, std::uint32_t mtu);
 
 /// Whether the calling thread has an effective Linux capability (CAP_NET_ADMIN, ...).
 bool has_capability(int capability);
+
+/// Bytes that this process may lock in memory (RLIMIT_MEMLOCK); UINT64_MAX: no limit, or CAP_IPC_LOCK.
+std::uint64_t lockable_bytes();
 
 }  // namespace spead::port

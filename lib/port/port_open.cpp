@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -88,6 +89,36 @@ std::vector<std::string> attached_devices() {
     return devices;
 }
 
+/// The ethdev port of a device. A card's port may have another name than the card (mlx4 calls them "mlx4_0
+/// port 1", mlx5 names those of a bond after it), and a card may have several: then the one on our netdev.
+std::optional<std::uint16_t> find_port(const PreparedDevice& device) {
+    std::uint16_t id = 0;
+    if (rte_eth_dev_get_port_by_name(device.name.c_str(), &id) == 0) {
+        return id;
+    }
+    if (!device.pci) {
+        return std::nullopt;
+    }
+    const auto netdev = netdev_facts(device.netdev);
+    std::optional<std::uint16_t> found;
+    for (auto next = rte_eth_find_next(0); next < RTE_MAX_ETHPORTS;
+         next = rte_eth_find_next(static_cast<std::uint16_t>(next + 1))) {
+        id = static_cast<std::uint16_t>(next);
+        rte_eth_dev_info info{};
+        if (rte_eth_dev_info_get(id, &info) != 0 || info.device == nullptr ||
+            device.name != rte_dev_name(info.device)) {
+            continue;
+        }
+        if (netdev && info.if_index == netdev->index) {
+            return id;
+        }
+        if (!found) {
+            found = id;
+        }
+    }
+    return found;
+}
+
 }  // namespace
 
 void Port::State::claim() {
@@ -101,19 +132,23 @@ void Port::State::give_up_claim() {
 }
 
 void Port::State::attach() {
-    std::uint16_t id = 0;
-    const bool there = rte_eth_dev_get_port_by_name(device.name.c_str(), &id) == 0;
+    auto id = find_port(device);
+    const bool there = id.has_value();
     if (there && !planned.request.exists) {
         throw_error(name, "the device {} exists already, but not as it was planned ({})", device.name,
                     device.devargs);
     }
     if (!there && planned.request.exists) {
-        throw_error(name, "EAL's --vdev was to make the device {}, but it is not there", device.name);
+        throw_error(name, "EAL's {} was to make the device {}, but it is not there",
+                    device.pci ? "-a" : "--vdev", device.name);
     }
     if (!there) {
         LogCapture log;
         const int error = rte_dev_probe(device.devargs.c_str());
-        if (error != 0 || rte_eth_dev_get_port_by_name(device.name.c_str(), &id) != 0) {
+        if (error == 0) {
+            id = find_port(device);
+        }
+        if (!id) {
             std::string reason = log.take_reason();
             if (reason.empty()) {
                 reason =
@@ -125,7 +160,7 @@ void Port::State::attach() {
             log.discard();
         }
     }
-    port_id = id;
+    port_id = *id;
     attached = true;
     opened = true;
     planned.driver->attached(device);
@@ -293,6 +328,11 @@ void Port::State::identify() {
                0x44,
                static_cast<std::uint8_t>(port_id >> 8),
                static_cast<std::uint8_t>(port_id)};
+    }
+    if (capabilities.membership == Membership::own_host && device.rx_queues > 0 &&
+        rte_eth_allmulticast_enable(port_id) != 0) {
+        // The card's filter would keep the groups out; few PMDs know neither.
+        rte_eth_promiscuous_enable(port_id);
     }
     if (device.netdev.empty()) {
         return;

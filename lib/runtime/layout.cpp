@@ -178,7 +178,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
             }
         requests.push_back(std::move(request));
     }
-    layout.ports = port::plan_ports(requests, drivers, options.vdevs);
+    layout.ports = port::plan_ports(requests, drivers, options.devices);
     for (const port::PlannedPort& p : layout.ports)
         layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
 }
@@ -274,6 +274,7 @@ EalOptions EalOptions::parse(std::vector<std::string> words) {
     static constexpr std::array<std::string_view, 1> amount{"-m"};
     static constexpr std::array<std::string_view, 2> naming{"--file-prefix", "--no-shconf"};
     static constexpr std::array<std::string_view, 6> bus{"-a", "-b", "--allow", "--block", "--no-pci", "-w"};
+    static constexpr std::array<std::string_view, 2> block{"-b", "--block"};
     static constexpr std::array<std::string_view, 1> log{"--log-level"};
     EalOptions o;
     for (std::size_t i = 0; i < words.size(); i++) {
@@ -284,10 +285,15 @@ EalOptions EalOptions::parse(std::vector<std::string> words) {
         o.has_naming |= is_one_of(word, naming);
         o.has_bus |= is_one_of(word, bus);
         o.has_log |= is_one_of(word, log);
-        if (word.starts_with("--vdev="))
-            o.vdevs.emplace_back(word.substr(7));
-        else if (word == "--vdev" && i + 1 < words.size())
-            o.vdevs.push_back(words[i + 1]);
+        o.has_block |= is_one_of(word, block);
+        o.has_no_pci |= word == "--no-pci";
+        for (const std::string_view option : {"--vdev", "--allow", "-a"}) {
+            if (word == option && i + 1 < words.size())
+                o.devices.push_back(words[i + 1]);
+            else if (word.starts_with(option) && word.size() > option.size() &&
+                     (option.size() == 2 || word[option.size()] == '='))
+                o.devices.emplace_back(word.substr(option.size() + (option.size() == 2 ? 0 : 1)));
+        }
     }
     o.words = std::move(words);
     return o;
@@ -420,19 +426,37 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     std::string lcores = fmt::format("{}@{}", layout.main_lcore, layout.main_cpu);
     for (const WorkerLayout& w : layout.workers)
         lcores += fmt::format(",{}@{}", w.lcore, w.cpu);
-    layout.eal_args = eal_arguments(options, lcores, layout.eal_bytes, plan.runtime.name, false);
+    layout.eal_args =
+        eal_arguments(options, lcores, layout.eal_bytes, plan.runtime.name, BusNeeds::of(layout.ports));
     return layout;
 }
 
+BusNeeds BusNeeds::of(std::span<const port::PlannedPort> ports) {
+    BusNeeds needs;
+    for (const port::PlannedPort& p : ports) {
+        needs.pci |= p.device.pci;
+        needs.physical_addresses |= p.device.physical_addresses;
+    }
+    return needs;
+}
+
 std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
-                                       std::size_t eal_bytes, const std::string& name, bool needs_pci) {
+                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus) {
+    if (bus.pci && options.has_no_pci)
+        throw_usage("EAL",
+                    "--no-pci keeps EAL from the card that a port names; leave it out (no card but those of "
+                    "the ports is touched)");
+    if (bus.pci && options.has_block)
+        throw_usage("EAL",
+                    "-b makes EAL take every other card; leave it out (no card but those of the ports is "
+                    "touched)");
     std::vector<std::string> args = options.words;
     if (!options.has_lcores)
         args.insert(args.end(), {"--lcores", lcores, "--main-lcore", "0"});
     if (!options.has_memory) {
         if (free_huge_bytes() >= eal_bytes) {
             args.emplace_back("--in-memory");
-        } else if (!needs_pci) {
+        } else if (!bus.pci) {
             args.emplace_back("--no-huge");
             if (!options.has_amount)
                 args.insert(args.end(), {"-m", std::to_string((eal_bytes + kMiB - 1) / kMiB)});
@@ -440,9 +464,9 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const std::str
                 args.emplace_back("--no-shconf");
         } else {
             throw_error("memory",
-                        "a PCI device needs {} MiB of huge pages and {} MiB are free; reserve them in "
-                        "/proc/sys/vm/nr_hugepages",
-                        eal_bytes / kMiB, free_huge_bytes() / kMiB);
+                        "a PCI device needs {} MiB of huge pages and {} MiB are free; run `sysctl -w "
+                        "vm.nr_hugepages={}`",
+                        eal_bytes / kMiB, free_huge_bytes() / kMiB, (eal_bytes + 2 * kMiB - 1) / (2 * kMiB));
         }
     }
     const auto given = [&](std::string_view option) {
@@ -457,12 +481,14 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const std::str
             !given("--single-file-segments"))
             args.emplace_back("--huge-unlink=always");
     }
-    if (!options.has_bus && !needs_pci)
+    if (!options.has_bus && bus.pci)
+        args.insert(args.end(), {"-a", "0000:00:00.0"});
+    else if (!options.has_bus)
         args.emplace_back("--no-pci");
     if (!options.has_log)
         args.emplace_back("--log-level=lib.*:warning");
     if (!given("--iova-mode"))
-        args.emplace_back("--iova-mode=va");
+        args.emplace_back(bus.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va");
     if (!given("--telemetry") && !given("--no-telemetry"))
         args.emplace_back("--no-telemetry");
     return args;

@@ -18,14 +18,16 @@ namespace spead::runtime {
 
 /// EAL options of the user's, by the groups that we otherwise choose ourselves.
 struct EalOptions {
-    std::vector<std::string> words;  ///< as typed
-    bool has_lcores = false;         ///< -l, -c, --lcores, ...
-    bool has_memory = false;         ///< --no-huge, --in-memory, --socket-mem, ...
-    bool has_amount = false;         ///< -m
-    bool has_naming = false;         ///< --file-prefix, --no-shconf
-    bool has_bus = false;            ///< -a, -b, --no-pci
-    bool has_log = false;            ///< --log-level
-    std::vector<std::string> vdevs;  ///< values of --vdev
+    std::vector<std::string> words;    ///< as typed
+    bool has_lcores = false;           ///< -l, -c, --lcores, ...
+    bool has_memory = false;           ///< --no-huge, --in-memory, --socket-mem, ...
+    bool has_amount = false;           ///< -m
+    bool has_naming = false;           ///< --file-prefix, --no-shconf
+    bool has_bus = false;              ///< -a, -b, --no-pci
+    bool has_block = false;            ///< -b: EAL then probes all cards but those
+    bool has_no_pci = false;           ///< --no-pci
+    bool has_log = false;              ///< --log-level
+    std::vector<std::string> devices;  ///< values of --vdev and -a
 
     static EalOptions parse(std::vector<std::string> words);
 };
@@ -79,10 +81,20 @@ void use_lcores_of_eal(Layout& layout, const EalOptions& options);
 /// The sender's configuration as far as it is known before the port is open: enough for its memory need.
 send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port);
 
+/// What the ports need of EAL beside memory.
+struct BusNeeds {
+    bool pci = false;                 ///< EAL's PCI bus, and huge pages
+    bool physical_addresses = false;  ///< a card works without IOMMU
+
+    static BusNeeds of(std::span<const port::PlannedPort> ports);
+};
+
 /// EAL's arguments for a program that needs `eal_bytes` of EAL memory and these lcores ("0@0,1@1"), leaving
-/// alone what the user chose. Throws Error when neither huge pages nor ordinary memory hold it.
+/// alone what the user chose. With PCI ports, EAL is told of a card that cannot be, so that it touches none;
+/// ports attach theirs themselves. Throws Error when neither huge pages nor ordinary memory hold it, and
+/// UsageError for options of the user's that the ports exclude.
 std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
-                                       std::size_t eal_bytes, const std::string& name, bool needs_pci);
+                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus);
 
 /// Lines for people: what will run where, and the sums behind the sizes.
 std::string describe(const Layout& layout, const Plan& plan);

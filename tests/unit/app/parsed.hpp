@@ -14,14 +14,18 @@ namespace spead::test {
 
 using Variables = std::map<std::string, std::string>;
 
-inline app::CommandLine parsed(const std::vector<std::string>& words, const Variables& variables = {}) {
+inline app::CommandLine parsed(const std::vector<std::string>& words, const Variables& variables = {},
+                               const app::FindLonePort& lone_port = {}) {
     std::vector<const char*> argv{"dpdk-spead"};
     for (const std::string& word : words)
         argv.push_back(word.c_str());
-    return app::parse_command_line(static_cast<int>(argv.size()), argv.data(), [&](const char* name) {
-        const auto found = variables.find(name);
-        return found == variables.end() ? nullptr : found->second.c_str();
-    });
+    return app::parse_command_line(
+        static_cast<int>(argv.size()), argv.data(),
+        [&](const char* name) {
+            const auto found = variables.find(name);
+            return found == variables.end() ? nullptr : found->second.c_str();
+        },
+        lone_port);
 }
 
 /// Words apart by blanks.

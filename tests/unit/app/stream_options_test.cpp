@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/stream_options.hpp"
 
+#include <gmock/gmock.h>
+
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
@@ -143,6 +145,27 @@ TEST(Recv, WithNothingNamedTheFormsOfAPortAreListed) {
                        {"needs a port", "--port", "DPDK_SPEAD_INTERFACE", "ens1f0", "10.0.0.5",
                         "net_af_packet0,iface=veth0"});
     expect_refused("recv 239.1.2.3:7148", {"needs a port"}, {{"DPDK_SPEAD_INTERFACE", ""}});
+}
+
+TEST(Recv, WithNothingNamedTheOnlyInterfaceThatCanBeMeantIsTaken) {
+    const auto lone = [] { return port::LonePort{"ens1f0", {}}; };
+    for (const char* const command : {"recv", "send"}) {
+        const auto line = parsed({command, "239.1.2.3:7148"}, {}, lone);
+        EXPECT_EQ(line.plan.ports.at(0).device, "ens1f0");
+        EXPECT_THAT(line.remarks, testing::ElementsAre(testing::HasSubstr("ens1f0 is taken")));
+    }
+    const auto named = parsed({"recv", "239.1.2.3:7148"}, {{"DPDK_SPEAD_INTERFACE", "ens2"}}, lone);
+    EXPECT_EQ(named.plan.ports.at(0).device, "ens2");
+    EXPECT_TRUE(named.remarks.empty());
+}
+
+TEST(Recv, WithNothingNamedWhatCannotBeGuessedIsListed) {
+    const auto lone = [] { return port::LonePort{{}, "ens1f0, ens2 could all be meant"}; };
+    test::expect_usage_error(
+        [&] {
+            parsed({"recv", "239.1.2.3:7148"}, {}, lone);
+        },
+        {"needs a port", "--port", "ens1f0, ens2 could all be meant"});
 }
 
 TEST(Recv, WhatWasTypedWrongIsSaidBeforeWhatWasNotTyped) {

@@ -9,6 +9,7 @@
 
 #include "base/error.hpp"
 #include "port/device_string.hpp"
+#include "tests/support/fake_host.hpp"
 
 namespace spead::port {
 namespace {
@@ -18,8 +19,8 @@ using testing::HasSubstr;
 /// A family that takes any parameter and remembers what it was asked.
 class Family final : public Driver {
   public:
-    Family(std::string name, std::string alias, std::string claims = {})
-        : name_(std::move(name)), alias_(std::move(alias)), claims_(std::move(claims)) {}
+    Family(std::string name, std::string alias, int rank = 0)
+        : name_(std::move(name)), alias_(std::move(alias)), rank_(rank) {}
     std::string_view name() const override { return name_; }
     std::string_view alias() const override { return alias_; }
     Capabilities declared() const override { return {}; }
@@ -31,18 +32,47 @@ class Family final : public Driver {
         plan.netdev = device.find("iface").value_or("");
         return plan;
     }
-    std::string translate(std::string_view device) const override {
-        return !claims_.empty() && device == claims_ ? name_ + ",iface=" + claims_ : std::string{};
+    int netdev_rank() const override { return rank_; }
+    std::string translate(std::string_view netdev) const override {
+        return fmt::format("{},iface={}", name_, netdev);
     }
 
   private:
-    std::string name_, alias_, claims_;
+    std::string name_, alias_;
+    int rank_;
+};
+
+/// A family of cards; EAL's -a may make one.
+class Cards final : public Driver {
+  public:
+    std::string_view name() const override { return "net_card"; }
+    Capabilities declared() const override { return {}; }
+    bool pci() const override { return true; }
+    bool drives(const PciDevice& card) const override { return card.driver == "vfio-pci"; }
+    PreparedDevice plan(const PortRequest& request) const override {
+        PreparedDevice plan;
+        plan.name = DeviceString::parse(request.device, "").name();
+        plan.devargs = request.device;
+        return plan;
+    }
 };
 
 const Family kRing("net_ring", "eth_ring");
 const Family kNet("net", "");
-const Family kPacket("net_af_packet", "", "eth0");
-const std::array<const Driver*, 3> kTable{&kRing, &kNet, &kPacket};
+const Family kPacket("net_af_packet", "", 10);
+const Cards kCards;
+const std::array<const Driver*, 4> kTable{&kRing, &kNet, &kPacket, &kCards};
+
+/// A machine with one interface, and one card that was taken from the kernel.
+const Host& machine() {
+    static test::FakeHost fake;
+    static const bool made = [] {
+        fake.netdev("eth0");
+        fake.card("0000:05:00.0", 0x8086, "vfio-pci");
+        return true;
+    }();
+    return made ? fake.host() : this_host();
+}
 
 PortRequest request(std::string name, std::string device) {
     PortRequest r;
@@ -52,7 +82,7 @@ PortRequest request(std::string name, std::string device) {
 }
 
 std::vector<PlannedPort> plans(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
-    return plan_ports(requests, kTable, vdevs);
+    return plan_ports(requests, kTable, vdevs, machine());
 }
 
 std::string refusal(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
@@ -117,6 +147,25 @@ TEST(PlanPorts, WhatAPersonCallsTheDeviceIsTranslated) {
     const auto planned = plans({request("a", "eth0")});
     EXPECT_EQ(planned[0].device.devargs, "net_af_packet0,iface=eth0");
     EXPECT_EQ(planned[0].driver, &kPacket);
+}
+
+TEST(PlanPorts, ACardThatEalAlreadyHasIsAdopted) {
+    const auto planned = plans({request("a", "05:00.0")}, {"0000:05:00.0,x=1"});
+    EXPECT_TRUE(planned[0].request.exists);
+    EXPECT_EQ(planned[0].device.devargs, "0000:05:00.0,x=1");
+    EXPECT_TRUE(plans({request("a", "0000:05:00.0")}, {"05:00.0"})[0].request.exists);
+    EXPECT_EQ(refusal({request("a", "05:00.0,x=2")}, {"05:00.0,x=1"}),
+              "port a: EAL's -a already makes \"0000:05:00.0,x=1\"; name the port 0000:05:00.0 without "
+              "parameters");
+}
+
+TEST(PlanPorts, OneCardIsOnePort) {
+    EXPECT_EQ(refusal({request("a", "05:00.0"), request("b", "0000:05:00.0")}),
+              "port b: the device 0000:05:00.0 is already another port's; one device is one port");
+}
+
+TEST(FindDriver, LeavesCardsToTheirAddresses) {
+    EXPECT_EQ(find_driver(kTable, "net_card0"), &kNet);
 }
 
 TEST(PlanPorts, UnknownDevicesAreRefusedWithTheDriversThereAre) {

@@ -180,9 +180,15 @@ TEST(EalOptions, AreSortedIntoGroups) {
 }
 
 TEST(EalOptions, TellTheDevicesThatEalMakes) {
-    EXPECT_THAT(EalOptions::parse({"--vdev=net_ring0,a=1", "--vdev", "net_null1", "-l", "1"}).vdevs,
+    EXPECT_THAT(EalOptions::parse({"--vdev=net_ring0,a=1", "--vdev", "net_null1", "-l", "1"}).devices,
                 ElementsAre("net_ring0,a=1", "net_null1"));
-    EXPECT_THAT(EalOptions::parse({"--vdev"}).vdevs, IsEmpty());
+    EXPECT_THAT(EalOptions::parse({"--vdev"}).devices, IsEmpty());
+    EXPECT_THAT(EalOptions::parse({"-a", "03:00.0,a=1", "-a04:00.0", "--allow=05:00.0", "--allow", "06:00.0"})
+                    .devices,
+                ElementsAre("03:00.0,a=1", "04:00.0", "05:00.0", "06:00.0"));
+    EXPECT_TRUE(EalOptions::parse({"-b", "03:00.0"}).has_block);
+    EXPECT_TRUE(EalOptions::parse({"--no-pci"}).has_no_pci);
+    EXPECT_FALSE(EalOptions::parse({"-a", "03:00.0"}).has_block);
 }
 
 // Lcores.
@@ -445,7 +451,8 @@ TEST(LayOut, AUnicastEndpointNeedsAMacAddressOrAnInterfaceThatCanFindIt) {
 // EAL's arguments.
 
 std::vector<std::string> arguments(std::vector<std::string> words, bool needs_pci = false) {
-    return eal_arguments(EalOptions::parse(std::move(words)), "0@0,1@1", 10 * kMiB, "run", needs_pci);
+    return eal_arguments(EalOptions::parse(std::move(words)), "0@0,1@1", 10 * kMiB, "run",
+                         {needs_pci, false});
 }
 
 TEST(EalArguments, SayEverythingThatTheUserLeavesOpen) {
@@ -499,13 +506,53 @@ TEST(EalArguments, LeaveNoHugePagesBehindUnderANameOfTheirOwn) {
     EXPECT_THAT(arguments({}), Not(Contains(unlink))) << "--in-memory and --no-huge make no files";
 }
 
-TEST(EalArguments, LetEalLookForPciDevicesWhereAPortNeedsThem) {
+TEST(EalArguments, WithACardEalTouchesNoneByItself) {
+    const std::vector<std::string> args = arguments({"--in-memory"}, true);
+    EXPECT_THAT(args, Not(Contains("--no-pci")));
+    const auto allowed = std::find(args.begin(), args.end(), "-a");
+    ASSERT_NE(allowed, args.end());
+    EXPECT_EQ(*(allowed + 1), "0000:00:00.0") << "no network card is there";
+    EXPECT_THAT(arguments({"--in-memory", "-a", "03:00.0"}, true), Not(Contains("0000:00:00.0")))
+        << "the user's own list";
+}
+
+TEST(EalArguments, ACardTakesHugePages) {
     try {
-        EXPECT_THAT(arguments({}, true), AllOf(Contains("--in-memory"), Not(Contains("--no-pci"))));
+        EXPECT_THAT(arguments({}, true), AllOf(Contains("--in-memory"), Not(Contains("--no-huge"))));
     } catch (const Error& e) {
         EXPECT_THAT(e.what(), AllOf(HasSubstr("a PCI device needs 10 MiB of huge pages"),
-                                    HasSubstr("/proc/sys/vm/nr_hugepages")));
+                                    HasSubstr("sysctl -w vm.nr_hugepages=5")));
     }
+}
+
+TEST(EalArguments, WhatKeepsEalFromACardIsRefusedBesideOne) {
+    for (const char* const option : {"--no-pci", "-b", "--block=0000:04:00.0"}) {
+        EXPECT_THAT(
+            [&] {
+                arguments({"--in-memory", option}, true);
+            },
+            ThrowsMessage<UsageError>(HasSubstr("leave it out")))
+            << option;
+        EXPECT_NO_THROW(arguments({"--in-memory", option}, false)) << option;
+    }
+}
+
+TEST(EalArguments, ACardWithoutIommuTakesPhysicalAddresses) {
+    const auto with = [](BusNeeds needs) {
+        return eal_arguments(EalOptions::parse({"--in-memory"}), "0@0", kMiB, "run", needs);
+    };
+    EXPECT_THAT(with({true, true}), Contains("--iova-mode=pa"));
+    EXPECT_THAT(with({true, false}), Contains("--iova-mode=va"));
+}
+
+TEST(BusNeeds, AreThoseOfAnyPort) {
+    port::PlannedPort ordinary;
+    port::PlannedPort card;
+    card.device.pci = card.device.physical_addresses = true;
+    EXPECT_FALSE(BusNeeds::of({&ordinary, 1}).pci);
+    const std::array both{ordinary, card};
+    EXPECT_TRUE(BusNeeds::of(both).pci);
+    EXPECT_TRUE(BusNeeds::of(both).physical_addresses);
 }
 
 // What people read.

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/netdev_mtu.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <linux/capability.h>
+
+#include "drivers/common.hpp"
+#include "port/netdev.hpp"
+
+namespace spead::drivers {
+
+std::uint32_t plan_netdev_mtu(const port::Host& host, const port::PortRequest& request,
+                              const port::NetdevFacts& facts, port::PreparedDevice& plan) {
+    const auto where = port::where(request);
+    check_mtu(request);
+    const std::uint32_t needed = std::max(request.mtu, request.tx_queues > 0 && request.max_tx_packet > 0
+                                                           ? port::mtu_of(request.max_tx_packet)
+                                                           : 0);
+    if (needed > facts.mtu) {
+        if (!host.capable(CAP_NET_ADMIN)) {
+            throw_error(where,
+                        "the MTU of {} is {}, {} is needed; raising it needs CAP_NET_ADMIN: run `ip link set "
+                        "{} mtu {}` first",
+                        facts.name, facts.mtu, needed, facts.name, needed);
+        }
+        plan.netdev_mtu = needed;
+        plan.remarks.push_back(fmt::format("{}: the MTU of {} is raised from {} to {} while the port is open",
+                                           where, facts.name, facts.mtu, needed));
+    }
+    const std::uint32_t mtu = std::max(needed, facts.mtu);
+    if (request.rx_queues > 0 && port::mtu_of(request.max_rx_packet) > mtu) {
+        plan.remarks.push_back(fmt::format(
+            "{}: the MTU of {} is {}: packets above {} bytes of UDP payload will not arrive (to receive up "
+            "to {}, run `ip link set {} mtu {}` first)",
+            where, facts.name, mtu, port::payload_of_mtu(mtu), request.max_rx_packet, facts.name,
+            port::mtu_of(request.max_rx_packet)));
+    }
+    return mtu;
+}
+
+void raise_netdev_mtu(port::PreparedDevice& plan) {
+    if (plan.netdev_mtu == 0) {
+        return;
+    }
+    const auto facts = port::netdev_facts(plan.netdev);
+    port::set_netdev_mtu(plan.netdev, plan.netdev_mtu);
+    plan.netdev_mtu_before = facts ? facts->mtu : 0;
+}
+
+void restore_netdev_mtu(const port::PreparedDevice& plan) noexcept {
+    try {
+        const auto facts = port::netdev_facts(plan.netdev);
+        if (plan.netdev_mtu_before != 0 && facts && facts->mtu == plan.netdev_mtu) {
+            port::set_netdev_mtu(plan.netdev, plan.netdev_mtu_before);
+        }
+    } catch (const std::exception&) {
+        // The interface has gone, and its MTU with it.
+    }
+}
+
+}  // namespace spead::drivers

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/candidates.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace spead::port {
+
+namespace {
+
+/// What the interface is stacked on or made of, from its uevent's DEVTYPE; empty: it stands for itself.
+std::string stacked_kind(const Sysfs& files, const std::string& name) {
+    const std::string directory = fmt::format("/sys/class/net/{}", name);
+    std::istringstream lines(files.text(directory + "/uevent").value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("DEVTYPE=")) {
+            return line.substr(8);
+        }
+    }
+    return files.exists(directory + "/tun_flags") ? "tun" : std::string{};
+}
+
+std::string reason_against(const Host& host, const NetdevFacts& facts, const Candidate& candidate) {
+    if (!facts.up) {
+        return "it is down";
+    }
+    if (candidate.default_route) {
+        return "it carries the default route";
+    }
+    if (!host.sees(facts)) {
+        return {};
+    }
+    if (const auto kind = stacked_kind(host.files, facts.name); !kind.empty()) {
+        return fmt::format("it is a {} interface", kind);
+    }
+    if (const auto master = host.files.link(fmt::format("/sys/class/net/{}/master", facts.name));
+        !master.empty()) {
+        return fmt::format("it is part of {}", master);
+    }
+    return {};
+}
+
+}  // namespace
+
+std::vector<std::string> default_route_netdevs(const Sysfs& files) {
+    std::vector<std::string> names;
+    std::istringstream lines(files.text("/proc/net/route").value_or(""));
+    std::string line;
+    std::getline(lines, line);
+    while (std::getline(lines, line)) {
+        std::istringstream words(line);
+        std::string name;
+        std::string destination;
+        std::string gateway;
+        std::string flags;
+        std::string skipped;
+        std::string mask;
+        words >> name >> destination >> gateway >> flags >> skipped >> skipped >> skipped >> mask;
+        if (words && destination == "00000000" && mask == "00000000") {
+            names.push_back(name);
+        }
+    }
+    return names;
+}
+
+std::string netdev_driver(const Host& host, const NetdevFacts& netdev) {
+    return host.sees(netdev) ? host.files.link(fmt::format("/sys/class/net/{}/device/driver", netdev.name))
+                             : std::string{};
+}
+
+std::vector<Candidate> candidates(const Host& host) {
+    std::vector<Candidate> found;
+    const auto routed = default_route_netdevs(host.files);
+    for (const auto& name : host.netdevs()) {
+        const auto facts = host.netdev(name);
+        if (!facts || !facts->ethernet || facts->loopback) {
+            continue;
+        }
+        Candidate candidate;
+        candidate.device = name;
+        candidate.address = facts->address;
+        if (const auto card = pci_device_of(host, *facts)) {
+            candidate.pci = card->address;
+        }
+        candidate.driver = netdev_driver(host, *facts);
+        candidate.state = !facts->up ? "down" : facts->running ? "up" : "no carrier";
+        candidate.default_route = std::ranges::find(routed, name) != routed.end();
+        candidate.why_not = reason_against(host, *facts, candidate);
+        found.push_back(std::move(candidate));
+    }
+    for (const auto& card : pci_network_devices(host.files)) {
+        if (!takes_from_kernel(card.driver)) {
+            continue;
+        }
+        Candidate candidate;
+        candidate.device = candidate.pci = card.address;
+        candidate.driver = card.driver;
+        candidate.state = "not the kernel's";
+        candidate.why_not = fmt::format("it is bound to {} and may be another program's", card.driver);
+        found.push_back(std::move(candidate));
+    }
+    return found;
+}
+
+std::string list_of(const std::vector<Candidate>& candidates) {
+    std::vector<std::string> lines;
+    for (const auto& c : candidates) {
+        std::vector<std::string> parts;
+        if (c.address.value != 0) {
+            parts.push_back(to_string(c.address));
+        }
+        if (!c.driver.empty()) {
+            parts.push_back(c.pci.empty() || c.pci == c.device ? c.driver
+                                                               : fmt::format("{} at {}", c.driver, c.pci));
+        }
+        parts.push_back(c.state);
+        if (c.default_route) {
+            parts.emplace_back("carries the default route");
+        }
+        lines.push_back(fmt::format("{} ({})", c.device, fmt::join(parts, ", ")));
+    }
+    return lines.empty() ? "none" : fmt::format("{}", fmt::join(lines, "; "));
+}
+
+LonePort lone_port(const Host& host) {
+    const auto all = candidates(host);
+    std::vector<std::string> fit;
+    for (const auto& c : all) {
+        if (c.why_not.empty()) {
+            fit.push_back(c.device);
+        }
+    }
+    if (fit.size() == 1) {
+        return {fit.front(), {}};
+    }
+    if (fit.size() > 1) {
+        return {
+            {},
+            fmt::format("{} could all be meant; of this machine: {}", fmt::join(fit, ", "), list_of(all))};
+    }
+    std::vector<std::string> reasons;
+    for (const auto& c : all) {
+        reasons.push_back(fmt::format("{}: {}", c.device, c.why_not));
+    }
+    return {{},
+            all.empty() ? "this machine has no Ethernet interface"
+                        : fmt::format("none is taken by itself ({}); of this machine: {}",
+                                      fmt::join(reasons, "; "), list_of(all))};
+}
+
+}  // namespace spead::port

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "port/netdev.hpp"
+#include "port/sysfs.hpp"
+
+namespace spead::port {
+
+/// What is asked of the machine and its kernel before a port is opened; tests give answers of their own.
+/// Control world.
+struct Host {
+    Sysfs files;
+    std::function<std::optional<NetdevFacts>(const std::string&)> netdev = netdev_facts;
+    std::function<std::vector<std::string>()> netdevs = netdev_names;
+    std::function<std::string(Ipv4)> netdev_of = port::netdev_of;
+    std::function<bool(int)> capable = has_capability;
+    std::function<std::uint64_t()> lockable = lockable_bytes;
+
+    /// /sys tells of this interface, and not of one of the same name in another network namespace: a process
+    /// that was moved into a namespace may still see the /sys of the one it came from.
+    bool sees(const NetdevFacts& facts) const;
+};
+
+/// The machine that this process runs on.
+const Host& this_host();
+
+}  // namespace spead::port

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "port/host.hpp"
+
+/// A machine that a test makes up: a tree of the kernel's files below a directory of its own, and interfaces.
+namespace spead::test {
+
+class FakeHost {
+  public:
+    FakeHost() {
+        root_ = (std::filesystem::temp_directory_path() / "spead-host-XXXXXX").string();
+        if (::mkdtemp(root_.data()) == nullptr) {
+            throw std::runtime_error("cannot make " + root_);
+        }
+        host_.files = port::Sysfs(root_);
+        host_.netdev = [this](const std::string& name) -> std::optional<port::NetdevFacts> {
+            const auto found = netdevs_.find(name);
+            return found == netdevs_.end() ? std::nullopt : std::optional{found->second};
+        };
+        host_.netdevs = [this] { return order_; };
+        host_.netdev_of = [this](Ipv4 address) -> std::string {
+            for (const auto& [name, facts] : netdevs_) {
+                if (facts.address == address) {
+                    return name;
+                }
+            }
+            return {};
+        };
+        host_.capable = [this](int capability) { return !missing_.contains(capability); };
+        host_.lockable = [this] { return lockable; };
+        directory("/sys/bus/pci/devices");
+    }
+    ~FakeHost() {
+        std::error_code ignored;
+        std::filesystem::remove_all(root_, ignored);
+    }
+    FakeHost(const FakeHost&) = delete;
+    FakeHost& operator=(const FakeHost&) = delete;
+
+    const port::Host& host() const { return host_; }
+
+    void file(const std::string& path, const std::string& text) {
+        const auto full = at(path);
+        std::filesystem::create_directories(full.parent_path());
+        std::ofstream(full) << text;
+    }
+    void directory(const std::string& path) { std::filesystem::create_directories(at(path)); }
+    void link(const std::string& path, const std::string& target) {
+        const auto full = at(path);
+        std::filesystem::create_directories(full.parent_path());
+        std::filesystem::remove(full);
+        std::filesystem::create_symlink(target, full);
+    }
+    void remove(const std::string& path) { std::filesystem::remove_all(at(path)); }
+
+    /// A network card; `driver` is the kernel's, empty for none.
+    void card(const std::string& address, std::uint16_t vendor, const std::string& driver) {
+        const auto directory = "/sys/bus/pci/devices/" + address;
+        file(directory + "/vendor", fmt::format("0x{:04x}\n", vendor));
+        file(directory + "/class", "0x020000\n");
+        file(directory + "/numa_node", "1\n");
+        if (!driver.empty()) {
+            link(directory + "/driver", "../../../bus/pci/drivers/" + driver);
+        }
+    }
+    /// An RDMA device of a card and its device file.
+    void rdma(const std::string& address, const std::string& name, const std::string& verbs = "uverbs0") {
+        directory(fmt::format("/sys/bus/pci/devices/{}/infiniband/{}", address, name));
+        directory(fmt::format("/sys/bus/pci/devices/{}/infiniband_verbs/{}", address, verbs));
+        link(fmt::format("/sys/class/infiniband/{}/device", name), "../../../" + address);
+        file("/dev/infiniband/" + verbs, "");
+    }
+    /// An interface that is up, on a card unless `address` is empty.
+    port::NetdevFacts& netdev(const std::string& name, const std::string& address = {}) {
+        port::NetdevFacts& facts = netdevs_[name];
+        facts.name = name;
+        facts.index = static_cast<unsigned>(10 + netdevs_.size());
+        facts.mtu = 1500;
+        facts.up = facts.running = facts.ethernet = true;
+        order_.push_back(name);
+        const auto directory_of = "/sys/class/net/" + name;
+        file(directory_of + "/ifindex", fmt::format("{}\n", facts.index));
+        if (!address.empty()) {
+            const auto card = "/sys/bus/pci/devices/" + address;
+            directory(card + "/net/" + name);
+            link(directory_of + "/device", at(card).string());
+            link(card + "/subsystem", "../../../bus/pci");
+        }
+        return facts;
+    }
+    void without(int capability) { missing_.insert(capability); }
+
+    std::uint64_t lockable = UINT64_MAX;
+
+  private:
+    std::filesystem::path at(const std::string& path) const {
+        return std::filesystem::path(root_) / path.substr(1);
+    }
+
+    std::string root_;
+    port::Host host_;
+    std::map<std::string, port::NetdevFacts> netdevs_;
+    std::vector<std::string> order_;
+    std::set<int> missing_;
+};
+
+}  // namespace spead::test

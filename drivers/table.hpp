@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <memory>
 #include <span>
 
 #include "port/driver.hpp"
@@ -14,6 +15,16 @@ const port::Driver& null();
 const port::Driver& memif();
 const port::Driver& af_packet();
 const port::Driver& tap();
+const port::Driver& vhost();
+const port::Driver& virtio_user();
+const port::Driver& mlx5();
+const port::Driver& mlx4();
+const port::Driver& pci();
+
+/// The families that read the machine's /sys, on another machine; `host` must outlive them.
+std::unique_ptr<port::Driver> mlx5_on(const port::Host& host);
+std::unique_ptr<port::Driver> mlx4_on(const port::Host& host);
+std::unique_ptr<port::Driver> pci_on(const port::Host& host);
 
 /// All of them; the objects live as long as the program.
 std::span<const port::Driver* const> table();

@@ -72,6 +72,10 @@ class Ports(harness.ProgramTest):
             ("0000:ff:1f.7", 2, ("0000:ff:1f.7",)),
             ("net_pcap0,rx_pcap=/nonexistent/file.pcap", 1, ("/nonexistent/file.pcap",)),
             ("net_memif0,role=sever", 2, ("sever", "server")),
+            ("0.0.0.1", 2, ("no network interface", "0.0.0.1")),
+            ("mlx5_99", 2, ("mlx5_99", "RDMA")),
+            ("net_virtio_user0,path=/nonexistent/socket", 1, ("/nonexistent/socket",)),
+            ("net_vhost0,iface=/nonexistent/socket", 1, ("/nonexistent",)),
         )
         for device, status, says in cases:
             with self.subTest(device=device):

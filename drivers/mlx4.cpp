@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// mlx4: ConnectX-3, through verbs beside the kernel's driver.
+///
+/// Facts (drivers/net/mlx4 and doc/guides of DPDK 22.11; not seen on hardware): both ports of a card share
+/// one PCI address, and `port=` (0 or 1) chooses; a second probe of the address finds it taken. Flow rules
+/// take device-managed flow steering, a negative log_num_mgm_entry_size of the module mlx4_core; -7 knows no
+/// VLANs. Rules have no MARK and no COUNT. Completions are asked for once in 64 packets, however many
+/// segments they have, so nothing bounds the segments that stay inside: what is sent is copied. The PMD does
+/// not write the MTU to the network interface.
+#include <algorithm>
+#include <memory>
+
+#include <fmt/ranges.h>
+#include <rte_ethdev.h>
+
+#include "drivers/common.hpp"
+#include "drivers/interface.hpp"
+#include "drivers/mlx.hpp"
+#include "drivers/netdev_mtu.hpp"
+#include "drivers/table.hpp"
+
+namespace spead::drivers {
+
+namespace {
+
+constexpr std::uint16_t kTxDescriptors = 1024;
+constexpr std::uint32_t kMostMtu = 9900;  // of the mlx4_en module
+constexpr std::string_view kSteeringMode = "/sys/module/mlx4_core/parameters/log_num_mgm_entry_size";
+
+class Mlx4 final : public port::Driver {
+  public:
+    explicit Mlx4(const port::Host& host) : host_(host) {}
+
+    std::string_view name() const override { return "net_mlx4"; }
+    bool pci() const override { return true; }
+    bool drives(const port::PciDevice& card) const override {
+        return card.vendor == port::kMellanox && card.driver == "mlx4_core";
+    }
+
+    port::Capabilities declared() const override {
+        port::Capabilities c;
+        c.steering = port::Steering::rte_flow;
+        c.membership = port::Membership::kernel_socket;
+        c.isolation = true;
+        c.rx_interrupt = true;
+        c.tx_multi_segment = true;
+        c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
+        c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+        return c;
+    }
+
+    std::string translate(std::string_view netdev) const override;
+    port::PreparedDevice plan(const port::PortRequest& request) const override;
+    void apply(port::PreparedDevice& plan) const override { raise_netdev_mtu(plan); }
+    void released(const port::PreparedDevice& plan) const noexcept override { restore_netdev_mtu(plan); }
+
+  private:
+    std::int64_t port_of(const std::string& netdev) const {
+        return host_.files.number(fmt::format("/sys/class/net/{}/dev_port", netdev)).value_or(0);
+    }
+    void check_steering(const port::PortRequest& request) const;
+    std::string choose_netdev(const port::PciDevice& card, const port::PortRequest& request,
+                              port::DeviceString& device) const;
+
+    const port::Host& host_;
+};
+
+std::string Mlx4::translate(std::string_view netdev) const {
+    const auto comma = std::min(netdev.find(','), netdev.size());
+    const std::string name{netdev.substr(0, comma)};
+    const auto facts = host_.netdev(name);
+    const auto card = facts ? port::pci_device_of(host_, *facts) : std::nullopt;
+    return card ? fmt::format("{},port={}{}", card->address, port_of(name), netdev.substr(comma))
+                : std::string{};
+}
+
+void Mlx4::check_steering(const port::PortRequest& request) const {
+    const auto mode = host_.files.number(kSteeringMode);
+    if (mode && *mode >= 0) {
+        throw_error(
+            port::where(request),
+            "the module mlx4_core has log_num_mgm_entry_size={}: rules need a negative one; write "
+            "`options mlx4_core log_num_mgm_entry_size=-1` to /etc/modprobe.d/mlx4.conf and load it again",
+            *mode);
+    }
+    if (mode && *mode == -7 && request.vlan) {
+        throw_error(
+            port::where(request),
+            "the module mlx4_core has log_num_mgm_entry_size=-7, which knows no VLANs, and the port has "
+            "VLAN {}; make it -1 in /etc/modprobe.d/mlx4.conf and load it again",
+            *request.vlan);
+    }
+}
+
+std::string Mlx4::choose_netdev(const port::PciDevice& card, const port::PortRequest& request,
+                                port::DeviceString& device) const {
+    const auto where = port::where(request);
+    const auto wanted = device.number("port", 0, 1);
+    std::vector<std::string> here;
+    std::ranges::copy_if(card.netdevs, std::back_inserter(here), [&](const std::string& name) {
+        return !wanted || port_of(name) == static_cast<std::int64_t>(*wanted);
+    });
+    if (here.empty()) {
+        throw_error(where, "{} has no network interface here{}; is it in another network namespace?",
+                    card.address, wanted ? fmt::format(" for port={}", *wanted) : std::string{});
+    }
+    if (here.size() > 1) {
+        throw_usage(where, "{} is the address of {}: name one of these, or add port=0 or port=1",
+                    card.address, fmt::join(here, " and "));
+    }
+    // Without it the PMD makes a port for each of the card's.
+    recommend(request, device, "port", std::to_string(port_of(here.front())));
+    return here.front();
+}
+
+port::PreparedDevice Mlx4::plan(const port::PortRequest& request) const {
+    const auto where = port::where(request);
+    auto device = port::DeviceString::parse(request.device, where);
+    device.check_keys({"port", "mr_ext_memseg_en", "class"});
+    const auto card = usable_card(host_, device, where, "mlx4_core", "mlx4_ib");
+    check_steering(request);
+    const auto netdev = usable_interface(choose_netdev(card, request, device), where, host_);
+    auto plan = start_plan(*this, request, device);
+    plan_on_netdev(host_, request, netdev, kTxDescriptors, plan);
+    plan.devargs = device.text();
+    check_lockable(host_, request, plan);
+    return plan;
+}
+
+}  // namespace
+
+const port::Driver& mlx4() {
+    static const Mlx4 driver{port::this_host()};
+    return driver;
+}
+
+std::unique_ptr<port::Driver> mlx4_on(const port::Host& host) {
+    return std::make_unique<Mlx4>(host);
+}
+
+}  // namespace spead::drivers

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Any card that was taken from the kernel: bound to vfio-pci, uio_pci_generic or igb_uio. EAL finds the PMD.
+///
+/// Facts (EAL and the PMDs of DPDK 22.11; not seen on hardware): what a card can do shows when it is open, so
+/// only what all have is declared. Sent packets stay inside until the ring needs room, at most all its
+/// descriptors, so no user memory is lent to it. Without isolation the card's filter lets multicast in
+/// (rte_eth_allmulticast_enable). vfio-pci with an IOMMU takes virtual addresses; without one, and under the
+/// uio drivers, addresses are physical, which takes root to read. The uio drivers have one interrupt, for the
+/// link. The kernel does not see the card: reports for groups are ours to send.
+#include <linux/capability.h>
+#include <memory>
+
+#include <rte_ethdev.h>
+
+#include "drivers/common.hpp"
+#include "drivers/mlx.hpp"
+#include "drivers/table.hpp"
+
+namespace spead::drivers {
+
+namespace {
+
+constexpr std::uint16_t kTxDescriptors = 1024;
+constexpr std::uint32_t kStandardMtu = 1500;
+constexpr std::uint32_t kMostMtu = 9702;  // of i40e; ixgbe and ice allow more
+constexpr std::uint32_t kLeastDescriptors = 256;
+constexpr std::uint32_t kMostDescriptors = 4096;  // what i40e, ixgbe and ice have
+
+class Pci final : public port::Driver {
+  public:
+    explicit Pci(const port::Host& host) : host_(host) {}
+
+    std::string_view name() const override { return "net_pci"; }
+    bool pci() const override { return true; }
+    bool drives(const port::PciDevice& card) const override {
+        return card.network && card.vendor != port::kMellanox && port::takes_from_kernel(card.driver);
+    }
+
+    port::Capabilities declared() const override {
+        port::Capabilities c;
+        c.membership = port::Membership::own_host;
+        c.rx_interrupt = true;
+        c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
+        c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+        return c;
+    }
+
+    port::PreparedDevice plan(const port::PortRequest& request) const override;
+
+  private:
+    void check_access(const port::PciDevice& card, const std::string& where,
+                      port::PreparedDevice& plan) const;
+    static void plan_sizes(const port::PortRequest& request, port::PreparedDevice& plan);
+
+    const port::Host& host_;
+};
+
+void Pci::check_access(const port::PciDevice& card, const std::string& where,
+                       port::PreparedDevice& plan) const {
+    plan.physical_addresses = card.driver != "vfio-pci" || !card.iommu;
+    if (plan.physical_addresses && !host_.capable(CAP_SYS_ADMIN)) {
+        throw_error(
+            where,
+            "{} is bound to {} without an IOMMU, so EAL needs physical addresses and with them "
+            "CAP_SYS_ADMIN: run as root, or switch the IOMMU on (intel_iommu=on iommu=pt on the kernel's "
+            "command line) and bind the card to vfio-pci",
+            card.address, card.driver);
+    }
+    if (card.driver != "vfio-pci") {
+        plan.capabilities.rx_interrupt = false;
+        return;
+    }
+    const std::string group = fmt::format("/dev/vfio/{}{}", card.iommu ? "" : "noiommu-", card.iommu_group);
+    for (const std::string& file : {std::string{"/dev/vfio/vfio"}, group}) {
+        if (!host_.files.exists(file)) {
+            throw_error(where,
+                        "{} is not there: run `modprobe vfio-pci`, or give it to the container (docker: "
+                        "`--device {}`)",
+                        file, file);
+        }
+        if (!host_.files.writable(file)) {
+            throw_error(where,
+                        "{} cannot be opened for reading and writing: run as root, or `chown $USER {}`", file,
+                        file);
+        }
+    }
+}
+
+void Pci::plan_sizes(const port::PortRequest& request, port::PreparedDevice& plan) {
+    const auto where = port::where(request);
+    check_mtu(request);
+    const std::uint32_t received = request.rx_queues == 0 ? 0 : port::mtu_of(request.max_rx_packet);
+    const std::uint32_t sent = request.max_tx_packet == 0 ? 0 : port::mtu_of(request.max_tx_packet);
+    const std::uint32_t mtu = request.mtu != 0 ? request.mtu : std::max({received, sent, kStandardMtu});
+    if (mtu > kMostMtu) {
+        throw_usage(where,
+                    "an MTU of {} is needed (packets of {} bytes received, {} sent), cards have at most {}",
+                    mtu, received, sent, kMostMtu);
+    }
+    plan.eal_mtu = mtu;
+    const std::uint32_t frame = mtu + port::kEthernetHeader + port::kVlanTags;
+    plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = plan.capabilities.link_frame = frame;
+    if (request.rx_queues > 0) {
+        const std::uint32_t descriptors =
+            port::slots_for(request.buffer_size, std::min(port::rx_frame_of(request.max_rx_packet), frame),
+                            kLeastDescriptors, kMostDescriptors);
+        plan.rx = port::queue_sizes(static_cast<std::uint16_t>(descriptors),
+                                    descriptors + port::copying_rx_mbufs(1, kPoolCache),
+                                    port::data_room_of(frame), kPoolCache);
+    }
+    if (request.tx_queues > 0) {
+        plan.tx = port::queue_sizes(kTxDescriptors, kTxDescriptors + 1024U,
+                                    port::data_room_of(tx_frame(request)), kPoolCache);
+    }
+}
+
+port::PreparedDevice Pci::plan(const port::PortRequest& request) const {
+    const auto where = port::where(request);
+    const auto device = port::DeviceString::parse(request.device, where);
+    const auto card = port::pci_device(host_.files, device.name());
+    if (!card) {
+        throw_usage(where, "{} is no PCI device of this machine; name the card's address", device.name());
+    }
+    auto plan = start_plan(*this, request, device);
+    plan.pci = true;
+    check_access(*card, where, plan);
+    plan_sizes(request, plan);
+    count_pools(plan, request);
+    plan.devargs = device.text();
+    check_lockable(host_, request, plan);
+    return plan;
+}
+
+}  // namespace
+
+const port::Driver& pci() {
+    static const Pci driver{port::this_host()};
+    return driver;
+}
+
+std::unique_ptr<port::Driver> pci_on(const port::Host& host) {
+    return std::make_unique<Pci>(host);
+}
+
+}  // namespace spead::drivers

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/mlx.hpp"
+
+#include <gmock/gmock.h>
+#include <linux/capability.h>
+
+#include <gtest/gtest.h>
+#include <rte_ethdev.h>
+
+#include "base/error.hpp"
+#include "drivers/table.hpp"
+#include "tests/support/fake_host.hpp"
+
+namespace spead::drivers {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr const char* kCard = "0000:03:00.0";
+
+port::PortRequest request_for(const std::string& device) {
+    port::PortRequest request;
+    request.name = "p0";
+    request.device = device;
+    request.rx_queues = 1;
+    request.tx_queues = 1;
+    request.max_rx_packet = 8192;
+    request.max_tx_packet = 1472;
+    request.buffer_size = std::size_t{16} << 20;
+    return request;
+}
+
+/// One card of a kind, all there that it needs.
+template <bool Five>
+class MlxCard : public testing::Test {
+  protected:
+    MlxCard() {
+        machine_.card(kCard, port::kMellanox, Five ? "mlx5_core" : "mlx4_core");
+        netdev_ = &machine_.netdev("ens1f0", kCard);
+        netdev_->mtu = 9000;
+        machine_.rdma(kCard, Five ? "mlx5_0" : "mlx4_0");
+        driver_ = Five ? mlx5_on(machine_.host()) : mlx4_on(machine_.host());
+    }
+    port::PreparedDevice plan(const port::PortRequest& request) const { return driver_->plan(request); }
+    port::PreparedDevice plan(const std::string& device = kCard) const { return plan(request_for(device)); }
+    std::string refusal(const port::PortRequest& request) const {
+        try {
+            plan(request);
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "accepted";
+    }
+    std::string refusal(const std::string& device = kCard) const { return refusal(request_for(device)); }
+
+    test::FakeHost machine_;
+    port::NetdevFacts* netdev_ = nullptr;
+    std::unique_ptr<port::Driver> driver_;
+};
+
+using Mlx5 = MlxCard<true>;
+using Mlx4 = MlxCard<false>;
+
+// What either needs.
+
+TEST_F(Mlx5, WhatIsMissingIsNamedWithTheCommand) {
+    EXPECT_EQ(refusal(), "accepted");
+    machine_.without(CAP_NET_RAW);
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("port p0: 0000:03:00.0 needs CAP_NET_RAW"), HasSubstr("setcap")));
+    machine_.remove("/dev/infiniband/uverbs0");
+    EXPECT_THAT(refusal(), HasSubstr("/dev/infiniband/uverbs0 is not there"));
+    machine_.remove(fmt::format("/sys/bus/pci/devices/{}/infiniband_verbs", kCard));
+    EXPECT_THAT(refusal(), HasSubstr("modprobe ib_uverbs"));
+    machine_.remove(fmt::format("/sys/bus/pci/devices/{}/infiniband", kCard));
+    EXPECT_THAT(refusal(), HasSubstr("modprobe mlx5_ib"));
+    machine_.link(fmt::format("/sys/bus/pci/devices/{}/driver", kCard), "../vfio-pci");
+    EXPECT_THAT(refusal(), HasSubstr("is bound to vfio-pci, not to mlx5_core"));
+    EXPECT_THAT(refusal("0000:09:00.0"), HasSubstr("0000:09:00.0 is no PCI device"));
+}
+
+TEST_F(Mlx5, TheInterfaceMustBeUpAndHere) {
+    netdev_->up = false;
+    EXPECT_THAT(refusal(), HasSubstr("ens1f0 is down; run `ip link set ens1f0 up`"));
+    machine_.remove(fmt::format("/sys/bus/pci/devices/{}/net", kCard));
+    EXPECT_THAT(refusal(), HasSubstr("no network interface here"));
+}
+
+TEST_F(Mlx5, MemoryThatCannotBeLockedIsRefused) {
+    machine_.lockable = std::uint64_t{8} << 20;
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("`ulimit -l` allows 8388608"), HasSubstr("CAP_IPC_LOCK")));
+    machine_.lockable = std::uint64_t{1} << 30;
+    EXPECT_EQ(refusal(), "accepted");
+}
+
+// mlx5.
+
+TEST_F(Mlx5, DrivesItsCardsWhileTheKernelDoes) {
+    port::PciDevice card;
+    card.vendor = port::kMellanox;
+    card.driver = "mlx5_core";
+    EXPECT_TRUE(driver_->drives(card));
+    card.driver = "vfio-pci";
+    EXPECT_FALSE(driver_->drives(card));
+    card.vendor = 0x8086;
+    card.driver = "mlx5_core";
+    EXPECT_FALSE(driver_->drives(card));
+}
+
+TEST_F(Mlx5, AnInterfaceIsTheAddressOfItsCard) {
+    EXPECT_EQ(driver_->translate("ens1f0"), kCard);
+    EXPECT_EQ(driver_->translate("ens1f0,mprq_en=1"), fmt::format("{},mprq_en=1", kCard));
+    machine_.netdev("veth0");
+    EXPECT_EQ(driver_->translate("veth0"), "");
+}
+
+TEST_F(Mlx5, APacketTakesOneMbufWhateverTheMtuLetsIn) {
+    const auto p = plan();
+    EXPECT_TRUE(p.pci);
+    EXPECT_FALSE(p.physical_addresses);
+    EXPECT_EQ(p.name, kCard);
+    EXPECT_EQ(p.netdev, "ens1f0");
+    EXPECT_EQ(p.eal_mtu, 9000U) << "what EAL writes to the interface";
+    EXPECT_EQ(p.netdev_mtu, 0U);
+    // The PMD's condition: MTU + Ethernet header + FCS behind the headroom.
+    EXPECT_GE(p.rx.data_room - port::kHeadroom, 9000U + 14 + 4);
+    EXPECT_EQ(p.rx.descriptors & (p.rx.descriptors - 1), 0);
+    EXPECT_GE(std::size_t{p.rx.descriptors} * 8242, std::size_t{16} << 20);
+    EXPECT_GT(p.rx.mbufs, p.rx.descriptors + 2U * p.rx.cache);
+    EXPECT_GT(p.tx.descriptors, 32);
+    EXPECT_EQ(p.tx.descriptors & (p.tx.descriptors - 1), 0);
+    EXPECT_EQ(p.capabilities.late_free_segments, 31);
+}
+
+TEST_F(Mlx5, RecommendedArgumentsYieldToTheUsers) {
+    EXPECT_EQ(plan().devargs, "0000:03:00.0,max_dump_files_num=1");
+    EXPECT_EQ(plan("0000:03:00.0,max_dump_files_num=8").devargs, "0000:03:00.0,max_dump_files_num=8");
+    auto request = request_for("0000:03:00.0,txq_inline_max=0");
+    request.exists = true;
+    EXPECT_EQ(plan(request).devargs, "0000:03:00.0,txq_inline_max=0") << "EAL has it already";
+    EXPECT_THAT(refusal("0000:03:00.0,dv_flow_en=2"), HasSubstr("dv_flow_en=2"));
+}
+
+TEST_F(Mlx5, TheMtuIsRaisedForWhatIsSentAndRemarkedForWhatIsNotReceived) {
+    netdev_->mtu = 1500;
+    auto request = request_for(kCard);
+    EXPECT_THAT(plan(request).remarks,
+                testing::ElementsAre(HasSubstr("packets above 1472 bytes of UDP payload will not arrive")));
+    request.max_tx_packet = 8972;
+    const auto p = plan(request);
+    EXPECT_EQ(p.netdev_mtu, 9000U);
+    EXPECT_EQ(p.eal_mtu, 9000U);
+    EXPECT_THAT(p.remarks, testing::ElementsAre(HasSubstr("is raised from 1500 to 9000")));
+    machine_.without(CAP_NET_ADMIN);
+    EXPECT_THAT(refusal(request),
+                AllOf(HasSubstr("needs CAP_NET_ADMIN"), HasSubstr("ip link set ens1f0 mtu 9000")));
+}
+
+TEST_F(Mlx5, MultiPacketQueuesAreTheUsersChoice) {
+    EXPECT_THAT(plan().devargs, Not(HasSubstr("mprq")));
+    const auto without = plan();
+    const auto with = plan("0000:03:00.0,mprq_en=1");
+    EXPECT_THAT(with.devargs, AllOf(HasSubstr(",rxqs_min_mprq=1"), HasSubstr(",mprq_log_stride_size=11")));
+    // 2048 descriptors of 64 strides are 32 buffers; the PMD's pool has 4 x 32 + 32 of 128 KiB.
+    EXPECT_EQ(with.rx.descriptors, 2048);
+    EXPECT_EQ(with.device_bytes - without.device_bytes, std::size_t{160} * (131072 + 4096));
+    EXPECT_EQ(with.rx.mbufs, without.rx.mbufs) << "one mbuf per packet is still ours";
+    netdev_->mtu = 1500;
+    EXPECT_THAT(plan("0000:03:00.0,mprq_en=1").devargs, Not(HasSubstr("mprq_log_stride_size")))
+        << "a stride holds a whole frame";
+    EXPECT_THAT(plan("0000:03:00.0,mprq_en=0").devargs, Not(HasSubstr("rxqs_min_mprq")));
+    EXPECT_THAT(plan("0000:03:00.0,mprq_en=1,rxqs_min_mprq=4").remarks,
+                testing::Contains(HasSubstr("keeps mprq_en=1 off")));
+    EXPECT_THAT(refusal("0000:03:00.0,mprq_en=1,mprq_log_stride_num=13"),
+                HasSubstr("needs more than 8192 descriptors"));
+}
+
+TEST_F(Mlx5, SendSchedulingIsOfferedWhereTheUserAskedForIt) {
+    EXPECT_EQ(plan().capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP, 0U);
+    EXPECT_NE(plan("0000:03:00.0,tx_pp=500").capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP,
+              0U);
+}
+
+TEST_F(Mlx5, InterfacesOfVirtualFunctionsAreNotTheCards) {
+    machine_.netdev("a_first", kCard);
+    machine_.file("/sys/class/net/a_first/phys_port_name", "pf0vf0\n");
+    machine_.file("/sys/class/net/ens1f0/phys_port_name", "p0\n");
+    EXPECT_EQ(plan().netdev, "ens1f0");
+}
+
+// mlx4.
+
+TEST_F(Mlx4, TakesThePortOfTheInterface) {
+    EXPECT_EQ(plan().devargs, "0000:03:00.0,port=0");
+    machine_.netdev("ens1f1", kCard).mtu = 9000;
+    machine_.file("/sys/class/net/ens1f1/dev_port", "1\n");
+    machine_.file("/sys/class/net/ens1f0/dev_port", "0\n");
+    EXPECT_EQ(driver_->translate("ens1f1,mr_ext_memseg_en=0"), "0000:03:00.0,port=1,mr_ext_memseg_en=0");
+    EXPECT_EQ(plan("0000:03:00.0,port=1").netdev, "ens1f1");
+    EXPECT_THAT(refusal(), AllOf(HasSubstr("is the address of ens1f0 and ens1f1"), HasSubstr("port=1")));
+}
+
+TEST_F(Mlx4, NeedsTheModulesSteeringMode) {
+    constexpr const char* kMode = "/sys/module/mlx4_core/parameters/log_num_mgm_entry_size";
+    machine_.file(kMode, "10\n");
+    EXPECT_THAT(refusal(),
+                AllOf(HasSubstr("log_num_mgm_entry_size=10"), HasSubstr("/etc/modprobe.d/mlx4.conf")));
+    machine_.file(kMode, "-1\n");
+    EXPECT_EQ(refusal(), "accepted");
+    machine_.file(kMode, "-7\n");
+    EXPECT_EQ(refusal(), "accepted");
+    auto tagged = request_for(kCard);
+    tagged.vlan = 7;
+    EXPECT_THAT(refusal(tagged), HasSubstr("knows no VLANs"));
+}
+
+TEST_F(Mlx4, LendsNoMemoryToTheCard) {
+    const auto p = plan();
+    EXPECT_TRUE(p.capabilities.tx_multi_segment);
+    EXPECT_FALSE(p.capabilities.tx_external_buffer);
+    EXPECT_EQ(p.eal_mtu, 9000U);
+    EXPECT_THAT(p.remarks, IsEmpty());
+}
+
+}  // namespace
+}  // namespace spead::drivers

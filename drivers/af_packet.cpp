@@ -92,7 +92,7 @@ class AfPacket final : public port::Driver {
 
     port::PreparedDevice plan(const port::PortRequest& request) const override;
 
-    void apply(port::PreparedDevice& plan) const override { raise_netdev_mtu(plan); }
+    void apply(port::PreparedDevice& plan) const override { apply_netdev_mtu(plan); }
     void released(const port::PreparedDevice& plan) const noexcept override { restore_netdev_mtu(plan); }
 
     int netdev_rank() const override { return 10; }
@@ -256,7 +256,7 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
 
     auto plan = start_plan(*this, request, device);
     plan.netdev = *interface;
-    const std::uint32_t mtu = plan_netdev_mtu(port::this_host(), request, facts, plan);
+    const std::uint32_t mtu = plan_netdev_mtu(request, facts, plan);
     const std::uint32_t rx_frame = request.rx_queues == 0
                                        ? 0
                                        : std::min(port::rx_frame_of(request.max_rx_packet),

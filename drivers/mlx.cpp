@@ -67,7 +67,7 @@ void plan_on_netdev(const port::Host& host, const port::PortRequest& request, co
                     std::uint16_t tx_descriptors, port::PreparedDevice& plan) {
     plan.netdev = netdev.name;
     plan.pci = true;
-    plan.eal_mtu = plan_netdev_mtu(host, request, netdev, plan);
+    plan.eal_mtu = plan_netdev_mtu(request, netdev, plan, host);
     const std::uint32_t frame = plan.eal_mtu + port::kEthernetHeader + port::kVlanTags;
     plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = plan.capabilities.link_frame = frame;
     count_pools(plan, request);

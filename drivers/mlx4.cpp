@@ -51,7 +51,7 @@ class Mlx4 final : public port::Driver {
 
     std::string translate(std::string_view netdev) const override;
     port::PreparedDevice plan(const port::PortRequest& request) const override;
-    void apply(port::PreparedDevice& plan) const override { raise_netdev_mtu(plan); }
+    void apply(port::PreparedDevice& plan) const override { apply_netdev_mtu(plan); }
     void released(const port::PreparedDevice& plan) const noexcept override { restore_netdev_mtu(plan); }
 
   private:

@@ -10,8 +10,8 @@
 
 namespace spead::drivers {
 
-std::uint32_t plan_netdev_mtu(const port::Host& host, const port::PortRequest& request,
-                              const port::NetdevFacts& facts, port::PreparedDevice& plan) {
+std::uint32_t plan_netdev_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
+                              port::PreparedDevice& plan, const port::Host& host) {
     const auto where = port::where(request);
     check_mtu(request);
     const std::uint32_t needed = std::max(request.mtu, request.tx_queues > 0 && request.max_tx_packet > 0
@@ -39,7 +39,7 @@ std::uint32_t plan_netdev_mtu(const port::Host& host, const port::PortRequest& r
     return mtu;
 }
 
-void raise_netdev_mtu(port::PreparedDevice& plan) {
+void apply_netdev_mtu(port::PreparedDevice& plan) {
     if (plan.netdev_mtu == 0) {
         return;
     }

@@ -9,11 +9,11 @@ namespace spead::drivers {
 
 /// Plans to raise the MTU to what the request's `mtu` and what it sends need (PreparedDevice::netdev_mtu),
 /// and remarks what will not arrive. Returns the MTU that will then hold. Throws Error without CAP_NET_ADMIN.
-std::uint32_t plan_netdev_mtu(const port::Host& host, const port::PortRequest& request,
-                              const port::NetdevFacts& facts, port::PreparedDevice& plan);
+std::uint32_t plan_netdev_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
+                              port::PreparedDevice& plan, const port::Host& host = port::this_host());
 
 /// Does what was planned; for Driver::apply(). Throws Error, and has then changed nothing.
-void raise_netdev_mtu(port::PreparedDevice& plan);
+void apply_netdev_mtu(port::PreparedDevice& plan);
 
 /// Puts the MTU back unless somebody has changed it since; for Driver::released().
 void restore_netdev_mtu(const port::PreparedDevice& plan) noexcept;

@@ -24,7 +24,7 @@ bool Sysfs::writable(std::string_view path) const {
     return ::access(at(path).c_str(), R_OK | W_OK) == 0;
 }
 
-std::optional<std::string> Sysfs::text(std::string_view path) const {
+std::optional<std::string> Sysfs::bytes(std::string_view path) const {
     // Not a stream: reading fails for many files that open (the speed of an interface that is down).
     const int fd = ::open(at(path).c_str(), O_RDONLY | O_CLOEXEC);
     if (fd < 0) {
@@ -37,9 +37,15 @@ std::optional<std::string> Sysfs::text(std::string_view path) const {
         text.append(buffer, static_cast<std::size_t>(n));
     }
     ::close(fd);
-    if (n < 0) {
+    return n < 0 ? std::nullopt : std::optional{std::move(text)};
+}
+
+std::optional<std::string> Sysfs::text(std::string_view path) const {
+    const auto whole = bytes(path);
+    if (!whole) {
         return std::nullopt;
     }
+    const std::string& text = *whole;
     constexpr const char* blank = " \t\n";
     const auto first = text.find_first_not_of(blank);
     return first == std::string::npos ? std::string{}

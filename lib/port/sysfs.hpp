@@ -20,6 +20,8 @@ class Sysfs {
     bool exists(std::string_view path) const;
     /// May be opened for reading and writing by this process.
     bool writable(std::string_view path) const;
+    /// The whole file; a device's configuration space, for example.
+    std::optional<std::string> bytes(std::string_view path) const;
     /// The whole file without white space at its ends.
     std::optional<std::string> text(std::string_view path) const;
     /// The file's first word as a number; 0x means hexadecimal. Absent when it is none.

@@ -19,6 +19,7 @@
 #include "memory/mapping.hpp"
 #include "recv/distributor.hpp"
 #include "runtime/next_hops.hpp"
+#include "runtime/numa.hpp"
 
 namespace spead::runtime {
 
@@ -151,7 +152,7 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
 }
 
 void plan_ports(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
-                const StreamCpus& cpus, Layout& layout) {
+                const StreamCpus& cpus, const port::Host& host, Layout& layout) {
     std::vector<port::PortRequest> requests;
     for (std::size_t i = 0; i < plan.ports.size(); i++) {
         const PortPlan& p = plan.ports[i];
@@ -178,7 +179,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
             }
         requests.push_back(std::move(request));
     }
-    layout.ports = port::plan_ports(requests, drivers, options.devices);
+    layout.ports = port::plan_ports(requests, drivers, options.devices, host);
     for (const port::PlannedPort& p : layout.ports)
         layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
 }
@@ -369,16 +370,22 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     return c;
 }
 
-Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers) {
+Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
+               const port::Host& host) {
     Layout layout;
     Assignment assignment(plan, options, layout);
     const StreamCpus cpus = cpus_of_streams(plan, assignment);
-    plan_ports(plan, options, drivers, cpus, layout);
+    plan_ports(plan, options, drivers, cpus, host, layout);
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
     spread_streams(plan, cpus, assignment, layout);
     assign_senders(plan, assignment);
     number_lcores(layout);
+    for (const FarWorker& far : far_workers(host, layout, plan))
+        layout.remarks.push_back(
+            fmt::format("CPU {} is on NUMA node {}, port {} on node {}: packets cross between the sockets; "
+                        "name CPUs of node {}",
+                        far.cpu, far.cpu_node, far.port, far.port_node, far.port_node));
 
     layout.eal_bytes = kEalBase;
     for (const port::PlannedPort& p : layout.ports)

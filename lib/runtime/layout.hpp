@@ -72,7 +72,8 @@ std::vector<unsigned> allowed_cpus();
 /// To be called before EAL runs. Each port that receives and each sender gets a worker lcore, as far as there
 /// are CPUs, and a stream those that it names; what shares a CPU then shares its lcore. Throws Error when
 /// something does not fit: a CPU that is not there, a device that cannot be, memory (with the sum).
-Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers);
+Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
+               const port::Host& host = port::this_host());
 
 /// Where the user chose the lcores: gives each worker one of EAL's, on the CPU that the plan names if it
 /// names one. EAL runs. Throws Error when they are too few or not on the CPUs named.

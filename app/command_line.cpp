@@ -17,7 +17,8 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 5> kCommands{"recv", "send", "loopback", "run", "bench"};
+constexpr std::array<std::string_view, 7> kCommands{"recv", "send",  "loopback", "run",
+                                                    "info", "check", "bench"};
 constexpr std::array<std::string_view, 2> kBenches{"assemble", "transmit"};
 
 /// EAL's options that people know, for a hint when one stands among ours.
@@ -77,7 +78,9 @@ class HelpFormatter : public CLI::Formatter {
             path = " " + app->get_name() + path;
         return fmt::format("\nUsage: dpdk-spead [EAL options --]{} [options]{}\n",
                            path.empty() ? " COMMAND" : path,
-                           path == " recv" || path == " send" ? " ENDPOINT..." : "");
+                           path == " recv" || path == " send"    ? " ENDPOINT..."
+                           : path == " info" || path == " check" ? " [PORT...]"
+                                                                 : "");
     }
     // One row per option: TYPE, then the default in brackets.
     std::string make_option_opts(const CLI::Option* option) const override {
@@ -214,6 +217,31 @@ void add_bench_options(CLI::App& app, BenchOptions& bench, bool transmit) {
     options.cpu("--lcore", bench.lcore, "CPU to run on");
 }
 
+/// Ports as arguments, for commands that look rather than run.
+void add_port_arguments(CLI::App& app, std::vector<std::string>& ports, const std::string& description) {
+    app.add_option("PORT", ports, description)->type_name("");
+}
+
+/// What check looks at when ports are named rather than a file: a stream from each.
+runtime::Plan plan_of_ports(std::vector<std::string> devices, const DefaultPort& default_port) {
+    runtime::Plan plan;
+    if (devices.empty())
+        devices.push_back(default_port.named());
+    if (devices.front().empty())
+        devices.front() = default_port.lone().device;
+    std::erase(devices, "");
+    for (const std::string& device : devices) {
+        const std::size_t i = plan.ports.size();
+        plan.ports.push_back({fmt::format("p{}", i), device, 0});
+        runtime::ReceivePlan& stream = plan.receives.emplace_back();
+        stream.name = fmt::format("s{}", i);
+        stream.port = plan.ports.back().name;
+        stream.endpoint_texts = {fmt::format("239.255.0.1:{}", 7148 + i)};
+        stream.endpoints = parse_endpoints(stream.endpoint_texts.front());
+    }
+    return plan;
+}
+
 void check_bench(const BenchOptions& bench) {
     for (const std::uint64_t heap : bench.heap_sizes)
         for (const std::uint32_t payload : bench.payload_sizes)
@@ -260,6 +288,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     BenchOptions assemble;
     BenchOptions transmit;
     std::string config_file;
+    std::vector<std::string> check_ports;
     bool version = false;
 
     CLI::App app(kDescription, "dpdk-spead");
@@ -277,6 +306,15 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     add_loopback_options(loopback, loopback_words);
     CLI::App& run = *app.add_subcommand("run", "Do what a configuration file says");
     OptionSet(run).text("--config", config_file, "FILE", "The file; examples are in config/");
+    CLI::App& info = *app.add_subcommand("info", "Tell what ports are and can do");
+    add_port_arguments(info, result.info.ports,
+                       "As for --port of recv; none: every interface that could be one");
+    OptionSet(info).flag("--drivers", result.info.drivers, "The table of drivers instead");
+    OptionSet(info).flag("--json", result.info.json, "As JSON on standard output");
+    CLI::App& check = *app.add_subcommand("check", "Look for what would slow a run down or make it fail");
+    add_port_arguments(check, check_ports, "As for --port of recv [$DPDK_SPEAD_INTERFACE]");
+    OptionSet(check).text("--config", config_file, "FILE", "Check what this configuration file needs");
+    OptionSet(check).flag("--json", result.json, "As JSON on standard output");
     CLI::App& bench = *app.add_subcommand("bench", "Measure what one core can do");
     CLI::App& bench_assemble = *bench.add_subcommand("assemble", "Packets to heaps, against a bare copy");
     add_bench_options(bench_assemble, assemble, false);
@@ -286,6 +324,8 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         add_common_options(*command, result);
         command->allow_extras();
     }
+    for (CLI::App* command : {&info, &check})
+        command->allow_extras();
 
     app.footer(kExamples);  // after the commands, which would inherit it
 
@@ -346,6 +386,16 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
             throw_usage("--config", "it is missing: dpdk-spead run --config FILE; examples are in config/");
         result.command = Command::run;
         result.plan = config::load_file(config_file);
+    } else if (info.parsed()) {
+        no_extras(info, "info");
+        result.command = Command::info;
+    } else if (check.parsed()) {
+        no_extras(check, "check");
+        if (!config_file.empty() && !check_ports.empty())
+            throw_usage("--config", "it stands beside ports ({}); give one or the other",
+                        fmt::join(check_ports, ", "));
+        result.command = Command::check;
+        result.plan = config_file.empty() ? plan_of_ports(check_ports, port) : config::load_file(config_file);
     } else if (bench_assemble.parsed() || bench_transmit.parsed()) {
         const bool sends = bench_transmit.parsed();
         no_extras(sends ? bench_transmit : bench_assemble, sends ? "bench transmit" : "bench assemble");

@@ -8,12 +8,13 @@
 #include <string_view>
 #include <vector>
 
+#include "app/info.hpp"
 #include "port/candidates.hpp"
 #include "runtime/plan.hpp"
 
 /// `dpdk-spead [EAL options] -- COMMAND [options]`: the words a user types -> what to do.
 ///
-/// Pure but for `run --config FILE`, which reads the file: no EAL, no output, no exit.
+/// Pure but for `--config FILE`, which reads the file: no EAL, no output, no exit.
 namespace spead::app {
 
 enum class Command : std::uint8_t {
@@ -23,6 +24,8 @@ enum class Command : std::uint8_t {
     send,
     loopback,
     run,
+    info,
+    check,
     bench_assemble,
     bench_transmit
 };
@@ -47,7 +50,9 @@ struct CommandLine {
     /// The words before the first `--`, without the program's name; empty when there is no `--`.
     std::vector<std::string> eal_args;
     Command command = Command::help;
-    runtime::Plan plan;                ///< recv, send, loopback, run
+    runtime::Plan plan;                ///< recv, send, loopback, run, check
+    InfoOptions info;                  ///< info
+    bool json = false;                 ///< check: findings as JSON on standard output
     BenchOptions bench;                ///< bench_*
     std::string json_path;             ///< final report; "-": standard output; empty: none
     bool quiet = false;                ///< no progress line, no final table

@@ -14,7 +14,9 @@
 
 #include "app/bench_assemble.hpp"
 #include "app/bench_transmit.hpp"
+#include "app/check.hpp"
 #include "app/command_line.hpp"
+#include "app/info.hpp"
 #include "app/progress.hpp"
 #include "app/report.hpp"
 #include "app/stop_signals.hpp"
@@ -156,6 +158,10 @@ int carry_out(const CommandLine& line) {
         case Command::version:
             fmt::print("{}", line.text);
             return kSuccess;
+        case Command::info:
+            return info(line.info, line.eal_args);
+        case Command::check:
+            return check(line.plan, line.eal_args, line.json);
         case Command::bench_assemble:
         case Command::bench_transmit:
             return run_bench(line);

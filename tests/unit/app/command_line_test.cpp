@@ -103,10 +103,10 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 }
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
-    expect_refused("", {"no command", "recv, send, loopback, run or bench", "--help"});
+    expect_refused("", {"no command", "recv, send, loopback, run, info, check or bench", "--help"});
     expect_refused("-l 0 --", {"no command"});
-    expect_refused("rcv",
-                   {"`rcv` is not a command", "did you mean `recv`", "recv, send, loopback, run or bench"});
+    expect_refused("rcv", {"`rcv` is not a command", "did you mean `recv`",
+                           "recv, send, loopback, run, info, check or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
     expect_refused("bench", {"bench assemble or transmit"});
@@ -253,6 +253,34 @@ TEST(Bench, WrongValuesAreNamed) {
     expect_refused("bench assemble --set packet", {"--set: `packet`"});
     expect_refused("bench assemble --time 0", {"--time", "no time"});
     expect_refused("bench transmit --set 1MiB", {"`--set` is not an option of bench transmit"});
+}
+
+TEST(Info, TakesPortsOrTheTable) {
+    const CommandLine line = parsed("-a 03:00.0 -- info ens1f0 net_ring0,a=b --json");
+    EXPECT_EQ(line.command, Command::info);
+    EXPECT_EQ(line.info.ports, (std::vector<std::string>{"ens1f0", "net_ring0,a=b"}));
+    EXPECT_TRUE(line.info.json);
+    EXPECT_FALSE(line.info.drivers);
+    EXPECT_TRUE(parsed("info --drivers").info.drivers);
+    expect_refused("info --driver", {"--driver", "--drivers"});
+}
+
+TEST(Check, NamesPortsOrAFile) {
+    const CommandLine line = parsed("check ens1f0 10.0.0.5 --json");
+    EXPECT_EQ(line.command, Command::check);
+    EXPECT_TRUE(line.json);
+    ASSERT_EQ(line.plan.ports.size(), 2U);
+    EXPECT_EQ(line.plan.ports[1].device, "10.0.0.5");
+    EXPECT_EQ(line.plan.receives[1].port, "p1");
+    EXPECT_NE(line.plan.receives[0].endpoints, line.plan.receives[1].endpoints);
+    expect_refused("check ens1f0 --config x.toml", {"--config", "ens1f0"});
+}
+
+TEST(Check, WithNothingNamedTakesTheUsualPortOrNone) {
+    EXPECT_TRUE(parsed("check").plan.ports.empty());
+    EXPECT_EQ(parsed("check", {{"DPDK_SPEAD_INTERFACE", "ens2"}}).plan.ports.at(0).device, "ens2");
+    const auto lone = [] { return port::LonePort{"ens1f0", {}}; };
+    EXPECT_EQ(parsed({"check"}, {}, lone).plan.ports.at(0).device, "ens1f0");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class VirtioUser final : public port::Driver {
     std::string_view name() const override { return "net_virtio_user"; }
     std::string_view alias() const override { return "virtio_user"; }
     /// It reports the MAC address it makes up.
-    bool complains_when_attached() const override { return true; }
+    bool complains() const override { return true; }
 
     port::Capabilities declared() const override {
         port::Capabilities c;

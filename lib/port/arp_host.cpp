@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "port/arp_host.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace spead::port {
+
+void ArpHost::announce() {
+    if (own_.ip.value == 0) {
+        return;
+    }
+    announcements_ = kAnnouncements;
+    announce_due_ = next_ = Time::min();
+}
+
+void ArpHost::resolve(Ipv4 host) {
+    if (neighbours_.try_emplace(host).second) {
+        next_ = Time::min();
+    }
+}
+
+std::optional<MacAddress> ArpHost::find(Ipv4 host) const {
+    const auto found = neighbours_.find(host);
+    return found == neighbours_.end() ? std::nullopt : found->second.mac;
+}
+
+unsigned ArpHost::tries(Ipv4 host) const {
+    const auto found = neighbours_.find(host);
+    return found == neighbours_.end() ? 0 : found->second.tries;
+}
+
+void ArpHost::receive(std::span<const std::uint8_t> frame, Time now) {
+    const std::optional<wire::ArpPacket> packet = wire::parse_arp(frame, own_);
+    if (!packet || packet->sender_mac == own_.mac) {
+        return;
+    }
+    if (own_.ip.value != 0 && packet->sender_ip == own_.ip) {
+        conflict_ = packet->sender_mac;
+    }
+    // An announcement, or a request to somebody else, tells of a new MAC address as well as an answer does.
+    if (const auto found = neighbours_.find(packet->sender_ip); found != neighbours_.end()) {
+        found->second = {packet->sender_mac, 0, now + kRefresh};
+    }
+    if (packet->operation != wire::ArpOperation::request || own_.ip.value == 0 ||
+        packet->target_ip != own_.ip) {
+        return;
+    }
+    if (answers_.size() == kAnswersPerStep) {
+        unanswered_++;
+        return;
+    }
+    answers_.push_back(*packet);
+    next_ = Time::min();
+}
+
+std::vector<Frame> ArpHost::step(Time now) {
+    std::vector<Frame> out;
+    for (const wire::ArpPacket& request : answers_) {
+        push(out, request.sender_mac,
+             {wire::ArpOperation::reply, own_.mac, own_.ip, request.sender_mac, request.sender_ip});
+    }
+    answers_.clear();
+    next_ = Time::max();
+    if (announcements_ != 0 && announce_due_ <= now) {
+        push(out, wire::kBroadcastMac, {wire::ArpOperation::request, own_.mac, own_.ip, {}, own_.ip});
+        announcements_--;
+        announce_due_ = now + kAnnounceInterval;
+    }
+    if (announcements_ != 0) {
+        next_ = announce_due_;
+    }
+    for (auto& [host, neighbour] : neighbours_) {
+        if (neighbour.due <= now) {
+            ask(host, neighbour, now, out);
+        }
+        next_ = std::min(next_, neighbour.due);
+    }
+    return out;
+}
+
+void ArpHost::ask(Ipv4 host, Neighbour& neighbour, Time now, std::vector<Frame>& out) const {
+    if (neighbour.mac && neighbour.tries == kRefreshTries) {
+        neighbour.mac.reset();
+    }
+    const bool alone = neighbour.mac && neighbour.tries == 0;
+    push(out, alone ? *neighbour.mac : wire::kBroadcastMac,
+         {wire::ArpOperation::request, own_.mac, own_.ip, {}, host});
+    neighbour.tries++;
+    neighbour.due = now + (neighbour.tries < kFastTries || neighbour.mac ? kAskInterval : kSlowInterval);
+}
+
+void ArpHost::push(std::vector<Frame>& out, const MacAddress& to, const wire::ArpPacket& packet) const {
+    std::array<std::uint8_t, wire::kLeastFrame> bytes{};
+    const std::size_t length = wire::build_arp(bytes, to, own_, packet);
+    out.emplace_back(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length));
+}
+
+}  // namespace spead::port

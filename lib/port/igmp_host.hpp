@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <set>
+#include <span>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "wire/igmp.hpp"
+
+namespace spead::port {
+
+/// A frame to be sent, complete from the destination MAC to the padding.
+using Frame = std::vector<std::uint8_t>;
+
+/// Membership by ourselves, on ports that the kernel does not see: an IGMPv3 host (RFC 3376 sections 5 and
+/// 7.2) that falls back to version 2 or 1 while a querier of that version is about.
+///
+/// Joins and leaves are reported at once and again as often as the querier's robustness says; queries are
+/// answered after a random delay within the time they give, answers that are pending are merged. Joins are
+/// paced like the kernel's (port/membership.hpp). A group wanted from anybody is asked for from anybody; one
+/// that is wanted from named sources only, from all of those.
+///
+/// Pure: time, random numbers and frames come from outside and frames go out through step(); nothing waits.
+/// Control world, one thread; frames are hostile, and what they cost and occupy is bounded by what is wanted.
+class IgmpHost {
+  public:
+    using Clock = std::chrono::steady_clock;
+    using Time = Clock::time_point;
+    /// Uniform in all 32 bits.
+    using Random = std::function<std::uint32_t()>;
+
+    static constexpr std::chrono::milliseconds kJoinInterval{1};  ///< between two joins, on average
+    static constexpr int kJoinBurst = 16;  ///< joins that may follow each other at once
+    static constexpr std::size_t kFramesPerStep = 16;
+    /// IPv4 packets are no longer than this, which every link carries.
+    static constexpr std::size_t kLongestPacket = 576;
+    static constexpr std::chrono::milliseconds kV3ReportInterval{1000};    ///< RFC 3376 8.11
+    static constexpr std::chrono::milliseconds kOldReportInterval{10000};  ///< RFC 2236 8.10
+    /// Between the reports that tell of the end (leave_all): a program that ends cannot wait for seconds.
+    static constexpr std::chrono::milliseconds kLastReportInterval{20};
+
+    enum class Version : std::uint8_t { v1 = 1, v2 = 2, v3 = 3 };
+
+    IgmpHost(const wire::LinkAddress& own, Random random);
+
+    /// Queues a join of the endpoint's group (from its source, if it names one); the port does not matter. A
+    /// group wanted twice is joined once and must be left twice. Unicast endpoints are ignored, and so is
+    /// 224.0.0.1, which is never reported.
+    void want(const Endpoint& endpoint);
+    /// Undoes one want(). The next step() reports it when nobody wants the group, or the source, any more.
+    void leave(const Endpoint& endpoint);
+    /// Leaves everything, with short intervals between the reports: step() until idle().
+    void leave_all();
+
+    /// A received frame; what is no query (or, in the old versions, report) for us changes nothing.
+    void receive(std::span<const std::uint8_t> frame, Time now);
+
+    /// Does what is due at `now`, which never goes back, and returns the frames to send. No group is begun
+    /// when there are kFramesPerStep: the rest is due at the next step.
+    std::vector<Frame> step(Time now);
+    /// When step() is to be called next; Time::max() when nothing is pending.
+    Time next() const noexcept { return next_; }
+    /// Nothing is to be reported any more (answers to queries do not count).
+    bool idle() const;
+
+    std::size_t pending() const noexcept { return pending_.size(); }  ///< joins
+    std::size_t joined() const noexcept;                              ///< groups
+    Version version() const noexcept { return version_; }
+    /// Queries that were heard and understood.
+    std::uint64_t queries() const noexcept { return queries_; }
+    /// Queries that were refused as malformed or as coming from elsewhere.
+    std::uint64_t refused() const noexcept { return refused_; }
+
+  private:
+    struct Key {
+        Ipv4 group;
+        Ipv4 source;
+        auto operator<=>(const Key&) const = default;
+    };
+    /// What the network is told of a group: from anybody, or from these sources; from none: not wanted.
+    struct Filter {
+        bool any = false;
+        std::set<Ipv4> sources{};
+        bool operator==(const Filter&) const = default;
+        bool nothing() const { return !any && sources.empty(); }
+    };
+    struct Group {
+        Filter filter;
+        // State changes that are still to be reported (RFC 3376 5.1).
+        unsigned mode_changes = 0;  ///< reports of a change between "anybody" and "these" still to be sent
+        std::map<Ipv4, unsigned> source_changes{};  ///< the same of single sources
+        unsigned old_reports = 0;                   ///< versions 1 and 2: reports still to be sent
+        Time change_due = Time::max();
+        // The pending answer to a query (RFC 3376 5.2).
+        Time answer_due = Time::max();
+        std::set<Ipv4> asked{};  ///< empty: about the whole group
+        bool unreported() const { return mode_changes != 0 || !source_changes.empty() || old_reports != 0; }
+    };
+    class Output;
+
+    void join_due(Time now);
+    void update(Ipv4 group);
+    void report_from_now(Group& state, const Filter& before);
+    void drop_if_done(Ipv4 group);
+    void choose_version(Time now);
+    void heard_query(const wire::IgmpView& query, Time now);
+    bool is_for_us(const wire::IgmpView& query) const;
+    void answer_later(Group& state, const wire::IgmpView& query, Time due);
+    void send_changes(Output& out, Time now);
+    void send_answers(Output& out, Time now);
+    void report(Output& out, Ipv4 group, Group& state);
+    void answer(Output& out, Ipv4 group, const Group& state);
+    void look_ahead();
+    std::chrono::nanoseconds random_below(std::chrono::nanoseconds limit);
+    std::chrono::nanoseconds report_interval() const;
+
+    wire::LinkAddress own_;
+    Random random_;
+    std::map<Key, unsigned> wanted_;
+    std::set<Key> joined_;  ///< of wanted_, what was let through by the pace
+    std::deque<Key> pending_;
+    std::map<Ipv4, Group> groups_;
+    Version version_ = Version::v3;
+    unsigned robustness_ = 2;
+    std::chrono::seconds query_interval_{125};
+    Time v1_until_ = Time::min();  ///< an older querier is present until then
+    Time v2_until_ = Time::min();
+    Time general_due_ = Time::max();  ///< answer to a general query
+    Time next_join_{};
+    Time next_ = Time::max();
+    bool ending_ = false;
+    std::uint64_t queries_ = 0;
+    std::uint64_t refused_ = 0;
+};
+
+}  // namespace spead::port

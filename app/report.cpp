@@ -124,6 +124,8 @@ Json port_json(const PortSnapshot& p) {
     port["info"]["multi_segment"] = p.rx_multi_segment;
     port["info"]["oversized_frames"] = p.rx_oversized_frames;
     port["info"]["steering"] = p.steering;
+    port["info"]["hosts_full"] = p.rx_hosts_full;
+    port["info"]["host_frames"] = p.tx_host_frames;
     port["rules"] = Json::array();
     for (const stats::RuleSnapshot& r : p.rules)
         port["rules"].push_back(rule_json(r));
@@ -220,6 +222,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
             if (i != kStream)
                 table.count_if_any(kPortOutcomeNames[i], p.rx[i]);
         table.count_if_any("(oversized frames)", p.rx_oversized_frames);
+        table.count_if_any("(hosts full)", p.rx_hosts_full);
         if (sends || p.tx_packets > 0) {
             table.count("tx packets", p.tx_packets);
             table.number("tx rate", rates.bits(p.tx_bytes));

@@ -136,9 +136,26 @@ std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& d
     return port.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(port)};
 }
 
-void add_ports(Plan& plan, const std::vector<std::string>& devices) {
+void add_ports(Plan& plan, const std::vector<std::string>& devices,
+               const std::vector<std::string>& addresses = {}) {
     for (const std::string& device : devices)
         plan.ports.push_back({fmt::format("p{}", plan.ports.size()), device, 0});
+    if (addresses.empty() || plan.ports.empty())
+        return;
+    if (addresses.size() != plan.ports.size())
+        throw_usage("--address", "there are {} addresses for {} port{}; give one for each, or none",
+                    addresses.size(), plan.ports.size(), plan.ports.size() == 1 ? "" : "s");
+    for (std::size_t i = 0; i < addresses.size(); i++)
+        plan.ports[i].address = parse_ipv4(addresses[i], "--address");
+}
+
+void add_address(CLI::App& app, StreamWords& words) {
+    app.add_option("--address", words.addresses,
+                   "The port's own IPv4 address, where the kernel has none for it; once per port")
+        ->type_name("A.B.C.D")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
 void check(const Plan& plan, std::string_view port_option) {
@@ -172,6 +189,7 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
         ->expected(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    add_address(app, words);
     OptionSet options(app);
     options.integer("--max-packet-size", words.receive.max_packet_size, config::kReceivePacket,
                     "UDP payload of a packet, at most");
@@ -196,6 +214,7 @@ void add_send_options(CLI::App& app, StreamWords& words) {
         ->expected(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    add_address(app, words);
     OptionSet options(app);
     add_send_details(options, words);
     options.integer("--max-heaps", words.send.max_heaps, config::kInFlight, "Heaps in flight");
@@ -236,7 +255,7 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     plan.memory = words.memory;
     plan.end = words.end;
     plan.receives = streams_of(words);
-    add_ports(plan, ports_of(words, default_port));
+    add_ports(plan, ports_of(words, default_port), words.addresses);
     if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
             throw_usage(
@@ -262,7 +281,7 @@ runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_por
     if (ports.size() > 1)
         throw_usage("--port", "send takes one port, and there are {}: {}; run one send for each",
                     ports.size(), fmt::join(ports, ", "));
-    add_ports(plan, ports);
+    add_ports(plan, ports, words.addresses);
     check_with_port(plan, "send", default_port);
     return plan;
 }
@@ -302,6 +321,7 @@ std::string option_of(std::string_view path, std::string_view port_option) {
         Place{"heaps.ring", "--ring-heaps"},      Place{"heaps.max_bytes", "--max-heap-bytes"},
         Place{"heaps.timeout", "--heap-timeout"}, Place{"heaps.history_time", "--history-time"},
         Place{"heaps.history", "--history"},      Place{"sink.directory", "--sink"},
+        Place{"].address", "--address"},
     };
     for (const Place& place : kPlaces)
         if (path.ends_with(place.key))

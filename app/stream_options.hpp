@@ -16,6 +16,7 @@ namespace spead::app {
 struct StreamWords {
     std::vector<std::string> endpoints;
     std::vector<std::string> ports;
+    std::vector<std::string> addresses;  ///< of the ports
     std::vector<unsigned> lcores;
     runtime::ReceivePlan receive;  ///< the options of every stream received
     runtime::SendPlan send;

@@ -72,10 +72,10 @@ std::optional<std::string_view> cut_at(std::string_view& text, char mark) {
 
 }  // namespace
 
-Ipv4 parse_ipv4(std::string_view text) {
+Ipv4 parse_ipv4(std::string_view text, std::string_view where) {
     const Parsed parsed = read_ipv4(text);
     if (!parsed.problem.empty())
-        throw UsageError(parsed.problem);
+        throw UsageError(std::string(where), parsed.problem);
     return parsed.address;
 }
 

@@ -27,8 +27,8 @@ struct Endpoint {
     constexpr auto operator<=>(const Endpoint&) const = default;
 };
 
-/// "239.1.2.3"; throws UsageError that quotes the text.
-Ipv4 parse_ipv4(std::string_view text);
+/// "239.1.2.3"; throws UsageError that quotes the text; `where` is its where().
+Ipv4 parse_ipv4(std::string_view text, std::string_view where = {});
 std::string to_string(Ipv4 address);
 
 /// Largest number of addresses one range may name.

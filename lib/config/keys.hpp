@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "me
                                                        "receive", "send",    "end"};
 inline constexpr std::array<std::string_view, 4> kRuntime{"name", "main_cpu", "lcores", "log_level"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
-inline constexpr std::array<std::string_view, 3> kPort{"name", "device", "mtu"};
+inline constexpr std::array<std::string_view, 4> kPort{"name", "device", "mtu", "address"};
 inline constexpr std::array<std::string_view, 13> kReceive{
     "name",       "port",     "endpoints",         "lcores",
     "poll",       "max_poll", "max_packet_size",   "buffer_size",

@@ -67,6 +67,10 @@ runtime::PortPlan read_port(const TomlTable& table) {
         table.read("mtu", mtu, Limits<std::uint32_t>{0, kMtu.max});
         port.mtu = mtu;
     }
+    if (std::string address; table.has("address")) {
+        table.read("address", address);
+        port.address = parse_ipv4(address, table.where("address"));
+    }
     return port;
 }
 

@@ -140,6 +140,8 @@ std::string to_toml(const runtime::Plan& plan) {
         p.text("name", port.name);
         p.text("device", port.device);
         p.number("mtu", port.mtu);
+        if (port.address.value != 0)
+            p.text("address", to_string(port.address));
     }
     for (const runtime::ReceivePlan& r : plan.receives)
         print(p, r);

@@ -119,6 +119,11 @@ class Rules {
             text(path + ".device", port.device);
             if (port.mtu != 0)
                 in_range(path + ".mtu", port.mtu, kMtu);
+            if (port.address.value >> 28 >= 0xE || port.address.value >> 24 == 127)
+                fail(path + ".address",
+                     "{} is no address that a host can have on a network; give port `{}` one of "
+                     "its own, as in 10.0.0.5",
+                     to_string(port.address), port.name);
             const auto [other, fresh] = devices.emplace(port.device, port.name);
             if (!fresh)
                 fail(path + ".device",

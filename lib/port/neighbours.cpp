@@ -279,4 +279,26 @@ std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const
     return macs;
 }
 
+std::vector<std::optional<MacAddress>> look_at_next_hops(const std::string& netdev,
+                                                         std::span<const Ipv4> destinations) {
+    std::vector<std::optional<MacAddress>> macs(destinations.size());
+    const auto facts = netdev_facts(netdev);
+    for (std::size_t i = 0; facts && i < destinations.size(); ++i) {
+        try {
+            Hop hop = route_to(*facts, destinations[i]);
+            constexpr unsigned kSure = NUD_PERMANENT | NUD_NOARP | NUD_REACHABLE;
+            constexpr unsigned kLooking = NUD_INCOMPLETE | NUD_DELAY | NUD_PROBE;
+            const unsigned state = hop.mac ? NUD_NOARP : look_up(*facts, hop);
+            macs[i] = hop.mac;
+            if ((state & (kSure | kLooking)) == 0) {
+                prompt_kernel(*facts, hop);
+            }
+        } catch (const Error&) {
+            // Links and routes go and come back; until then there is nothing to know.
+            continue;
+        }
+    }
+    return macs;
+}
+
 }  // namespace spead::port

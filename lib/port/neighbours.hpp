@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,5 +25,11 @@ inline constexpr std::chrono::milliseconds kNeighbourPatience{4000};
 /// destination, the next hop, the interface and what was tried.
 std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const Ipv4> destinations,
                                       std::chrono::milliseconds patience = kNeighbourPatience);
+
+/// One look at the same tables, without waiting: none where nothing is known just now, be it that the route
+/// or the interface has gone. Makes the kernel look again for hosts whose entry is old or has failed; it
+/// confirms by itself only those that it sends to.
+std::vector<std::optional<MacAddress>> look_at_next_hops(const std::string& netdev,
+                                                         std::span<const Ipv4> destinations);
 
 }  // namespace spead::port

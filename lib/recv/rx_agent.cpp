@@ -278,6 +278,19 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
     return PortOutcome::stream;
 }
 
+/// A copy for the hosts that answer for the port.
+template <class Decoder>
+[[gnu::noinline]] void BasicRxAgent<Decoder>::pass_on(Source& source, const rte_mbuf* mbuf) noexcept {
+    if (source.hosts == nullptr)
+        return;
+    if (std::uint8_t* const to = source.hosts->reserve(mbuf->pkt_len); to != nullptr) {
+        gather(mbuf, to, mbuf->pkt_len);
+        source.hosts->commit();
+    } else {
+        source.counters.hosts_full++;
+    }
+}
+
 template <class Decoder>
 void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
     std::byte* to = c.record->base + c.offset;
@@ -307,10 +320,14 @@ void BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_
         prefetch_mbuf(mbufs[i + kAhead], second);
         prefetch_header(mbufs[i + kHeaderAhead]);
         bytes += mbufs[i]->pkt_len;
-        if (usual(source, mbufs[i], now)) [[likely]]
+        if (usual(source, mbufs[i], now)) [[likely]] {
             matched++;
-        else
-            source.counters[one(source, mbufs[i], now)]++;
+        } else {
+            const PortOutcome outcome = one(source, mbufs[i], now);
+            source.counters[outcome]++;
+            if (outcome == PortOutcome::igmp || outcome == PortOutcome::arp) [[unlikely]]
+                pass_on(source, mbufs[i]);
+        }
     }
     source.counters.bytes += bytes;
     source.counters[PortOutcome::stream] += matched;

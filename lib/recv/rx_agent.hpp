@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/frame_ring.hpp"
 #include "memory/copy.hpp"
 #include "port/capabilities.hpp"
 #include "port/port_io.hpp"
@@ -29,7 +30,8 @@ struct Source {
     std::vector<std::uint16_t> lanes;          ///< every lane the classifier names, once
     std::uint32_t longest_frame = UINT32_MAX;  ///< longer ones are counted as oversized_frames
     std::uint32_t cut_frame = UINT32_MAX;  ///< so are malformed ones of this length: what the port cuts to
-    std::uint16_t batch = 64;              ///< the lcore's note: packets per batch, by their recent size
+    FrameRing* hosts = nullptr;  ///< where IGMP and ARP frames go besides being counted; null: nowhere
+    std::uint16_t batch = 64;    ///< the lcore's note: packets per batch, by their recent size
 
     /// Takes the lengths from those of the port.
     void limit(const port::Capabilities& port) {
@@ -102,6 +104,7 @@ class BasicRxAgent {
     [[gnu::always_inline]] inline bool usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome one(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome one_chained(Source& source, rte_mbuf* mbuf, bool verify, std::uint64_t now) noexcept;
+    void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
     bool accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, std::uint32_t from,
                 std::uint64_t now, heap::Record*& record) noexcept;
     void touch(Lane<Decoder>& lane) noexcept;

@@ -59,6 +59,7 @@ std::size_t Engine::State::port_index(const std::string& name) const {
 void Engine::State::open_ports() {
     for (const port::PlannedPort& p : layout.ports)
         ports.push_back(port::Port::open(p));
+    make_hosts();
 }
 
 void Engine::State::make_workers() {
@@ -103,9 +104,10 @@ void Engine::State::make_senders(Worker& worker) {
         for (std::size_t before = 0; before < i; before++)
             queue = static_cast<std::uint16_t>(queue + (plan.sends[before].port == plan_i.port));
         send::SenderConfig config = sender_config(plan_i, layout.ports[p]);
-        find_next_hops(port, config);
+        sends[i].hops = find_next_hops(port, config);
         config.source_mac = port.mac();
-        config.source_ip = port.source_address();
+        const Ipv4 address = plan.ports[p].address;
+        config.source_ip = address.value != 0 ? address : port.source_address();
         config.capabilities = port.capabilities();
         config.tx_descriptors = port.tx_sizes().descriptors;
         config.queue = port.tx_queue(queue);
@@ -152,6 +154,7 @@ void Engine::State::launch() {
     consumers.start(static_cast<unsigned>(control.size()), control);
     add_rules();
     join_groups();
+    resolve_next_hops();
     for (SendStream& s : sends)
         s.feeder->start(control);
 }
@@ -166,6 +169,8 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
             s.interrupted = true;
             return Reason::interrupted;
         }
+        s.serve_hosts();
+        s.follow_next_hops();
         const bool failed = s.ports_failed();
         s.share_stops();
         const stats::Snapshot now = s.take_snapshot();

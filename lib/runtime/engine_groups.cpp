@@ -3,11 +3,14 @@
 
 namespace spead::runtime {
 
-/// The kernel tells the network which groups we want, on ports whose interface it still sees. Consumers are
-/// armed and lcores poll by now: what comes at once is received.
+/// The kernel tells the network which groups we want, on ports whose interface it still sees; on others we
+/// do. Consumers are armed and lcores poll by now: what comes at once is received.
 void Engine::State::join_groups() {
     for (const ReceivePlan& r : plan.receives) {
-        const port::Port& p = *ports[port_index(r.port)];
+        const std::size_t i = port_index(r.port);
+        const port::Port& p = *ports[i];
+        if (hosts[i])
+            join_with_own_host(*hosts[i], r);
         if (p.capabilities().membership != port::Membership::kernel_socket)
             continue;
         memberships.push_back(std::make_unique<port::KernelMembership>(p.if_index(), p.netdev()));
@@ -19,6 +22,7 @@ void Engine::State::join_groups() {
 
 void Engine::State::leave_groups() {
     memberships.clear();
+    leave_with_own_hosts();
 }
 
 }  // namespace spead::runtime

@@ -53,6 +53,9 @@ stats::Snapshot Engine::State::take_snapshot() {
         s.nic = p->nic();
         snap.ports.push_back(std::move(s));
     }
+    for (std::size_t i = 0; i < hosts.size(); i++)
+        if (hosts[i])
+            snap.ports[i].tx_host_frames = hosts[i]->sent();
     for (const auto& w : workers) {
         Worker::Counts& counts = w->counts;
         ask(*w, [&] {

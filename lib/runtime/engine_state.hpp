@@ -17,7 +17,9 @@
 #include "runtime/engine.hpp"
 #include "runtime/feeder.hpp"
 #include "runtime/lcore_loop.hpp"
+#include "runtime/link_host.hpp"
 #include "runtime/link_watch.hpp"
+#include "runtime/next_hops.hpp"
 #include "runtime/sink.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
@@ -78,6 +80,8 @@ struct SendStream {
     std::unique_ptr<Feeder> feeder;
     Worker* worker = nullptr;
     std::size_t port = 0;
+    std::vector<NextHop> hops;
+    std::size_t next_hop = 0;            ///< whose turn it is to be looked for
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
     std::uint64_t unfinished = 0;        ///< how many, then
 };
@@ -97,6 +101,13 @@ struct Engine::State {
     void add_rules();
     void make_senders(Worker& worker);
     void launch();
+    void make_hosts();
+    void serve_hosts();
+    void join_with_own_host(LinkHost& host, const ReceivePlan& r);
+    void leave_with_own_hosts();
+    void resolve_next_hops();
+    void follow_next_hops();
+    void follow_next_hops(SendStream& s);
     void join_groups();
     void leave_groups();
     std::size_t port_index(const std::string& name) const;
@@ -159,6 +170,7 @@ struct Engine::State {
     const Layout layout;
     const Surroundings surroundings;
     memory::RegionTable regions;
+    std::vector<std::unique_ptr<LinkHost>> hosts;  ///< as ports; null where the kernel answers, or nobody
     std::vector<std::unique_ptr<port::Port>> ports;
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Queue> queues;      ///< as layout.queues
@@ -181,6 +193,7 @@ struct Engine::State {
     std::vector<LinkWatch> links;                              ///< as ports
     std::vector<PeerWatch> peers;                              ///< as ports
     Clock::time_point next_look_at_ports{};
+    Clock::time_point next_look_at_hops{};
 };
 
 }  // namespace spead::runtime

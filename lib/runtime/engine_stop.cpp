@@ -113,6 +113,7 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
     Clock::time_point since = time;
     Clock::duration own{0};
     while (!step()) {
+        serve_hosts();
         const Look now = look();
         const Clock::time_point before = time;
         time = Clock::now();

@@ -81,6 +81,8 @@ recv::Source& Engine::State::make_source(const QueueLayout& queue, Worker& worke
     worker.source_ports.push_back(queue.port);
     recv::Source& source = *worker.sources.emplace_back(std::make_unique<recv::Source>());
     source.limit(ports[queue.port]->capabilities());
+    if (hosts[queue.port] && worker.layout->planned_cpu == queue.cpu)
+        source.hosts = &hosts[queue.port]->add_source();
     const std::vector<std::size_t>& mine = worker.layout->receives;
     std::set<std::uint16_t> lanes;
     for (const Delivery& d : queue.deliveries) {

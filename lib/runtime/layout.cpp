@@ -18,6 +18,7 @@
 #include "memory/arena.hpp"
 #include "memory/mapping.hpp"
 #include "recv/distributor.hpp"
+#include "runtime/link_host.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/numa.hpp"
 
@@ -151,6 +152,22 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     return cpus;
 }
 
+/// Where we are the IGMP and ARP host, the port needs a transmit queue for that, and for the answers to what
+/// a sender asks a receive queue, too.
+void add_host_queues(const Plan& plan, const port::Driver* driver, port::PortRequest& request) {
+    if (driver == nullptr || driver->declared().membership != port::Membership::own_host)
+        return;
+    request.tx_queues++;
+    request.max_tx_packet = std::max(request.max_tx_packet, LinkHost::kMaxPacket);
+    const bool asks = std::any_of(plan.sends.begin(), plan.sends.end(), [&request](const SendPlan& s) {
+        return s.port == request.name && needs_next_hops(s);
+    });
+    if (asks && request.rx_queues == 0) {
+        request.rx_queues = 1;
+        request.max_rx_packet = LinkHost::kMaxPacket;
+    }
+}
+
 void plan_ports(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
                 const StreamCpus& cpus, const port::Host& host, Layout& layout) {
     std::vector<port::PortRequest> requests;
@@ -177,6 +194,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
                 request.tx_queues++;
                 request.max_tx_packet = std::max(request.max_tx_packet, s.max_packet_size);
             }
+        add_host_queues(plan, port::find_driver(drivers, p.device), request);
         requests.push_back(std::move(request));
     }
     layout.ports = port::plan_ports(requests, drivers, options.devices, host);
@@ -243,6 +261,22 @@ void assign_senders(const Plan& plan, Assignment& assignment) {
     }
 }
 
+/// Where nothing else is received, a sender's lcore polls the port for the answers to what is asked.
+void poll_for_answers(const Plan& plan, Layout& layout) {
+    for (std::size_t p = 0; p < plan.ports.size(); p++) {
+        const bool polled = std::any_of(layout.queues.begin(), layout.queues.end(),
+                                        [p](const QueueLayout& q) { return q.port == p; });
+        if (polled || layout.ports[p].request.rx_queues == 0)
+            continue;
+        for (const WorkerLayout& w : layout.workers)
+            if (std::any_of(w.sends.begin(), w.sends.end(),
+                            [&](std::size_t s) { return plan.sends[s].port == plan.ports[p].name; })) {
+                layout.queues.push_back({p, 0, w.planned_cpu, {}});
+                break;
+            }
+    }
+}
+
 void number_lcores(Layout& layout) {
     unsigned lcore = 1;
     std::set<unsigned> cpus{layout.main_cpu};
@@ -253,6 +287,28 @@ void number_lcores(Layout& layout) {
     if (layout.shares_cpus)
         layout.remarks.push_back(fmt::format("{} lcores share {} CPUs: idle lcores yield to each other",
                                              layout.workers.size() + 1, cpus.size()));
+}
+
+bool has_own_host(const port::PlannedPort& p) {
+    return p.device.capabilities.membership == port::Membership::own_host;
+}
+
+/// Unicast packets come only to who answers for their address.
+void remark_addresses(const Plan& plan, Layout& layout) {
+    for (const ReceivePlan& r : plan.receives) {
+        if (!has_own_host(layout.port(r.port)))
+            continue;
+        const Ipv4 own = std::find_if(plan.ports.begin(), plan.ports.end(), [&r](const PortPlan& p) {
+                             return p.name == r.port;
+                         })->address;
+        for (const Endpoint& e : r.endpoints)
+            if (!e.address.is_multicast() && e.address != own)
+                layout.remarks.push_back(fmt::format(
+                    "receive {}: nobody answers ARP requests for {}, as the address of port {} is {}; set it "
+                    "with "
+                    "`address` of the [[port]] (--address), unless its senders know the port's MAC address",
+                    r.name, to_string(e), r.port, own.value == 0 ? "not given" : to_string(own)));
+    }
 }
 
 heap::WindowConfig window_size(const ReceivePlan& r) {
@@ -378,8 +434,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     plan_ports(plan, options, drivers, cpus, host, layout);
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
+    remark_addresses(plan, layout);
     spread_streams(plan, cpus, assignment, layout);
     assign_senders(plan, assignment);
+    poll_for_answers(plan, layout);
     number_lcores(layout);
     for (const FarWorker& far : far_workers(host, layout, plan))
         layout.remarks.push_back(
@@ -389,7 +447,8 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
 
     layout.eal_bytes = kEalBase;
     for (const port::PlannedPort& p : layout.ports)
-        layout.eal_bytes += p.device.eal_bytes();
+        layout.eal_bytes +=
+            p.device.eal_bytes() + (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
     for (const SendPlan& s : plan.sends) {
         layout.eal_bytes += send::Sender::memory_need(sender_config(s, layout.port(s.port))).bytes;
         layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;

@@ -11,8 +11,14 @@
 
 namespace spead::runtime {
 
+bool needs_next_hops(const SendPlan& plan) {
+    return !plan.dst_mac && std::any_of(plan.endpoints.begin(), plan.endpoints.end(),
+                                        [](const Endpoint& e) { return !e.address.is_multicast(); });
+}
+
 void check_next_hops(const SendPlan& plan, const port::PlannedPort& port) {
-    if (plan.dst_mac || !port.device.netdev.empty())
+    if (plan.dst_mac || !port.device.netdev.empty() ||
+        port.device.capabilities.membership == port::Membership::own_host)
         return;
     const auto unicast = std::find_if(plan.endpoints.begin(), plan.endpoints.end(),
                                       [](const Endpoint& e) { return !e.address.is_multicast(); });
@@ -25,24 +31,32 @@ void check_next_hops(const SendPlan& plan, const port::PlannedPort& port) {
             to_string(*unicast), port.request.name, port.device.name);
 }
 
-void find_next_hops(const port::Port& port, send::SenderConfig& config) {
+std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& config) {
+    std::vector<NextHop> hops;
     std::vector<Ipv4> addresses;
-    std::vector<send::Destination*> lacking;
-    for (send::Destination& d : config.destinations)
+    for (std::uint32_t i = 0; i < config.destinations.size(); i++) {
+        const send::Destination& d = config.destinations[i];
         if (!d.mac && !d.endpoint.address.is_multicast()) {
-            lacking.push_back(&d);
+            hops.push_back({i, d.endpoint.address, {}});
             addresses.push_back(d.endpoint.address);
         }
-    if (lacking.empty() || port.netdev().empty())
-        return;
+    }
+    const bool ourselves = port.capabilities().membership == port::Membership::own_host;
+    if (hops.empty() || (port.netdev().empty() && !ourselves))
+        return {};
     try {
-        const std::vector<MacAddress> macs = port::next_hop_macs(port.netdev(), addresses);
-        for (std::size_t i = 0; i < macs.size(); i++)
-            lacking[i]->mac = macs[i];
+        if (!ourselves) {
+            const std::vector<MacAddress> macs = port::next_hop_macs(port.netdev(), addresses);
+            for (std::size_t i = 0; i < macs.size(); i++)
+                hops[i].mac = macs[i];
+        }
     } catch (const Error& error) {
         throw_error(fmt::format("send {}", config.name), "{}; or give it with `dst_mac` (--dst-mac)",
                     error.what());
     }
+    for (const NextHop& hop : hops)
+        config.destinations[hop.substream].mac = hop.mac;
+    return hops;
 }
 
 }  // namespace spead::runtime

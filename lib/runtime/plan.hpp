@@ -49,6 +49,9 @@ struct PortPlan {
     std::string name;
     std::string device;
     std::uint32_t mtu = 0;  ///< 0: what the streams need
+    /// Source address of what is sent; on ports that the kernel does not see also the one that we answer for.
+    /// 0.0.0.0: the network interface's, if there is one.
+    Ipv4 address{};
     bool operator==(const PortPlan&) const = default;
 };
 

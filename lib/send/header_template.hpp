@@ -36,6 +36,8 @@ class DestinationHeader {
     /// Bytes: 42, or 46 with a VLAN tag.
     std::size_t length() const noexcept { return net_.length(); }
 
+    void set_dst_mac(const MacAddress& mac) noexcept { net_.set_dst_mac(mac); }
+
     /// Writes length() bytes for a datagram of `udp_payload` bytes, without a software checksum (the field is
     /// 0 then).
     void write(std::uint8_t* out, std::size_t udp_payload) const noexcept {

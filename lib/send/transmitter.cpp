@@ -60,6 +60,14 @@ Backlog Transmitter::backlog() const noexcept {
     return b;
 }
 
+/// Packets that are built go where they were going.
+void Transmitter::set_mac(std::uint32_t substream, const MacAddress& mac) noexcept {
+    destinations_[substream].set_dst_mac(mac);
+    for (std::uint64_t i = heaps_.begin(); i != heaps_.end(); ++i)
+        if (heaps_[i].entry.substream == substream)
+            heaps_[i].stamped = false;
+}
+
 /// Gives the heap up if it is one of those that are cut.
 void Transmitter::cut(Slot& slot) noexcept {
     if (slot.built || slot.entry.control || (slot.made != 0 && cut_ != Cut::begun))

@@ -57,6 +57,7 @@ class alignas(64) Transmitter {
         return pacer_.waiting() && work_known() ? pacer_.next_time() : 0;
     }
     Backlog backlog() const noexcept;
+    void set_mac(std::uint32_t substream, const MacAddress& mac) noexcept;
     void set_pacing(const Pacing& pacing) noexcept { pacer_.set(pacing); }
     const Pacing& pacing() const noexcept { return pacer_.pacing(); }
     const stats::SendCounters& counters() const noexcept { return counters_; }

@@ -42,6 +42,7 @@ struct alignas(kCacheLine) RxCounters {
     std::uint64_t vlan_tagged = 0;
     std::uint64_t multi_segment = 0;
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
+    std::uint64_t hosts_full = 0;  ///< IGMP and ARP frames that came faster than they could be looked at
 
     std::uint64_t& operator[](PortOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PortOutcome o) const { return packets[static_cast<std::size_t>(o)]; }

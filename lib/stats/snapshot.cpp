@@ -61,6 +61,7 @@ void PortSnapshot::add(const RxCounters& queue) {
     rx_vlan_tagged += queue.vlan_tagged;
     rx_multi_segment += queue.multi_segment;
     rx_oversized_frames += queue.oversized_frames;
+    rx_hosts_full += queue.hosts_full;
 }
 
 std::vector<std::string> broken_identities(const Snapshot& snapshot) {

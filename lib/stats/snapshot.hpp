@@ -67,9 +67,11 @@ struct PortSnapshot {
     std::uint64_t rx_vlan_tagged = 0;
     std::uint64_t rx_multi_segment = 0;
     std::uint64_t rx_oversized_frames = 0;
+    std::uint64_t rx_hosts_full = 0;  ///< IGMP and ARP frames that our own hosts never saw
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_dropped = 0;
+    std::uint64_t tx_host_frames = 0;  ///< IGMP and ARP of our own, not in tx_packets
     NicSnapshot nic;
     std::vector<RuleSnapshot> rules;
 

@@ -176,6 +176,9 @@ class NetHeaderTemplate {
     /// Where the IPv4 header starts (14 or 18); what checksum offload calls l2_len.
     std::size_t ipv4_offset() const noexcept { return length_ - kUdpHeader - kIpv4Header; }
 
+    /// Changes where frames go, on the link only.
+    void set_dst_mac(const MacAddress& mac) noexcept { std::memcpy(bytes_.data(), mac.data(), mac.size()); }
+
     /// Writes length() bytes to `out` for a datagram of `payload_length` <= kMaxUdpPayload bytes. The IPv4
     /// checksum is valid; the UDP checksum is `udp_checksum` as given (0: none).
     [[gnu::always_inline]] void write(std::uint8_t* out, std::size_t payload_length,

@@ -29,6 +29,12 @@ def ip(*words, namespace=None):
     return done.stdout
 
 
+def enter(namespace):
+    """Moves this thread into the network namespace of an open file."""
+    if _libc.setns(namespace.fileno(), CLONE_NEWNET) != 0:
+        raise OSError(ctypes.get_errno(), "setns")
+
+
 def why_not():
     """Why namespaces cannot be had here, or None."""
     if os.geteuid() != 0:
@@ -77,12 +83,11 @@ class NamespaceTest(harness.ProgramTest):
     def socket_in(self, namespace):
         """A UDP socket in a namespace, wherever this process is."""
         with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{namespace}", "rb") as there:
-            if _libc.setns(there.fileno(), CLONE_NEWNET) != 0:
-                raise OSError(ctypes.get_errno(), "setns")
+            enter(there)
             try:
                 made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
             finally:
-                _libc.setns(here.fileno(), CLONE_NEWNET)
+                enter(here)
         self.addCleanup(made.close)
         return made
 

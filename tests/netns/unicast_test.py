@@ -65,6 +65,18 @@ class Send(namespaces.NamespaceTest):
         self.tell_the_kernel("02:00:00:00:00:99")
         self.hear(self.receiver(), "10.9.0.2:7148", "--dst-mac", self.mac_of_the_peer())
 
+    def test_a_host_is_followed_to_a_new_mac_address(self):
+        running = self.start("send", "10.9.0.2:7148", "--port", DEVICE, "--heap-size", 4000, "--rate", "2Mbps",
+                             prefix=self.inside)
+        receiver = self.receiver()
+        receiver.recv(65536)
+        receiver.close()
+        namespaces.ip("link", "set", "peer", "address", "02:53:50:44:ff:77", namespace=self.far)
+        self.tell_the_kernel("02:53:50:44:ff:77")
+        self.receiver().recv(65536)  # a new socket: what it hears was sent after the change
+        running.interrupt()
+        running.wait()
+
     def test_nobody_at_the_address_is_said_with_what_was_tried(self):
         self.refused("send", "10.9.0.99:7148", "--port", DEVICE, "--heaps", 1, status=1, prefix=self.inside,
                      says=("send d0", "dut", "no MAC address for 10.9.0.99", "neighbour table", "ARP", "--dst-mac"))

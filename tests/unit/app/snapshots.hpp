@@ -63,6 +63,8 @@ inline stats::Snapshot numbered_snapshot() {
     port.rx_vlan_tagged = 318;
     port.rx_multi_segment = 319;
     port.rx_oversized_frames = 320;
+    port.rx_hosts_full = 321;
+    port.tx_host_frames = 322;
     snapshot.ports.push_back(port);
     return snapshot;
 }

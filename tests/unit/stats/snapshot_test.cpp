@@ -73,6 +73,7 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     queue.vlan_tagged = 4;
     queue.multi_segment = 5;
     queue.oversized_frames = 6;
+    queue.hosts_full = 7;
     PortSnapshot port;
     port.add(queue);
     port.add(queue);
@@ -82,6 +83,7 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     EXPECT_EQ(port.rx_vlan_tagged, 8u);
     EXPECT_EQ(port.rx_multi_segment, 10u);
     EXPECT_EQ(port.rx_oversized_frames, 12u);
+    EXPECT_EQ(port.rx_hosts_full, 14u);
 }
 
 TEST(Identities, HoldInASoundSnapshot) {

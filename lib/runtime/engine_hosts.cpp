@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "port/neighbours.hpp"
+#include "runtime/engine_state.hpp"
+
+/// Ports that the kernel does not see: our own IGMP and ARP hosts, in the control executor's thread. And the
+/// MAC addresses of unicast destinations, which may change during a run.
+namespace spead::runtime {
+
+namespace {
+
+constexpr auto kStep = std::chrono::milliseconds(1);
+/// The last reports go out within a few steps, unless the queue does not take them.
+constexpr auto kLeavePatience = std::chrono::milliseconds(500);
+/// How often the kernel's neighbour tables are looked at, and how many destinations of a sender at once.
+constexpr auto kLookAtHops = std::chrono::seconds(1);
+constexpr std::size_t kHopsAtOnce = 32;
+
+}  // namespace
+
+void Engine::State::make_hosts() {
+    hosts.resize(ports.size());
+    for (std::size_t i = 0; i < ports.size(); i++)
+        if (ports[i]->capabilities().membership == port::Membership::own_host)
+            hosts[i] = std::make_unique<LinkHost>(
+                *ports[i], static_cast<std::uint16_t>(layout.ports[i].request.tx_queues - 1),
+                plan.ports[i].address);
+}
+
+void Engine::State::serve_hosts() {
+    const Clock::time_point now = Clock::now();
+    for (const auto& host : hosts)
+        if (host)
+            host->serve(now);
+}
+
+/// As the kernel's joins, they are waited for: they go out at a pace.
+void Engine::State::join_with_own_host(LinkHost& host, const ReceivePlan& r) {
+    for (const Endpoint& e : r.endpoints)
+        host.igmp().want(e);
+    for (serve_hosts(); host.igmp().pending() != 0; serve_hosts())
+        std::this_thread::sleep_for(kStep);
+}
+
+void Engine::State::leave_with_own_hosts() {
+    for (const auto& host : hosts)
+        if (host)
+            host->igmp().leave_all();
+    const auto all_told = [this] {
+        return std::all_of(hosts.begin(), hosts.end(),
+                           [](const auto& host) { return !host || host->idle(); });
+    };
+    const Clock::time_point end = Clock::now() + kLeavePatience;
+    for (serve_hosts(); !all_told() && Clock::now() < end; serve_hosts())
+        std::this_thread::sleep_for(kStep);
+}
+
+/// Senders wait here, before they begin, for the answers of the hosts that they send to.
+void Engine::State::resolve_next_hops() {
+    for (SendStream& s : sends)
+        if (hosts[s.port])
+            for (const NextHop& hop : s.hops)
+                hosts[s.port]->arp().resolve(hop.address);
+    const Clock::time_point end = Clock::now() + port::kNeighbourPatience;
+    for (SendStream& s : sends) {
+        if (!hosts[s.port])
+            continue;
+        for (NextHop& hop : s.hops)
+            while (hosts[s.port]->arp().find(hop.address) == std::nullopt) {
+                if (Clock::now() > end)
+                    throw_error(fmt::format("send {}", name_of(s)),
+                                "no MAC address for {}: it did not answer the ARP requests that were sent on "
+                                "port {}{}; "
+                                "for a host behind a router give the router's with `dst_mac` (--dst-mac)",
+                                to_string(hop.address), ports[s.port]->name(),
+                                plan.ports[s.port].address.value != 0
+                                    ? ""
+                                    : ", which has no address (`address` of its [[port]], --address)");
+                serve_hosts();
+                std::this_thread::sleep_for(kStep);
+            }
+        follow_next_hops(s);
+    }
+}
+
+void Engine::State::follow_next_hops() {
+    const Clock::time_point now = Clock::now();
+    const bool look = now >= next_look_at_hops;
+    if (look)
+        next_look_at_hops = now + kLookAtHops;
+    for (SendStream& s : sends)
+        if (hosts[s.port] || look)
+            follow_next_hops(s);
+}
+
+/// Has the sender's lcore take over MAC addresses that have changed. What nobody answers for any more keeps
+/// its last one.
+void Engine::State::follow_next_hops(SendStream& s) {
+    if (s.hops.empty())
+        return;
+    const auto follow = [&](NextHop& hop, const std::optional<MacAddress>& mac) {
+        if (!mac || *mac == hop.mac)
+            return;
+        if (hop.mac != MacAddress{})
+            log_notice(LogType::runtime, "send {}: packets to {} go to {} now, no longer to {}", name_of(s),
+                       to_string(hop.address), mac_text(*mac), mac_text(hop.mac));
+        if (ask(*s.worker, [&] { s.sender->set_mac(hop.substream, *mac); }))
+            hop.mac = *mac;
+    };
+    if (hosts[s.port]) {
+        for (NextHop& hop : s.hops)
+            follow(hop, hosts[s.port]->arp().find(hop.address));
+        return;
+    }
+    std::vector<Ipv4> addresses;
+    const std::size_t n = std::min(kHopsAtOnce, s.hops.size());
+    for (std::size_t i = 0; i < n; i++)
+        addresses.push_back(s.hops[(s.next_hop + i) % s.hops.size()].address);
+    const auto macs = port::look_at_next_hops(ports[s.port]->netdev(), addresses);
+    for (std::size_t i = 0; i < n; i++)
+        follow(s.hops[(s.next_hop + i) % s.hops.size()], macs[i]);
+    s.next_hop = (s.next_hop + n) % s.hops.size();
+}
+
+}  // namespace spead::runtime

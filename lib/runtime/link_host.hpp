@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "base/frame_ring.hpp"
+#include "port/arp_host.hpp"
+#include "port/igmp_host.hpp"
+#include "port/port.hpp"
+
+struct rte_mempool;
+
+namespace spead::runtime {
+
+/// Our own IGMP and ARP hosts on one port that the kernel does not see, with the way their frames go: from
+/// the receive lcores through rings, and out through a transmit queue that nobody else uses.
+///
+/// Control world, one thread, which is the only one that ever calls that queue; the port is started while
+/// serve() is called. Destroyed after the port is closed, which gives the last mbufs back.
+class LinkHost {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    /// UDP payload of the longest packet that is sent, as PortRequest::max_tx_packet counts it.
+    static constexpr std::uint32_t kMaxPacket = 576 - 28;
+    static_assert(port::IgmpHost::kLongestPacket == kMaxPacket + 28);
+
+    /// `queue`: of those that were asked for. `address`: 0.0.0.0 when the port has none. Throws Error when
+    /// there is no memory for the mbufs.
+    LinkHost(const port::Port& port, std::uint16_t queue, Ipv4 address);
+    ~LinkHost();
+    LinkHost(const LinkHost&) = delete;
+    LinkHost& operator=(const LinkHost&) = delete;
+
+    /// EAL memory, at most, with a transmit queue of so many descriptors.
+    static std::size_t memory_need(std::uint16_t descriptors) noexcept;
+
+    /// Where a receive queue's IGMP and ARP frames go; it lasts as long as the host.
+    FrameRing& add_source();
+
+    port::IgmpHost& igmp() noexcept { return igmp_; }
+    port::ArpHost& arp() noexcept { return arp_; }
+
+    /// Hears what came, does what is due and sends what there is, as far as the queue takes it. Cheap when
+    /// nothing is.
+    void serve(Clock::time_point now);
+
+    /// Everything that was to be reported is on its way.
+    bool idle() const { return igmp_.idle() && unsent_.empty(); }
+    std::uint64_t sent() const noexcept { return sent_; }
+
+  private:
+    /// While so many frames wait for the queue, no more are made.
+    static constexpr std::size_t kMostUnsent = 64;
+
+    bool send(const port::Frame& frame);
+
+    const std::string name_;
+    std::mt19937 random_{std::random_device{}()};
+    port::IgmpHost igmp_;
+    port::ArpHost arp_;
+    port::TxQueue queue_;
+    rte_mempool* pool_ = nullptr;
+    std::vector<std::unique_ptr<FrameRing>> rings_;
+    std::deque<port::Frame> unsent_;
+    std::uint64_t sent_ = 0;
+    bool told_of_conflict_ = false;
+};
+
+}  // namespace spead::runtime

@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <memory>
+#include <utility>
+
 #include <gtest/gtest.h>
 
+#include "base/frame_ring.hpp"
 #include "tests/eal/recv/rig.hpp"
+#include "wire/arp.hpp"
+#include "wire/igmp.hpp"
 
 /// Where packets end: each in exactly one counter, and each counter can be reached.
 namespace spead::recv::test {
@@ -173,6 +179,51 @@ TEST(PortOutcomes, CountFramesThatNoLinkCarriesBesides) {
     rig.give(cut);
     EXPECT_EQ(rig.picture().ports[0].rx_oversized_frames, 2U) << "cut by somebody else";
     EXPECT_EQ(rig.count(PortOutcome::malformed), 2U);
+}
+
+Bytes igmp_report() {
+    Bytes bytes(wire::kIgmpLeastRoom);
+    bytes.resize(wire::build_igmp(bytes, {{2, 0, 0, 0, 0, 1}, {Way{}.from}, {}}, wire::IgmpType::v2_report,
+                                  {0xEF010203}));
+    return bytes;
+}
+
+Bytes arp_request() {
+    Bytes bytes(wire::kLeastFrame);
+    bytes.resize(wire::build_arp(bytes, wire::kBroadcastMac, {{2, 0, 0, 0, 0, 1}, {}, {}},
+                                 {wire::ArpOperation::request, {2, 0, 0, 0, 0, 1}, {1}, {}, {2}}));
+    return bytes;
+}
+
+TEST(PortOutcomes, IgmpAndArpAlsoGoToTheHosts) {
+    const auto ring = std::make_unique<FrameRing>();
+    std::vector<Bytes> heard;
+    const auto listen = [&] {
+        ring->take_all([&](std::span<const std::uint8_t> f) { heard.emplace_back(f.begin(), f.end()); });
+        return std::exchange(heard, {});
+    };
+    OneStream rig;
+    rig.give({igmp_report(), arp_request()});
+    EXPECT_TRUE(listen().empty()) << "where there are any";
+    EXPECT_EQ(rig.picture().ports[0].rx_hosts_full, 0U);
+
+    rig.sources[0]->hosts = ring.get();
+    rig.give({igmp_report(), usual_frame(), arp_request()});
+    rig.queue().add(rig.queue().chain(igmp_report(), {20}));
+    rig.poll_all();
+    EXPECT_EQ(listen(), (std::vector<Bytes>{igmp_report(), arp_request(), igmp_report()}));
+    EXPECT_EQ(rig.count(PortOutcome::igmp), 3U) << "counted once, as ever";
+    EXPECT_EQ(rig.count(PortOutcome::arp), 2U);
+
+    for (std::size_t i = 0; i < FrameRing::kFrames + 5; i++)
+        rig.give(arp_request());
+    Bytes too_long = arp_request();
+    too_long.resize(FrameRing::kFrameBytes + 1);
+    EXPECT_EQ(listen().size(), FrameRing::kFrames);
+    rig.give(too_long);
+    EXPECT_TRUE(listen().empty());
+    EXPECT_EQ(rig.picture().ports[0].rx_hosts_full, 6U);
+    EXPECT_EQ(rig.count(PortOutcome::arp), 2U + FrameRing::kFrames + 6);
 }
 
 // Outcomes of a stream's packets.

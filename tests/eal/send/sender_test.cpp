@@ -250,6 +250,35 @@ TEST_F(SenderTest, SendsEachHeapToItsSubstream) {
     EXPECT_EQ(completions.at(0).substream, 2U);
 }
 
+TEST_F(SenderTest, FollowsADestinationToANewMacAddress) {
+    config.destinations = {{Endpoint{Ipv4{0x0A000002}, 7148, {}}, wire::MacAddress{2, 9, 9, 9, 9, 9}},
+                           group(1)};
+    config.zero_copy = ZeroCopy::never;
+    // The port takes a few packets of the first heap, and the rest after the change.
+    queue.accept = [this](std::uint16_t n) { return queue.taken < 10 ? std::min<std::uint16_t>(n, 10) : 0; };
+    ASSERT_TRUE(sender().submit({.heap = &heap(500'000)}));
+    ASSERT_TRUE(sender().submit({.heap = &heap(10'000), .substream = 1}));
+    poll();
+    sender().set_mac(0, {2, 7, 7, 7, 7, 7});
+    queue.accept = [](std::uint16_t n) { return n; };
+    ASSERT_TRUE(run());
+    std::size_t before = 0, after = 0;
+    for (const Frame& frame : queue.frames) {
+        const std::string mac = hex(Bytes(frame.bytes.begin(), frame.bytes.begin() + 6));
+        if (frame.destination() != 0x0A000002U) {
+            EXPECT_EQ(mac, "01005e0a0a01");
+        } else if (mac == "020909090909") {
+            EXPECT_EQ(after, 0U) << "never back";
+            before++;
+        } else {
+            EXPECT_EQ(mac, "020707070707");
+            after++;
+        }
+    }
+    EXPECT_GE(before, 10U);
+    EXPECT_GT(after, 200U) << "also of the heap that had begun";
+}
+
 TEST_F(SenderTest, SendsASerialGroupHeapAfterHeap) {
     Heap &a = heap(5000), &b = heap(3000);
     const std::array<Submission, 2> two{Submission{.heap = &a}, Submission{.heap = &b}};

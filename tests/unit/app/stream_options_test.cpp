@@ -173,6 +173,20 @@ TEST(Recv, WhatWasTypedWrongIsSaidBeforeWhatWasNotTyped) {
     expect_refused("send 239.1.2.3:7148 --addr-bits 44", {"--addr-bits", "44"});
 }
 
+TEST(Recv, APortMayHaveAnAddressOfItsOwn) {
+    const Plan own =
+        parsed("recv --port a --port b --address 10.0.0.5 --address 10.0.0.6 239.1.2.3:7148 239.1.2.4:7148")
+            .plan;
+    EXPECT_EQ(own.ports[0].address.value, 0x0A000005U);
+    EXPECT_EQ(own.ports[1].address.value, 0x0A000006U);
+    EXPECT_EQ(parsed("send --port p --address 10.0.0.5 239.1.2.3:7148").plan.ports[0].address.value,
+              0x0A000005U);
+    expect_refused("send --port p --address 10.0.0.5 --address 10.0.0.6 239.1.2.3:7148",
+                   {"--address", "2 addresses for 1 port"});
+    expect_refused("recv --port p --address 10.0.0.500 239.1.2.3:7148", {"--address", "10.0.0.500"});
+    expect_refused("recv --port p --address 239.1.2.3 239.1.2.3:7148", {"--address", "239.1.2.3"});
+}
+
 TEST(Recv, NeedsAnEndpoint) {
     expect_refused("recv --port p", {"recv needs an endpoint", "dpdk-spead recv 239.1.2.3:7148"});
     expect_refused("send --port p", {"send needs an endpoint", "dpdk-spead send 239.1.2.3:7148"});
@@ -412,6 +426,8 @@ TEST(OptionOf, NamesTheOptionBehindAPathOfThePlan) {
     EXPECT_EQ(option_of("receive[0].endpoints[3]", "--port"), "ENDPOINT");
     EXPECT_EQ(option_of("port[0].device", "--device"), "--device");
     EXPECT_EQ(option_of("receive[0].port", "--port"), "--port");
+    EXPECT_EQ(option_of("port[1].address", "--port"), "--address");
+    EXPECT_EQ(option_of("port[1].device", "--port"), "--port");
     EXPECT_EQ(option_of("memory.heaps", "--port"), "--memory");
     EXPECT_EQ(option_of("end.heaps", "--port"), "--heaps");
     EXPECT_EQ(option_of("receive[0].name", "--port"), "");

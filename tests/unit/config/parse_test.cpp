@@ -65,6 +65,7 @@ exit_on_stop = true
 name = "p0"
 device = "ens1f0"
 mtu = 9216
+address = "10.0.0.9"
 
 [[receive]]
 name = "fengine"
@@ -129,7 +130,7 @@ udp_checksum = true
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
-    EXPECT_EQ(plan.ports[0], (runtime::PortPlan{"p0", "ens1f0", 9216}));
+    EXPECT_EQ(plan.ports[0], (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}}));
 
     ASSERT_EQ(plan.receives.size(), 2u);
     const runtime::ReceivePlan& r = plan.receives[0];

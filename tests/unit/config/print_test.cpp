@@ -35,7 +35,7 @@ class RandomPlan {
             plan.ports.push_back(
                 {name("p", i),
                  fmt::format("net_x{},{}", i, pick<std::string>({"a=b", "file=\"q\\w\"", "p=\tä\x7f\x01"})),
-                 coin() ? 0u : 9216 + number(100)});
+                 coin() ? 0u : 9216 + number(100), Ipv4{coin() ? 0u : 0x0A000000 + number(1000)}});
         const unsigned streams = number(3);
         for (unsigned i = 0; i < streams; i++)
             plan.receives.push_back(receive(i, plan));

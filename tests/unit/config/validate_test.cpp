@@ -86,6 +86,10 @@ TEST(Validate, PortsNeedADeviceOfTheirOwn) {
         },
         "port[1].device", {"`p1`", "`p0`", "net_ring0"});
     expect_refused([](Plan& p) { p.ports[0].mtu = 67; }, "port[0].mtu", {"`mtu` is 67", "68 to 65535"});
+    for (const std::uint32_t address : {0xE0000001U, 0xFFFFFFFFU, 0xF0000001U, 0x7F000001U})
+        expect_refused([&](Plan& p) { p.ports[0].address = {address}; }, "port[0].address",
+                       {to_string(Ipv4{address}), "p0", "10.0.0.5"});
+    expect_accepted([](Plan& p) { p.ports[0].address = {0x0A000005}; });
 }
 
 TEST(Validate, StreamsNeedEndpoints) {

@@ -40,7 +40,7 @@ verify = true
 rate = "10Mbps"
 [end]
 heaps = 12
-duration = 60
+duration = 300
 """
 
 HEAPS = range(1, 13)

@@ -15,6 +15,8 @@ import time
 import unittest
 from pathlib import Path
 
+# How many times longer than usual to wait: emulated machines are slow.
+PATIENCE = float(os.environ.get("DPDK_SPEAD_PATIENCE", "1"))
 HEAP_ENDS = ("complete", "evicted", "timed_out", "flushed")
 
 
@@ -88,6 +90,7 @@ class Running:
 
     def wait_for(self, condition, what, timeout=30):
         """Until condition() is true; fails the test if the program ends before, or after the timeout."""
+        timeout *= PATIENCE
         end = time.monotonic() + timeout
         while not condition():
             if self.process.poll() is not None:
@@ -105,6 +108,7 @@ class Running:
         if self._finished is not None:
             return self._finished
         late = False
+        timeout *= PATIENCE
         try:
             self.process.wait(timeout)
         except subprocess.TimeoutExpired:

@@ -17,6 +17,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "system"), str(HERE.parent / "netns")]
 
+os.environ["DPDK_SPEAD_PATIENCE"] = "5"
 import harness  # noqa: E402
 
 
@@ -47,7 +48,7 @@ class GoogleTest(unittest.TestCase):
         with tempfile.NamedTemporaryFile(suffix=".json") as report:
             done = subprocess.run([self._program, f"--gtest_output=json:{report.name}"], check=False,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                                  timeout=200)
+                                  timeout=600)
             text = report.read()
         suites = json.loads(text)["testsuites"] if text else []
         return done.returncode, done.stdout, {f"{test['classname']}.{test['name']}": (

@@ -32,7 +32,7 @@ heap_size = 10000
 verify = true
 rate = "2Mbps"
 [end]
-duration = 60
+duration = 300
 """
 
 
@@ -52,7 +52,7 @@ class Life(tap_device.TapTest):
         receiver.bind(("239.1.1.2", 7148))
         receiver.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP,
                             struct.pack("4s4s", socket.inet_aton("239.1.1.2"), socket.inet_aton(tap_device.ADDRESS)))
-        receiver.settimeout(20)
+        receiver.settimeout(60)
         heaps = {}
         # The first heap has the descriptors, and the first that is heard may lack its beginning.
         while not (whole := [count for count, packets in heaps.items() if count > 1 and len(packets) == 7]):

@@ -18,7 +18,7 @@ device = "{device}"
 {receives}
 [end]
 exit_on_stop = true
-duration = 60
+duration = 300
 """
 
 RECEIVE = """

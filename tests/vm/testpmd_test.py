@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 import time
 
+import harness
 import tap_device
 
 
@@ -29,7 +30,7 @@ class Testpmd:
 
     def expect(self, pattern, start, timeout=30):
         """The match of `pattern` in what was printed from `start` on."""
-        end = time.monotonic() + timeout
+        end = time.monotonic() + timeout * harness.PATIENCE
         while not (found := re.compile(pattern).search(self.text(), start)):
             if self.process.poll() is not None or time.monotonic() > end:
                 self._test.fail(f"testpmd does not say {pattern}:\n{self.text()}")
@@ -59,9 +60,11 @@ class Testpmd:
         self._output.close()
 
 
-def rule(group, port, queue):
-    return (f"flow create 0 ingress pattern eth / ipv4 dst is {group} / udp dst is {port} / end "
-            f"actions queue index {queue} / end")
+def rule(group, port, queue, vlan="", source=""):
+    """In the words in which the program tells its rules: they must be testpmd's."""
+    last = ":".join(f"{int(byte):02x}" for byte in group.split(".")[1:])
+    return (f"flow create 0 ingress pattern eth dst is 01:00:5e:{last} /{vlan} ipv4 dst is {group}{source} / "
+            f"udp dst is {port} / end actions queue index {queue} / end")
 
 
 class NetTap(tap_device.TapTest):
@@ -71,7 +74,7 @@ class NetTap(tap_device.TapTest):
             self.skipTest("needs dpdk-testpmd (package dpdk-dev)")
 
     def wait_for(self, pmd, counts):
-        end = time.monotonic() + 20
+        end = time.monotonic() + 20 * harness.PATIENCE
         while (found := pmd.received()) != counts and time.monotonic() < end:
             time.sleep(0.05)
         self.assertEqual(found, counts)
@@ -100,6 +103,13 @@ class NetTap(tap_device.TapTest):
             for endpoint in ruled:
                 sender.sendto(bytes(100), endpoint)
         self.wait_for(pmd, [20, 60])
+
+        # The other shapes of rules are understood too. The kernel takes no VLAN at a priority that has rules without.
+        pmd.do(rule("239.1.1.1", 7148, 1, source=f" src is {tap_device.ADDRESS}"), "rule #2 created")
+        pmd.do(rule("239.1.1.4", 7148, 1, vlan=" vlan vid is 5 /"), "PMD error.*overlapping rules")
+        pmd.do(rule("239.1.1.4", 7148, 1, vlan=" vlan vid is 5 /").replace("ingress", "ingress priority 1"), "#3 created")
+        spread = rule("239.1.1.5", 7148, 1).replace("queue index 1", "rss types ipv4 l3-src-only end queues 0 1 end")
+        self.assertNotIn("Bad arguments", pmd.do(spread, "Bad arguments|PMD error|created").group())
 
         # What it cannot do: who asks for it must be content without.
         for action in ("mark id 7", "count"):

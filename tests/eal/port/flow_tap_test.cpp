@@ -106,7 +106,7 @@ class FlowTap : public testing::Test {
     std::vector<std::string> texts_until(std::uint16_t queue, const std::string& last,
                                          std::size_t headers = kUntagged) const {
         std::vector<std::string> texts;
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{120};
         while (texts.empty() || texts.back() != last) {
             if (std::chrono::steady_clock::now() > end) {
                 ADD_FAILURE() << "queue " << queue << " does not give \"" << last << '"';

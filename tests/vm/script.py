@@ -72,10 +72,9 @@ class Script(unittest.TestCase):
         self.assertEqual(os.listdir(self.directory), ["given"])
 
     def test_a_command_that_takes_too_long_ends_with_its_guest(self):
-        process = self.start("--timeout", "2", "sh", "-c", "echo begun; exec sleep 10000")
-        out, err = process.communicate(timeout=240)
+        process = self.start("--timeout", "2", "sleep", "10000")
+        _, err = process.communicate(timeout=240)
         self.assertEqual(process.returncode, 124, err)
-        self.assertEqual(out, "begun\n")
         self.assertIn("took longer than 2 s", err)
         self.assertEqual(self.guests(), [])
 

@@ -212,6 +212,47 @@ void FlowRules::add(const Rule& rule) {
     refuse(rule, last.mark, last.count, error, number);
 }
 
+void FlowRules::add_host_rules(std::uint16_t queue) {
+    struct Protocol {
+        const char* name;
+        std::uint16_t ether_type;
+        std::uint8_t ip_protocol;  ///< 0: of no interest
+    };
+    for (const Protocol protocol : {Protocol{"ARP", wire::kEtherTypeArp, 0},
+                                    Protocol{"IGMP", wire::kEtherTypeIpv4, wire::kProtocolIgmp}}) {
+        rte_flow_item_eth eth{};
+        rte_flow_item_eth eth_mask{};
+        eth.hdr.ether_type = byte_swap(protocol.ether_type);
+        eth_mask.hdr.ether_type = kAllBits16;
+        rte_flow_item_ipv4 ip{};
+        rte_flow_item_ipv4 ip_mask{};
+        ip.hdr.next_proto_id = protocol.ip_protocol;
+        ip_mask.hdr.next_proto_id = 0xFF;
+        const rte_flow_item end{RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr, nullptr};
+        const rte_flow_item network{RTE_FLOW_ITEM_TYPE_IPV4, &ip, nullptr, &ip_mask};
+        const std::array pattern{rte_flow_item{RTE_FLOW_ITEM_TYPE_ETH, &eth, nullptr, &eth_mask},
+                                 protocol.ip_protocol == 0 ? end : network, end};
+        const rte_flow_action_queue to{queue};
+        const std::array actions{rte_flow_action{RTE_FLOW_ACTION_TYPE_QUEUE, &to},
+                                 rte_flow_action{RTE_FLOW_ACTION_TYPE_END, nullptr}};
+        rte_flow_error error{};
+        int number =
+            -device_calls().flow_validate(port_id_, ingress(), pattern.data(), actions.data(), error);
+        rte_flow* flow = nullptr;
+        if (number == 0) {
+            flow = device_calls().flow_create(port_id_, ingress(), pattern.data(), actions.data(), error);
+            number = rte_errno;
+        }
+        if (flow == nullptr) {
+            throw_error(where_,
+                        "the device refuses the rule for {}, which this port answers by itself: {} ({}){}",
+                        protocol.name, error.message == nullptr ? "no reason given" : error.message,
+                        rte_strerror(number), remedy(number));
+        }
+        host_flows_.push_back(flow);
+    }
+}
+
 void FlowRules::remove(const Endpoint& endpoint) {
     const auto entry =
         std::ranges::find_if(entries_, [&](const Entry& e) { return e.rule.endpoint == endpoint; });
@@ -231,6 +272,10 @@ void FlowRules::clear() noexcept {
         rte_flow_error error{};
         (void)device_calls().flow_destroy(port_id_, entries_.back().flow, error);
         entries_.pop_back();
+    }
+    for (; !host_flows_.empty(); host_flows_.pop_back()) {
+        rte_flow_error error{};
+        (void)device_calls().flow_destroy(port_id_, host_flows_.back(), error);
     }
 }
 

@@ -28,6 +28,7 @@ class FlowRules final : public RuleTable {
     FlowRules& operator=(const FlowRules&) = delete;
 
     void add(const Rule& rule) override;
+    void add_host_rules(std::uint16_t queue) override;
     void remove(const Endpoint& endpoint) override;
     void clear() noexcept override;
     std::vector<RuleState> rules() const override;
@@ -56,6 +57,7 @@ class FlowRules final : public RuleTable {
     bool marks_ = true;   ///< until the device refuses
     bool counts_ = true;  ///< until the device refuses
     std::vector<Entry> entries_;
+    std::vector<rte_flow*> host_flows_;
 };
 
 }  // namespace spead::port

@@ -64,6 +64,9 @@ class Port {
     /// Steers an endpoint, between start() and stop(); before its group is joined. Does nothing where only
     /// the software classifier steers. Throws when the device refuses.
     void add_rule(const Rule& rule);
+    /// Where the device is isolated: has IGMP and ARP put into the queue, for a host of our own. Between
+    /// start() and stop(). Throws when the device refuses.
+    void add_host_rules(std::uint16_t queue);
     /// After its group was left. Does nothing when there is no such rule.
     void remove_rule(const Endpoint& endpoint);
     /// In the order in which they were added; empty where only the software classifier steers.

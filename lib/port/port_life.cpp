@@ -260,6 +260,12 @@ void Port::add_rule(const Rule& rule) {
     }
 }
 
+void Port::add_host_rules(std::uint16_t queue) {
+    if (state_->rules && state_->capabilities.isolation) {
+        state_->rules->add_host_rules(queue);
+    }
+}
+
 void Port::remove_rule(const Endpoint& endpoint) {
     if (state_->rules) {
         state_->rules->remove(endpoint);

@@ -43,6 +43,9 @@ class RuleTable {
 
     /// Throws when the endpoint has a rule already, or the device refuses it.
     virtual void add(const Rule& rule) = 0;
+    /// IGMP and ARP go to the queue, too: an isolated device would keep them from the host that answers for
+    /// the port. clear() undoes it. Throws when the device refuses.
+    virtual void add_host_rules(std::uint16_t /*queue*/) {}
     /// Does nothing when there is no such rule. The device may deliver a few more packets that it has already
     /// queued.
     virtual void remove(const Endpoint& endpoint) = 0;

@@ -177,6 +177,9 @@ void Engine::State::arm_interrupts() {
 }
 
 void Engine::State::add_rules() {
+    for (const Queue& q : queues)
+        if (hosts[q.layout->port] && q.layout->queue == 0)
+            ports[q.layout->port]->add_host_rules(0);
     for (const PortRule& r : layout.rules)
         ports[r.port]->add_rule(r.rule);
 }

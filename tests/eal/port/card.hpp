@@ -162,9 +162,10 @@ class Card : public DeviceCalls {
             case RTE_FLOW_ITEM_TYPE_IPV4: {
                 const auto& spec = *static_cast<const rte_flow_item_ipv4*>(i.spec);
                 const auto& mask = *static_cast<const rte_flow_item_ipv4*>(i.mask);
-                return fmt::format(" ipv4 dst {}/{:x} src {}/{:x}{}", ip(spec.hdr.dst_addr),
-                                   mask.hdr.dst_addr, ip(spec.hdr.src_addr), mask.hdr.src_addr,
-                                   fmt::format(" proto {}", mask.hdr.next_proto_id));
+                return fmt::format(
+                    " ipv4 dst {}/{:x} src {}/{:x}{}", ip(spec.hdr.dst_addr), mask.hdr.dst_addr,
+                    ip(spec.hdr.src_addr), mask.hdr.src_addr,
+                    fmt::format(" proto {}/{:x}", spec.hdr.next_proto_id, mask.hdr.next_proto_id));
             }
             case RTE_FLOW_ITEM_TYPE_UDP: {
                 const auto& spec = *static_cast<const rte_flow_item_udp*>(i.spec);

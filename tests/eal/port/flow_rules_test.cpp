@@ -47,7 +47,7 @@ TEST_F(FlowRulesTest, MatchesExactlyTheEndpoint) {
     const Card::Seen& seen = card.rules.begin()->second;
     EXPECT_EQ(seen.text,
               "ingress group 0 priority 0 eth dst 01:00:5e:01:02:03/ff:ff:ff:ff:ff:ff type 0/0 ipv4 dst "
-              "239.129.2.3/ffffffff src 0.0.0.0/0 proto 0 udp dst 7148/ffff src 0/0 mark 9 count queue 1");
+              "239.129.2.3/ffffffff src 0.0.0.0/0 proto 0/0 udp dst 7148/ffff src 0/0 mark 9 count queue 1");
 }
 
 TEST_F(FlowRulesTest, MatchesTheSourceThatAnEndpointNames) {
@@ -170,6 +170,23 @@ TEST_F(FlowRulesTest, ARuleThatTheDeviceKeepsStaysListed) {
                 HasSubstr("does not give up the rule for 239.1.2.3:7148"));
     EXPECT_EQ(rules.rules().size(), 1U);
     card.keep = false;
+}
+
+TEST_F(FlowRulesTest, ThePortsOwnHostHearsIgmpAndArp) {
+    rules.add_host_rules(2);
+    rules.add(rule_for("239.1.2.3:1", 0));
+
+    std::vector<std::string> texts;
+    for (const auto& [flow, seen] : card.rules) {
+        texts.push_back(seen.text);
+    }
+    ASSERT_EQ(texts.size(), 3U);
+    EXPECT_THAT(texts[0], AllOf(HasSubstr("type 806/ffff"), HasSubstr("queue 2"), Not(HasSubstr("ipv4"))));
+    EXPECT_THAT(texts[1], AllOf(HasSubstr("type 800/ffff ipv4 dst 0.0.0.0/0"), HasSubstr("proto 2/ff"),
+                                HasSubstr("queue 2"), Not(HasSubstr("udp"))));
+    EXPECT_EQ(rules.rules().size(), 1U);
+    rules.clear();
+    EXPECT_TRUE(card.rules.empty());
 }
 
 TEST_F(FlowRulesTest, RulesGoInReverseOrder) {

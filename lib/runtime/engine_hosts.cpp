@@ -16,8 +16,8 @@ namespace spead::runtime {
 namespace {
 
 constexpr auto kStep = std::chrono::milliseconds(1);
-/// The last reports go out within a few steps, unless the queue does not take them.
-constexpr auto kLeavePatience = std::chrono::milliseconds(500);
+/// Reports go out within a few steps, unless the queue does not take them.
+constexpr auto kPatience = std::chrono::milliseconds(500);
 /// How often the kernel's neighbour tables are looked at, and how many destinations of a sender at once.
 constexpr auto kLookAtHops = std::chrono::seconds(1);
 constexpr std::size_t kHopsAtOnce = 32;
@@ -35,17 +35,25 @@ void Engine::State::make_hosts() {
 
 void Engine::State::serve_hosts() {
     const Clock::time_point now = Clock::now();
-    for (const auto& host : hosts)
-        if (host)
-            host->serve(now);
+    for (std::size_t i = 0; i < hosts.size(); i++)
+        if (hosts[i] && ports[i]->started())
+            hosts[i]->serve(now);
 }
 
-/// As the kernel's joins, they are waited for: they go out at a pace.
+/// As the kernel's joins, they are waited for: they go out at a pace. Where the port takes nothing just now,
+/// the rest follows during the run.
 void Engine::State::join_with_own_host(LinkHost& host, const ReceivePlan& r) {
     for (const Endpoint& e : r.endpoints)
         host.igmp().want(e);
-    for (serve_hosts(); host.igmp().pending() != 0; serve_hosts())
+    std::size_t left = host.igmp().pending();
+    Clock::time_point end = Clock::now() + kPatience;
+    for (serve_hosts(); host.igmp().pending() != 0 && Clock::now() < end; serve_hosts()) {
+        if (host.igmp().pending() != left) {
+            left = host.igmp().pending();
+            end = Clock::now() + kPatience;
+        }
         std::this_thread::sleep_for(kStep);
+    }
 }
 
 void Engine::State::leave_with_own_hosts() {
@@ -56,7 +64,7 @@ void Engine::State::leave_with_own_hosts() {
         return std::all_of(hosts.begin(), hosts.end(),
                            [](const auto& host) { return !host || host->idle(); });
     };
-    const Clock::time_point end = Clock::now() + kLeavePatience;
+    const Clock::time_point end = Clock::now() + kPatience;
     for (serve_hosts(); !all_told() && Clock::now() < end; serve_hosts())
         std::this_thread::sleep_for(kStep);
 }

@@ -137,9 +137,12 @@ std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& d
 }
 
 void add_ports(Plan& plan, const std::vector<std::string>& devices,
-               const std::vector<std::string>& addresses = {}) {
-    for (const std::string& device : devices)
+               const std::vector<std::string>& addresses = {}, std::uint16_t vlan = 0) {
+    for (const std::string& device : devices) {
         plan.ports.push_back({fmt::format("p{}", plan.ports.size()), device, 0});
+        if (vlan != 0)
+            plan.ports.back().vlan = vlan;
+    }
     if (addresses.empty() || plan.ports.empty())
         return;
     if (addresses.size() != plan.ports.size())
@@ -191,6 +194,8 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     add_address(app, words);
     OptionSet options(app);
+    options.integer("--vlan", words.vlan, Limits<std::uint16_t>{1, 4094},
+                    "VLAN of what is sent and of what steering lets in");
     options.integer("--max-packet-size", words.receive.max_packet_size, config::kReceivePacket,
                     "UDP payload of a packet, at most");
     options.integer("--max-heaps", words.receive.max_live, config::kMaxLive,
@@ -216,8 +221,11 @@ void add_send_options(CLI::App& app, StreamWords& words) {
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     add_address(app, words);
     OptionSet options(app);
+    options.integer("--vlan", words.vlan, Limits<std::uint16_t>{1, 4094},
+                    "VLAN of what is sent and of what steering lets in");
     add_send_details(options, words);
     options.integer("--max-heaps", words.send.max_heaps, config::kInFlight, "Heaps in flight");
+    options.integer("--dscp", words.send.dscp, Limits<std::uint8_t>{0, 63}, "Class of the packets (DSCP)");
     options.integer("--ttl", words.send.ttl, Limits<std::uint8_t>{1, 255},
                     "IP time to live; 1 stays in the local network");
     options.flag("--verify", words.send.verify,
@@ -255,7 +263,7 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     plan.memory = words.memory;
     plan.end = words.end;
     plan.receives = streams_of(words);
-    add_ports(plan, ports_of(words, default_port), words.addresses);
+    add_ports(plan, ports_of(words, default_port), words.addresses, words.vlan);
     if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
             throw_usage(
@@ -281,7 +289,7 @@ runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_por
     if (ports.size() > 1)
         throw_usage("--port", "send takes one port, and there are {}: {}; run one send for each",
                     ports.size(), fmt::join(ports, ", "));
-    add_ports(plan, ports, words.addresses);
+    add_ports(plan, ports, words.addresses, words.vlan);
     check_with_port(plan, "send", default_port);
     return plan;
 }

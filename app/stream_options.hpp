@@ -17,6 +17,7 @@ struct StreamWords {
     std::vector<std::string> endpoints;
     std::vector<std::string> ports;
     std::vector<std::string> addresses;  ///< of the ports
+    std::uint16_t vlan = 0;              ///< of all ports; 0: none
     std::vector<unsigned> lcores;
     runtime::ReceivePlan receive;  ///< the options of every stream received
     runtime::SendPlan send;

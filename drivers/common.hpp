@@ -48,7 +48,10 @@ inline void check_mtu(const port::PortRequest& request) {
 
 /// Largest frame that is sent; 0 when nothing is.
 inline std::uint32_t tx_frame(const port::PortRequest& request) {
-    return request.max_tx_packet == 0 ? 0 : port::frame_of(request.max_tx_packet);
+    if (request.max_tx_packet == 0) {
+        return 0;
+    }
+    return port::frame_of(request.max_tx_packet) + (request.vlan ? port::kVlanTag : 0);
 }
 
 /// Transmit queue of a device that has copied or freed a packet when tx_burst returns: nothing stays inside.

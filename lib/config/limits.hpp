@@ -20,6 +20,9 @@ struct Limits {
 inline constexpr Limits<unsigned> kCpu{0, 1023};
 /// IPv4's smallest MTU to the largest datagram; 0 as well, for "what the streams need".
 inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
+/// 0 and 4095 are reserved (IEEE 802.1Q, table 9-2).
+inline constexpr Limits<std::uint32_t> kVlan{1, 4094};
+inline constexpr Limits<std::uint32_t> kDscp{0, 63};
 inline constexpr Limits<std::uint64_t> kMemoryHeaps{4096, std::uint64_t{1} << 46};
 
 /// 65507 bytes are what UDP can carry in IPv4; 32 a SPEAD header with the three pointers that no packet is

@@ -71,6 +71,11 @@ runtime::PortPlan read_port(const TomlTable& table) {
         table.read("address", address);
         port.address = parse_ipv4(address, table.where("address"));
     }
+    if (table.has("vlan")) {
+        std::uint32_t vlan = 0;
+        table.read("vlan", vlan, kVlan);
+        port.vlan = static_cast<std::uint16_t>(vlan);
+    }
     return port;
 }
 
@@ -130,6 +135,9 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     std::uint32_t ttl = s.ttl;
     table.read("ttl", ttl, kTtl);
     s.ttl = static_cast<std::uint8_t>(ttl);
+    std::uint32_t dscp = s.dscp;
+    table.read("dscp", dscp, kDscp);
+    s.dscp = static_cast<std::uint8_t>(dscp);
     table.read("max_packet_size", s.max_packet_size, kSendPacket);
     table.read_size("heap_size", s.heap_size, kHeapSize);
     table.read("items", s.items, kItems);

@@ -99,6 +99,7 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.size("burst_size", s.burst_size);
     p.number("burst_rate_ratio", s.burst_rate_ratio);
     p.number("ttl", s.ttl);
+    p.number("dscp", s.dscp);
     p.number("max_packet_size", s.max_packet_size);
     p.size("heap_size", s.heap_size);
     p.number("items", s.items);
@@ -142,6 +143,8 @@ std::string to_toml(const runtime::Plan& plan) {
         p.number("mtu", port.mtu);
         if (port.address.value != 0)
             p.text("address", to_string(port.address));
+        if (port.vlan)
+            p.number("vlan", *port.vlan);
     }
     for (const runtime::ReceivePlan& r : plan.receives)
         print(p, r);

@@ -124,6 +124,8 @@ class Rules {
                      "{} is no address that a host can have on a network; give port `{}` one of "
                      "its own, as in 10.0.0.5",
                      to_string(port.address), port.name);
+            if (port.vlan)
+                in_range(path + ".vlan", std::uint32_t{*port.vlan}, kVlan);
             const auto [other, fresh] = devices.emplace(port.device, port.name);
             if (!fresh)
                 fail(path + ".device",
@@ -227,6 +229,7 @@ class Rules {
         in_range(path + ".burst_size", s.burst_size, kBurstSize);
         in_range(path + ".burst_rate_ratio", s.burst_rate_ratio, kBurstRateRatio);
         in_range(path + ".ttl", std::uint32_t{s.ttl}, kTtl);
+        in_range(path + ".dscp", std::uint32_t{s.dscp}, kDscp);
         in_range(path + ".max_packet_size", s.max_packet_size, kSendPacket);
         in_range(path + ".heap_size", s.heap_size, kHeapSize);
         in_range(path + ".items", s.items, kItems);

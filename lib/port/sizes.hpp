@@ -15,9 +15,10 @@ namespace spead::port {
 
 inline constexpr std::uint32_t kEthernetHeader = 14;
 inline constexpr std::uint32_t kIpUdpHeaders = 28;  ///< IPv4 without options, and UDP
-inline constexpr std::uint32_t kVlanTags = 8;       ///< two tags, which a received frame may carry
-inline constexpr std::uint32_t kHeadroom = 128;     ///< RTE_PKTMBUF_HEADROOM
-inline constexpr std::uint32_t kMbufHeader = 128;   ///< sizeof(rte_mbuf)
+inline constexpr std::uint32_t kVlanTag = 4;
+inline constexpr std::uint32_t kVlanTags = 8;      ///< two tags, which a received frame may carry
+inline constexpr std::uint32_t kHeadroom = 128;    ///< RTE_PKTMBUF_HEADROOM
+inline constexpr std::uint32_t kMbufHeader = 128;  ///< sizeof(rte_mbuf)
 inline constexpr std::uint32_t kMaxDataRoom = 65535;
 /// Largest UDP payload of an IPv4 packet.
 inline constexpr std::uint32_t kMaxPayload = 65507;

@@ -30,7 +30,7 @@ void Engine::State::make_hosts() {
         if (ports[i]->capabilities().membership == port::Membership::own_host)
             hosts[i] = std::make_unique<LinkHost>(
                 *ports[i], static_cast<std::uint16_t>(layout.ports[i].request.tx_queues - 1),
-                plan.ports[i].address);
+                plan.ports[i].address, plan.ports[i].vlan);
 }
 
 void Engine::State::serve_hosts() {

@@ -177,6 +177,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
         request.name = p.name;
         request.device = p.device;
         request.mtu = p.mtu;
+        request.vlan = p.vlan;
         request.max_rx_packet = 0;
         request.rx_queues = static_cast<std::uint16_t>(cpus.of_port[i].size());
         request.fewer_queues_do = true;
@@ -402,6 +403,8 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     for (const Endpoint& e : plan.endpoints)
         c.destinations.push_back({e, e.address.is_multicast() ? std::nullopt : plan.dst_mac});
     c.ttl = plan.ttl;
+    c.dscp = plan.dscp;
+    c.vlan = port.request.vlan;
     c.max_packet_size = plan.max_packet_size;
     c.pacing.rate = plan.rate;
     c.pacing.burst_size = plan.burst_size;

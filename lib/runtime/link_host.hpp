@@ -6,7 +6,10 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <random>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "base/endpoint.hpp"
@@ -33,8 +36,8 @@ class LinkHost {
     static_assert(port::IgmpHost::kLongestPacket == kMaxPacket + 28);
 
     /// `queue`: of those that were asked for. `address`: 0.0.0.0 when the port has none. Throws Error when
-    /// there is no memory for the mbufs.
-    LinkHost(const port::Port& port, std::uint16_t queue, Ipv4 address);
+    /// there is no memory for the mbufs. `vlan`: frames are tagged, and those without this tag not heard.
+    LinkHost(const port::Port& port, std::uint16_t queue, Ipv4 address, std::optional<std::uint16_t> vlan);
     ~LinkHost();
     LinkHost(const LinkHost&) = delete;
     LinkHost& operator=(const LinkHost&) = delete;
@@ -60,9 +63,12 @@ class LinkHost {
     /// While so many frames wait for the queue, no more are made.
     static constexpr std::size_t kMostUnsent = 64;
 
+    void hear(std::span<const std::uint8_t> frame, Clock::time_point now);
     bool send(const port::Frame& frame);
 
     const std::string name_;
+    const std::optional<std::uint16_t> vlan_;
+    port::Frame untagged_;
     std::mt19937 random_{std::random_device{}()};
     port::IgmpHost igmp_;
     port::ArpHost arp_;

@@ -52,6 +52,8 @@ struct PortPlan {
     /// Source address of what is sent; on ports that the kernel does not see also the one that we answer for.
     /// 0.0.0.0: the network interface's, if there is one.
     Ipv4 address{};
+    /// Of all that is sent, and of what steering lets in; none: untagged, and received whatever the tags.
+    std::optional<std::uint16_t> vlan{};
     bool operator==(const PortPlan&) const = default;
 };
 
@@ -99,6 +101,7 @@ struct SendPlan {
     std::uint64_t burst_size = 65536;  ///< bytes
     double burst_rate_ratio = 1.05;
     std::uint8_t ttl = 1;
+    std::uint8_t dscp = 0;                 ///< class of the packets (RFC 2474), 0..63
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
     std::uint64_t heap_size = std::uint64_t{4} << 20;
     std::uint32_t items = 1;

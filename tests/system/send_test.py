@@ -67,6 +67,27 @@ class Send(harness.ProgramTest):
             self.assertEqual(frame[22], 7)
             wire.udp_payload(frame)
 
+    def test_a_vlan_tag_and_a_class_are_in_every_frame_and_the_packets_are_the_same(self):
+        words = ("239.1.1.1:7148", "--heaps", 3, "--heap-size", 20000, "--verify")
+        _, plain = self.send(*words)
+        _, tagged = self.send(*words, "--vlan", 42, "--dscp", 46)
+        self.assertEqual(len(tagged), len(plain))
+        for bare, frame in zip(plain, tagged):
+            self.assertEqual(frame[12:18], struct.pack(">HHH", 0x8100, 42, 0x0800))
+            self.assertEqual(frame[19], 46 << 2)
+            self.assertEqual(frame[:12] + frame[46:], bare[:12] + bare[42:])
+            self.assertEqual(sum(struct.unpack(">10H", frame[18:38])) % 0xFFFF, 0, "the sum of the IPv4 header")
+
+    def test_tagged_packets_come_back(self):
+        capture = self.directory / "tagged.pcap"
+        self.run_program("send", "239.1.1.1:7148", "--heaps", 5, "--heap-size", 9000, "--verify", "--vlan", 42,
+                         "--max-packet-size", 9000, "--port", f"net_pcap0,tx_pcap={capture}")
+        finished = self.run_program("recv", "239.1.1.1:7148", "--sink", "verify", "--port", f"net_pcap0,rx_pcap={capture}")
+        stream = self.assert_stream(finished.report, "s0", complete=5)
+        self.assertEqual(stream["info"]["verified"], 5)
+        port = finished.report["ports"][0]
+        self.assertEqual(port["info"]["vlan_tagged"], port["rx"]["packets"])
+
     def test_unicast_goes_to_the_mac_address_given_and_multicast_to_its_own(self):
         words = ("10.1.1.5:7148", "239.129.2.3:7148", "--dst-mac", "02:53:50:44:00:05")
         _, frames = self.send(*words, "--heaps", 2, "--heap-size", 4000)

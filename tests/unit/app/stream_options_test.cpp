@@ -273,6 +273,8 @@ TEST(Send, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_send("--burst-size 128KiB", [](Plan&, Send& s) { s.burst_size = 131072; });
     expect_send("--burst-rate-ratio 1.5", [](Plan&, Send& s) { s.burst_rate_ratio = 1.5; });
     expect_send("--ttl 16", [](Plan&, Send& s) { s.ttl = 16; });
+    expect_send("--dscp 46", [](Plan&, Send& s) { s.dscp = 46; });
+    expect_send("--vlan 42", [](Plan& p, Send&) { p.ports[0].vlan = 42; });
     expect_send("--max-heaps 9", [](Plan&, Send& s) { s.max_heaps = 9; });
     expect_send("--first-count 0", [](Plan&, Send& s) { s.first_count = 0; });
     expect_send("--count-step 2", [](Plan&, Send& s) { s.count_step = 2; });
@@ -312,6 +314,9 @@ TEST(Send, WrongValuesNameTheOptionTheTextAndWhatIsRight) {
         {"--burst-rate-ratio 1.5x", {"--burst-rate-ratio: `1.5x`"}},
         {"--ttl 0", {"--ttl: `0`", "1 to 255"}},
         {"--ttl 256", {"--ttl: `256`", "1 to 255"}},
+        {"--dscp 64", {"--dscp: `64`", "0 to 63"}},
+        {"--vlan 0", {"--vlan: `0`", "1 to 4094"}},
+        {"--vlan 4095", {"--vlan: `4095`", "1 to 4094"}},
         {"--addr-bits 41", {"--addr-bits", "41", "multiple of 8"}},
         {"--addr-bits 56", {"--addr-bits", "item ids"}},
         {"--addr-bits 16", {"--addr-bits", "4 MiB"}},

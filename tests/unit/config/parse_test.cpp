@@ -110,6 +110,7 @@ rate = "10Gbps"
 burst_size = "128KiB"
 burst_rate_ratio = 1.25
 ttl = 4
+dscp = 46
 max_packet_size = 8192
 heap_size = 65536
 items = 2
@@ -175,6 +176,7 @@ udp_checksum = true
     EXPECT_EQ(s.burst_size, 131072u);
     EXPECT_EQ(s.burst_rate_ratio, 1.25);
     EXPECT_EQ(s.ttl, 4);
+    EXPECT_EQ(s.dscp, 46);
     EXPECT_EQ(s.max_packet_size, 8192u);
     EXPECT_EQ(s.heap_size, 65536u);
     EXPECT_EQ(s.items, 2u);

@@ -88,6 +88,7 @@ class RandomPlan {
         s.burst_size = in(kBurstSize);
         s.burst_rate_ratio = 1.0 + static_cast<double>(number(1000)) / 7;
         s.ttl = static_cast<std::uint8_t>(in(kTtl));
+        s.dscp = static_cast<std::uint8_t>(in(kDscp));
         s.max_packet_size = in(Limits<std::uint32_t>{56, 9188});
         s.address_bits = static_cast<std::uint8_t>(pick<unsigned>({40, 48}));
         s.items = 1 + number(1000);
@@ -212,6 +213,7 @@ rate = "10Gbps"
 burst_size = "64KiB"
 burst_rate_ratio = 1.05
 ttl = 1
+dscp = 0
 max_packet_size = 1472
 heap_size = "4MiB"
 items = 1

@@ -223,12 +223,17 @@ void add_port_arguments(CLI::App& app, std::vector<std::string>& ports, const st
 }
 
 /// What check looks at when ports are named rather than a file: a stream from each.
-runtime::Plan plan_of_ports(std::vector<std::string> devices, const DefaultPort& default_port) {
+runtime::Plan plan_of_ports(std::vector<std::string> devices, const DefaultPort& default_port,
+                            std::vector<std::string>& remarks) {
     runtime::Plan plan;
     if (devices.empty())
         devices.push_back(default_port.named());
-    if (devices.front().empty())
-        devices.front() = default_port.lone().device;
+    if (devices.front().empty()) {
+        port::LonePort lone = default_port.lone();
+        if (!lone.why_not.empty())
+            remarks.push_back("no port is named: " + lone.why_not);
+        devices.front() = std::move(lone.device);
+    }
     std::erase(devices, "");
     for (const std::string& device : devices) {
         const std::size_t i = plan.ports.size();
@@ -395,7 +400,8 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
             throw_usage("--config", "it stands beside ports ({}); give one or the other",
                         fmt::join(check_ports, ", "));
         result.command = Command::check;
-        result.plan = config_file.empty() ? plan_of_ports(check_ports, port) : config::load_file(config_file);
+        result.plan = config_file.empty() ? plan_of_ports(check_ports, port, result.remarks)
+                                          : config::load_file(config_file);
     } else if (bench_assemble.parsed() || bench_transmit.parsed()) {
         const bool sends = bench_transmit.parsed();
         no_extras(sends ? bench_transmit : bench_assemble, sends ? "bench transmit" : "bench assemble");

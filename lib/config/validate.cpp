@@ -112,9 +112,9 @@ class Rules {
             name(path + ".name", port.name);
             if (port.device.empty())
                 fail(path + ".device",
-                     "the device of port `{}` is empty; give a netdev name, an IP address of this machine or "
-                     "a device string "
-                     "such as net_af_packet0,iface=veth0",
+                     "the device of port `{}` is empty; give a netdev name, an IP address of this machine, a "
+                     "PCI "
+                     "address, an RDMA device or a device string such as net_af_packet0,iface=veth0",
                      port.name);
             text(path + ".device", port.device);
             if (port.mtu != 0)

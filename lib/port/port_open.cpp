@@ -79,7 +79,8 @@ std::vector<std::string> attached_devices() {
         if (rte_eth_dev_get_name_by_port(id, name) != 0 || rte_eth_dev_info_get(id, &info) != 0) {
             continue;
         }
-        std::string text = name;
+        // The device's own name: a card's port may have another.
+        std::string text = info.device == nullptr ? name : rte_dev_name(info.device);
         const rte_devargs* devargs = info.device == nullptr ? nullptr : rte_dev_devargs(info.device);
         if (devargs != nullptr && devargs->args != nullptr && devargs->args[0] != '\0') {
             text += fmt::format(",{}", devargs->args);
@@ -329,8 +330,8 @@ void Port::State::identify() {
                static_cast<std::uint8_t>(port_id >> 8),
                static_cast<std::uint8_t>(port_id)};
     }
-    if (capabilities.membership == Membership::own_host && device.rx_queues > 0 &&
-        rte_eth_allmulticast_enable(port_id) != 0) {
+    if (capabilities.membership == Membership::own_host && capabilities.steering == Steering::software &&
+        device.rx_queues > 0 && rte_eth_allmulticast_enable(port_id) != 0) {
         // The card's filter would keep the groups out; few PMDs know neither.
         rte_eth_promiscuous_enable(port_id);
     }

@@ -281,6 +281,9 @@ TEST(Check, WithNothingNamedTakesTheUsualPortOrNone) {
     EXPECT_EQ(parsed("check", {{"DPDK_SPEAD_INTERFACE", "ens2"}}).plan.ports.at(0).device, "ens2");
     const auto lone = [] { return port::LonePort{"ens1f0", {}}; };
     EXPECT_EQ(parsed({"check"}, {}, lone).plan.ports.at(0).device, "ens1f0");
+    const auto none = [] { return port::LonePort{{}, "ens1f0, ens2 could all be meant"}; };
+    EXPECT_EQ(parsed({"check"}, {}, none).remarks,
+              std::vector<std::string>{"no port is named: ens1f0, ens2 could all be meant"});
 }
 
 }  // namespace

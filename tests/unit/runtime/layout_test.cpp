@@ -50,6 +50,7 @@ class FakeDriver final : public port::Driver {
         d.rx.pool_bytes = 8 * kMiB;
         if (device.has("iface"))
             d.netdev = "eth7";
+        d.pci = device.has("card");
         if (device.has("remark"))
             d.remarks = {port::where(request) + ": it is slow"};
         return d;
@@ -543,6 +544,19 @@ TEST(EalArguments, ACardWithoutIommuTakesPhysicalAddresses) {
     };
     EXPECT_THAT(with({true, true}), Contains("--iova-mode=pa"));
     EXPECT_THAT(with({true, false}), Contains("--iova-mode=va"));
+}
+
+TEST(EalArguments, FollowThePlannedPorts) {
+    Plan plan = plan_of({receive("a", "p0")}, {});
+    EXPECT_THAT(lay_out(plan, {"--in-memory"}).eal_args, Contains("--no-pci"));
+    plan.ports[0].device = "net_fake0,card=1";
+    EXPECT_THAT(lay_out(plan, {"--in-memory"}).eal_args,
+                AllOf(Contains("0000:00:00.0"), Not(Contains("--no-pci"))));
+    EXPECT_THAT(
+        [&] {
+            lay_out(plan, {"--in-memory", "--no-pci"});
+        },
+        ThrowsMessage<UsageError>(HasSubstr("--no-pci")));
 }
 
 TEST(BusNeeds, AreThoseOfAnyPort) {

@@ -24,7 +24,8 @@ namespace spead::drivers {
 namespace {
 
 constexpr std::uint16_t kTxDescriptors = 1024;
-constexpr std::uint32_t kMostMtu = 9900;  // of the mlx4_en module
+constexpr std::uint16_t kLatePackets = 63;  // MLX4_PMD_TX_PER_COMP_REQ - 1
+constexpr std::uint32_t kMostMtu = 9900;    // of the mlx4_en module
 constexpr std::string_view kSteeringMode = "/sys/module/mlx4_core/parameters/log_num_mgm_entry_size";
 
 class Mlx4 final : public port::Driver {
@@ -44,6 +45,7 @@ class Mlx4 final : public port::Driver {
         c.isolation = true;
         c.rx_interrupt = true;
         c.tx_multi_segment = true;
+        c.late_free_segments = kLatePackets;  // copied packets have one segment
         c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
         c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
         return c;

@@ -40,6 +40,7 @@ class Pci final : public port::Driver {
         port::Capabilities c;
         c.membership = port::Membership::own_host;
         c.rx_interrupt = true;
+        c.late_free_segments = kTxDescriptors - 1;
         c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
         c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
         return c;

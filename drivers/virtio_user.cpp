@@ -39,6 +39,7 @@ class VirtioUser final : public port::Driver {
         c.membership = port::Membership::own_host;
         c.tx_multi_segment = true;
         c.rx_interrupt = true;
+        c.late_free_segments = kMostEntries - 1;
         c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
         return c;
     }
@@ -161,6 +162,7 @@ port::PreparedDevice VirtioUser::plan(const port::PortRequest& request) const {
     plan.eal_mtu = mtu;
     // A process at the other end pushes back; the kernel's tap drops what its queue cannot hold.
     plan.capabilities.lossless = !kernel;
+    plan.capabilities.late_free_segments = static_cast<std::uint16_t>(entries - 1);
     plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = frame;
     plan.devargs = device.text();
     plan.device_bytes += std::size_t{pairs} * entries * 256;

@@ -220,6 +220,7 @@ TEST_F(Mlx4, LendsNoMemoryToTheCard) {
     const auto p = plan();
     EXPECT_TRUE(p.capabilities.tx_multi_segment);
     EXPECT_FALSE(p.capabilities.tx_external_buffer);
+    EXPECT_EQ(p.capabilities.late_free_segments, 63);
     EXPECT_EQ(p.eal_mtu, 9000U);
     EXPECT_THAT(p.remarks, IsEmpty());
 }

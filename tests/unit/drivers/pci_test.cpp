@@ -70,6 +70,7 @@ TEST_F(Pci, HoldsAJumboFrameInOneMbuf) {
     EXPECT_GE(p.rx.data_room - port::kHeadroom, 9022U);
     EXPECT_GT(p.rx.mbufs, p.rx.descriptors);
     EXPECT_FALSE(p.capabilities.tx_external_buffer);
+    EXPECT_EQ(p.capabilities.late_free_segments, p.tx.descriptors - 1);
     EXPECT_EQ(p.capabilities.membership, port::Membership::own_host);
     EXPECT_TRUE(p.capabilities.rx_interrupt);
 }

@@ -128,6 +128,7 @@ TEST_F(VhostUser, TheCardsRingsHoldAnMbufPerEntry) {
     const auto p = virtio_user().plan(request);
     EXPECT_THAT(p.devargs, HasSubstr(",queue_size=1024"));
     EXPECT_EQ(p.rx.descriptors, 1024);
+    EXPECT_EQ(p.capabilities.late_free_segments, 1023);
     EXPECT_GT(p.rx.mbufs, 1024U);
     EXPECT_EQ(p.eal_mtu, 9000U);
     EXPECT_FALSE(p.capabilities.tx_external_buffer) << "the peer sees EAL's memory only";

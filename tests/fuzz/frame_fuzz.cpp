@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Any bytes as a received frame: headers, SPEAD packet, item list.
+// Any bytes as a received frame: headers, SPEAD packet, item list; IGMP, ARP.
 
 #include <algorithm>
 #include <vector>
 
 #include "tests/fuzz/fuzz.hpp"
+#include "wire/arp.hpp"
 #include "wire/flavour.hpp"
+#include "wire/igmp.hpp"
 #include "wire/items.hpp"
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
@@ -75,6 +77,29 @@ void check_spead(std::span<const std::uint8_t> datagram, SpeadTemplate& shape) {
                 "a packet matches its own shape");
     }
     check_items(whole.data(), packet);
+}
+
+void check_control(std::span<const std::uint8_t> frame) {
+    (void)parse_arp(frame, {});
+    IgmpView igmp;
+    if (parse_igmp(frame, {}, igmp) != IgmpRefusal::none) {
+        return;
+    }
+    std::uint32_t sum = 0;
+    const auto read_all = [&sum](const IgmpSources& sources) {
+        for (std::size_t i = 0; i < sources.size(); ++i) {
+            sum += sources[i].value;
+        }
+    };
+    read_all(igmp.sources);
+    unsigned records = 0;
+    IgmpRecordView record;
+    for (auto rest = igmp.list; IgmpView::next_record(rest, record); ++records) {
+        read_all(record.sources);
+    }
+    require(records == igmp.records, "a report has the records that it says");
+    static volatile std::uint32_t used;
+    used = used + sum;
 }
 
 Input spead_packet(unsigned address_bits, std::uint64_t heap_length, std::size_t payload_length,
@@ -148,12 +173,31 @@ std::vector<Input> fuzz::seeds() {
             }
         }
     }
+    const LinkAddress who{{2, 0, 0, 0, 0, 9}, {0x0A000009}, {}};
+    const Ipv4 sources[] = {{0x0A000001}, {0x0A000002}};
+    for (const auto version : {std::uint8_t{1}, std::uint8_t{2}, std::uint8_t{3}}) {
+        Input query(200);
+        query.resize(
+            build_igmp_query(query, who, {.version = version, .group = {0xEF010203}, .sources = sources}));
+        inputs.push_back(query);
+    }
+    Input bytes(200);
+    IgmpReport report(bytes, who);
+    (void)report.add(IgmpRecordType::allow, {0xEF010203}, sources);
+    (void)report.add(IgmpRecordType::is_exclude, {0xEF010204}, {});
+    bytes.resize(report.finish());
+    inputs.push_back(bytes);
+    Input arp(kLeastFrame);
+    arp.resize(
+        build_arp(arp, kBroadcastMac, who, {ArpOperation::request, who.mac, who.ip, {}, {0x0A000001}}));
+    inputs.push_back(arp);
     return inputs;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static SpeadTemplate shape;  // remembers the packet before, as in a stream
     const ExactCopy frame({data, size});
+    check_control({frame.data(), size});
     const bool verify = (size & 1) != 0;
     UdpView udp{};
     const PortOutcome outcome = parse_udp(frame.data(), size, size, verify, udp);

@@ -64,8 +64,12 @@ struct PreparedDevice {
     std::uint32_t netdev_mtu = 0;  ///< what apply() sets the netdev's MTU to; 0: leave it alone
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)
-    std::uint16_t rx_pools = 0;  ///< one per receive queue that was asked for, or one for queues nobody reads
-    bool pci = false;            ///< a card: EAL needs its PCI bus and huge pages
+    /// One per receive queue that was asked for, or one for queues nobody reads; or one per queue of the
+    /// device, where a PMD does not let queues share.
+    std::uint16_t rx_pools = 0;
+    std::uint32_t rx_slot = 0;  ///< bytes of an mbuf in a receive pool without gaps; 0: any layout will do
+    std::uint32_t rx_kept = 0;  ///< mbufs of each receive pool that the PMD may keep when it is closed
+    bool pci = false;           ///< a card: EAL needs its PCI bus and huge pages
     bool physical_addresses = false;     ///< the card reads memory past any IOMMU: EAL's --iova-mode=pa
     bool connects_when_started = false;  ///< looks for its peer only then, and not again when it loses it
     /// Isolation asked for before the queues are set up is accepted and not carried out.
@@ -82,6 +86,7 @@ struct PreparedDevice {
     std::vector<std::string> outputs;  ///< files written, one per transmit queue of the device; may be empty
     std::vector<std::string> remarks;  ///< lines to tell the user (an MTU raised), with the port's name
     std::uint32_t netdev_mtu_before = 0;  ///< written by apply(), read by released()
+    std::shared_ptr<void> held;           ///< written by apply(): what the driver keeps until released()
 
     /// EAL memory for this port: `-m` is the sum over all ports plus what senders and queues need.
     std::size_t eal_bytes() const { return device_bytes + rx_pools * rx.pool_bytes; }

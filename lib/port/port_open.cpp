@@ -19,6 +19,7 @@
 #include "port/log_capture.hpp"
 #include "port/netdev.hpp"
 #include "port/port_state.hpp"
+#include "port/rx_pool.hpp"
 
 namespace spead::port {
 
@@ -230,9 +231,7 @@ void Port::State::isolate() {
 
 void Port::State::make_pools() {
     for (std::uint16_t i = 0; i < device.rx_pools; ++i) {
-        rte_mempool* pool =
-            rte_pktmbuf_pool_create(next_pool_name().c_str(), device.rx.mbufs, device.rx.cache, 0,
-                                    static_cast<std::uint16_t>(device.rx.data_room), socket_id);
+        rte_mempool* pool = make_rx_pool(next_pool_name(), device.rx, device.rx_slot, socket_id);
         if (pool == nullptr) {
             throw_error(name,
                         "no memory for receive pool {} of {} ({}; {}): raise EAL's -m by that much, or lower "

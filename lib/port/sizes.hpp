@@ -16,9 +16,11 @@ namespace spead::port {
 inline constexpr std::uint32_t kEthernetHeader = 14;
 inline constexpr std::uint32_t kIpUdpHeaders = 28;  ///< IPv4 without options, and UDP
 inline constexpr std::uint32_t kVlanTag = 4;
-inline constexpr std::uint32_t kVlanTags = 8;      ///< two tags, which a received frame may carry
-inline constexpr std::uint32_t kHeadroom = 128;    ///< RTE_PKTMBUF_HEADROOM
-inline constexpr std::uint32_t kMbufHeader = 128;  ///< sizeof(rte_mbuf)
+inline constexpr std::uint32_t kVlanTags = 8;       ///< two tags, which a received frame may carry
+inline constexpr std::uint32_t kHeadroom = 128;     ///< RTE_PKTMBUF_HEADROOM
+inline constexpr std::uint32_t kMbufHeader = 128;   ///< sizeof(rte_mbuf)
+inline constexpr std::uint32_t kObjectHeader = 64;  ///< what a mempool puts in front of each mbuf
+inline constexpr std::uint32_t kPage = 4096;
 inline constexpr std::uint32_t kMaxDataRoom = 65535;
 /// Largest UDP payload of an IPv4 packet.
 inline constexpr std::uint32_t kMaxPayload = 65507;
@@ -81,6 +83,16 @@ constexpr std::size_t pool_bytes_of(std::uint32_t mbufs, std::uint32_t data_room
     const std::size_t ring = std::bit_ceil(std::size_t{mbufs} + 1) * 8;
     const std::size_t caches = cache == 0 ? 0 : std::size_t{128} * 8448;
     return objects + ring + caches + 65536;
+}
+
+/// Data room of an mbuf that fills a slot of a pool without gaps (port/rx_pool.hpp).
+constexpr std::uint32_t slot_data_room(std::uint32_t slot) noexcept {
+    return slot - kObjectHeader - kMbufHeader;
+}
+/// What such a pool takes: the slots from a page's beginning on, the ring of free ones, the per-lcore caches.
+constexpr std::size_t slot_pool_bytes(std::uint32_t mbufs, std::uint32_t slot) noexcept {
+    return std::size_t{mbufs} * slot + kPage + std::bit_ceil(std::size_t{mbufs} + 1) * 8 +
+           std::size_t{128} * 8448 + 65536;
 }
 
 /// How many slots of `slot` bytes hold `bytes`, as a power of two within [least, most].

@@ -9,7 +9,7 @@
 #include "base/endpoint.hpp"
 
 /// Which packets the device puts into which receive queue: one interface over rte_flow rules
-/// (port/flow_rules.hpp) and the XDP program's map (drivers/xdp_program.hpp). Where a port has neither, there
+/// (port/flow_rules.hpp) and the XDP program's map (drivers/xdp_rules.hpp). Where a port has neither, there
 /// is one queue and the software classifier, which runs behind the others too.
 namespace spead::port {
 

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/interface.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+#include <net/if.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -40,6 +45,44 @@ void check_packet_socket(const std::string& device, const std::string& where) {
                     device);
     }
     throw_error(where, "{} cannot open a packet socket: {}", device, std::strerror(errno));
+}
+
+namespace {
+
+/// Fills an ethtool structure. False when the interface's driver does not know the question.
+bool ask_ethtool(const std::string& name, void* question) {
+    ifreq request{};
+    name.copy(request.ifr_name, IFNAMSIZ - 1);
+    request.ifr_data = static_cast<char*>(question);
+    const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) {
+        return false;
+    }
+    const bool known = ::ioctl(fd, SIOCETHTOOL, &request) == 0;
+    ::close(fd);
+    return known;
+}
+
+}  // namespace
+
+ReceiveQueues receive_queues(const std::string& name) {
+    ReceiveQueues queues;
+    ethtool_channels channels{};
+    channels.cmd = ETHTOOL_GCHANNELS;
+    if (ask_ethtool(name, &channels)) {
+        const auto count = [](std::uint32_t n) {
+            return static_cast<std::uint16_t>(std::clamp(n, 1U, 65535U));
+        };
+        queues.all = count(channels.rx_count + channels.combined_count);
+        queues.combined = channels.max_combined == 0 ? std::uint16_t{1} : count(channels.combined_count);
+    }
+    return queues;
+}
+
+std::string kernel_driver(const std::string& name) {
+    ethtool_drvinfo info{};
+    info.cmd = ETHTOOL_GDRVINFO;
+    return ask_ethtool(name, &info) ? std::string{info.driver} : std::string{};
 }
 
 }  // namespace spead::drivers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "port/host.hpp"
@@ -14,5 +15,16 @@ port::NetdevFacts usable_interface(const std::string& name, const std::string& w
 
 /// Throws Error naming the missing capability unless this process may open packet sockets.
 void check_packet_socket(const std::string& device, const std::string& where);
+
+/// An interface's receive queues as ethtool tells them (`ethtool -l`).
+struct ReceiveQueues {
+    std::uint16_t all = 1;  ///< over which it deals packets
+    /// Those that have a transmit queue of the same channel ("combined"); 1 where there are no channels.
+    std::uint16_t combined = 1;
+};
+ReceiveQueues receive_queues(const std::string& name);
+
+/// The kernel's driver of an interface ("veth", "mlx5_core"), as `ethtool -i` tells it; empty when unknown.
+std::string kernel_driver(const std::string& name);
 
 }  // namespace spead::drivers

@@ -14,6 +14,7 @@ const port::Driver& pcap();
 const port::Driver& null();
 const port::Driver& memif();
 const port::Driver& af_packet();
+const port::Driver& af_xdp();
 const port::Driver& tap();
 const port::Driver& vhost();
 const port::Driver& virtio_user();

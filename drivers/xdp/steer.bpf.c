@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
+/* The XDP program: UDP packets to endpoints of ours go to the AF_XDP socket of the queue on which they
+ * arrived, everything else stays with the kernel: other ports, fragments, ARP, IGMP, ICMP, TCP, whatever is
+ * truncated.
+ *
+ * Built by clang for the BPF machine (drivers/meson.build), embedded into the library, loaded by net_af_xdp.
+ */
+#include "drivers/xdp/steer.h"
+
+#include <bpf/bpf_endian.h>
+#include <bpf/bpf_helpers.h>
+#include <linux/bpf.h>
+#include <linux/if_ether.h>
+#include <linux/in.h>
+#include <linux/ip.h>
+#include <linux/udp.h>
+
+#define MOST_TAGS 2
+#define FRAGMENT 0x3fff /* more fragments, and the offset */
+#define VLAN_ID 0x0fff
+
+/* A packet can only go to the socket that is bound to its own queue: the map's index is the queue's. */
+struct {
+    __uint(type, BPF_MAP_TYPE_XSKMAP);
+    __uint(max_entries, STEER_MAX_QUEUES);
+    __type(key, __u32);
+    __type(value, __u32);
+} xsks_map SEC(".maps");
+
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+    __uint(map_flags, BPF_F_NO_PREALLOC);
+    __uint(max_entries, STEER_MAX_ENDPOINTS);
+    __type(key, struct SteerKey);
+    __type(value, struct SteerValue);
+} endpoints SEC(".maps");
+
+struct vlan_tag {
+    __be16 control;
+    __be16 protocol; /* of what follows */
+};
+
+static __always_inline int is_vlan(__be16 protocol) {
+    return protocol == bpf_htons(ETH_P_8021Q) || protocol == bpf_htons(ETH_P_8021AD);
+}
+
+/* The entry of the packet's endpoint, from any source or from this one. */
+static __always_inline struct SteerValue* find(const struct iphdr* ip, const struct udphdr* udp) {
+    struct SteerKey key = {.address = ip->daddr, .port = udp->dest};
+    struct SteerValue* value = bpf_map_lookup_elem(&endpoints, &key);
+
+    if (!value) {
+        key.source = ip->saddr;
+        value = bpf_map_lookup_elem(&endpoints, &key);
+    }
+    return value;
+}
+
+SEC("xdp")
+int dpdk_spead_xdp(struct xdp_md* context) {
+    void* at = (void*)(long)context->data;
+    void* const end = (void*)(long)context->data_end;
+    const struct ethhdr* ethernet = at;
+    __be16 protocol;
+    __u32 vlan = STEER_ANY_VLAN;
+    int action;
+
+    if ((void*)(ethernet + 1) > end) {
+        return XDP_PASS;
+    }
+    protocol = ethernet->h_proto;
+    at = (void*)(ethernet + 1);
+#pragma unroll
+    for (int i = 0; i < MOST_TAGS; ++i) {
+        const struct vlan_tag* tag = at;
+
+        if (!is_vlan(protocol)) {
+            break;
+        }
+        if ((void*)(tag + 1) > end) {
+            return XDP_PASS;
+        }
+        if (vlan == STEER_ANY_VLAN) {
+            vlan = bpf_ntohs(tag->control) & VLAN_ID;
+        }
+        protocol = tag->protocol;
+        at = (void*)(tag + 1);
+    }
+    if (protocol != bpf_htons(ETH_P_IP)) {
+        return XDP_PASS;
+    }
+
+    const struct iphdr* ip = at;
+
+    if ((void*)(ip + 1) > end || ip->version != 4 || ip->ihl < 5 || ip->protocol != IPPROTO_UDP ||
+        (ip->frag_off & bpf_htons(FRAGMENT)) != 0) {
+        return XDP_PASS;
+    }
+
+    const struct udphdr* udp = at + ip->ihl * 4;
+
+    if ((void*)(udp + 1) > end) {
+        return XDP_PASS;
+    }
+
+    struct SteerValue* value = find(ip, udp);
+
+    if (!value || (value->vlan != STEER_ANY_VLAN && value->vlan != vlan)) {
+        return XDP_PASS;
+    }
+    /* The flags say what happens when no socket is bound to the queue. */
+    action = (int)bpf_redirect_map(&xsks_map, context->rx_queue_index, XDP_PASS);
+    if (action == XDP_REDIRECT) {
+        ++value->hits;
+    }
+    return action;
+}
+
+char steer_license[] SEC("license") = "Dual BSD/GPL";

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#ifndef DPDK_SPEAD_DRIVERS_XDP_STEER_H
+#define DPDK_SPEAD_DRIVERS_XDP_STEER_H
+
+#include <linux/types.h>
+
+/* What the XDP program (steer.bpf.c) and the process that fills its maps agree on. */
+
+/* Names as the kernel shows them (`bpftool prog`, `bpftool map`); it keeps 15 characters. */
+#define STEER_PROGRAM "dpdk_spead_xdp"
+#define STEER_SOCKETS "xsks_map" /* net_af_xdp looks for this one */
+#define STEER_ENDPOINTS "endpoints"
+
+#define STEER_MAX_QUEUES 1024
+#define STEER_MAX_ENDPOINTS 16384
+#define STEER_ANY_VLAN 0xffff
+
+/* Whom a packet is for, and from whom: all in network order. */
+struct SteerKey {
+    __u32 address;
+    __u32 source; /* 0: any */
+    __u16 port;
+    __u16 unused; /* 0; makes the size even, so that no byte of the key is undefined */
+};
+
+/* One of these per CPU. */
+struct SteerValue {
+    __u64 hits;   /* packets handed to a socket */
+    __u32 vlan;   /* id of the outermost tag, host order; STEER_ANY_VLAN: tagged or not */
+    __u32 unused; /* 0 */
+};
+
+#endif

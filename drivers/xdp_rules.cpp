@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/xdp_rules.hpp"
+
+#include <algorithm>
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <cerrno>
+#include <cstring>
+#include <unistd.h>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/byte_order.hpp"
+#include "base/error.hpp"
+#include "drivers/xdp/steer.h"
+#include "drivers/xdp_program.hpp"
+
+namespace spead::drivers {
+
+namespace {
+
+SteerKey key_of(const Endpoint& endpoint) {
+    SteerKey key{};
+    key.address = byte_swap(endpoint.address.value);
+    key.source = byte_swap(endpoint.source.value);
+    key.port = byte_swap(endpoint.port);
+    return key;
+}
+
+std::string text_of(const port::Rule& rule) {
+    return fmt::format("map {}: {}{} -> the socket of its receive queue", STEER_ENDPOINTS,
+                       to_string(rule.endpoint), rule.vlan ? fmt::format(" vlan {}", *rule.vlan) : "");
+}
+
+class XdpRules final : public port::RuleTable {
+  public:
+    explicit XdpRules(std::string netdev)
+        : netdev_(std::move(netdev)), cpus_(cpu_count()), map_(open_map(netdev_, STEER_ENDPOINTS)) {}
+    ~XdpRules() override {
+        clear();
+        ::close(map_);
+    }
+    XdpRules(const XdpRules&) = delete;
+    XdpRules& operator=(const XdpRules&) = delete;
+
+    void add(const port::Rule& rule) override;
+    void remove(const Endpoint& endpoint) override;
+    void clear() noexcept override;
+    std::vector<port::RuleState> rules() const override;
+    /// Every rule serves all queues.
+    bool spreads() const noexcept override { return true; }
+
+  private:
+    static std::size_t cpu_count() {
+        const int count = libbpf_num_possible_cpus();
+        if (count <= 0) {
+            throw_error("XDP program", "cannot tell how many CPUs there are: {}", std::strerror(-count));
+        }
+        return static_cast<std::size_t>(count);
+    }
+
+    std::string netdev_;
+    std::size_t cpus_;  ///< a value of the map is one per possible CPU
+    int map_;
+    std::vector<port::Rule> rules_;
+};
+
+void XdpRules::add(const port::Rule& rule) {
+    if (rule.vlan && *rule.vlan > 4094) {
+        throw_usage(netdev_, "rule for {}: VLAN {} is above 4094", to_string(rule.endpoint), *rule.vlan);
+    }
+    SteerValue value{};
+    value.vlan = rule.vlan.value_or(STEER_ANY_VLAN);
+    const std::vector<SteerValue> values(cpus_, value);
+    const SteerKey key = key_of(rule.endpoint);
+    rules_.reserve(rules_.size() + 1);
+    if (bpf_map_update_elem(map_, &key, values.data(), BPF_NOEXIST) == 0) {
+        rules_.push_back(rule);
+        return;
+    }
+    switch (errno) {
+        case EEXIST:
+            throw_error(netdev_, "{} has a rule of the XDP program already", to_string(rule.endpoint));
+        case E2BIG:
+            throw_error(netdev_, "no rule for {}: the XDP program holds {} endpoints",
+                        to_string(rule.endpoint), STEER_MAX_ENDPOINTS);
+        default:
+            throw_error(netdev_, "the XDP program takes no rule for {}: {}", to_string(rule.endpoint),
+                        std::strerror(errno));
+    }
+}
+
+void XdpRules::remove(const Endpoint& endpoint) {
+    const auto rule = std::ranges::find(rules_, endpoint, &port::Rule::endpoint);
+    if (rule == rules_.end()) {
+        return;
+    }
+    const SteerKey key = key_of(endpoint);
+    if (bpf_map_delete_elem(map_, &key) != 0 && errno != ENOENT) {
+        throw_error(netdev_, "the XDP program keeps its rule for {}: {}", to_string(endpoint),
+                    std::strerror(errno));
+    }
+    rules_.erase(rule);
+}
+
+void XdpRules::clear() noexcept {
+    for (; !rules_.empty(); rules_.pop_back()) {
+        const SteerKey key = key_of(rules_.back().endpoint);
+        (void)bpf_map_delete_elem(map_, &key);
+    }
+}
+
+std::vector<port::RuleState> XdpRules::rules() const {
+    std::vector<port::RuleState> states;
+    std::vector<SteerValue> values(cpus_);
+    for (const port::Rule& rule : rules_) {
+        port::RuleState state;
+        state.rule = rule;
+        state.text = text_of(rule);
+        const SteerKey key = key_of(rule.endpoint);
+        if (bpf_map_lookup_elem(map_, &key, values.data()) == 0) {
+            state.counted = true;
+            state.hits = 0;
+            for (const SteerValue& value : values) {
+                *state.hits += value.hits;
+            }
+        }
+        states.push_back(std::move(state));
+    }
+    return states;
+}
+
+}  // namespace
+
+std::unique_ptr<port::RuleTable> make_xdp_rules(const std::string& netdev) {
+    return std::make_unique<XdpRules>(netdev);
+}
+
+}  // namespace spead::drivers

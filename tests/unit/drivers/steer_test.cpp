@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// The XDP program itself, run by the kernel on frames made here.
+#include <array>
+#include <cstdint>
+#include <linux/if_ether.h>
+#include <vector>
+
+#include "tests/unit/drivers/xdp_lab.hpp"
+
+namespace spead::drivers::test {
+
+namespace {
+
+using Bytes = std::vector<std::uint8_t>;
+
+constexpr std::uint32_t kGroup = 0xEF010101;  // 239.1.1.1
+constexpr std::uint32_t kSource = 0x0A090002;
+constexpr std::uint16_t kPort = 7148;
+
+void put16(Bytes& bytes, unsigned value) {
+    bytes.push_back(static_cast<std::uint8_t>(value >> 8));
+    bytes.push_back(static_cast<std::uint8_t>(value));
+}
+
+void put32(Bytes& bytes, std::uint32_t value) {
+    put16(bytes, value >> 16);
+    put16(bytes, value & 0xFFFF);
+}
+
+struct Shape {
+    std::vector<std::array<unsigned, 2>> tags = {};  ///< protocol and control word of each
+    unsigned ether_type = ETH_P_IP;
+    unsigned version = 4;
+    unsigned words = 5;  ///< of the IP header
+    unsigned fragment = 0x4000;
+    unsigned protocol = 17;
+    std::uint32_t source = kSource;
+    std::uint32_t group = kGroup;
+    std::uint16_t port = kPort;
+    std::size_t payload = 64;
+};
+
+Bytes frame(const Shape& s) {
+    Bytes bytes{0x01, 0x00, 0x5E, 0x01, 0x01, 0x01, 0x02, 0, 0, 0, 0, 1};
+    for (const auto& tag : s.tags) {
+        put16(bytes, tag[0]);
+        put16(bytes, tag[1]);
+    }
+    put16(bytes, s.ether_type);
+    const std::size_t options = s.words > 5 ? (s.words - 5) * 4 : 0;
+    put16(bytes, s.version << 12 | s.words << 8);
+    put16(bytes, static_cast<unsigned>(20 + options + 8 + s.payload));
+    put16(bytes, 1);
+    put16(bytes, s.fragment);
+    put16(bytes, 1 << 8 | s.protocol);
+    put16(bytes, 0);  // the program checks no sum
+    put32(bytes, s.source);
+    put32(bytes, s.group);
+    bytes.insert(bytes.end(), options, 1);  // no operation
+    put16(bytes, 40000);
+    put16(bytes, s.port);
+    put16(bytes, static_cast<unsigned>(8 + s.payload));
+    put16(bytes, 0);
+    bytes.resize(bytes.size() + s.payload);
+    return bytes;
+}
+
+class Steer : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (::geteuid() != 0) {
+            GTEST_SKIP() << "needs root";
+        }
+        ASSERT_TRUE(steer_.loaded());
+        socket_ = ::socket(AF_XDP, SOCK_RAW, 0);
+        ASSERT_GE(socket_, 0);
+        bind_queue();
+    }
+    void TearDown() override {
+        if (socket_ >= 0) {
+            ::close(socket_);
+        }
+    }
+
+    /// A test run arrives on queue 0.
+    void bind_queue() const {
+        const std::uint32_t queue = 0;
+        ASSERT_EQ(bpf_map_update_elem(steer_.map(STEER_SOCKETS), &queue, &socket_, 0), 0);
+    }
+    static SteerKey key(std::uint32_t source = 0) {
+        SteerKey k{};
+        k.address = __builtin_bswap32(kGroup);
+        k.source = __builtin_bswap32(source);
+        k.port = __builtin_bswap16(kPort);
+        return k;
+    }
+    void want(std::uint32_t source = 0, std::uint32_t vlan = STEER_ANY_VLAN) const {
+        SteerValue value{};
+        value.vlan = vlan;
+        const std::vector<SteerValue> values(cpus(), value);
+        const SteerKey k = key(source);
+        ASSERT_EQ(bpf_map_update_elem(steer_.map(STEER_ENDPOINTS), &k, values.data(), BPF_ANY), 0);
+    }
+    std::uint64_t hits(std::uint32_t source = 0) const {
+        std::vector<SteerValue> values(cpus());
+        const SteerKey k = key(source);
+        EXPECT_EQ(bpf_map_lookup_elem(steer_.map(STEER_ENDPOINTS), &k, values.data()), 0);
+        std::uint64_t sum = 0;
+        for (const auto& value : values) {
+            sum += value.hits;
+        }
+        return sum;
+    }
+    static std::size_t cpus() { return static_cast<std::size_t>(libbpf_num_possible_cpus()); }
+
+    /// What the program does with a frame; it must leave the frame as it is.
+    std::uint32_t action(const Bytes& bytes) const {
+        Bytes out(bytes.size() + 256);
+        bpf_test_run_opts run{};
+        run.sz = sizeof run;
+        run.data_in = bytes.data();
+        run.data_size_in = static_cast<std::uint32_t>(bytes.size());
+        run.data_out = out.data();
+        run.data_size_out = static_cast<std::uint32_t>(out.size());
+        EXPECT_EQ(bpf_prog_test_run_opts(steer_.program(), &run), 0);
+        out.resize(run.data_size_out);
+        EXPECT_EQ(out, bytes);
+        return run.retval;
+    }
+    std::uint32_t action(const Shape& shape) const { return action(frame(shape)); }
+
+    LoadedSteer steer_;
+    int socket_ = -1;
+};
+
+TEST_F(Steer, AnEndpointsPacketsGoToTheSocketAndAreCounted) {
+    EXPECT_EQ(action(Shape{}), XDP_PASS);
+    want();
+    EXPECT_EQ(action(Shape{}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape{}), XDP_REDIRECT);
+    EXPECT_EQ(hits(), 2U);
+}
+
+TEST_F(Steer, AnythingElseStaysWithTheKernel) {
+    want();
+    EXPECT_EQ(action(Shape{.port = kPort + 1}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.group = kGroup + 1}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.protocol = 6}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.protocol = 2}), XDP_PASS);  // IGMP
+    EXPECT_EQ(action(Shape{.ether_type = ETH_P_ARP}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.ether_type = ETH_P_IPV6}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.version = 6}), XDP_PASS);
+    EXPECT_EQ(hits(), 0U);
+}
+
+TEST_F(Steer, FragmentsStayWithTheKernel) {
+    want();
+    EXPECT_EQ(action(Shape{.fragment = 0x2000}), XDP_PASS);  // the first of several
+    EXPECT_EQ(action(Shape{.fragment = 0x2001}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.fragment = 0x00B9}), XDP_PASS);  // the last
+    EXPECT_EQ(action(Shape{.fragment = 0x0000}), XDP_REDIRECT);
+}
+
+TEST_F(Steer, IpOptionsAreSkipped) {
+    want();
+    for (unsigned words = 6; words <= 15; ++words) {
+        EXPECT_EQ(action(Shape{.words = words}), XDP_REDIRECT) << words;
+    }
+    EXPECT_EQ(action(Shape{.words = 6, .port = kPort + 1}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.words = 4}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.words = 0}), XDP_PASS);
+}
+
+TEST_F(Steer, UpToTwoVlanTagsAreSkipped) {
+    want();
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021Q, 10}}}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021AD, 10}, {ETH_P_8021Q, 20}}}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021Q, 10}, {ETH_P_8021Q, 20}}}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021AD, 1}, {ETH_P_8021Q, 2}, {ETH_P_8021Q, 3}}}), XDP_PASS);
+}
+
+TEST_F(Steer, ARuleMayBeForOneVlan) {
+    want(0, 10);
+    EXPECT_EQ(action(Shape{}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021Q, 11}}}), XDP_PASS);
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021Q, 10}}}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021Q, 0xF00A}}}), XDP_REDIRECT);  // priority bits do not count
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021AD, 10}, {ETH_P_8021Q, 20}}}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape{.tags = {{ETH_P_8021AD, 20}, {ETH_P_8021Q, 10}}}),
+              XDP_PASS);  // the outermost counts
+}
+
+TEST_F(Steer, AnEndpointMayNameItsSource) {
+    want(kSource);
+    EXPECT_EQ(action(Shape{}), XDP_REDIRECT);
+    EXPECT_EQ(action(Shape{.source = kSource + 1}), XDP_PASS);
+    EXPECT_EQ(hits(kSource), 1U);
+}
+
+TEST_F(Steer, WhatIsTruncatedStaysWithTheKernel) {
+    want();
+    for (const Shape& shape :
+         {Shape{}, Shape{.tags = {{ETH_P_8021AD, 10}, {ETH_P_8021Q, 20}}}, Shape{.words = 15}}) {
+        const Bytes whole = frame(shape);
+        const std::size_t headers = whole.size() - shape.payload;
+        for (std::size_t length = ETH_HLEN; length < headers; ++length) {
+            const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+            ASSERT_EQ(action(cut), XDP_PASS) << length << " of " << whole.size();
+        }
+        const Bytes bare(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(headers));
+        EXPECT_EQ(action(bare), XDP_REDIRECT);
+    }
+}
+
+TEST_F(Steer, WithoutASocketOnItsQueueAPacketStaysWithTheKernel) {
+    want();
+    const std::uint32_t queue = 0;
+    ASSERT_EQ(bpf_map_delete_elem(steer_.map(STEER_SOCKETS), &queue), 0);
+    EXPECT_EQ(action(Shape{}), XDP_PASS);
+    EXPECT_EQ(hits(), 0U);
+}
+
+TEST_F(Steer, AClosedSocketLeavesTheMap) {
+    want();
+    EXPECT_EQ(action(Shape{}), XDP_REDIRECT);
+    ::close(socket_);
+    socket_ = -1;
+    EXPECT_EQ(action(Shape{}), XDP_PASS);
+}
+
+}  // namespace
+
+}  // namespace spead::drivers::test

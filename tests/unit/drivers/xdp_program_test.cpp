@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/xdp_program.hpp"
+
+#include <filesystem>
+#include <memory>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "base/error.hpp"
+#include "tests/unit/drivers/xdp_lab.hpp"
+
+namespace spead::drivers::test {
+
+namespace {
+
+std::string refusal(const std::string& netdev) {
+    try {
+        const XdpClaim claim(netdev);
+        return {};
+    } catch (const Error& error) {
+        return error.what();
+    }
+}
+
+std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator all("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+class XdpProgram : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const auto reason = enter_lab(); !reason.empty()) {
+            GTEST_SKIP() << reason;
+        }
+    }
+};
+
+TEST_F(XdpProgram, ACleanInterfaceHasNone) {
+    EXPECT_FALSE(attached_program("dut"));
+    EXPECT_FALSE(attached_program("nothing"));
+}
+
+TEST_F(XdpProgram, OursIsKnownByItsName) {
+    const LoadedSteer steer;
+    ASSERT_TRUE(steer.attach("dut"));
+    const auto attached = attached_program("dut");
+    ASSERT_TRUE(attached);
+    EXPECT_TRUE(attached->ours);
+    EXPECT_EQ(attached->name, STEER_PROGRAM);
+    EXPECT_FALSE(attached_program("peer"));
+}
+
+TEST_F(XdpProgram, AClaimOffersTheProgramAsAFile) {
+    const XdpClaim claim("dut");
+    struct stat status {};
+    ASSERT_EQ(::stat(claim.program_path().c_str(), &status), 0);
+    EXPECT_EQ(static_cast<std::size_t>(status.st_size), steer_object().size());
+    bpf_object* object = bpf_object__open_file(claim.program_path().c_str(), nullptr);
+    ASSERT_NE(object, nullptr);
+    EXPECT_EQ(bpf_object__load(object), 0);
+    bpf_object__close(object);
+}
+
+TEST_F(XdpProgram, AnInterfaceIsClaimedOnceAtATime) {
+    auto claim = std::make_unique<XdpClaim>("dut");
+    EXPECT_NE(refusal("dut").find("another port or process"), std::string::npos);
+    EXPECT_EQ(refusal("peer"), "");
+    claim.reset();
+    EXPECT_EQ(refusal("dut"), "");
+}
+
+TEST_F(XdpProgram, AClaimEndsWithItsProcess) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const XdpClaim claim("dut");
+        ::_exit(0);  // runs no destructor
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0);
+    EXPECT_EQ(refusal("dut"), "");
+}
+
+TEST_F(XdpProgram, WhatACrashLeftIsTakenAway) {
+    {
+        const LoadedSteer steer;
+        ASSERT_TRUE(steer.attach("dut"));
+    }
+    ASSERT_TRUE(attached_program("dut"));
+    const XdpClaim claim("dut");
+    EXPECT_FALSE(attached_program("dut"));
+}
+
+TEST_F(XdpProgram, SomebodyElsesIsLeftAloneAndNamed) {
+    ASSERT_TRUE(attach_elses("dut"));
+    const auto id = attached_program("dut")->id;
+    const std::string text = refusal("dut");
+    EXPECT_NE(text.find("\"elses\" (id " + std::to_string(id) + ")"), std::string::npos) << text;
+    EXPECT_NE(text.find("ip link set dev dut xdp off"), std::string::npos) << text;
+    EXPECT_EQ(attached_program("dut")->id, id);
+    EXPECT_THROW(check_no_foreign_program("dut", "port p0"), Error);
+    EXPECT_NO_THROW(check_no_foreign_program("peer", "port p0"));
+}
+
+TEST_F(XdpProgram, WhatThePmdLeavesOpenIsClosedAndItsProgramTakenAway) {
+    const auto before = open_descriptors();
+    {
+        XdpClaim claim("dut");
+        // As the PMD does: loaded, attached, and never closed.
+        static bpf_object* object = nullptr;
+        object = bpf_object__open_file(claim.program_path().c_str(), nullptr);
+        ASSERT_EQ(bpf_object__load(object), 0);
+        const int program = bpf_program__fd(bpf_object__find_program_by_name(object, STEER_PROGRAM));
+        ASSERT_EQ(bpf_xdp_attach(static_cast<int>(::if_nametoindex("dut")), program, 0, nullptr), 0);
+        claim.remember();
+        claim.release();
+        EXPECT_FALSE(attached_program("dut"));
+    }
+    EXPECT_EQ(open_descriptors(), before);
+}
+
+TEST_F(XdpProgram, AProgramThatCameMeanwhileIsNotTakenAway) {
+    XdpClaim claim("dut");
+    claim.remember();
+    ASSERT_TRUE(attach_elses("dut"));
+    claim.release();
+    EXPECT_TRUE(attached_program("dut"));
+}
+
+TEST_F(XdpProgram, MapsAreFoundByName) {
+    const LoadedSteer steer;
+    ASSERT_TRUE(steer.attach("dut"));
+    const int map = open_map("dut", STEER_ENDPOINTS);
+    EXPECT_GE(map, 0);
+    ::close(map);
+    EXPECT_THROW(open_map("dut", "nothing"), Error);
+    EXPECT_THROW(open_map("peer", STEER_ENDPOINTS), Error);
+}
+
+}  // namespace
+
+}  // namespace spead::drivers::test

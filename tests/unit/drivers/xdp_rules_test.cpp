@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "drivers/xdp_rules.hpp"
+
+#include "base/error.hpp"
+#include "tests/unit/drivers/xdp_lab.hpp"
+
+namespace spead::drivers::test {
+
+namespace {
+
+port::Rule rule(const char* endpoint, std::optional<std::uint16_t> vlan = std::nullopt) {
+    port::Rule r;
+    r.endpoint = parse_endpoints(endpoint).front();
+    r.queues = {0};
+    r.vlan = vlan;
+    return r;
+}
+
+class XdpRules : public testing::Test {
+  protected:
+    void SetUp() override {
+        if (const auto reason = enter_lab(); !reason.empty()) {
+            GTEST_SKIP() << reason;
+        }
+        ASSERT_TRUE(steer_.loaded());
+        ASSERT_TRUE(steer_.attach("dut"));
+        table_ = make_xdp_rules("dut");
+    }
+
+    unsigned entries() const {
+        SteerKey key{};
+        unsigned count = 0;
+        for (int more = bpf_map_get_next_key(map(), nullptr, &key); more == 0;
+             more = bpf_map_get_next_key(map(), &key, &key)) {
+            ++count;
+        }
+        return count;
+    }
+    int map() const { return steer_.map(STEER_ENDPOINTS); }
+
+    LoadedSteer steer_;
+    std::unique_ptr<port::RuleTable> table_;
+};
+
+TEST_F(XdpRules, ComeAndGoInTheMap) {
+    table_->add(rule("239.1.1.1:7148"));
+    table_->add(rule("239.1.1.2:7148"));
+    table_->add(rule("239.1.1.1:7149@10.0.0.7"));
+    EXPECT_EQ(entries(), 3U);
+    table_->remove(parse_endpoints("239.1.1.2:7148").front());
+    table_->remove(parse_endpoints("239.9.9.9:1").front());  // never had one
+    EXPECT_EQ(entries(), 2U);
+    const auto rules = table_->rules();
+    ASSERT_EQ(rules.size(), 2U);
+    EXPECT_EQ(rules[0].rule, rule("239.1.1.1:7148"));
+    EXPECT_EQ(rules[1].rule, rule("239.1.1.1:7149@10.0.0.7"));
+    table_->clear();
+    EXPECT_EQ(entries(), 0U);
+    EXPECT_TRUE(table_->rules().empty());
+}
+
+TEST_F(XdpRules, TellTheirTextAndHits) {
+    table_->add(rule("239.1.1.1:7148", 10));
+    const SteerKey key{__builtin_bswap32(0xEF010101), 0, __builtin_bswap16(7148), 0};
+    std::vector<SteerValue> values(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+    ASSERT_EQ(bpf_map_lookup_elem(map(), &key, values.data()), 0);
+    for (std::size_t cpu = 0; cpu < values.size(); ++cpu) {
+        EXPECT_EQ(values[cpu].vlan, 10U);
+        values[cpu].hits = 100 + cpu;
+    }
+    ASSERT_EQ(bpf_map_update_elem(map(), &key, values.data(), BPF_EXIST), 0);
+    const auto state = table_->rules().front();
+    EXPECT_TRUE(state.counted);
+    EXPECT_FALSE(state.marked);
+    EXPECT_EQ(state.hits, 100 * values.size() + values.size() * (values.size() - 1) / 2);
+    EXPECT_NE(state.text.find("239.1.1.1:7148 vlan 10"), std::string::npos) << state.text;
+}
+
+TEST_F(XdpRules, RefuseASecondRuleOfAnEndpoint) {
+    table_->add(rule("239.1.1.1:7148"));
+    EXPECT_THROW(table_->add(rule("239.1.1.1:7148", 5)), Error);
+    EXPECT_EQ(table_->rules().size(), 1U);
+    EXPECT_EQ(table_->rules().front().rule.vlan, std::nullopt);
+    EXPECT_THROW(table_->add(rule("239.1.1.2:7148", 4095)), UsageError);
+    EXPECT_EQ(entries(), 1U);
+}
+
+TEST_F(XdpRules, RefuseMoreThanTheProgramHolds) {
+    port::Rule r = rule("239.0.0.0:7148");
+    std::string refusal;
+    unsigned added = 0;
+    try {
+        for (; added < 2 * STEER_MAX_ENDPOINTS; ++added, ++r.endpoint.address.value) {
+            table_->add(r);
+        }
+    } catch (const Error& error) {
+        refusal = error.what();
+    }
+    EXPECT_GE(added, static_cast<unsigned>(STEER_MAX_ENDPOINTS));
+    EXPECT_LT(added, static_cast<unsigned>(STEER_MAX_ENDPOINTS) + 1024);
+    EXPECT_NE(refusal.find(std::to_string(STEER_MAX_ENDPOINTS)), std::string::npos) << refusal;
+    EXPECT_EQ(table_->rules().size(), added);
+}
+
+TEST_F(XdpRules, AreTakenAwayWithTheTable) {
+    table_->add(rule("239.1.1.1:7148"));
+    table_.reset();
+    EXPECT_EQ(entries(), 0U);
+}
+
+TEST_F(XdpRules, AreRefusedWhereTheProgramIsNotThisProcesss) {
+    EXPECT_THROW(make_xdp_rules("peer"), Error);
+    EXPECT_THROW(make_xdp_rules("nothing"), Error);
+}
+
+}  // namespace
+
+}  // namespace spead::drivers::test

@@ -77,17 +77,21 @@ class NamespaceTest(harness.ProgramTest):
             ip("route", "add", "224.0.0.0/4", "dev", device, namespace=name)
         self.inside = ("ip", "netns", "exec", self.near)
 
-    def far_socket(self):
-        return self.socket_in(self.far)
-
-    def socket_in(self, namespace):
-        """A UDP socket in a namespace, wherever this process is."""
+    def within(self, namespace, action):
+        """What `action` returns when this process is in the namespace; it is back afterwards."""
         with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{namespace}", "rb") as there:
             enter(there)
             try:
-                made = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+                return action()
             finally:
                 enter(here)
+
+    def far_socket(self, *kind):
+        """A socket in the peer's namespace, wherever this process is; UDP unless another kind is named."""
+        return self.socket_in(self.far, *kind)
+
+    def socket_in(self, namespace, *kind):
+        made = self.within(namespace, lambda: socket.socket(*(kind or (socket.AF_INET, socket.SOCK_DGRAM))))
         self.addCleanup(made.close)
         return made
 

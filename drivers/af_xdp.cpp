@@ -19,6 +19,7 @@
 
 #include "drivers/common.hpp"
 #include "drivers/interface.hpp"
+#include "drivers/netdev_mtu.hpp"
 #include "drivers/table.hpp"
 #include "drivers/xdp/steer.h"
 #include "drivers/xdp_program.hpp"
@@ -73,6 +74,12 @@ class AfXdp final : public port::Driver {
         return c;
     }
 
+    int netdev_rank() const override { return 20; }
+    std::string translate(std::string_view netdev) const override {
+        return fmt::format("{},iface={}", name(), netdev);
+    }
+    std::string why_not(const port::PortRequest& request, const std::string& netdev) const override;
+
     std::uint16_t grant_queues(const port::PortRequest& request) const override;
     port::PreparedDevice plan(const port::PortRequest& request) const override;
     void apply(port::PreparedDevice& plan) const override;
@@ -105,6 +112,24 @@ port::DeviceString AfXdp::parse(const port::PortRequest& request) {
                     device.name());
     }
     return device;
+}
+
+/// Whatever a plan would be refused for; planning changes nothing.
+std::string AfXdp::why_not(const port::PortRequest& request, const std::string& netdev) const {
+    port::PortRequest named = request;
+    named.name.clear();
+    named.device = fmt::format("{}0,iface={}", name(), netdev);
+    named.exists = false;
+    named.rx_queues = std::min<std::uint16_t>(request.rx_queues, 1);
+    named.tx_queues = std::min<std::uint16_t>(request.tx_queues, 1);
+    try {
+        (void)plan(named);
+    } catch (const Error& refusal) {
+        const std::string text = refusal.what();
+        const std::string before = named.device + ": ";
+        return text.starts_with(before) ? text.substr(before.size()) : text;
+    }
+    return {};
 }
 
 /// As many as were asked for, unless the interface deals its packets over fewer.
@@ -206,7 +231,7 @@ void AfXdp::plan_memory(const port::PortRequest& request, const std::string& int
     plan.outside_bytes = plan.rx_queues * kRingBytes;
 
     const std::uint64_t locked = std::uint64_t{plan.rx_queues} * plan.rx.mbufs * kSlot;
-    if (const std::uint64_t lockable = lockable_bytes(); locked > lockable) {
+    if (const std::uint64_t lockable = port::lockable_bytes(); locked > lockable) {
         throw_error(where,
                     "{} shares {} of locked memory with the kernel ({} queues x {} x {}), `ulimit -l` allows "
                     "{}: raise "

@@ -90,7 +90,10 @@ class Naming {
                 continue;
             }
             NamedDevice named{family->translate(name + words_.arguments), family, {}};
-            if (!reasons.empty()) {
+            if (reasons.empty() && families.size() > 1) {
+                named.remarks.push_back(
+                    fmt::format("{}: {} is driven by {}", where(request_), name, family->name()));
+            } else if (!reasons.empty()) {
                 named.remarks.push_back(fmt::format("{}: {} is driven by {} ({})", where(request_), name,
                                                     family->name(), fmt::join(reasons, "; ")));
             }

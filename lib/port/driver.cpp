@@ -114,6 +114,9 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
         if (request.held_mbufs != 0) {
             QueueSizes& rx = planned.back().device.rx;
             rx = queue_sizes(rx.descriptors, rx.mbufs + request.held_mbufs, rx.data_room, rx.cache);
+            if (const std::uint32_t slot = planned.back().device.rx_slot; slot != 0) {
+                rx.pool_bytes = slot_pool_bytes(rx.mbufs, slot);
+            }
         }
         auto& remarks = planned.back().device.remarks;
         remarks.insert(remarks.begin(), named[i].remarks.begin(), named[i].remarks.end());

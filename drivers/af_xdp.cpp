@@ -116,9 +116,14 @@ port::DeviceString AfXdp::parse(const port::PortRequest& request) {
 
 /// Whatever a plan would be refused for; planning changes nothing.
 std::string AfXdp::why_not(const port::PortRequest& request, const std::string& netdev) const {
+    if (const auto facts = port::netdev_facts(netdev); facts && facts->mtu > kMaxMtu) {
+        return fmt::format("its MTU is {}, and XDP programs are for at most {}", facts->mtu, kMaxMtu);
+    }
     port::PortRequest named = request;
     named.name.clear();
-    named.device = fmt::format("{}0,iface={}", name(), netdev);
+    const auto arguments = std::min(request.device.find(','), request.device.size());
+    const std::string device = fmt::format("{}0,iface={}", name(), netdev);
+    named.device = device + request.device.substr(arguments);
     named.exists = false;
     named.rx_queues = std::min<std::uint16_t>(request.rx_queues, 1);
     named.tx_queues = std::min<std::uint16_t>(request.tx_queues, 1);

@@ -32,12 +32,17 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("rx":{"packets":310,"bytes":311,"malformed":301,"not_udp":302,"fragment":303,"bad_checksum":304,)"
         R"("unmatched":305,"igmp":306,"arp":307},)"
         R"("tx":{"packets":312,"bytes":313,"dropped":314},"nic":{"missed":315,"no_mbuf":316,"errors":317},)"
-        R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319,"oversized_frames":320,"hosts_full":321,"host_frames":322}}]})");
+        R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319,"oversized_frames":320,"steering":"rte_flow",)"
+        R"("hosts_full":321,"host_frames":322},)"
+        R"("rules":[{"endpoint":"239.1.2.0:7148","queues":[0,1],"rule":"flow create","hits":323},)"
+        R"({"endpoint":"239.1.2.1:7148","queues":[2],"rule":"flow create","hits":null}]}],)"
+        R"("lcores":[{"lcore":1,"cpu":5,"poll":"busy","streams":[{"name":"s0","received":101}],)"
+        R"("ports":[{"name":"p0","received":310}],"sends":["d0"]}]})");
 }
 
 TEST(ReportJson, HasItsListsEvenWhenTheyAreEmpty) {
     EXPECT_EQ(report_document({}).dump(),
-              R"({"version":1,"duration_s":0.0,"streams":[],"sends":[],"ports":[]})");
+              R"({"version":1,"duration_s":0.0,"streams":[],"sends":[],"ports":[],"lcores":[]})");
 }
 
 TEST(ReportJson, IsIndentedTextThatReadsBack) {

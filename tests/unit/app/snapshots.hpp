@@ -65,7 +65,19 @@ inline stats::Snapshot numbered_snapshot() {
     port.rx_oversized_frames = 320;
     port.rx_hosts_full = 321;
     port.tx_host_frames = 322;
+    port.steering = "rte_flow";
+    port.rules = {{"239.1.2.0:7148", {0, 1}, "flow create", 323},
+                  {"239.1.2.1:7148", {2}, "flow create", std::nullopt}};
     snapshot.ports.push_back(port);
+
+    stats::LcoreSnapshot lcore;
+    lcore.lcore = 1;
+    lcore.cpu = 5;
+    lcore.poll = "busy";
+    lcore.streams = {{"s0", 101}};
+    lcore.ports = {{"p0", 310}};
+    lcore.sends = {"d0"};
+    snapshot.lcores.push_back(lcore);
     return snapshot;
 }
 

@@ -108,7 +108,7 @@ TEST_F(DeviceName, AnInterfaceGoesToTheBestFamily) {
     const NamedDevice device = named("ens2");
     EXPECT_EQ(device.driver, &kXdp);
     EXPECT_EQ(device.device, "net_xdp,iface=ens2");
-    EXPECT_THAT(device.remarks, IsEmpty());
+    EXPECT_THAT(device.remarks, ElementsAre("port p0: ens2 is driven by net_xdp"));
 }
 
 TEST_F(DeviceName, WhatFollowsTheCommaGoesAlong) {

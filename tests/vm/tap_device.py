@@ -57,14 +57,15 @@ def interface_is_there():
 
 
 def rules():
-    """The rules as the kernel has them: {(group, port): {"queue", "packets"}}"""
+    """The rules of endpoints as the kernel has them: {(group, port): {"queue", "packets"}}. Those that bring the port
+    its own ARP and IGMP are left out."""
     done = subprocess.run(["tc", "-statistics", "-json", "filter", "show", "dev", INTERFACE, "parent", "1:"], check=True,
                           capture_output=True, text=True, env={**os.environ, "PATH": namespaces.PATH})
     found = {}
     for rule in json.loads(done.stdout):
         keys = rule.get("options", {}).get("keys", {})
         for action in rule.get("options", {}).get("actions", []):
-            if action["kind"] == "skbedit":
+            if action["kind"] == "skbedit" and "dst_ip" in keys:
                 found[keys["dst_ip"], keys["dst_port"]] = {"queue": action["queue_mapping"],
                                                            "packets": action["stats"]["packets"]}
     return found

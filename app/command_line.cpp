@@ -17,8 +17,8 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 7> kCommands{"recv", "send",  "loopback", "run",
-                                                    "info", "check", "bench"};
+constexpr std::array<std::string_view, 8> kCommands{"recv", "send",  "loopback", "run",
+                                                    "info", "check", "selftest", "bench"};
 constexpr std::array<std::string_view, 2> kBenches{"assemble", "transmit"};
 
 /// EAL's options that people know, for a hint when one stands among ours.
@@ -320,6 +320,11 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     add_port_arguments(check, check_ports, "As for --port of recv [$DPDK_SPEAD_INTERFACE]");
     OptionSet(check).text("--config", config_file, "FILE", "Check what this configuration file needs");
     OptionSet(check).flag("--json", result.json, "As JSON on standard output");
+    CLI::App& selftest =
+        *app.add_subcommand("selftest", "Try on a port everything that the program will ask of it");
+    OptionSet(selftest).text("--port", result.selftest.port, "PORT", "As for --port of recv");
+    OptionSet(selftest).text("--to", result.selftest.destination, "GROUP:PORT", "Where the test packets go");
+    OptionSet(selftest).flag("--json", result.selftest.json, "As JSON on standard output");
     CLI::App& bench = *app.add_subcommand("bench", "Measure what one core can do");
     CLI::App& bench_assemble = *bench.add_subcommand("assemble", "Packets to heaps, against a bare copy");
     add_bench_options(bench_assemble, assemble, false);
@@ -329,7 +334,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         add_common_options(*command, result);
         command->allow_extras();
     }
-    for (CLI::App* command : {&info, &check})
+    for (CLI::App* command : {&info, &check, &selftest})
         command->allow_extras();
 
     app.footer(kExamples);  // after the commands, which would inherit it
@@ -402,6 +407,12 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         result.command = Command::check;
         result.plan = config_file.empty() ? plan_of_ports(check_ports, port, result.remarks)
                                           : config::load_file(config_file);
+    } else if (selftest.parsed()) {
+        no_extras(selftest, "selftest");
+        if (result.selftest.port.empty())
+            throw_usage("--port",
+                        "it is missing: dpdk-spead selftest --port PORT (`dpdk-spead info` lists them)");
+        result.command = Command::selftest;
     } else if (bench_assemble.parsed() || bench_transmit.parsed()) {
         const bool sends = bench_transmit.parsed();
         no_extras(sends ? bench_transmit : bench_assemble, sends ? "bench transmit" : "bench assemble");

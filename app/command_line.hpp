@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/info.hpp"
+#include "app/selftest.hpp"
 #include "port/candidates.hpp"
 #include "runtime/plan.hpp"
 
@@ -26,6 +27,7 @@ enum class Command : std::uint8_t {
     run,
     info,
     check,
+    selftest,
     bench_assemble,
     bench_transmit
 };
@@ -52,6 +54,7 @@ struct CommandLine {
     Command command = Command::help;
     runtime::Plan plan;                ///< recv, send, loopback, run, check
     InfoOptions info;                  ///< info
+    SelftestOptions selftest;          ///< selftest
     bool json = false;                 ///< check: findings as JSON on standard output
     BenchOptions bench;                ///< bench_*
     std::string json_path;             ///< final report; "-": standard output; empty: none

@@ -19,6 +19,7 @@
 #include "app/info.hpp"
 #include "app/progress.hpp"
 #include "app/report.hpp"
+#include "app/selftest.hpp"
 #include "app/stop_signals.hpp"
 #include "app/verdict.hpp"
 #include "base/error.hpp"
@@ -160,6 +161,8 @@ int carry_out(const CommandLine& line) {
             return kSuccess;
         case Command::info:
             return info(line.info, line.eal_args);
+        case Command::selftest:
+            return selftest(line.selftest, line.eal_args);
         case Command::check:
             return check(line.plan, line.eal_args, line.json);
         case Command::bench_assemble:

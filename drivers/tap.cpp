@@ -26,7 +26,8 @@ namespace spead::drivers {
 
 namespace {
 
-constexpr std::uint16_t kMaxQueues = 16;     // RTE_PMD_TAP_MAX_QUEUES
+constexpr std::uint16_t kMaxQueues = 16;  // RTE_PMD_TAP_MAX_QUEUES
+constexpr std::uint16_t kMostVlan = 15;
 constexpr std::uint16_t kDescriptors = 512;  // mbufs waiting in each queue
 constexpr std::uint32_t kLeastMtu = 1500;
 constexpr std::uint32_t kLargestMtu = 65521;  // ETH_MAX_MTU of tun, less the Ethernet header
@@ -101,6 +102,14 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
     }
     if (!device.has("iface") && !request.exists) {
         device.add("iface", interface);
+    }
+
+    if (request.vlan.value_or(0) > kMostVlan && request.rx_queues > 0 && why_no_flower().empty()) {
+        throw_usage(
+            where,
+            "vlan {} cannot be matched by {}: this driver makes wrong rules for VLANs above {} (DPDK 22.11 "
+            "masks the number with swapped bytes); use a lower one",
+            *request.vlan, device.name(), kMostVlan);
     }
 
     auto plan = start_plan(*this, request, device);

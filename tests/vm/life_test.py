@@ -68,6 +68,16 @@ class Life(tap_device.TapTest):
         rx = report["ports"][0]["rx"]
         self.assertEqual(rx["packets"] - rx["igmp"] - rx["arp"], 5, json.dumps(report["ports"]))
 
+    def test_selftest_finds_every_shape_of_rule_taken(self):
+        document = json.loads(self.run_program("selftest", "--port", tap_device.DEVICE, "--json", report=False).out)
+        found = {finding["subject"]: finding for finding in document["findings"]}
+        self.assertEqual(document["failed"], 0, json.dumps(document, indent=1))
+        for shape in ("group", "group to another queue", "group from one source", "group in VLAN 5", "unicast"):
+            self.assertIn("taken: flow create", found[f"rule: {shape}"]["text"])
+        self.assertEqual(found["rules: 128 at once"]["text"], "added, listed, removed")
+        self.assertEqual(found["start"]["text"], "isolated")
+        self.assertIn("can be waited for", found["receive queue 1"]["text"])
+
     def test_an_interface_that_is_deleted_ends_the_run_with_a_report(self):
         running = self.running()
         namespaces.ip("link", "delete", tap_device.INTERFACE)

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "app/port_facts.hpp"
+#include "port/driver.hpp"
+#include "port/port.hpp"
+
+namespace spead::app {
+
+/// Adds what an open port and its device tell to what was known before. `driver`: the port's.
+void fill(PortFacts& facts, const port::Port& port, const port::Driver& driver);
+
+}  // namespace spead::app

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/selftest.hpp"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/command_line.hpp"
+#include "app/port_look.hpp"
+#include "app/selftest_steps.hpp"
+#include "base/error.hpp"
+#include "drivers/table.hpp"
+#include "runtime/eal.hpp"
+#include "runtime/layout.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// What the sender of the test needs of EAL beside the port.
+constexpr std::size_t kOwnBytes = std::size_t{32} << 20;
+
+port::PlannedPort plan_port(const SelftestOptions& options, const runtime::EalOptions& eal) {
+    port::PortRequest request;
+    request.name = options.port;
+    request.device = options.port;
+    request.rx_queues = 2;
+    request.fewer_queues_do = true;
+    request.tx_queues = 1;
+    request.interrupts = true;
+    request.max_rx_packet = request.max_tx_packet = 1000;
+    return port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
+}
+
+Endpoint destination_of(const SelftestOptions& options) {
+    const std::vector<Endpoint> all = parse_endpoints(options.destination);
+    if (all.size() != 1 || !all.front().address.is_multicast() || all.front().has_source())
+        throw_usage("--to", "`{}` is not one multicast group with a port, as in 239.255.77.77:9",
+                    options.destination);
+    return all.front();
+}
+
+void append(Findings& to, Findings more) {
+    to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
+}
+
+Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, PortFacts& facts) {
+    Findings found;
+    std::unique_ptr<port::Port> port;
+    try {
+        port = port::Port::open(planned);
+        fill(facts, *port, *planned.driver);
+        found.push_back({Verdict::ok, "open", port->sizes(), {}});
+        port->start();
+        found.push_back(
+            {Verdict::ok, "start", port->capabilities().isolation ? "isolated" : "not isolated", {}});
+        append(found, try_rules(*port));
+        append(found, try_memory(*port));
+        append(found, try_queues(*port));
+        port->stop();
+        port->start();
+        found.push_back({Verdict::ok, "stop and start again", "as often as one likes", {}});
+        append(found, try_sending(*port, destination));
+        port->close();
+        for (const std::string& remark : port->remarks())
+            found.push_back({Verdict::warn, "remark", remark, {}});
+    } catch (const Error& error) {
+        found.push_back({Verdict::fail, port ? "port" : "open", error.what(), {}});
+    }
+    return found;
+}
+
+}  // namespace
+
+int selftest(const SelftestOptions& options, const std::vector<std::string>& eal_words) {
+    const Endpoint destination = destination_of(options);
+    const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_words);
+    const port::PlannedPort planned = plan_port(options, eal_options);
+    PortFacts facts;
+    facts.named = options.port;
+    facts.family = planned.driver->name();
+    facts.device = planned.device.devargs;
+    const std::size_t bytes = planned.device.eal_bytes() + kOwnBytes;
+    const runtime::Eal eal(runtime::eal_arguments(
+        eal_options, fmt::format("0@{}", runtime::allowed_cpus().front()), bytes + bytes / 8,
+        "dpdk-spead-selftest", runtime::BusNeeds::of({&planned, 1})));
+    const Findings found = try_all(planned, destination, facts);
+    if (options.json) {
+        nlohmann::ordered_json document = findings_document(found);
+        document["port"] = port_document(facts);
+        fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+        fmt::print("{}\n{}", describe(facts), describe(found));
+    }
+    return any_failed(found) ? kFailure : kSuccess;
+}
+
+}  // namespace spead::app

@@ -1,0 +1,46 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""`dpdk-spead selftest` on virtual devices."""
+
+import json
+
+import harness
+
+
+class Selftest(harness.ProgramTest):
+    def selftest(self, *words, status=0):
+        return json.loads(self.run_program("selftest", *words, "--json", status=status, report=False).out)
+
+    def findings(self, document):
+        return {finding["subject"]: finding for finding in document["findings"]}
+
+    def test_every_step_on_a_ring_is_well_and_every_packet_comes_back(self):
+        document = self.selftest("--port", "net_ring0")
+        self.assertEqual(document["failed"], 0, document)
+        self.assertEqual(document["port"]["driver"], "net_ring")
+        found = self.findings(document)
+        self.assertEqual({f["verdict"] for f in found.values()}, {"ok"})
+        self.assertEqual(found["loop"]["text"], "all 48 packets came back")
+        self.assertEqual(found["sending: memory given back"]["text"], "at once")
+        for length, pages in ((4194304, 2097152), (12288, 4096), (8192, 4096)):
+            self.assertIn(f"{length} bytes in pages of {pages}", str(found))
+
+    def test_packets_into_a_file(self):
+        capture = self.directory / "out.pcap"
+        document = self.selftest("--port", f"net_pcap0,tx_pcap={capture}", "--to", "239.1.2.3:4567")
+        self.assertEqual(document["failed"], 0, document)
+
+    def test_a_port_without_a_peer_is_no_failure(self):
+        socket = self.directory / "memif.sock"
+        document = self.selftest("--port", f"net_memif0,role=server,socket={socket},socket-abstract=no")
+        self.assertEqual(document["failed"], 0, document)
+        self.assertEqual(self.findings(document)["sending"]["verdict"], "warn")
+
+    def test_what_it_is_told_wrong(self):
+        self.refused("selftest", says=("--port", "dpdk-spead info"))
+        self.refused("selftest", "--port", "net_ring0", "--to", "10.0.0.1:9", says=("--to", "multicast group"))
+        self.refused("selftest", "--port", "nosuch0", says=("nosuch0",))
+
+
+if __name__ == "__main__":
+    harness.main()

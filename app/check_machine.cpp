@@ -73,18 +73,26 @@ Finding check_memlock(const port::Host& host, std::size_t bytes) {
 }
 
 Finding check_capabilities(const port::Host& host) {
-    static constexpr std::array<std::pair<int, std::string_view>, 3> kUsed{
-        {{CAP_NET_RAW, "CAP_NET_RAW"}, {CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {CAP_IPC_LOCK, "CAP_IPC_LOCK"}}};
+    static constexpr std::array<std::pair<int, std::string_view>, 5> kUsed{{{CAP_NET_RAW, "CAP_NET_RAW"},
+                                                                            {CAP_NET_ADMIN, "CAP_NET_ADMIN"},
+                                                                            {CAP_IPC_LOCK, "CAP_IPC_LOCK"},
+                                                                            {CAP_BPF, "CAP_BPF"},
+                                                                            {CAP_PERFMON, "CAP_PERFMON"}}};
     std::vector<std::string_view> missing;
     for (const auto& [capability, name] : kUsed)
         if (!host.capable(capability))
             missing.push_back(name);
     if (missing.empty())
-        return {Verdict::ok, "capabilities", "CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK", {}};
+        return {Verdict::ok,
+                "capabilities",
+                "CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_BPF, CAP_PERFMON",
+                {}};
     return {
         Verdict::warn, "capabilities",
-        fmt::format("without {}; ring, pcap, null, memif and vhost-user need none", fmt::join(missing, ", ")),
-        "setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep $(command -v dpdk-spead)"};
+        fmt::format(
+            "without {} (the last two are net_af_xdp's); ring, pcap, null, memif and vhost-user need none",
+            fmt::join(missing, ", ")),
+        "setcap cap_net_raw,cap_net_admin,cap_ipc_lock,cap_bpf,cap_perfmon+ep $(command -v dpdk-spead)"};
 }
 
 Finding check_governor(const port::Host& host, const std::set<unsigned>& cpus) {

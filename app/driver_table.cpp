@@ -33,13 +33,13 @@ std::string steering(const port::Capabilities& c) {
 std::string driver_table(std::span<const port::Driver* const> drivers) {
     using Row = std::array<std::string, 11>;
     std::vector<Row> rows{{"driver", "named by", "steering", "membership", "chains sent", "zero copy",
-                           "freed late", "interrupt", "timestamp", "lossless", "largest frame"}};
+                           "freed late", "interrupt", "by source", "lossless", "largest frame"}};
     for (const port::Driver* driver : drivers) {
         const port::Capabilities c = driver->declared();
         rows.push_back({std::string(driver->name()), named_by(*driver), steering(c),
                         std::string(port::name_of(c.membership)), yes(c.tx_multi_segment),
                         yes(c.tx_multi_segment && c.tx_external_buffer),
-                        fmt::format("{}", c.late_free_segments), yes(c.rx_interrupt), yes(c.rx_timestamp),
+                        fmt::format("{}", c.late_free_segments), yes(c.rx_interrupt), yes(c.spreads_sources),
                         yes(c.lossless), fmt::format("{}", c.max_rx_frame)});
     }
     std::array<std::size_t, std::tuple_size_v<Row>> widths{};
@@ -69,7 +69,7 @@ nlohmann::ordered_json capability_document(const port::Capabilities& c) {
             {"tx_external_buffer", c.tx_external_buffer},
             {"late_free_segments", c.late_free_segments},
             {"rx_interrupt", c.rx_interrupt},
-            {"rx_timestamp", c.rx_timestamp},
+            {"spreads_sources", c.spreads_sources},
             {"lossless", c.lossless},
             {"finite", c.finite},
             {"receives_own", c.receives_own},

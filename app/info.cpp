@@ -11,8 +11,10 @@
 #include "app/port_facts.hpp"
 #include "app/port_look.hpp"
 #include "base/error.hpp"
+#include "base/mac.hpp"
 #include "drivers/table.hpp"
 #include "port/candidates.hpp"
+#include "port/netdev.hpp"
 #include "port/port.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/layout.hpp"
@@ -65,6 +67,22 @@ std::vector<Looked> ports_to_look_at(const InfoOptions& options, const runtime::
     return ports;
 }
 
+/// Opening would put an XDP program on the interface, which resets the queues of some cards.
+void fill_unopened(Looked& looked) {
+    PortFacts& facts = looked.facts;
+    const port::PreparedDevice& device = looked.planned.device;
+    facts.netdev = device.netdev;
+    facts.capabilities = device.capabilities;
+    facts.remarks = device.remarks;
+    facts.remarks.emplace_back("told from the plan: looking at it puts no XDP program on the interface");
+    if (const auto netdev = port::netdev_facts(device.netdev)) {
+        facts.mac = mac_text(netdev->mac);
+        facts.address = netdev->address;
+        facts.mtu = netdev->mtu;
+        facts.link = netdev_link(*netdev);
+    }
+}
+
 void open_all(std::vector<Looked>& ports, const runtime::EalOptions& options) {
     std::vector<port::PlannedPort> planned;
     std::size_t bytes = std::size_t{24} << 20;
@@ -81,6 +99,10 @@ void open_all(std::vector<Looked>& ports, const runtime::EalOptions& options) {
     for (Looked& looked : ports) {
         if (!looked.facts.error.empty())
             continue;
+        if (looked.planned.device.capabilities.steering == port::Steering::xdp_map) {
+            fill_unopened(looked);
+            continue;
+        }
         try {
             fill(looked.facts, *port::Port::open(looked.planned), *looked.planned.driver);
         } catch (const Error& error) {

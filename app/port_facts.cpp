@@ -63,11 +63,8 @@ std::vector<Feature> features_of(const PortFacts& port) {
         {"membership", membership_of(c)},
         {"zero-copy sending", zero_copy_of(c)},
         {"interrupt mode", c.rx_interrupt ? "yes" : "no, adaptive instead"},
-        {"arrival times", c.rx_timestamp ? "the device's clock" : "when the lcore polled"},
         {"largest packet", fmt::format("{} bytes of UDP payload received, {} sent, at most",
                                        payload_of(c.max_rx_frame), payload_of(c.max_tx_frame))}};
-    if (port.send_scheduling)
-        list.push_back({"send scheduling", "offered by the device (tx_pp)"});
     if (c.lossless)
         list.push_back({"when the receiver is slow", "the sender is pushed back, nothing is lost"});
     if (c.finite)

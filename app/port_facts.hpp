@@ -30,7 +30,6 @@ struct PortFacts {
     std::uint16_t max_tx_segments = 0;
     std::uint32_t mtu = 0, max_mtu = 0;
     std::vector<std::string> rx_offloads, tx_offloads;  ///< DPDK's names, as offered
-    bool send_scheduling = false;                       ///< the device can send at a given time
     port::Capabilities capabilities;
     std::vector<std::string> remarks;
 };

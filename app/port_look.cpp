@@ -31,7 +31,8 @@ std::string link_text(std::uint16_t port_id) {
                        link.link_duplex == RTE_ETH_LINK_FULL_DUPLEX ? "full" : "half");
 }
 
-/// Of an interface of the kernel, which tells it also of a port that is not started.
+}  // namespace
+
 std::string netdev_link(const port::NetdevFacts& netdev) {
     if (!netdev.running)
         return netdev.up ? "no carrier" : "down";
@@ -41,8 +42,6 @@ std::string netdev_link(const port::NetdevFacts& netdev) {
                            : std::nullopt;
     return speed && *speed > 0 ? fmt::format("up, {} Mb/s", *speed) : "up";
 }
-
-}  // namespace
 
 void fill(PortFacts& facts, const port::Port& port, const port::Driver& driver) {
     rte_eth_dev_info info{};
@@ -73,7 +72,6 @@ void fill(PortFacts& facts, const port::Port& port, const port::Driver& driver) 
         }
     facts.rx_offloads = names_of(info.rx_offload_capa, rte_eth_dev_rx_offload_name);
     facts.tx_offloads = names_of(info.tx_offload_capa, rte_eth_dev_tx_offload_name);
-    facts.send_scheduling = (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP) != 0;
     // The plan was for small packets; what counts here is what the family can be planned for.
     const port::Capabilities declared = driver.declared();
     facts.capabilities = port.capabilities();

@@ -134,7 +134,7 @@ std::string AfXdp::why_not(const port::PortRequest& request, const std::string& 
         const std::string before = named.device + ": ";
         return text.starts_with(before) ? text.substr(before.size()) : text;
     }
-    return {};
+    return why_no_program(netdev, always_copies(netdev));
 }
 
 /// As many as were asked for, unless the interface deals its packets over fewer.
@@ -278,7 +278,7 @@ port::PreparedDevice AfXdp::plan(const port::PortRequest& request) const {
     if (!port::has_capability(CAP_NET_ADMIN)) {
         throw_error(where,
                     "{} needs CAP_NET_ADMIN to put its XDP program on {}: run as root, or `setcap "
-                    "cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep` on the program",
+                    "cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock+ep` on the program",
                     device.name(), interface);
     }
     check_no_foreign_program(interface, where);

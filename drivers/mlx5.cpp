@@ -54,7 +54,7 @@ class Mlx5 final : public port::Driver {
         c.membership = port::Membership::kernel_socket;
         c.isolation = true;
         c.rx_interrupt = true;
-        c.rx_timestamp = true;
+        c.spreads_sources = true;
         c.tx_multi_segment = true;
         c.tx_external_buffer = true;
         c.late_free_segments = kLateSegments;
@@ -145,9 +145,6 @@ port::PreparedDevice Mlx5::plan(const port::PortRequest& request) const {
     plan_mprq(request, device, plan);
     // A run of errors must not fill the disk with dumps.
     recommend(request, device, "max_dump_files_num", "1");
-    if (device.has("tx_pp")) {
-        plan.capabilities.tx_offloads |= RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
-    }
     plan.devargs = device.text();
     check_lockable(host_, request, plan);
     return plan;

@@ -80,8 +80,15 @@ void check_interface(const port::PortRequest& request, const std::string& interf
                     "`setcap cap_net_raw,cap_net_admin+ep` on the program",
                     interface);
     }
-    if (port::netdev_facts(interface) && !request.exists &&
-        !std::filesystem::exists("/sys/class/net/" + interface + "/tun_flags")) {
+    const auto there = port::netdev_facts(interface);
+    if (there && there->running && !request.exists) {
+        throw_error(
+            where,
+            "the interface {} is in use: another process has it as its tap, and would lose packets to this "
+            "one; give another name with iface=NAME",
+            interface);
+    }
+    if (there && !request.exists && !std::filesystem::exists("/sys/class/net/" + interface + "/tun_flags")) {
         throw_usage(where,
                     "net_tap makes the interface {}, and there is one of that name already that is no tap; "
                     "give another name with iface=NAME",

@@ -26,6 +26,9 @@ std::optional<AttachedProgram> attached_program(const std::string&) {
 void check_xdp_privileges(const std::string&, const std::string& where) {
     throw Error(where, kAbsent);
 }
+std::string why_no_program(const std::string&, bool) {
+    return kAbsent;
+}
 void check_no_foreign_program(const std::string&, const std::string& where) {
     throw Error(where, kAbsent);
 }

@@ -12,7 +12,9 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <linux/if_link.h>
 #include <linux/membarrier.h>
+#include <memory>
 #include <net/if.h>
 #include <string_view>
 #include <sys/mman.h>
@@ -197,7 +199,8 @@ std::optional<AttachedProgram> attached_program(const std::string& netdev) {
 void check_xdp_privileges(const std::string& device, const std::string& where) {
     // Asking the kernel beats reading capabilities: user namespaces change what a capability is good for.
     constexpr std::string_view remedy =
-        "run as root, or `setcap cap_net_raw,cap_net_admin,cap_bpf,cap_ipc_lock+ep` on the program";
+        "run as root, or `setcap cap_net_raw,cap_net_admin,cap_bpf,cap_perfmon,cap_ipc_lock+ep` on the "
+        "program";
     const Fd socket{::socket(AF_XDP, SOCK_RAW | SOCK_CLOEXEC, 0)};
     if (!socket) {
         if (errno == EPERM || errno == EACCES) {
@@ -215,6 +218,35 @@ void check_xdp_privileges(const std::string& device, const std::string& where) {
         }
         throw_error(where, "{} cannot make a BPF map: {}", device, std::strerror(errno));
     }
+}
+
+std::string why_no_program(const std::string& netdev, bool attach) {
+    libbpf_set_print([](libbpf_print_level, const char*, va_list) { return 0; });
+    const auto bytes = steer_object();
+    const std::unique_ptr<bpf_object, decltype(&bpf_object__close)> object(
+        bpf_object__open_mem(bytes.data(), bytes.size(), nullptr), &bpf_object__close);
+    if (!object) {
+        return fmt::format("the XDP program cannot be read: {}", std::strerror(errno));
+    }
+    if (const int error = bpf_object__load(object.get()); error != 0) {
+        return fmt::format("the kernel does not load the XDP program: {}{}", std::strerror(-error),
+                           error == -EACCES || error == -EPERM ? "; it takes CAP_BPF and CAP_PERFMON" : "");
+    }
+    const unsigned index = ::if_nametoindex(netdev.c_str());
+    if (!attach || program_id(index) != 0) {
+        return {};
+    }
+    const Fd program{::dup(bpf_program__fd(bpf_object__next_program(object.get(), nullptr)))};
+    if (const int error =
+            bpf_xdp_attach(static_cast<int>(index), program.get(), XDP_FLAGS_UPDATE_IF_NOEXIST, nullptr);
+        error != 0) {
+        return fmt::format(
+            "the kernel does not put an XDP program on it: {} (is the MTU at the other end above "
+            "3498?)",
+            std::strerror(-error));
+    }
+    (void)detach(index, program.get());
+    return {};
 }
 
 void check_no_foreign_program(const std::string& netdev, const std::string& where) {

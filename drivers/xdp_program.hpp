@@ -34,6 +34,11 @@ std::optional<AttachedProgram> attached_program(const std::string& netdev);
 /// Throws Error unless this process may use AF_XDP sockets and load BPF programs, naming what it lacks.
 void check_xdp_privileges(const std::string& device, const std::string& where);
 
+/// Why the kernel does not take our program: to be loaded, and, if `attach`, to be put on the interface, from
+/// which it is taken at once. Empty when it does. Attaching resets the queues of a real card; veth does not
+/// mind.
+std::string why_no_program(const std::string& netdev, bool attach);
+
 /// Throws Error when the interface has the XDP program of somebody else.
 void check_no_foreign_program(const std::string& netdev, const std::string& where);
 

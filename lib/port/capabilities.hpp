@@ -22,7 +22,6 @@ struct Capabilities {
     bool deals_flows = false;
     bool spreads_sources = false;     ///< a rule may spread an endpoint's senders over several queues
     bool rx_interrupt = false;        ///< an lcore can sleep until a packet comes
-    bool rx_timestamp = false;        ///< packets carry the time at which the device received them
     bool tx_multi_segment = false;    ///< a packet may be a chain of mbufs
     bool tx_external_buffer = false;  ///< an mbuf may point at registered user memory
     bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)

@@ -68,7 +68,8 @@ const Driver* find_driver(std::span<const Driver* const> table, std::string_view
 
 std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     std::span<const Driver* const> table,
-                                    std::span<const std::string> eal_devices, const Host& host) {
+                                    std::span<const std::string> eal_devices, const Host& host,
+                                    const AddQueues& add_queues) {
     std::vector<NamedDevice> named;
     std::vector<DeviceString> devices;
     std::set<std::string> taken;
@@ -107,6 +108,9 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
             request.exists = true;
         }
         request.device = device.text();
+        if (add_queues) {
+            add_queues(driver, request);
+        }
         if (request.fewer_queues_do) {
             request.rx_queues = driver.grant_queues(request);
         }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -162,6 +163,8 @@ class Driver {
 /// fits. Cards have no such names.
 const Driver* find_driver(std::span<const Driver* const> table, std::string_view device);
 
+using AddQueues = std::function<void(const Driver& driver, PortRequest& request)>;
+
 /// A request whose device has been found and planned.
 struct PlannedPort {
     PortRequest request;  ///< `device` completed: a translated name, a number for a bare driver name
@@ -174,10 +177,12 @@ struct PlannedPort {
 /// `eal_devices` are the values of EAL's --vdev and -a options: a port named like one of them is that device.
 /// A driver name without number gets the lowest free one. Throws Error for an unknown device (see
 /// name_device), and when two ports are one device or one netdev.
+///
+/// `add_queues` may raise a request's queues and packet sizes once its family is known.
 std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     std::span<const Driver* const> table,
                                     std::span<const std::string> eal_devices = {},
-                                    const Host& host = this_host());
+                                    const Host& host = this_host(), const AddQueues& add_queues = {});
 
 /// "port p0", for the `where` of errors.
 std::string where(const PortRequest& request);

@@ -3,12 +3,14 @@
 
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <ifaddrs.h>
 #include <linux/capability.h>
 #include <memory>
 #include <net/if.h>
 #include <net/if_arp.h>
 #include <netinet/in.h>
+#include <sstream>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -126,6 +128,30 @@ std::vector<std::string> netdev_names() {
         names.emplace_back(entry->if_name);
     }
     return names;
+}
+
+std::string vlan_netdev_in(const std::string& config, const std::string& name, std::uint16_t vlan) {
+    // Two lines of heading, then "eth0.42        | 42  | eth0".
+    std::istringstream lines(config);
+    std::string line;
+    while (std::getline(lines, line)) {
+        std::istringstream words(line);
+        std::string own;
+        std::string bar;
+        std::string parent;
+        unsigned id = 0;
+        if (words >> own >> bar >> id >> bar >> parent && id == vlan && parent == name) {
+            return own;
+        }
+    }
+    return {};
+}
+
+std::string vlan_netdev(const std::string& name, std::uint16_t vlan) {
+    std::ifstream file("/proc/net/vlan/config");
+    std::ostringstream text;
+    text << file.rdbuf();
+    return vlan_netdev_in(text.str(), name, vlan);
 }
 
 std::string netdev_of(Ipv4 address) {

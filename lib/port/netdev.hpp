@@ -32,6 +32,11 @@ std::vector<std::string> netdev_names();
 /// Empty when no interface has that name. Throws Error when the kernel cannot be asked.
 std::optional<NetdevFacts> netdev_facts(const std::string& name);
 
+/// The kernel's interface for a VLAN of this interface ("eth0.42"); empty when there is none.
+std::string vlan_netdev(const std::string& name, std::uint16_t vlan);
+/// The same from the text of /proc/net/vlan/config.
+std::string vlan_netdev_in(const std::string& config, const std::string& name, std::uint16_t vlan);
+
 /// Name of the interface that has this IPv4 address; empty when none has.
 std::string netdev_of(Ipv4 address);
 

@@ -180,6 +180,12 @@ void Port::State::tear_down() noexcept {
             }
             eal_device = nullptr;
         }
+        // Before the pools: sockets that the PMD forgot to close share their memory with the kernel
+        // (net_af_xdp).
+        if (applied) {
+            applied = false;
+            planned.driver->released(device);
+        }
         for (rte_mempool* pool : pools) {
             if (const unsigned missing = rte_mempool_in_use_count(pool); missing > device.rx_kept) {
                 remarks.push_back(fmt::format(
@@ -189,10 +195,6 @@ void Port::State::tear_down() noexcept {
             }
         }
         pools.clear();
-        if (applied) {
-            applied = false;
-            planned.driver->released(device);
-        }
         if (claimed) {
             give_up_claim();
         }

@@ -320,7 +320,7 @@ void Port::State::identify() {
     if (rte_eth_macaddr_get(port_id, &hardware) == 0) {
         std::copy_n(hardware.addr_bytes, mac.size(), mac.begin());
     }
-    if (mac == MacAddress{} || device.own_mac) {
+    if (mac == MacAddress{}) {
         // Locally administered: 02, "SPD", and the port's number.
         mac = {0x02,
                0x53,
@@ -328,6 +328,10 @@ void Port::State::identify() {
                0x44,
                static_cast<std::uint8_t>(port_id >> 8),
                static_cast<std::uint8_t>(port_id)};
+    } else if (device.own_mac) {
+        // Beside that of the other end, which is nobody else's: locally administered, and no group's.
+        mac[0] = static_cast<std::uint8_t>((mac[0] | 0x02U) & 0xFEU);
+        mac[5] ^= 1U;
     }
     if (capabilities.membership == Membership::own_host && capabilities.steering == Steering::software &&
         device.rx_queues > 0 && rte_eth_allmulticast_enable(port_id) != 0) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "port/rx_events.hpp"
 
+#include <cerrno>
+
 #include <rte_ethdev.h>
 
 #include "base/error.hpp"
@@ -36,9 +38,12 @@ RxEvents Port::rx_events(std::uint16_t i) const {
     const auto own = s.planned.driver->event_descriptors(s.device);
     std::vector<RxEvents::Part> parts;
     for (const RxPart& part : s.rx[i].parts) {
-        RxEvents::Part event{-1, s.port_id, part.queue, !own.has_value()};
+        RxEvents::Part event{-1, s.port_id, part.queue, false};
         if (!own) {
             event.fd = rte_eth_dev_rx_intr_ctl_q_get_fd(s.port_id, part.queue);
+            // net_tap has nothing to arm: its descriptor is readable whenever packets are there.
+            event.armed_by_device = rte_eth_dev_rx_intr_enable(s.port_id, part.queue) != -ENOTSUP;
+            (void)rte_eth_dev_rx_intr_disable(s.port_id, part.queue);
         } else if (part.queue < own->size()) {
             event.fd = (*own)[part.queue];
         }

@@ -117,9 +117,13 @@ void Engine::State::make_senders(Worker& worker) {
         sends[i].worker = &worker;
         sends[i].sender = std::make_unique<send::Sender>(std::move(config));
         sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
-        const memory::Mapping& payload = sends[i].feeder->mapping();
-        registrations.push_back(std::make_unique<port::RegionRegistration>(payload.base(), payload.length()));
-        registrations.back()->map(port);
+        // Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
+        if (port.capabilities().tx_external_buffer && plan_i.zero_copy != ZeroCopy::never) {
+            const memory::Mapping& payload = sends[i].feeder->mapping();
+            registrations.push_back(
+                std::make_unique<port::RegionRegistration>(payload.base(), payload.length()));
+            registrations.back()->map(port);
+        }
         worker.loop->add_sender(*sends[i].sender);
     }
 }

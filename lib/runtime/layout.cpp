@@ -154,8 +154,8 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
 
 /// Where we are the IGMP and ARP host, the port needs a transmit queue for that, and for the answers to what
 /// a sender asks a receive queue, too.
-void add_host_queues(const Plan& plan, const port::Driver* driver, port::PortRequest& request) {
-    if (driver == nullptr || driver->declared().membership != port::Membership::own_host)
+void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
+    if (driver.declared().membership != port::Membership::own_host)
         return;
     request.tx_queues++;
     request.max_tx_packet = std::max(request.max_tx_packet, LinkHost::kMaxPacket);
@@ -195,10 +195,11 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
                 request.tx_queues++;
                 request.max_tx_packet = std::max(request.max_tx_packet, s.max_packet_size);
             }
-        add_host_queues(plan, port::find_driver(drivers, p.device), request);
         requests.push_back(std::move(request));
     }
-    layout.ports = port::plan_ports(requests, drivers, options.devices, host);
+    layout.ports = port::plan_ports(
+        requests, drivers, options.devices, host,
+        [&plan](const port::Driver& driver, port::PortRequest& r) { add_host_queues(plan, driver, r); });
     for (const port::PlannedPort& p : layout.ports)
         layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
 }

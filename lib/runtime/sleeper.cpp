@@ -14,9 +14,10 @@ namespace spead::runtime {
 
 namespace {
 
-void watch(int epoll, int fd) {
+void watch(int epoll, int fd, bool edge) {
     epoll_event event{};
-    event.events = EPOLLIN;
+    // Nobody reads the counter that a device raises (DPDK's own loop waits for edges, too).
+    event.events = edge ? EPOLLIN | EPOLLET : EPOLLIN;
     event.data.fd = fd;
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)
         throw_error("interrupt mode", "cannot wait for descriptor {}: {}", fd, std::strerror(errno));
@@ -27,7 +28,7 @@ void watch(int epoll, int fd) {
 Sleeper::Sleeper() : epoll_(epoll_create1(EPOLL_CLOEXEC)), wake_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (epoll_ < 0 || wake_ < 0)
         throw_error("interrupt mode", "cannot make a descriptor: {}", std::strerror(errno));
-    watch(epoll_, wake_);
+    watch(epoll_, wake_, false);
 }
 
 Sleeper::~Sleeper() {
@@ -37,7 +38,7 @@ Sleeper::~Sleeper() {
 
 void Sleeper::add(const port::RxEvents& events) {
     for (const auto& part : events.parts())
-        watch(epoll_, part.fd);
+        watch(epoll_, part.fd, part.armed_by_device);
     events_.push_back(events);
 }
 

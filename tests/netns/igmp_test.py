@@ -211,7 +211,8 @@ class Igmp(BridgeTest):
         self.assert_stream(report, "s0", complete=20, started=20)
         self.assertLessEqual(report["ports"][0]["rx"]["unmatched"], self.probes)
         said = self.heard()
-        self.assertIn((3, IS_IN, "239.1.1.1", ("10.9.0.7",)), said)
+        # Whether it says so of itself or in answer to a query comes first is the bridge's affair.
+        self.assertIn(said[0], [(3, kind, "239.1.1.1", ("10.9.0.7",)) for kind in (ALLOW, IS_IN)])
         self.assertEqual(said[-2:], 2 * [(3, BLOCK, "239.1.1.1", ("10.9.0.7",))])
 
     def test_a_version_2_querier_is_answered_in_version_2(self):

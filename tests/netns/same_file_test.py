@@ -73,7 +73,7 @@ class SameFile(namespaces.NamespaceTest):
         finished = running.wait()
         stream = self.assert_stream(finished.report, "s", evicted=0, timed_out=0, malformed=0, inconsistent=0)
         found = {int(path.stem.rsplit("-", 1)[1]): path.read_bytes() for path in self.sink.glob("*.bin")}
-        self.assertLessEqual(set(HEAPS), set(found))
+        self.assertGreaterEqual(len(found), len(HEAPS), "two lcores: which heaps come first is not given")
         for count, payload in found.items():
             words = wire.verify_words(count, 2500)
             # The program's first heap to each endpoint has its descriptor in front.

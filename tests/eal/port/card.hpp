@@ -37,6 +37,7 @@ class Card : public DeviceCalls {
     std::set<rte_flow_action_type> lacks;
     unsigned validations = 0;
     bool isolates = true;
+    bool maps = true;   ///< memory that DPDK has not made
     bool keep = false;  ///< destroys no rule
     int refuse = 0;     ///< error number for every rule
     const char* message = nullptr;
@@ -112,6 +113,10 @@ class Card : public DeviceCalls {
     }
     int dma_map(rte_device* device, void* base, std::uint64_t iova, std::size_t length) override {
         calls.emplace_back("map");
+        if (!maps) {
+            rte_errno = ENOTSUP;
+            return -1;
+        }
         return DeviceCalls::dma_map(device, base, iova, length);
     }
     int dma_unmap(rte_device* device, void* base, std::uint64_t iova, std::size_t length) override {

@@ -14,6 +14,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using Reason = Engine::Reason;
 
 /// On the lcores of this process, the receivers on two of their own CPU numbers; the sender shares the
@@ -148,6 +149,17 @@ TEST(Card, GetsARuleForEveryEndpointOnTheQueueOfItsLcore) {
     EXPECT_THAT(rules[0], AllOf(HasSubstr("dst 239.1.2.3/"), HasSubstr("mark 1 count queue 0")));
     EXPECT_THAT(rules[1], AllOf(HasSubstr("dst 239.1.2.4/"), HasSubstr("mark 1 count queue 1")));
     EXPECT_TRUE(card.rules.empty());
+}
+
+TEST(Card, IsNotAskedToMapWhatIsCopied) {
+    port::test::Card card;
+    const port::DeviceCallsInstead instead(card);
+    card.maps = false;
+    Plan plan = loopback(20);
+    plan.sends[0].zero_copy = ZeroCopy::never;
+    const Ended e = run(plan, layout_on_cpus(plan, port::test::card_table()));
+    expect_all(e, 20, 1);
+    EXPECT_THAT(card.calls, Not(Contains("map")));
 }
 
 TEST(Card, ARuleThatItRefusesEndsTheStartWithTheRuleAndEverythingIsUndone) {

@@ -103,10 +103,10 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 }
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
-    expect_refused("", {"no command", "recv, send, loopback, run, info, check or bench", "--help"});
+    expect_refused("", {"no command", "recv, send, loopback, run, info, check, selftest or bench", "--help"});
     expect_refused("-l 0 --", {"no command"});
     expect_refused("rcv", {"`rcv` is not a command", "did you mean `recv`",
-                           "recv, send, loopback, run, info, check or bench"});
+                           "recv, send, loopback, run, info, check, selftest or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
     expect_refused("bench", {"bench assemble or transmit"});

@@ -31,7 +31,7 @@ port::Capabilities everything() {
     port::Capabilities c;
     c.steering = port::Steering::rte_flow;
     c.membership = port::Membership::kernel_socket;
-    c.isolation = c.rx_interrupt = c.rx_timestamp = c.lossless = true;
+    c.isolation = c.rx_interrupt = c.spreads_sources = c.lossless = true;
     c.tx_multi_segment = c.tx_external_buffer = true;
     c.late_free_segments = 31;
     c.max_rx_frame = 10000;
@@ -47,7 +47,7 @@ TEST(DriverTable, HasARowPerFamilyInAlignedColumns) {
     EXPECT_EQ(driver_table(kTable),
               "| driver     | named by       | steering           | membership    | chains sent | zero copy "
               "| freed "
-              "late | interrupt | timestamp | lossless | largest frame |\n"
+              "late | interrupt | by source | lossless | largest frame |\n"
               "|------------|----------------|--------------------|---------------|-------------|-----------|"
               "-------"
               "-----|-----------|-----------|----------|---------------|\n"

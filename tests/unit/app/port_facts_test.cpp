@@ -52,7 +52,6 @@ TEST(Features, AreSaidInPlainWords) {
     EXPECT_EQ(how(port, "zero-copy sending"),
               "yes, but for the last 31 segments before a pause, which are copied");
     EXPECT_EQ(how(port, "interrupt mode"), "yes");
-    EXPECT_EQ(how(port, "arrival times"), "when the lcore polled");
     EXPECT_EQ(how(port, "largest packet"), "8972 bytes of UDP payload received, 8972 sent, at most");
     EXPECT_EQ(how(port, "send scheduling"), "");
 }
@@ -71,8 +70,8 @@ TEST(Features, OfAPlainPort) {
     port.capabilities.steering = port::Steering::xdp_map;
     EXPECT_THAT(how(port, "steering"), HasSubstr("by an XDP program"));
     port.capabilities.lossless = port.capabilities.receives_own = port.capabilities.finite = true;
-    port.capabilities.needs_peer = port.send_scheduling = true;
-    for (const char* const name : {"when the receiver is slow", "loopback", "end", "peer", "send scheduling"})
+    port.capabilities.needs_peer = true;
+    for (const char* const name : {"when the receiver is slow", "loopback", "end", "peer"})
         EXPECT_NE(how(port, name), "") << name;
 }
 

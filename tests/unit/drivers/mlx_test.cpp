@@ -177,12 +177,6 @@ TEST_F(Mlx5, MultiPacketQueuesAreTheUsersChoice) {
                 HasSubstr("needs more than 8192 descriptors"));
 }
 
-TEST_F(Mlx5, SendSchedulingIsOfferedWhereTheUserAskedForIt) {
-    EXPECT_EQ(plan().capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP, 0U);
-    EXPECT_NE(plan("0000:03:00.0,tx_pp=500").capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP,
-              0U);
-}
-
 TEST_F(Mlx5, InterfacesOfVirtualFunctionsAreNotTheCards) {
     machine_.netdev("a_first", kCard);
     machine_.file("/sys/class/net/a_first/phys_port_name", "pf0vf0\n");

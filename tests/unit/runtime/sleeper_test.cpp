@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <gtest/gtest.h>
+#include <rte_config.h>
 
 #include "base/error.hpp"
 
@@ -57,6 +58,20 @@ TEST(Sleeper, DoesNotSleepWhilePacketsWait) {
     queue.packet();
     for (int i = 0; i < 3; i++)
         s.wait(kLong);
+}
+
+TEST(Sleeper, WaitsForTheNextEdgeOfADeviceThatIsArmed) {
+    // Its counter is raised and never read by anybody: only what comes after the last wait wakes.
+    const int fd = eventfd(0, EFD_NONBLOCK);
+    Sleeper s;
+    s.add(port::RxEvents({{fd, RTE_MAX_ETHPORTS, 0, true}}));
+    EXPECT_EQ(eventfd_write(fd, 1), 0);
+    s.wait(kLong);
+    s.wait(1);
+    std::thread device([fd] { EXPECT_EQ(eventfd_write(fd, 1), 0); });
+    s.wait(kLong);
+    device.join();
+    ::close(fd);
 }
 
 TEST(Sleeper, IsWokenForItsMailboxOnceEachTime) {

@@ -69,6 +69,7 @@ class AfXdp final : public port::Driver {
         c.steering = port::Steering::xdp_map;
         c.membership = port::Membership::kernel_socket;
         c.deals_flows = true;
+        c.rx_interrupt = true;
         c.max_rx_frame = kMaxFrame;
         c.max_tx_frame = kMaxFrame;
         return c;
@@ -86,6 +87,10 @@ class AfXdp final : public port::Driver {
     void closing(const port::PreparedDevice& plan) const noexcept override;
     void released(const port::PreparedDevice& plan) const noexcept override;
     std::unique_ptr<port::RuleTable> make_rules(const port::PreparedDevice& plan) const override;
+    std::optional<std::vector<int>> event_descriptors(const port::PreparedDevice& plan) const override {
+        return plan.held ? static_cast<const XdpClaim*>(plan.held.get())->queue_sockets()
+                         : std::vector<int>{};
+    }
 
   private:
     static port::DeviceString parse(const port::PortRequest& request);

@@ -39,6 +39,9 @@ XdpClaim::~XdpClaim() = default;
 std::string XdpClaim::program_path() const {
     return {};
 }
+std::vector<int> XdpClaim::queue_sockets() const {
+    return {};
+}
 void XdpClaim::remember() noexcept {}
 void XdpClaim::release() noexcept {}
 int open_map(const std::string& netdev, const std::string&) {

@@ -343,6 +343,16 @@ std::vector<XdpClaim::Descriptor> XdpClaim::own_sockets() const {
     return own;
 }
 
+std::vector<int> XdpClaim::queue_sockets() const {
+    // The PMD makes them in the order of the queues, and descriptors come ascending while none is given back.
+    std::vector<int> fds;
+    for (const Descriptor& one : own_sockets()) {
+        fds.push_back(one.fd);
+    }
+    std::ranges::sort(fds);
+    return fds;
+}
+
 void XdpClaim::remember() noexcept {
     try {
         bound_ = own_sockets();

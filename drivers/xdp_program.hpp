@@ -56,6 +56,9 @@ class XdpClaim {
     /// A path from which the program can be loaded while the claim lives; needs no file system.
     std::string program_path() const;
 
+    /// The port's AF_XDP sockets, one per queue and in their order: readable while packets wait there.
+    std::vector<int> queue_sockets() const;
+
     /// To be called before the PMD is closed: it forgets the descriptors of its program and maps, and
     /// DPDK 22.11 those of its sockets too, which keeps the queues bound.
     void remember() noexcept;

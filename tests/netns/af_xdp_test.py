@@ -87,13 +87,14 @@ class XdpTest(namespaces.NamespaceTest):
 
 class Receive(XdpTest):
     def test_heaps_of_a_kernel_sender_arrive_whole_in_every_poll_mode(self):
-        for poll in ("busy", "adaptive"):
+        for poll in ("busy", "adaptive", "interrupt"):
             with self.subTest(poll=poll):
                 running = self.listening(f"{GROUP}:7148", "--sink", "verify", "--exit-on-stop", "--poll", poll)
                 self.send_heaps(range(1, 41))
                 report = running.wait().report
                 self.assert_stream(report, "s0", complete=40, started=40, malformed=0)
                 self.assertEqual(report["ports"][0]["driver"], "net_af_xdp")
+                self.assertEqual([lcore["poll"] for lcore in report["lcores"]], [poll])
                 self.assertEqual(report["ports"][0]["nic"], {"missed": 0, "no_mbuf": 0, "errors": 0})
 
     def test_the_largest_mtu(self):
@@ -147,7 +148,7 @@ class Receive(XdpTest):
         self.assertEqual(report["ports"][0]["rx"]["fragment"], 0)
 
     def test_every_packet_is_received_when_no_more_wait_than_a_queue_holds(self):
-        for poll in ("busy", "adaptive"):
+        for poll in ("busy", "adaptive", "interrupt"):
             with self.subTest(poll=poll):
                 directory = self.directory / poll
                 directory.mkdir()

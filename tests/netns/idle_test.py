@@ -55,12 +55,16 @@ class Idle(namespaces.NamespaceTest):
                 self.assertNotIn("polls adaptively", finished.err)
 
     def test_an_idle_lcore_in_interrupt_mode_sleeps_in_the_kernel(self):
-        running = self.receive("interrupt", "net_af_packet0,iface=dut")
-        if not os.access(f"/proc/{program_pid(running)}/syscall", os.R_OK):
-            self.skipTest("the kernel does not tell what threads are in")
-        running.wait_for(lambda: waits_for_events(running), "an lcore in epoll_wait")
-        self.send(10)
-        self.assert_stream(running.wait().report, "s0", complete=10)
+        for name, device in ((self.near, "dut"), (self.far, "peer")):
+            namespaces.ip("link", "set", device, "mtu", 1500, namespace=name)
+        for device in ("net_af_packet0,iface=dut", "net_af_xdp0,iface=dut"):
+            with self.subTest(device=device):
+                running = self.receive("interrupt", device, "--max-packet-size", 1472)
+                if not os.access(f"/proc/{program_pid(running)}/syscall", os.R_OK):
+                    self.skipTest("the kernel does not tell what threads are in")
+                running.wait_for(lambda: waits_for_events(running), "an lcore in epoll_wait")
+                self.send(10)
+                self.assert_stream(running.wait().report, "s0", complete=10)
 
     def test_an_idle_lcore_in_another_mode_does_not(self):
         running = self.receive("adaptive", "net_af_packet0,iface=dut")

@@ -18,8 +18,9 @@ class RxEvents {
         int fd = -1;
         std::uint16_t port_id = 0;
         std::uint16_t queue = 0;
-        bool armed_by_device =
-            false;  ///< rte_eth_dev_rx_intr_enable; else readable whenever packets are there
+        /// rte_eth_dev_rx_intr_enable; the descriptor becomes readable then and stays so: wait for the edge.
+        /// Else it is readable whenever packets are there.
+        bool armed_by_device = false;
     };
 
     RxEvents() = default;

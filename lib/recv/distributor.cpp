@@ -68,9 +68,12 @@ port::RxQueue Distributor::share(std::size_t other) noexcept {
     return {share_burst, ways_[other].ring.get(), 0, from_.pool};
 }
 
-bool Distributor::empty() const noexcept {
-    return waiting_ == 0 &&
-           std::ranges::all_of(ways_, [](const Way& w) { return rte_ring_empty(w.ring.get()) != 0; });
+std::size_t Distributor::on_their_way() const noexcept {
+    // What has left `waiting_` is in a ring by then.
+    std::size_t n = waiting_.load(std::memory_order_acquire);
+    for (const Way& way : ways_)
+        n += rte_ring_count(way.ring.get());
+    return n;
 }
 
 std::uint16_t Distributor::own_burst(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max) {
@@ -111,7 +114,7 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
 
 /// False while something still waits.
 bool Distributor::pass_on() noexcept {
-    waiting_ = 0;
+    std::uint32_t waiting = 0;
     for (Way& way : ways_) {
         if (way.count == 0)
             continue;
@@ -120,13 +123,14 @@ bool Distributor::pass_on() noexcept {
         moved_ |= taken != 0;
         std::copy(way.waiting.begin() + taken, way.waiting.begin() + way.count, way.waiting.begin());
         way.count = static_cast<std::uint16_t>(way.count - taken);
-        waiting_ += way.count;
+        waiting += way.count;
     }
-    return waiting_ == 0;
+    waiting_.store(waiting, std::memory_order_release);
+    return waiting == 0;
 }
 
 std::uint16_t Distributor::poll(rte_mbuf** mbufs, std::uint16_t max) noexcept {
-    if (waiting_ != 0 && !pass_on()) [[unlikely]]
+    if (holds() && !pass_on()) [[unlikely]]
         return 0;
     if (closed_) [[unlikely]]
         return 0;
@@ -134,6 +138,8 @@ std::uint16_t Distributor::poll(rte_mbuf** mbufs, std::uint16_t max) noexcept {
     for (std::uint16_t i = 0; i < std::min(n, kAhead); i++)
         rte_prefetch0(rte_pktmbuf_mtod(mbufs[i], const void*));
     std::uint16_t kept = 0;
+    // Until they are in a ring they are nowhere else.
+    waiting_.store(n, std::memory_order_release);
     for (std::uint16_t i = 0; i < n; i++) {
         if (i + kAhead < n)
             rte_prefetch0(rte_pktmbuf_mtod(mbufs[i + kAhead], const void*));
@@ -146,8 +152,7 @@ std::uint16_t Distributor::poll(rte_mbuf** mbufs, std::uint16_t max) noexcept {
             way.waiting[way.count++] = mbuf;
         }
     }
-    if (kept != n)
-        pass_on();
+    pass_on();
     return kept;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -56,9 +57,9 @@ class Distributor {
     /// The polling lcore: takes no more packets from the queue; those that wait go on to their rings.
     void close() noexcept { closed_ = true; }
     /// The polling lcore: packets wait for room in a ring.
-    bool holds() const noexcept { return waiting_ != 0; }
-    /// Nothing is on its way any more. Any thread; lasting only after close().
-    bool empty() const noexcept;
+    bool holds() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+    /// mbufs on their way. Any thread; 0 is lasting only after close().
+    std::size_t on_their_way() const noexcept;
 
     /// Which of `n` lcores has a heap.
     static std::size_t share_of(std::uint64_t heap_count, std::size_t n) noexcept {
@@ -85,7 +86,7 @@ class Distributor {
     std::vector<Way> ways_;
     SpeadDecoder decoder_;
     std::unique_ptr<std::uint8_t[]> scratch_;  ///< header of a packet that is split over segments
-    std::uint32_t waiting_ = 0;
+    std::atomic<std::uint32_t> waiting_{0};    ///< in ways_; lowered once they are in the rings
     bool moved_ = false;
     bool closed_ = false;
 };

@@ -159,7 +159,7 @@ struct Engine::State {
     send::Backlog backlog(SendStream& s);
     const std::string& name_of(const SendStream& s) const;
     void settle_receives();
-    bool distributors_empty() const;
+    std::size_t packets_between_lcores() const;
     void flush_receives();
     void end_consumers();
     void stop_lcores();

@@ -262,12 +262,14 @@ void Engine::State::settle_receives() {
     for (const Queue& q : queues)
         if (q.distributor)
             ask(*workers[layout.worker_on(q.layout->cpu)], [&] { q.distributor->close(); });
-    wait_for(
-        [this] {
-            let_go_of_consumers();
-            return distributors_empty();
-        },
-        &Look::received, blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle));
+    const auto arrived = [this] {
+        let_go_of_consumers();
+        return packets_between_lcores() == 0 || any_lost();
+    };
+    if (wait_for(arrived, &Look::received, surroundings.consumer_patience) != Waited::done)
+        problems.push_back(fmt::format(
+            "{} packets on their way between lcores were not taken in time, and are counted nowhere else",
+            packets_between_lcores()));
     for (const auto& w : workers)
         ask(*w, [&] { w->loop->stop_receiving(); });
 }

@@ -198,9 +198,11 @@ void Engine::State::share_stops() {
     }
 }
 
-bool Engine::State::distributors_empty() const {
-    return std::all_of(queues.begin(), queues.end(),
-                       [](const Queue& q) { return !q.distributor || q.distributor->empty(); });
+std::size_t Engine::State::packets_between_lcores() const {
+    std::size_t n = 0;
+    for (const Queue& q : queues)
+        n += q.distributor ? q.distributor->on_their_way() : 0;
+    return n;
 }
 
 }  // namespace spead::runtime

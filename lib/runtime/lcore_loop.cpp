@@ -57,7 +57,9 @@ void LcoreLoop::wait() noexcept {
     }
     sleeper_->arm();
     // What came before the device was armed raises no event.
-    const bool came = receiving_ && receiver_.poll(rte_rdtsc());
+    bool came = receiving_ && receiver_.poll(rte_rdtsc());
+    for (recv::Distributor* const distributor : distributors_)
+        came |= distributor->take_moved() || distributor->holds();
     if (!came)
         sleeper_->wait(kLongestWaitMicroseconds);
     sleeper_->disarm();

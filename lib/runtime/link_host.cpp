@@ -9,7 +9,6 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
-#include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "port/sizes.hpp"
@@ -17,10 +16,6 @@
 namespace spead::runtime {
 
 namespace {
-
-/// An 802.1Q tag stands between the addresses and the Ethertype.
-constexpr std::ptrdiff_t kTagAt = 12;
-constexpr std::uint16_t kTagType = 0x8100;
 
 /// Beside what the driver may keep.
 constexpr unsigned kSpare = 64;
@@ -34,9 +29,8 @@ std::uint32_t data_room() {
 LinkHost::LinkHost(const port::Port& port, std::uint16_t queue, Ipv4 address,
                    std::optional<std::uint16_t> vlan)
     : name_(port.name()),
-      vlan_(vlan),
-      igmp_({port.mac(), address, {}}, [this] { return static_cast<std::uint32_t>(random_()); }),
-      arp_({port.mac(), address, {}}),
+      igmp_({port.mac(), address, vlan}, [this] { return static_cast<std::uint32_t>(random_()); }),
+      arp_({port.mac(), address, vlan}),
       queue_(port.tx_queue(queue)) {
     static std::atomic<unsigned> count{0};
     const unsigned mbufs = port.tx_sizes().descriptors + kSpare;
@@ -65,7 +59,10 @@ FrameRing& LinkHost::add_source() {
 
 void LinkHost::serve(Clock::time_point now) {
     for (const auto& ring : rings_)
-        ring->take_all([&](std::span<const std::uint8_t> frame) { hear(frame, now); });
+        ring->take_all([&](std::span<const std::uint8_t> frame) {
+            igmp_.receive(frame, now);
+            arp_.receive(frame, now);
+        });
     if (arp_.conflict() && !told_of_conflict_) {
         told_of_conflict_ = true;
         log_warning(LogType::runtime, "port {}: the host {} uses our address, too", name_,
@@ -81,20 +78,6 @@ void LinkHost::serve(Clock::time_point now) {
         unsent_.pop_front();
 }
 
-/// The hosts speak untagged; what carries our tag is heard without it.
-void LinkHost::hear(std::span<const std::uint8_t> frame, Clock::time_point now) {
-    if (vlan_) {
-        if (frame.size() < kTagAt + port::kVlanTag || load_be16(frame.data() + kTagAt) != kTagType ||
-            (load_be16(frame.data() + kTagAt + 2) & 0x0FFF) != *vlan_)
-            return;
-        untagged_.assign(frame.begin(), frame.begin() + kTagAt);
-        untagged_.insert(untagged_.end(), frame.begin() + kTagAt + port::kVlanTag, frame.end());
-        frame = untagged_;
-    }
-    igmp_.receive(frame, now);
-    arp_.receive(frame, now);
-}
-
 bool LinkHost::send(const port::Frame& frame) {
     rte_mbuf* mbuf = rte_pktmbuf_alloc(pool_);
     if (mbuf == nullptr) {
@@ -102,15 +85,8 @@ bool LinkHost::send(const port::Frame& frame) {
             queue_.reap(queue_.context, queue_.queue);
         return false;
     }
-    const auto length = static_cast<std::uint16_t>(frame.size() + (vlan_ ? port::kVlanTag : 0));
-    auto* const out = reinterpret_cast<std::uint8_t*>(rte_pktmbuf_append(mbuf, length));
-    const std::size_t head = vlan_ ? kTagAt : frame.size();
-    std::memcpy(out, frame.data(), head);
-    if (vlan_) {
-        store_be16(out + kTagAt, kTagType);
-        store_be16(out + kTagAt + 2, *vlan_);
-        std::memcpy(out + kTagAt + port::kVlanTag, frame.data() + head, frame.size() - head);
-    }
+    const auto length = static_cast<std::uint16_t>(frame.size());
+    std::memcpy(rte_pktmbuf_append(mbuf, length), frame.data(), length);
     if (queue_.tx_burst(&mbuf, 1) == 0) {
         rte_pktmbuf_free(mbuf);
         return false;

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <random>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -63,12 +62,9 @@ class LinkHost {
     /// While so many frames wait for the queue, no more are made.
     static constexpr std::size_t kMostUnsent = 64;
 
-    void hear(std::span<const std::uint8_t> frame, Clock::time_point now);
     bool send(const port::Frame& frame);
 
     const std::string name_;
-    const std::optional<std::uint16_t> vlan_;
-    port::Frame untagged_;
     std::mt19937 random_{std::random_device{}()};
     port::IgmpHost igmp_;
     port::ArpHost arp_;

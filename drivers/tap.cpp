@@ -26,8 +26,7 @@ namespace spead::drivers {
 
 namespace {
 
-constexpr std::uint16_t kMaxQueues = 16;  // RTE_PMD_TAP_MAX_QUEUES
-constexpr std::uint16_t kMostVlan = 15;
+constexpr std::uint16_t kMaxQueues = 16;     // RTE_PMD_TAP_MAX_QUEUES
 constexpr std::uint16_t kDescriptors = 512;  // mbufs waiting in each queue
 constexpr std::uint32_t kLeastMtu = 1500;
 constexpr std::uint32_t kLargestMtu = 65521;  // ETH_MAX_MTU of tun, less the Ethernet header
@@ -111,12 +110,12 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
         device.add("iface", interface);
     }
 
-    if (request.vlan.value_or(0) > kMostVlan && request.rx_queues > 0 && why_no_flower().empty()) {
+    if (request.vlan && request.rx_queues > 0 && why_no_flower().empty()) {
         throw_usage(
             where,
-            "vlan {} cannot be matched by {}: this driver makes wrong rules for VLANs above {} (DPDK 22.11 "
-            "masks the number with swapped bytes); use a lower one",
-            *request.vlan, device.name(), kMostVlan);
+            "{} cannot be told to let in VLAN {} only: DPDK 22.11 makes wrong rules of it (the number's "
+            "bytes swapped, and no place beside rules without a VLAN); leave vlan out",
+            device.name(), *request.vlan);
     }
 
     auto plan = start_plan(*this, request, device);

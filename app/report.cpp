@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/report_details.hpp"
 #include "app/table.hpp"
 #include "base/units.hpp"
 
@@ -52,6 +53,7 @@ Json stream_json(const StreamSnapshot& s) {
     stream["packets"] = std::move(packets);
     stream["heaps"] = std::move(heaps);
     stream["info"] = std::move(info);
+    add_stream_details(stream, s);
     return stream;
 }
 
@@ -129,6 +131,7 @@ Json port_json(const PortSnapshot& p) {
     port["rules"] = Json::array();
     for (const stats::RuleSnapshot& r : p.rules)
         port["rules"].push_back(rule_json(r));
+    add_port_details(port, p);
     return port;
 }
 
@@ -241,6 +244,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     Json document;
     document["version"] = kReportVersion;
     document["duration_s"] = snapshot.duration_s;
+    document["cleared_s"] = snapshot.cleared_s;
     for (const char* part : {"streams", "sends", "ports", "lcores"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
@@ -249,8 +253,10 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["sends"].push_back(send_json(s));
     for (const PortSnapshot& p : snapshot.ports)
         document["ports"].push_back(port_json(p));
-    for (const stats::LcoreSnapshot& l : snapshot.lcores)
+    for (const stats::LcoreSnapshot& l : snapshot.lcores) {
         document["lcores"].push_back(lcore_json(l));
+        add_lcore_details(document["lcores"].back(), l, snapshot.ticks_per_second);
+    }
     return document;
 }
 

@@ -29,6 +29,7 @@ struct Lane {
           queue(config.queue_heaps, heap::Window::records_needed(config.window, config.queue_heaps)),
           window(config.window, placer, queue, counters),
           max_packet_size(config.max_packet_size),
+          endpoints(config.endpoints.size()),
           stops_seen(config.endpoints.size(), 0) {}
 
     const LaneConfig config;
@@ -37,12 +38,19 @@ struct Lane {
     heap::Window window;
     Decoder decoder;
     const std::uint32_t max_packet_size;
+    std::vector<stats::EndpointCounters> endpoints;  ///< as config.endpoints
     std::vector<std::uint64_t> stops_seen;  ///< stop items by endpoint
 
     // The lcore's own notes.
     std::uint32_t copies = 0;  ///< accepted in this batch and not yet committed
     std::uint32_t batch = 0;   ///< the batch that touched it last
     bool has_ended = false;    ///< listed for hand-over
+
+    /// What is no count begins anew: the times of heaps, and how full queue and memory were. The lcore's.
+    void forget_peaks() noexcept {
+        queue.forget_most_queued();
+        window.forget_peaks();
+    }
 };
 
 }  // namespace spead::recv

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include <rte_cycles.h>
+#include <rte_lcore.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
@@ -90,6 +93,33 @@ void free_burst(rte_mbuf** mbufs, std::uint16_t count, rte_mempool* own) {
         rte_mempool_put_bulk(pool, free.data(), n);
 }
 
+/// While bursts are full, so many packets stand behind each that is looked at for its sender.
+constexpr std::uint64_t kLookEvery = 256;
+
+/// One of `count`, another one each time, so that senders that take turns are all seen.
+std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
+    return static_cast<std::uint16_t>(((turn * 0x9E3779B9) & 0xFFFFFFFF) * count >> 32);
+}
+
+/// `mbuf` stands for all packets that came since the last one that was looked at.
+[[gnu::noinline]] void look_at_sender(Source& source, const rte_mbuf* mbuf) {
+    const std::uint64_t packets = std::exchange(source.untold, 0);
+    wire::UdpView udp;
+    if (wire::parse_udp(rte_pktmbuf_mtod(mbuf, const std::uint8_t*), mbuf->data_len, mbuf->pkt_len, false,
+                        udp) != PortOutcome::stream) {
+        source.talkers.add_others(packets);
+        return;
+    }
+    const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    source.talkers.add(udp.src_ip, target == nullptr ? stats::Talkers::kNoLane : target->lane, packets);
+}
+
+/// Mbufs in the pool itself and in this lcore's cache; what other lcores cache is missing, which is little.
+std::uint32_t free_mbufs(rte_mempool& pool) {
+    const rte_mempool_cache* const cache = rte_mempool_default_cache(&pool, rte_lcore_id());
+    return rte_mempool_get_ops(pool.ops_index)->get_count(&pool) + (cache == nullptr ? 0 : cache->len);
+}
+
 /// Copies the first `length` bytes of a chain; there are at least so many.
 void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
     while (length != 0) {
@@ -143,6 +173,7 @@ template <class Decoder>
         return false;
     record = a.record;
     lane.copies++;
+    lane.endpoints[endpoint].bytes += view.payload_length;
     return true;
 }
 
@@ -164,6 +195,8 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
         source.flows.turn(frame);
     }
     Lane<Decoder>& lane = *lanes_[flow->lane()];
+    stats::EndpointCounters& endpoint = lane.endpoints[flow->endpoint()];
+    endpoint.packets++;
     view.arrival = now;
     touch(lane);
     heap::Record* record = lane.window.accept_next(view);
@@ -174,6 +207,7 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
             return true;
     } else {
         lane.copies++;
+        endpoint.bytes += view.payload_length;
     }
     copies_[copy_count_++] = {record, frame + flow->payload_at(), static_cast<std::uint32_t>(view.offset),
                               view.payload_length};
@@ -209,6 +243,7 @@ template <class Decoder>
     if (target == nullptr)
         return PortOutcome::unmatched;
     Lane<Decoder>& lane = *lanes_[target->lane];
+    lane.endpoints[target->endpoint].packets++;
     touch(lane);
     if (udp.payload_length > lane.max_packet_size) [[unlikely]] {
         lane.counters[PacketOutcome::oversize]++;
@@ -251,6 +286,7 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
     if (target == nullptr)
         return PortOutcome::unmatched;
     Lane<Decoder>& lane = *lanes_[target->lane];
+    lane.endpoints[target->endpoint].packets++;
     touch(lane);
     if (udp.payload_length > lane.max_packet_size) {
         lane.counters[PacketOutcome::oversize]++;
@@ -361,6 +397,7 @@ void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint1
                                     std::uint64_t now) noexcept {
     source.counters.bursts++;
     source.counters.full_bursts += count == kBurst;
+    source.counters.burst_sizes[stats::burst_bin(count)]++;
     const std::uint64_t bytes_before = source.counters.bytes;
     for (std::uint16_t i = 0; i < kAhead; i++)
         mbufs[count + i] = mbufs[count - 1];
@@ -376,6 +413,9 @@ void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint1
     const std::uint64_t average = (source.counters.bytes - bytes_before) / count;
     source.batch = static_cast<std::uint16_t>(
         std::clamp<std::uint64_t>(kBatchBytes / (average + 1), kLeastBatch, kBurst));
+    source.untold += count;
+    if (count < kBurst || source.untold >= kLookEvery)
+        look_at_sender(source, mbufs[some(source.counters.bursts, count)]);
     free_burst(mbufs, count, source.queue.pool);
 }
 
@@ -389,7 +429,7 @@ void BasicRxAgent<Decoder>::hand_over(bool all) noexcept {
         if (all || lane->window.ended() >= kHandOverAt) {
             // What consumers have given back makes room first.
             lane->window.reclaim();
-            lane->window.hand_over();
+            lane->window.hand_over(rte_rdtsc());
         }
         blocked |= lane->window.blocked();
         if (lane->window.has_ended())
@@ -443,6 +483,10 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
         }
         blocked_ |= lane->window.blocked();
     }
+    for (Source* const source : sources_)
+        if (source->queue.pool != nullptr)
+            source->counters.fewest_free_mbufs =
+                std::min(source->counters.fewest_free_mbufs, free_mbufs(*source->queue.pool));
 }
 
 template <class Decoder>
@@ -450,7 +494,7 @@ bool BasicRxAgent<Decoder>::flush() noexcept {
     bool left = false;
     for (Lane<Decoder>* const lane : lanes_) {
         lane->window.reclaim();
-        lane->window.flush();
+        lane->window.flush(rte_rdtsc());
         left |= lane->window.has_ended();
     }
     return !left;

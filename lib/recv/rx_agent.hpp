@@ -16,6 +16,7 @@
 #include "recv/lane.hpp"
 #include "recv/spead_decoder.hpp"
 #include "stats/counters.hpp"
+#include "stats/talkers.hpp"
 
 struct rte_mbuf;
 
@@ -32,6 +33,8 @@ struct Source {
     std::uint32_t cut_frame = UINT32_MAX;  ///< so are malformed ones of this length: what the port cuts to
     FrameRing* hosts = nullptr;  ///< where IGMP and ARP frames go besides being counted; null: nowhere
     std::uint16_t batch = 64;    ///< the lcore's note: packets per batch, by their recent size
+    stats::Talkers talkers;      ///< senders, of whose packets every so many-th is looked at
+    std::uint64_t untold = 0;    ///< packets that stand in talkers with the next one that is looked at
 
     /// Takes the lengths from those of the port.
     void limit(const port::Capabilities& port) {
@@ -39,6 +42,13 @@ struct Source {
             longest_frame = port.link_frame;
             cut_frame = port.max_rx_frame;
         }
+    }
+
+    /// What is no count begins anew. The lcore's.
+    void forget_peaks() noexcept {
+        talkers = {};
+        untold = 0;
+        counters.fewest_free_mbufs = stats::RxCounters::kNeverLooked;
     }
 };
 
@@ -55,7 +65,7 @@ class BasicRxAgent {
     static constexpr std::uint16_t kBurst = 64;
     /// How far ahead of the packet being parsed mbufs are fetched.
     static constexpr std::uint16_t kAhead = 10;
-    static_assert(kBurst <= heap::Window::kMaxBatch);
+    static_assert(kBurst <= heap::Window::kMaxBatch && kBurst == stats::kFullBurst);
 
     BasicRxAgent();
 

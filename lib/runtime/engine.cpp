@@ -184,7 +184,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
             return *reason;
         if (Clock::now() >= next_progress) {
             if (tick)
-                tick(now);
+                tick(s.shown(s.take_snapshot(State::Detail::full)));
             next_progress = Clock::now() + kProgress;
         }
     }

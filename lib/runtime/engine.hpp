@@ -66,8 +66,14 @@ class Engine {
     void stop() noexcept;
 
     /// Consistent per lcore: every identity of stats::broken_identities holds in it. An lcore that does not
-    /// answer is one of the problems, and counts as it last answered.
+    /// answer is one of the problems, and counts as it last answered. Counts are those since the start, or
+    /// since clear() was called last.
     stats::Snapshot snapshot();
+    /// Snapshots begin at 0 again, and with them high-water marks, times of heaps and senders. Heaps that are
+    /// under way are told as carried.
+    void clear();
+    /// The counts alone, since the start: what decides whether a run was good.
+    stats::Snapshot totals();
 
     /// What must make the program's exit status 1: wrong heaps, a sink or sender that failed, a truncated
     /// source.

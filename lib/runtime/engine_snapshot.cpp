@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <rte_cycles.h>
 
 #include "runtime/engine_state.hpp"
 
@@ -29,11 +30,12 @@ bool Engine::State::any_lost() const {
 }
 
 stats::Snapshot Engine::snapshot() {
-    return state_->take_snapshot();
+    return state_->shown(state_->take_snapshot(State::Detail::full));
 }
 
-stats::Snapshot Engine::State::take_snapshot() {
+stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     stats::Snapshot snap;
+    snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
     snap.duration_s = stopped   ? duration
                       : started ? std::chrono::duration<double>(Clock::now() - begin).count()
                                 : 0;
@@ -51,6 +53,7 @@ stats::Snapshot Engine::State::take_snapshot() {
         s.driver = p->driver_name();
         s.steering = port::name_of(p->capabilities().steering);
         s.nic = p->nic();
+        s.rx_descriptors = p->rx_sizes().descriptors;
         snap.ports.push_back(std::move(s));
     }
     for (std::size_t i = 0; i < hosts.size(); i++)
@@ -58,7 +61,12 @@ stats::Snapshot Engine::State::take_snapshot() {
             snap.ports[i].tx_host_frames = hosts[i]->sent();
     for (const auto& w : workers) {
         Worker::Counts& counts = w->counts;
+        if (detail != Detail::counts)
+            fit_details(*w);
         ask(*w, [&] {
+            counts.lcore = w->loop->counters();
+            if (detail != Detail::counts)
+                take_details(*w);
             for (std::size_t n = 0; n < w->lanes.size(); n++) {
                 counts.streams[n] = w->lanes[n]->counters;
                 counts.taken[n] = w->lanes[n]->queue.taken();
@@ -67,11 +75,15 @@ stats::Snapshot Engine::State::take_snapshot() {
                 counts.ports[n] = w->sources[n]->counters;
             for (std::size_t n = 0; n < counts.sends.size(); n++)
                 counts.sends[n] = sends[w->layout->sends[n]].sender->counters();
+            if (detail == Detail::full_then_forget)
+                forget_peaks(*w);
         });
         for (std::size_t n = 0; n < w->lanes.size(); n++)
             snap.streams[w->layout->receives[n]].add(counts.streams[n], counts.taken[n]);
-        for (std::size_t n = 0; n < w->sources.size(); n++)
+        for (std::size_t n = 0; n < w->sources.size(); n++) {
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
+            add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], counts.ports[n]);
+        }
         snap.lcores.push_back(share_of(*w));
         for (std::size_t n = 0; n < counts.sends.size(); n++)
             snap.sends[w->layout->sends[n]].counters = counts.sends[n];
@@ -91,6 +103,8 @@ stats::Snapshot Engine::State::take_snapshot() {
     }
     for (std::size_t i = 0; i < last_rules.size(); i++)
         snap.ports[i].rules = last_rules[i];
+    if (detail != Detail::counts)
+        add_details(snap);
     return snap;
 }
 
@@ -102,8 +116,11 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
     l.poll = runtime::name_of(w.loop->mode());
     for (std::size_t n = 0; n < w.lanes.size(); n++)
         l.streams.push_back({plan.receives[w.layout->receives[n]].name, sum_of(w.counts.streams[n].packets)});
-    for (std::size_t n = 0; n < w.sources.size(); n++)
+    for (std::size_t n = 0; n < w.sources.size(); n++) {
         l.ports.push_back({plan.ports[w.source_ports[n]].name, sum_of(w.counts.ports[n].packets)});
+        l.add(w.counts.ports[n]);
+    }
+    l.counters = w.counts.lcore;
     for (const std::size_t i : w.layout->sends)
         l.sends.push_back(plan.sends[i].name);
     return l;

@@ -14,6 +14,7 @@
 #include "port/region_registration.hpp"
 #include "recv/distributor.hpp"
 #include "runtime/consumers.hpp"
+#include "runtime/details.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/feeder.hpp"
 #include "runtime/lcore_loop.hpp"
@@ -47,6 +48,8 @@ struct Worker {
         std::vector<std::uint64_t> taken;            ///< as lanes: heaps that consumers took
         std::vector<stats::RxCounters> ports;        ///< as sources
         std::vector<stats::SendCounters> sends;      ///< as layout->sends
+        stats::LcoreCounters lcore;
+        Details details;
     };
     Counts counts;
 };
@@ -126,7 +129,16 @@ struct Engine::State {
     void lose(Worker& w);
     bool any_lost() const;
 
-    stats::Snapshot take_snapshot();
+    /// How much a snapshot tells: the counts, or all; `full_then_forget` has high-water marks and times begin
+    /// anew at the moment in which they are taken.
+    enum class Detail : std::uint8_t { counts, full, full_then_forget };
+    stats::Snapshot take_snapshot(Detail detail = Detail::counts);
+    static void fit_details(Worker& w);
+    static void take_details(Worker& w) noexcept;
+    static void forget_peaks(Worker& w) noexcept;
+    static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::RxCounters& c);
+    void add_details(stats::Snapshot& snap) const;
+    stats::Snapshot shown(stats::Snapshot snap) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
     void remember_rules();
     std::optional<Reason> ended(const stats::Snapshot& now);
@@ -187,6 +199,7 @@ struct Engine::State {
     std::vector<std::string> remarks;
     Clock::time_point begin{};
     double duration = 0;  ///< fixed when stopped
+    std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
     std::uint64_t last_progress = 0;
     Clock::time_point last_change{};                           ///< of last_progress
     std::vector<std::vector<stats::RuleSnapshot>> last_rules;  ///< as ports, once the run is over

@@ -12,6 +12,7 @@
 #include "runtime/idle.hpp"
 #include "runtime/sleeper.hpp"
 #include "send/sender.hpp"
+#include "stats/counters.hpp"
 
 namespace spead::runtime {
 
@@ -28,6 +29,7 @@ class LcoreLoop {
     void add_distributor(recv::Distributor& distributor) { distributors_.push_back(&distributor); }
     void add_sender(send::Sender& sender) { senders_.push_back(&sender); }
     const std::vector<send::Sender*>& senders() const noexcept { return senders_; }
+    stats::LcoreCounters& counters() noexcept { return counters_; }
 
     /// The mailbox is open from here on; launch run() next.
     void prepare() noexcept {
@@ -60,6 +62,7 @@ class LcoreLoop {
   private:
     void rest(std::uint64_t now) noexcept;
     void wait() noexcept;
+    void give_way() noexcept;
     bool nothing_pending() const noexcept;
 
     static constexpr std::uint64_t kHousekeepingMicroseconds = 1000;
@@ -75,6 +78,8 @@ class LcoreLoop {
     IdlePolicy idle_;
     bool yields_;
     bool receiving_ = true;
+    bool rested_ = false;  ///< in this loop the kernel may have had the CPU
+    stats::LcoreCounters counters_;
 };
 
 }  // namespace spead::runtime

@@ -16,14 +16,24 @@ using test::numbered_snapshot;
 TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
     EXPECT_EQ(
         report_document(numbered_snapshot()).dump(),
-        R"({"version":1,"duration_s":2.5,)"
+        R"({"version":1,"duration_s":2.5,"cleared_s":0.5,)"
         R"("streams":[{"name":"s0","endpoints":["239.1.2.0+3:7148","239.2.0.1:7148"],"bytes":100,)"
         R"("packets":{"received":101,"placed":110,"duplicate":111,"late":112,"malformed":113,"oversize":114,)"
         R"("heap_too_big":115,"inconsistent":116,"out_of_order":117,"no_memory":118,"filtered":119,"held":120,)"
         R"("captured":121,"control":122,"stopped":123},)"
         R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
         R"("delivered":141,"dropped_full":142,"queued":143},)"
-        R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"verified":153,"wrong":154}}],)"
+        R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"verified":153,"wrong":154,)"
+        R"("handed_over":155,"dropped_oldest":156,"waiting":157,"control_bytes":158,)"
+        R"("carried":{"live":159,"queued":160,"waiting":161}},)"
+        R"("by_endpoint":[{"endpoint":"239.1.2.0:7148","packets":162,"bytes":163}],)"
+        R"("latency":{"count":3,"min_s":1.0,"mean_s":2.0,"p50_s":1.5,"p90_s":4.0,"p99_s":4.0,"p999_s":4.0,)"
+        R"("max_s":4.0,"buckets":[[1.5,2],[4.5,1]]},)"
+        R"("gap":{"count":0,"min_s":0.0,"mean_s":0.0,"p50_s":0.0,"p90_s":0.0,"p99_s":0.0,"p999_s":0.0,)"
+        R"("max_s":0.0,"buckets":[]},)"
+        R"("ring":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
+        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174},)"
+        R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}}}],)"
         R"("sends":[{"name":"d0","heaps":200,"aborted":201,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
         R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"unregistered_packets":208,"tx_full":209,)"
@@ -33,16 +43,23 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("unmatched":305,"igmp":306,"arp":307},)"
         R"("tx":{"packets":312,"bytes":313,"dropped":314},"nic":{"missed":315,"no_mbuf":316,"errors":317},)"
         R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319,"oversized_frames":320,"steering":"rte_flow",)"
-        R"("hosts_full":321,"host_frames":322},)"
+        R"("hosts_full":321,"host_frames":322,"bursts":330,"full_bursts":331,)"
+        R"("burst_sizes":{"1":332,"2":333,"4":334,"8":335,"16":336,"32":337,"64":338},"rx_descriptors":339,)"
+        R"("buffers":{"size":340,"fewest_free":341}},)"
         R"("rules":[{"endpoint":"239.1.2.0:7148","queues":[0,1],"rule":"flow create","hits":323},)"
-        R"({"endpoint":"239.1.2.1:7148","queues":[2],"rule":"flow create","hits":null}]}],)"
+        R"({"endpoint":"239.1.2.1:7148","queues":[2],"rule":"flow create","hits":null}],)"
+        R"("talkers":[{"source":"10.0.0.1","stream":"s0","packets":342,"excess":343},)"
+        R"({"source":"10.0.0.2","stream":null,"packets":344,"excess":345}],)"
+        R"("other_talkers":346,"untold_packets":347}],)"
         R"("lcores":[{"lcore":1,"cpu":5,"poll":"busy","streams":[{"name":"s0","received":101}],)"
-        R"("ports":[{"name":"p0","received":310}],"sends":["d0"]}]})");
+        R"("ports":[{"name":"p0","received":310}],"sends":["d0"],"bursts":400,"full_bursts":401,)"
+        R"("burst_sizes":{"1":402,"2":403,"4":404,"8":405,"16":406,"32":407,"64":408},"loops":409,"busy_loops":410,)"
+        R"("busy_s":1.5,"idle_s":2.5,"longest_loop_s":0.5,"sleeps":414}]})");
 }
 
 TEST(ReportJson, HasItsListsEvenWhenTheyAreEmpty) {
     EXPECT_EQ(report_document({}).dump(),
-              R"({"version":1,"duration_s":0.0,"streams":[],"sends":[],"ports":[],"lcores":[]})");
+              R"({"version":1,"duration_s":0.0,"cleared_s":0.0,"streams":[],"sends":[],"ports":[],"lcores":[]})");
 }
 
 TEST(ReportJson, IsIndentedTextThatReadsBack) {

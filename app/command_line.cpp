@@ -187,6 +187,14 @@ void add_common_options(CLI::App& app, CommandLine& result) {
                 });
 }
 
+void add_metrics_option(CLI::App& app, CommandLine& result) {
+    OptionSet(app).add("--metrics", "[ADDRESS:]PORT", "",
+                       "Where Prometheus may fetch metrics; without ADDRESS on 127.0.0.1",
+                       [&result](const std::string& text) {
+                           result.plan.runtime.metrics = parse_listen_address(text, "--metrics");
+                       });
+}
+
 void add_bench_options(CLI::App& app, BenchOptions& bench, bool transmit) {
     constexpr config::Limits<std::uint64_t> kSet{4096, std::uint64_t{1} << 40};
     constexpr config::Limits<std::uint32_t> kMany{1, 65536};
@@ -334,6 +342,8 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         add_common_options(*command, result);
         command->allow_extras();
     }
+    for (CLI::App* command : {&recv, &send, &loopback, &run})
+        add_metrics_option(*command, result);
     for (CLI::App* command : {&info, &check, &selftest})
         command->allow_extras();
 
@@ -378,6 +388,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
                                return found;
                            }};
     const std::string log_level = result.plan.runtime.log_level;
+    const std::optional<ListenAddress> metrics = result.plan.runtime.metrics;
     if (recv.parsed()) {
         no_extras(recv, "recv");
         result.command = Command::recv;
@@ -424,6 +435,8 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     }
     if (!log_level.empty())
         result.plan.runtime.log_level = log_level;
+    if (metrics)
+        result.plan.runtime.metrics = metrics;
     return result;
 }
 

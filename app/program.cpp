@@ -29,6 +29,7 @@
 #include "drivers/table.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/engine.hpp"
+#include "stats/snapshot_board.hpp"
 
 namespace spead::app {
 
@@ -90,6 +91,8 @@ int run_plan(const CommandLine& line) {
     for (const std::string& remark : layout.remarks)
         log_notice(LogType::app, "{}", remark);
 
+    // Threads that serve others look at the board as long as they like, rather than at the engine.
+    const auto board = std::make_shared<stats::SnapshotBoard>();
     stats::Snapshot last;
     std::vector<std::string> problems;
     runtime::Engine::Reason reason{};
@@ -99,12 +102,16 @@ int run_plan(const CommandLine& line) {
         if (!line.quiet)
             fmt::print(stderr, "{}\n", started_text(line.plan));
         Progress progress(!line.quiet);
-        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) { progress.update(now); });
+        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) {
+            board->publish(now);
+            progress.update(now);
+        });
         progress.finish();
         signals.give_back();
         log_info(LogType::app, "ending: {}", runtime::name_of(reason));
         engine.stop();
         last = engine.snapshot();
+        board->publish(last);
         problems = engine.problems();
         for (const std::string& remark : engine.remarks())
             log_notice(LogType::app, "{}", remark);

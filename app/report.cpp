@@ -46,6 +46,8 @@ Json stream_json(const StreamSnapshot& s) {
     info["stop_items"] = s.stop_items;
     info["verified"] = s.heaps_verified;
     info["wrong"] = s.heaps_wrong;
+    info["queue_heaps"] = s.queue_heaps;
+    info["expected_rate"] = s.expected_rate;
     Json stream;
     stream["name"] = s.name;
     stream["endpoints"] = s.endpoints;

@@ -39,6 +39,8 @@ void add_receive_details(OptionSet& options, StreamWords& words) {
     options.integer("--history", r.history, config::kHistory,
                     "Finished heaps remembered per substream, to know repeats; 0 = none");
     options.duration("--history-time", r.history_time, false, "How long they are remembered");
+    options.rate("--expected-rate", r.expected_rate,
+                 "Payload per second that should come; 0 = nothing is expected");
     options.flag("--in-order", r.in_order, "Take a heap's packets in order only, as spead2 does");
     options.choice("--on-full", r.on_full, config::kOnFull,
                    "When the consumer is slow; auto = block on lossless ports, else drop_newest");

@@ -55,6 +55,10 @@ void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
     table.read("log_level", out.log_level);
     if (table.has("log_level"))
         check_log_level(out.log_level, table.where("log_level"));
+    if (std::string metrics; table.has("metrics")) {
+        table.read("metrics", metrics);
+        out.metrics = parse_listen_address(metrics, table.where("metrics"));
+    }
 }
 
 runtime::PortPlan read_port(const TomlTable& table) {
@@ -110,6 +114,7 @@ runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
     table.read("substreams", r.substreams, kSubstreams);
     table.read("in_order", r.in_order);
     table.read("stop_on_stop_item", r.stop_on_stop_item);
+    table.read_rate("expected_rate", r.expected_rate);
     if (const toml::table* heaps = table.sub_table("heaps"))
         read_heaps(TomlTable(*heaps, source, table.path("heaps"), "[receive.heaps]", keys::kReceiveHeaps), r);
     if (const toml::table* sink = table.sub_table("sink"))

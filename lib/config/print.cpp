@@ -72,6 +72,7 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
     p.number("substreams", r.substreams);
     p.flag("in_order", r.in_order);
     p.flag("stop_on_stop_item", r.stop_on_stop_item);
+    p.text("expected_rate", rate_text(r.expected_rate));
     p.line("[receive.heaps]");
     p.number("max_live", r.max_live);
     p.number("ring", r.ring);
@@ -126,6 +127,8 @@ std::string to_toml(const runtime::Plan& plan) {
     p.numbers("lcores", plan.runtime.lcores);
     if (!plan.runtime.log_level.empty())
         p.text("log_level", plan.runtime.log_level);
+    if (plan.runtime.metrics)
+        p.text("metrics", to_string(*plan.runtime.metrics));
 
     p.head("[memory]");
     p.size("heaps", plan.memory.heaps);

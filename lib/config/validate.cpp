@@ -188,6 +188,10 @@ class Rules {
         in_range(path + ".heaps.ring", r.ring, kRing);
         in_range(path + ".heaps.max_bytes", r.max_bytes, kMaxHeapBytes);
         in_range(path + ".heaps.history", r.history, kHistory);
+        if (!(r.expected_rate >= 0 && r.expected_rate <= kMaxRate))
+            fail(path + ".expected_rate",
+                 "`expected_rate` is {} bytes per second; give 0 (nothing is expected) to {}",
+                 r.expected_rate, rate_text(kMaxRate));
         duration(path + ".heaps.timeout", r.timeout);
         duration(path + ".heaps.history_time", r.history_time);
         if (r.history > 0 && r.history_time == 0)

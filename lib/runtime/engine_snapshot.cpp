@@ -43,6 +43,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
         stats::StreamSnapshot s;
         s.name = plan.receives[i].name;
         s.endpoints = plan.receives[i].endpoint_texts;
+        s.expected_rate = plan.receives[i].expected_rate;
         snap.streams.push_back(std::move(s));
     }
     for (std::size_t i = 0; i < plan.sends.size(); i++)
@@ -78,8 +79,11 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             if (detail == Detail::full_then_forget)
                 forget_peaks(*w);
         });
-        for (std::size_t n = 0; n < w->lanes.size(); n++)
-            snap.streams[w->layout->receives[n]].add(counts.streams[n], counts.taken[n]);
+        for (std::size_t n = 0; n < w->lanes.size(); n++) {
+            stats::StreamSnapshot& s = snap.streams[w->layout->receives[n]];
+            s.add(counts.streams[n], counts.taken[n]);
+            s.queue_heaps += w->lanes[n]->queue.capacity();
+        }
         for (std::size_t n = 0; n < w->sources.size(); n++) {
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
             add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], counts.ports[n]);

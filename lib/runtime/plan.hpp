@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "base/listen_address.hpp"
 #include "base/mac.hpp"
 
 /// The typed, validated plan of one run: what the configuration file or the command line asks for, with
@@ -37,6 +38,7 @@ struct RuntimePlan {
     std::optional<unsigned> main_cpu;  ///< where the main lcore runs; default: CPU 0 of those allowed
     std::vector<unsigned> lcores;      ///< CPUs for worker lcores; empty: chosen by the program
     std::string log_level;             ///< "notice", "debug" or DPDK's pattern syntax
+    std::optional<ListenAddress> metrics{};  ///< where Prometheus may fetch; none: nowhere
     bool operator==(const RuntimePlan&) const = default;
 };
 
@@ -76,6 +78,7 @@ struct ReceivePlan {
     std::uint32_t substreams = 1;
     bool in_order = false;
     bool stop_on_stop_item = false;
+    double expected_rate = 0;  ///< payload bytes per second that should come; 0: nothing is expected
     // [receive.heaps]
     std::uint32_t max_live = 4;  ///< live heaps per substream
     std::uint32_t ring = 256;    ///< hand-over queue, heaps

@@ -46,6 +46,9 @@ struct StreamSnapshot {
     std::uint64_t stop_items = 0;
     std::uint64_t heaps_verified = 0;  ///< by a verifying sink: compared and right
     std::uint64_t heaps_wrong = 0;     ///< ... and wrong
+    // As configured.
+    std::uint64_t queue_heaps = 0;  ///< how many the hand-over queues hold, of all lcores together
+    double expected_rate = 0;       ///< `bytes` per second; 0: nothing is expected
     std::uint64_t heaps_handed_over = 0;     ///< put into the hand-over queue
     std::uint64_t heaps_dropped_oldest = 0;  ///< of heaps_dropped_full, those taken out of the queue again
     std::uint64_t heaps_waiting = 0;         ///< of heaps_queued, those that are not in the queue yet

@@ -166,6 +166,9 @@ TEST(CommandLine, AnOptionGivenTwiceIsRefused) {
 TEST(CommandLine, TheLogLevelIsChecked) {
     expect_refused("loopback --log-level loud", {"--log-level: `loud`", "debug"});
     EXPECT_EQ(parsed("loopback --log-level pmd.*:debug").plan.runtime.log_level, "pmd.*:debug");
+    EXPECT_EQ(parsed("loopback").plan.runtime.metrics, std::nullopt);
+    EXPECT_EQ(parsed("loopback --metrics 9100").plan.runtime.metrics, (ListenAddress{kLoopback, 9100}));
+    EXPECT_EQ(parsed("loopback --metrics 0.0.0.0:9100").plan.runtime.metrics, (ListenAddress{{0}, 9100}));
 }
 
 class RunCommand : public testing::Test {
@@ -192,6 +195,18 @@ TEST_F(RunCommand, LoadsTheFile) {
 TEST_F(RunCommand, TheCommandLinesLogLevelWins) {
     EXPECT_EQ(parsed({"run", "--config", path_.string(), "--log-level", "debug"}).plan.runtime.log_level,
               "debug");
+}
+
+TEST_F(RunCommand, TheCommandLinesMetricsWin) {
+    const std::string text =
+        "version = 1\n[runtime]\nmetrics = \"9100\"\n[[port]]\nname = \"p0\"\ndevice = "
+        "\"net_null0\"\n[[receive]]\nname = \"s0\"\nport = \"p0\"\nendpoints = "
+        "[\"239.1.2.3:7148\"]\n";
+    std::ofstream(path_, std::ios::trunc) << text;
+    EXPECT_EQ(parsed({"run", "--config", path_.string()}).plan.runtime.metrics,
+              (ListenAddress{kLoopback, 9100}));
+    EXPECT_EQ(parsed({"run", "--config", path_.string(), "--metrics", "9200"}).plan.runtime.metrics,
+              (ListenAddress{kLoopback, 9200}));
 }
 
 TEST_F(RunCommand, NeedsAFileThatCanBeRead) {

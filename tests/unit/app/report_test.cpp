@@ -24,6 +24,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
         R"("delivered":141,"dropped_full":142,"queued":143},)"
         R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"verified":153,"wrong":154,)"
+        R"("queue_heaps":175,"expected_rate":176.0,)"
         R"("handed_over":155,"dropped_oldest":156,"waiting":157,"control_bytes":158,)"
         R"("carried":{"live":159,"queued":160,"waiting":161}},)"
         R"("by_endpoint":[{"endpoint":"239.1.2.0:7148","packets":162,"bytes":163}],)"

@@ -47,6 +47,8 @@ inline stats::Snapshot numbered_snapshot() {
     for (std::size_t i = 0; i < stats::kStreamEvents; i++)
         stream.events[i] = 170 + i;
     stream.last_event = {stats::StreamEvent::losing, 1.5, "it loses"};
+    stream.queue_heaps = 175;
+    stream.expected_rate = 176;
     snapshot.streams.push_back(stream);
 
     stats::SendSnapshot send;

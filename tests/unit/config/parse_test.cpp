@@ -51,6 +51,7 @@ name = "capture1"
 main_cpu = 0
 lcores = [1, 2]
 log_level = "info;pmd.*:debug"
+metrics = "10.0.0.1:9100"
 
 [memory]
 heaps = "2GiB"
@@ -79,6 +80,7 @@ buffer_size = "32MiB"
 substreams = 8
 in_order = true
 stop_on_stop_item = true
+expected_rate = "8Gbps"
 [receive.heaps]
 max_live = 5
 ring = 512
@@ -128,6 +130,7 @@ udp_checksum = true
     EXPECT_EQ(plan.runtime.main_cpu, 0u);
     EXPECT_EQ(plan.runtime.lcores, (std::vector<unsigned>{1, 2}));
     EXPECT_EQ(plan.runtime.log_level, "info;pmd.*:debug");
+    EXPECT_EQ(plan.runtime.metrics, (ListenAddress{{0x0A000001}, 9100}));
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
@@ -150,6 +153,7 @@ udp_checksum = true
     EXPECT_EQ(r.substreams, 8u);
     EXPECT_TRUE(r.in_order);
     EXPECT_TRUE(r.stop_on_stop_item);
+    EXPECT_EQ(r.expected_rate, 1e9);
     EXPECT_EQ(r.max_live, 5u);
     EXPECT_EQ(r.ring, 512u);
     EXPECT_EQ(r.max_bytes, 65536u);

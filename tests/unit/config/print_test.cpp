@@ -29,6 +29,8 @@ class RandomPlan {
             plan.runtime.main_cpu = cpu();
         plan.runtime.lcores = cpus();
         plan.runtime.log_level = pick<std::string>({"", "debug", "spead.*:info;pmd.*:error"});
+        if (coin())
+            plan.runtime.metrics = ListenAddress{{pick<std::uint32_t>({0, 0x7F000001})}, 9100};
         plan.memory.heaps = in(Limits<std::uint64_t>{std::uint64_t{1} << 30, kMemoryHeaps.max});
         const unsigned ports = 1 + number(2);
         for (unsigned i = 0; i < ports; i++)
@@ -66,6 +68,7 @@ class RandomPlan {
         r.substreams = in(kSubstreams);
         r.in_order = coin();
         r.stop_on_stop_item = coin();
+        r.expected_rate = pick<double>({0, 1.25e9, 3});
         r.max_live = in(kMaxLive);
         r.ring = in(kRing);
         r.max_bytes = in(Limits<std::uint64_t>{1, std::uint64_t{1} << 30});
@@ -194,6 +197,7 @@ buffer_size = "16MiB"
 substreams = 1
 in_order = false
 stop_on_stop_item = false
+expected_rate = "0"
 [receive.heaps]
 max_live = 4
 ring = 256

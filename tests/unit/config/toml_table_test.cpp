@@ -169,6 +169,9 @@ endpoints = [
 TEST(LogLevel, AWrongOneIsPlaced) {
     expect_error("version = 1\n[runtime]\nlog_level = \"loud\"\n", {"a.toml:3:13", "`loud`", "debug"});
     expect_error("version = 1\n[runtime]\nlog_level = \"\"\n", {"a.toml:3:13", "``"});
+    expect_error("version = 1\n[runtime]\nmetrics = \"here:x\"\n", {"a.toml:3:11", "`here`"});
+    expect_error("version = 1\n[runtime]\nmetrics = \"127.0.0.1:x\"\n",
+                 {"a.toml:3:11", "`x`", "127.0.0.1:9100"});
 }
 
 TEST(SecondTable, ErrorsPointIntoTheRightOne) {

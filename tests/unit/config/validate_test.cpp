@@ -219,6 +219,11 @@ TEST(Validate, ACpuIsListedOnce) {
 TEST(Validate, TheLogLevelIsOneDpdkKnows) {
     expect_refused([](Plan& p) { p.runtime.log_level = "loud"; }, "runtime.log_level", {"`loud`", "debug"});
     expect_accepted([](Plan& p) { p.runtime.log_level = "pmd.*:debug"; });
+    expect_refused([](Plan& p) { p.receives[0].expected_rate = -1; }, "receive[0].expected_rate",
+                   {"-1", "0"});
+    expect_refused([](Plan& p) { p.receives[0].expected_rate = std::nan(""); }, "receive[0].expected_rate",
+                   {"nan"});
+    expect_accepted([](Plan& p) { p.receives[0].expected_rate = 1.25e9; });
 }
 
 TEST(Validate, TextsAreUtf8) {

@@ -7,6 +7,7 @@
 #include "app/report_details.hpp"
 #include "app/table.hpp"
 #include "base/units.hpp"
+#include "stats/diagnosis.hpp"
 
 namespace spead::app {
 
@@ -65,6 +66,7 @@ Json send_json(const SendSnapshot& s) {
     send["name"] = s.name;
     send["heaps"] = c.heaps;
     send["aborted"] = c.aborted;
+    send["timed_out"] = c.timed_out;
     send["packets"] = c.packets;
     send["bytes"] = c.bytes;
     send["zero_copy_packets"] = c.zero_copy_packets;
@@ -203,6 +205,7 @@ std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
         table.number("packet rate", rates.packets(c.packets));
         table.count("heaps", c.heaps);
         table.count_if_any("aborted", c.aborted);
+        table.count_if_any("timed_out", c.timed_out);
         table.count("packets", c.packets);
         table.count_if_any("zero copy", c.zero_copy_packets);
         table.count_if_any("copied", c.copied_packets);
@@ -259,6 +262,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["lcores"].push_back(lcore_json(l));
         add_lcore_details(document["lcores"].back(), l, snapshot.ticks_per_second);
     }
+    document["findings"] = findings_json(snapshot);
     return document;
 }
 
@@ -283,36 +287,8 @@ std::string report_table(const Snapshot& snapshot) {
 
 std::vector<std::string> report_advice(const Snapshot& snapshot) {
     std::vector<std::string> advice;
-    const auto advise = [&](const std::string& name, std::uint64_t count, std::string_view what) {
-        if (count > 0)
-            advice.push_back(fmt::format("{}: {} {}", name, count, what));
-    };
-    for (const StreamSnapshot& s : snapshot.streams) {
-        advise(s.name, s.heaps_interleaved_evictions,
-               "heaps were given up while their packets still came: senders interleave; raise --max-heaps, "
-               "or give each sender "
-               "a substream (--substreams)");
-        advise(
-            s.name, s.heaps_dropped_full,
-            "heaps were thrown away because the consumer was slow; raise --ring-heaps or do less per heap");
-        advise(s.name, of(s, PacketOutcome::oversize),
-               "packets were larger than --max-packet-size; raise it");
-        advise(s.name, of(s, PacketOutcome::heap_too_big),
-               "packets were of heaps larger than --max-heap-bytes; raise it");
-        advise(s.name, of(s, PacketOutcome::no_memory),
-               "packets had no memory left for their heap; raise --memory, or take heaps faster");
-        advise(s.name, of(s, PacketOutcome::out_of_order),
-               "packets were not the next of their heap; leave out --in-order to take them");
-    }
-    for (const PortSnapshot& p : snapshot.ports) {
-        advise(p.name, p.nic.missed,
-               "packets were lost before they could be fetched; raise --buffer-size, use --poll busy or more "
-               "--lcores");
-        advise(p.name, p.rx_oversized_frames,
-               "frames were longer than the link or --max-packet-size allows; a sender on this machine must "
-               "cut its packets itself: `ethtool -K INTERFACE tx-udp-segmentation off` on its interface");
-        advise(p.name, p.nic.no_mbuf, "times the port had no buffer to receive into; raise --buffer-size");
-    }
+    for (const stats::Finding& f : stats::diagnose(snapshot))
+        advice.push_back(f.sentence());
     return advice;
 }
 

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "stats/diagnosis.hpp"
+
 namespace spead::app {
 
 namespace {
@@ -83,6 +85,20 @@ void add_port_details(Json& port, const stats::PortSnapshot& p) {
                                    {"excess", t.excess}});
     port["other_talkers"] = p.talkers_others;
     port["untold_packets"] = p.talkers_untold;
+}
+
+Json findings_json(const stats::Snapshot& snapshot) {
+    Json all = Json::array();
+    for (const stats::Finding& f : stats::diagnose(snapshot))
+        all.push_back({{"cause", stats::name_of(f.cause)},
+                       {"stage", stats::name_of(f.stage)},
+                       {"where", f.where},
+                       {"count", f.count},
+                       {"unit", f.unit},
+                       {"what", f.what},
+                       {"cure", f.cure},
+                       {"sentence", f.sentence()}});
+    return all;
 }
 
 void add_lcore_details(Json& lcore, const stats::LcoreSnapshot& l, double ticks_per_second) {

@@ -42,6 +42,7 @@ inline constexpr Limits<std::uint32_t> kSendPacket{56, 65507};
 inline constexpr Limits<std::uint64_t> kBurstSize{1, std::uint64_t{1} << 32};
 inline constexpr Limits<double> kBurstRateRatio{1.0, 1000.0};
 inline constexpr Limits<std::uint32_t> kTtl{1, 255};
+inline constexpr Limits<double> kFraction{0.0, 1.0};
 inline constexpr Limits<std::uint64_t> kHeapSize{4, std::uint64_t{1} << 46};
 inline constexpr Limits<std::uint32_t> kItems{1, 1048576};
 inline constexpr Limits<std::int64_t> kSendHeaps{-1, std::numeric_limits<std::int64_t>::max()};

@@ -53,6 +53,7 @@ void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
     table.read("main_cpu", out.main_cpu, kCpu);
     table.read_cpus("lcores", out.lcores);
     table.read("log_level", out.log_level);
+    table.read_strings("on_event", out.on_event);
     if (table.has("log_level"))
         check_log_level(out.log_level, table.where("log_level"));
     if (std::string metrics; table.has("metrics")) {
@@ -114,6 +115,8 @@ runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
     table.read("substreams", r.substreams, kSubstreams);
     table.read("in_order", r.in_order);
     table.read("stop_on_stop_item", r.stop_on_stop_item);
+    table.read_duration("silent_after", r.silent_after, true);
+    table.read("loss_threshold", r.loss_threshold, kFraction);
     table.read_rate("expected_rate", r.expected_rate);
     if (const toml::table* heaps = table.sub_table("heaps"))
         read_heaps(TomlTable(*heaps, source, table.path("heaps"), "[receive.heaps]", keys::kReceiveHeaps), r);
@@ -148,6 +151,7 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read("items", s.items, kItems);
     table.read("heaps", s.heaps, kSendHeaps);
     table.read("max_heaps", s.max_heaps, kInFlight);
+    table.read_duration("timeout", s.timeout, true);
     table.read("first_count", s.first_count, kHeapCount);
     table.read("count_step", s.count_step, kCountStep);
     std::uint32_t bits = s.address_bits;

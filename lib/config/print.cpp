@@ -72,6 +72,8 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
     p.number("substreams", r.substreams);
     p.flag("in_order", r.in_order);
     p.flag("stop_on_stop_item", r.stop_on_stop_item);
+    p.duration("silent_after", r.silent_after, true);
+    p.number("loss_threshold", r.loss_threshold);
     p.text("expected_rate", rate_text(r.expected_rate));
     p.line("[receive.heaps]");
     p.number("max_live", r.max_live);
@@ -106,6 +108,7 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.number("items", s.items);
     p.number("heaps", s.heaps);
     p.number("max_heaps", s.max_heaps);
+    p.duration("timeout", s.timeout, true);
     p.number("first_count", s.first_count);
     p.number("count_step", s.count_step);
     p.number("addr_bits", s.address_bits);
@@ -127,6 +130,8 @@ std::string to_toml(const runtime::Plan& plan) {
     p.numbers("lcores", plan.runtime.lcores);
     if (!plan.runtime.log_level.empty())
         p.text("log_level", plan.runtime.log_level);
+    if (!plan.runtime.on_event.empty())
+        p.texts("on_event", plan.runtime.on_event);
     if (plan.runtime.metrics)
         p.text("metrics", to_string(*plan.runtime.metrics));
 

@@ -193,6 +193,8 @@ class Rules {
                  "`expected_rate` is {} bytes per second; give 0 (nothing is expected) to {}",
                  r.expected_rate, rate_text(kMaxRate));
         duration(path + ".heaps.timeout", r.timeout);
+        duration(path + ".silent_after", r.silent_after);
+        in_range(path + ".loss_threshold", r.loss_threshold, kFraction);
         duration(path + ".heaps.history_time", r.history_time);
         if (r.history > 0 && r.history_time == 0)
             fail(path + ".heaps.history_time",
@@ -239,6 +241,7 @@ class Rules {
         in_range(path + ".items", s.items, kItems);
         in_range(path + ".heaps", s.heaps, kSendHeaps);
         in_range(path + ".max_heaps", s.max_heaps, kInFlight);
+        duration(path + ".timeout", s.timeout);
         in_range(path + ".first_count", s.first_count, kHeapCount);
         in_range(path + ".count_step", s.count_step, kCountStep);
         in_range(path + ".addr_bits", std::uint32_t{s.address_bits}, kAddressBits);

@@ -33,6 +33,8 @@ double seconds(Clock::duration d) {
 
 Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
     : state_(std::make_unique<State>(plan, layout, surroundings)) {
+    if (!plan.runtime.on_event.empty())
+        state_->event_command.emplace(plan.runtime.on_event);
     state_->open_ports();
     state_->make_workers();
 }
@@ -106,6 +108,9 @@ void Engine::State::make_senders(Worker& worker) {
         send::SenderConfig config = sender_config(plan_i, layout.ports[p]);
         sends[i].hops = find_next_hops(port, config);
         config.source_mac = port.mac();
+        if (plan_i.timeout > 0)
+            config.timeout_ticks = static_cast<std::uint64_t>(
+                std::max(1.0, plan_i.timeout * static_cast<double>(rte_get_tsc_hz())));
         const Ipv4 address = plan.ports[p].address;
         config.source_ip = address.value != 0 ? address : port.source_address();
         config.capabilities = port.capabilities();
@@ -178,6 +183,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         const bool failed = s.ports_failed();
         s.share_stops();
         const stats::Snapshot now = s.take_snapshot();
+        s.watch_streams(now);
         if (failed)
             return Reason::failure;
         if (const std::optional<Reason> reason = s.ended(now))

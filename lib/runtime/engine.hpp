@@ -25,6 +25,8 @@ struct Surroundings {
     std::chrono::nanoseconds consumer_patience = std::chrono::seconds(60);
     /// Senders may take so long for the heaps in flight: at a low rate that could be hours.
     std::chrono::nanoseconds longest_finish = std::chrono::seconds(5);
+    /// Called on the main thread, within run(), when something befalls a stream that is watched.
+    std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
 };
 
 /// Carries out a plan: ports, lcores, streams, senders, consumers, from start to orderly end.

@@ -107,6 +107,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     }
     for (std::size_t i = 0; i < last_rules.size(); i++)
         snap.ports[i].rules = last_rules[i];
+    add_health(snap);
     if (detail != Detail::counts)
         add_details(snap);
     return snap;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,12 +17,14 @@
 #include "runtime/consumers.hpp"
 #include "runtime/details.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/event_command.hpp"
 #include "runtime/feeder.hpp"
 #include "runtime/lcore_loop.hpp"
 #include "runtime/link_host.hpp"
 #include "runtime/link_watch.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/sink.hpp"
+#include "runtime/stream_health.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
 /// lib/runtime/engine*.cpp.
@@ -139,6 +142,9 @@ struct Engine::State {
     static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::RxCounters& c);
     void add_details(stats::Snapshot& snap) const;
     stats::Snapshot shown(stats::Snapshot snap) const;
+    void watch_streams(const stats::Snapshot& now);
+    void tell(const std::string& stream, const stats::LastEvent& event);
+    void add_health(stats::Snapshot& snap) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
     void remember_rules();
     std::optional<Reason> ended(const stats::Snapshot& now);
@@ -198,7 +204,9 @@ struct Engine::State {
     bool told_of_consumers = false;
     std::vector<std::string> remarks;
     Clock::time_point begin{};
-    double duration = 0;  ///< fixed when stopped
+    double duration = 0;                         ///< fixed when stopped
+    std::map<std::string, StreamHealth> health;  ///< of streams that are watched, by name
+    std::optional<EventCommand> event_command;
     std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
     std::uint64_t last_progress = 0;
     Clock::time_point last_change{};                           ///< of last_progress

@@ -36,6 +36,7 @@ void Engine::stop() noexcept {
     State& s = *state_;
     if (s.stopped)
         return;
+    s.event_command.reset();
     if (s.started) {
         s.carry_out(&State::finish_sends);
         s.carry_out(&State::remember_rules);

@@ -38,6 +38,8 @@ struct RuntimePlan {
     std::optional<unsigned> main_cpu;  ///< where the main lcore runs; default: CPU 0 of those allowed
     std::vector<unsigned> lcores;      ///< CPUs for worker lcores; empty: chosen by the program
     std::string log_level;             ///< "notice", "debug" or DPDK's pattern syntax
+    /// Program and arguments that are run, without a shell, when something befalls a stream; empty: none.
+    std::vector<std::string> on_event{};
     std::optional<ListenAddress> metrics{};  ///< where Prometheus may fetch; none: nowhere
     bool operator==(const RuntimePlan&) const = default;
 };
@@ -78,7 +80,9 @@ struct ReceivePlan {
     std::uint32_t substreams = 1;
     bool in_order = false;
     bool stop_on_stop_item = false;
-    double expected_rate = 0;  ///< payload bytes per second that should come; 0: nothing is expected
+    double silent_after = 0;    ///< seconds without a packet until it is called silent; 0: never
+    double loss_threshold = 0;  ///< fraction of a second's heaps that may be lost; 0: any number
+    double expected_rate = 0;   ///< payload bytes per second that should come; 0: nothing is expected
     // [receive.heaps]
     std::uint32_t max_live = 4;  ///< live heaps per substream
     std::uint32_t ring = 256;    ///< hand-over queue, heaps
@@ -110,6 +114,7 @@ struct SendPlan {
     std::uint32_t items = 1;
     std::int64_t heaps = -1;      ///< how many to send; -1: for ever
     std::uint32_t max_heaps = 4;  ///< in flight
+    double timeout = 0;           ///< seconds in which a heap must be sent; 0: as long as it takes
     /// Heap counts, modulo 2^address_bits. Senders of one stream need counts of their own: 1, 3... and
     /// 2, 4...
     std::uint64_t first_count = 1;

@@ -128,7 +128,7 @@ struct Sender::Impl {
           submissions(config.max_heaps, config.numa, where),
           completions(config.max_heaps, config.numa, where),
           transmitter({config.queue, config.capabilities.late_free_segments, frames, headers_of(config),
-                       config.pacing, static_cast<double>(rte_get_tsc_hz())},
+                       config.pacing, static_cast<double>(rte_get_tsc_hz()), config.timeout_ticks},
                       pools, heaps, submissions, completions, shared),
           next_cnt(config.first_cnt) {
         entries.reserve(config.max_heaps);
@@ -225,6 +225,10 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
         return true;
 
     std::uint64_t packets = 0, next_cnt = s.next_cnt;
+    const std::uint64_t deadline =
+        config.timeout_ticks == 0
+            ? 0
+            : (config.clock != nullptr ? config.clock() : rte_rdtsc()) + config.timeout_ticks;
     s.entries.clear();
     for (const Submission& one : group) {
         if (one.heap == nullptr)
@@ -250,8 +254,8 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
             next_cnt += config.cnt_step;
         }
         packets += layout.packets;
-        s.entries.push_back({one.heap, &layout, one.user, *cnt, one.rate.value_or(-1), one.substream,
-                             mode == Interleave::serial, one.control});
+        s.entries.push_back({one.heap, &layout, one.user, *cnt, one.control ? 0 : deadline,
+                             one.rate.value_or(-1), one.substream, mode == Interleave::serial, one.control});
     }
     s.entries.back().group_end = true;
 

@@ -51,7 +51,11 @@ struct SenderConfig {
     std::optional<std::uint16_t> vlan{};   ///< TCI of an 802.1Q tag
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes, rounded down to a multiple of 8; 56..65507
     Pacing pacing;
-    std::uint32_t max_heaps = 4;  ///< in flight; also the largest group
+    /// Ticks of the lcore's clock after which a heap that is not sent is given up (SendStatus::timed_out),
+    /// from its submission on; 0: never. Control heaps wait as long as it takes.
+    std::uint64_t timeout_ticks = 0;
+    std::uint64_t (*clock)() = nullptr;  ///< that clock, for submissions; null: the TSC
+    std::uint32_t max_heaps = 4;         ///< in flight; also the largest group
     ZeroCopy zero_copy = ZeroCopy::automatic;
     bool udp_checksum = false;    ///< true: a valid one (by the port where it can); false: 0
     std::uint64_t first_cnt = 1;  ///< heap counts of heaps without their own: first_cnt, + cnt_step, ...
@@ -85,8 +89,9 @@ struct Submission {
 };
 
 enum class SendStatus : std::uint8_t {
-    sent,    ///< every packet was given to the driver
-    aborted  ///< the sender was stopped before
+    sent,      ///< every packet was given to the driver
+    aborted,   ///< the sender was stopped before
+    timed_out  ///< the time-out was over before
 };
 
 /// What a sender leaves undone when it has to end early; each includes those before it.

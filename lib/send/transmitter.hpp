@@ -40,7 +40,8 @@ class alignas(64) Transmitter {
         FrameBuilder::Options frames;
         std::vector<DestinationHeader> destinations;
         Pacing pacing;
-        double hz = 0;  ///< of the `now` that poll gets
+        double hz = 0;                    ///< of the `now` that poll gets
+        std::uint64_t timeout_ticks = 0;  ///< of entries with a deadline; 0: none has one
     };
 
     /// References are kept to all but the setup.
@@ -68,6 +69,7 @@ class alignas(64) Transmitter {
     /// Frames the driver has not taken yet, and what they add up to.
     struct Burst {
         std::array<rte_mbuf*, kBurst> frames{};
+        std::array<std::uint64_t, kBurst> owners;  ///< whose they are, where heaps may time out
         std::uint32_t begin = 0, end = 0;
         std::uint64_t bytes = 0;
         std::uint32_t external = 0;
@@ -81,6 +83,9 @@ class alignas(64) Transmitter {
     bool next_group(std::uint64_t now) noexcept;
     void cut(Cut cut) noexcept;
     void cut(Slot& slot) noexcept;
+    void count_active() noexcept;
+    void time_out(std::uint64_t now) noexcept;
+    void take_back(std::uint64_t heap) noexcept;
     void start(Slot& slot) noexcept;
     std::uint32_t build(std::uint64_t now) noexcept;
     std::uint32_t build_some(Slot& slot) noexcept;
@@ -109,6 +114,8 @@ class alignas(64) Transmitter {
     std::uint64_t sent_ = 0;         ///< of those, accepted by the driver, in order
     std::uint64_t known_ = 0;        ///< packets that will certainly be built, from `built_` on
     std::uint64_t cut_packets_ = 0;  ///< that will never be built
+    std::uint64_t timeout_ticks_ = 0;
+    std::uint64_t next_deadline_ = 0;  ///< nothing times out before
     Cut cut_ = Cut::nothing;
     std::uint32_t late_free_ = 0;
     bool paced_ = false;   ///< the stream or the heap at hand has a rate

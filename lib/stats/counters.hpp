@@ -98,6 +98,7 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t heaps = 0;          ///< with data, completed: all packets given to the driver
     std::uint64_t control_heaps = 0;  ///< heaps without data (stop items), likewise
     std::uint64_t aborted = 0;        ///< given back unsent or partly sent
+    std::uint64_t timed_out = 0;      ///< likewise, because they could not be sent in time
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  ///< UDP payload bytes
     std::uint64_t frame_bytes = 0;

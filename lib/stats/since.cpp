@@ -3,15 +3,11 @@
 
 #include <algorithm>
 
+#include "stats/rates.hpp"
+
 namespace spead::stats {
 
 namespace {
-
-template <typename T>
-const T* find(const std::vector<T>& all, const std::string& name) {
-    const auto found = std::find_if(all.begin(), all.end(), [&](const T& t) { return t.name == name; });
-    return found == all.end() ? nullptr : &*found;
-}
 
 template <typename Array>
 void take_each(Array& from, const Array& what) {
@@ -60,10 +56,10 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
 
 void take_send(SendSnapshot& s, const SendSnapshot& base) {
     for (std::uint64_t SendCounters::*count :
-         {&SendCounters::heaps, &SendCounters::control_heaps, &SendCounters::aborted, &SendCounters::packets,
-          &SendCounters::bytes, &SendCounters::frame_bytes, &SendCounters::zero_copy_packets,
-          &SendCounters::copied_packets, &SendCounters::dropped, &SendCounters::unregistered_packets,
-          &SendCounters::tx_full, &SendCounters::stalls})
+         {&SendCounters::heaps, &SendCounters::control_heaps, &SendCounters::aborted,
+          &SendCounters::timed_out, &SendCounters::packets, &SendCounters::bytes, &SendCounters::frame_bytes,
+          &SendCounters::zero_copy_packets, &SendCounters::copied_packets, &SendCounters::dropped,
+          &SendCounters::unregistered_packets, &SendCounters::tx_full, &SendCounters::stalls})
         s.counters.*count -= base.counters.*count;
     s.control_heaps -= base.control_heaps;
 }
@@ -85,7 +81,8 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
 
 void take_shares(std::vector<LcoreSnapshot::Share>& shares, const std::vector<LcoreSnapshot::Share>& base) {
     for (LcoreSnapshot::Share& s : shares)
-        if (const LcoreSnapshot::Share* const before = find(base, s.name))
+        if (const LcoreSnapshot::Share* const before = find(base, s.name);
+            before != nullptr && s.received >= before->received)
             s.received -= before->received;
 }
 
@@ -107,10 +104,12 @@ Snapshot since(Snapshot now, const Snapshot& base) {
     now.cleared_s = base.duration_s;
     now.duration_s -= base.duration_s;
     for (StreamSnapshot& s : now.streams)
-        if (const StreamSnapshot* const before = find(base.streams, s.name))
+        if (const StreamSnapshot* const before = find(base.streams, s.name);
+            before != nullptr && s.received >= before->received)
             take_stream(s, *before);
     for (SendSnapshot& s : now.sends)
-        if (const SendSnapshot* const before = find(base.sends, s.name))
+        if (const SendSnapshot* const before = find(base.sends, s.name);
+            before != nullptr && s.counters.packets >= before->counters.packets)
             take_send(s, *before);
     for (PortSnapshot& p : now.ports)
         if (const PortSnapshot* const before = find(base.ports, p.name))

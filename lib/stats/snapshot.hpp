@@ -47,12 +47,12 @@ struct StreamSnapshot {
     std::uint64_t heaps_verified = 0;  ///< by a verifying sink: compared and right
     std::uint64_t heaps_wrong = 0;     ///< ... and wrong
     // As configured.
-    std::uint64_t queue_heaps = 0;  ///< how many the hand-over queues hold, of all lcores together
-    double expected_rate = 0;       ///< `bytes` per second; 0: nothing is expected
+    std::uint64_t queue_heaps = 0;           ///< how many the hand-over queues hold, of all lcores together
+    double expected_rate = 0;                ///< `bytes` per second; 0: nothing is expected
     std::uint64_t heaps_handed_over = 0;     ///< put into the hand-over queue
     std::uint64_t heaps_dropped_oldest = 0;  ///< of heaps_dropped_full, those taken out of the queue again
     std::uint64_t heaps_waiting = 0;         ///< of heaps_queued, those that are not in the queue yet
-    std::uint64_t control_bytes = 0;  ///< not in `bytes`: of heaps that carried stream control only
+    std::uint64_t control_bytes = 0;         ///< not in `bytes`: of heaps that carried stream control only
 
     /// What was under way when the counters were cleared, and is counted as ending after that.
     struct Carried {
@@ -142,9 +142,9 @@ struct PortSnapshot {
     std::uint64_t rx_descriptors = 0;  ///< of a receive queue
 
     // Of detailed snapshots only.
-    std::vector<TalkerSnapshot> talkers;   ///< kTalkers at most, most packets first
-    std::uint64_t talkers_others = 0;      ///< packets of senders that are not among them
-    std::uint64_t talkers_untold = 0;      ///< packets that are no IPv4 datagrams, or await the next sample
+    std::vector<TalkerSnapshot> talkers;  ///< kTalkers at most, most packets first
+    std::uint64_t talkers_others = 0;     ///< packets of senders that are not among them
+    std::uint64_t talkers_untold = 0;     ///< packets that are no IPv4 datagrams, or await the next sample
 
     void add(const RxCounters& queue);
 };
@@ -170,8 +170,8 @@ struct LcoreSnapshot {
 };
 
 struct Snapshot {
-    double duration_s = 0;  ///< since the start, or since the counters were cleared
-    double cleared_s = 0;   ///< when they were, since the start; 0: never
+    double duration_s = 0;        ///< since the start, or since the counters were cleared
+    double cleared_s = 0;         ///< when they were, since the start; 0: never
     double ticks_per_second = 0;  ///< of the lcores' clock
     bool detailed = false;        ///< made to be shown, with everything
     std::vector<LcoreSnapshot> lcores;

@@ -40,9 +40,9 @@ class Talkers {
             counts_[used_++] = {packets, 0};
             return;
         }
-        const auto fewest = std::min_element(counts_.begin(), counts_.end(), [](const Count& a, const Count& b) {
-            return a.packets < b.packets;
-        });
+        const auto fewest =
+            std::min_element(counts_.begin(), counts_.end(),
+                             [](const Count& a, const Count& b) { return a.packets < b.packets; });
         keys_[static_cast<std::size_t>(fewest - counts_.begin())] = key;
         fewest->excess = fewest->packets;
         fewest->packets += packets;

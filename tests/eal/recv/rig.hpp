@@ -246,9 +246,27 @@ class Rig {
             ADD_FAILURE() << broken;
         for (std::size_t i = 0; i < sources.size(); i++)
             EXPECT_EQ(s.ports[i].rx_packets, queues[i]->taken()) << "of source " << i;
+        for (std::size_t i = 0; i < lanes.size(); i++)
+            check_endpoints(*lanes[i], s.streams[i]);
+        for (std::size_t n = 0; n < sources.size(); n++) {
+            std::uint64_t told = sources[n]->untold + sources[n]->talkers.others();
+            for (std::size_t i = 0; i < sources[n]->talkers.size(); i++)
+                told += sources[n]->talkers[i].packets;
+            EXPECT_EQ(told, queues[n]->taken()) << "by sender";
+        }
         for (const stats::StreamSnapshot& stream : s.streams)
             for (const std::uint64_t n : stream.packets)
                 EXPECT_LT(n, std::uint64_t{1} << 40) << "a counter went below zero";
+    }
+
+    static void check_endpoints(const SpeadLane& lane, const stats::StreamSnapshot& s) {
+        stats::EndpointCounters all;
+        for (const stats::EndpointCounters& e : lane.endpoints) {
+            all.packets += e.packets;
+            all.bytes += e.bytes;
+        }
+        EXPECT_EQ(all.packets, s.received) << "by endpoint";
+        EXPECT_EQ(all.bytes, s.bytes + s.control_bytes) << "by endpoint";
     }
 
     std::uint64_t count(PortOutcome o, std::size_t source = 0) const { return sources[source]->counters[o]; }

@@ -56,6 +56,7 @@ inline stats::Snapshot numbered_snapshot() {
     send.endpoints = {"239.3.0.1:7148"};
     send.counters.heaps = 200;
     send.counters.aborted = 201;
+    send.counters.timed_out = 212;
     send.counters.packets = 202;
     send.counters.bytes = 203;
     send.counters.zero_copy_packets = 204;

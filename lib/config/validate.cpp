@@ -100,6 +100,11 @@ class Rules {
             in_range("runtime.main_cpu", *plan_.runtime.main_cpu, kCpu);
         cpus("runtime.lcores", plan_.runtime.lcores);
         text("runtime.log_level", plan_.runtime.log_level);
+        const std::vector<std::string>& command = plan_.runtime.on_event;
+        for (std::size_t i = 0; i < command.size(); i++)
+            text(fmt::format("runtime.on_event[{}]", i), command[i]);
+        if (!command.empty() && command.front().empty())
+            fail("runtime.on_event", "the program's name is empty; give its path, then its arguments");
         if (!plan_.runtime.log_level.empty())
             check_log_level(plan_.runtime.log_level, locate_ ? locate_("runtime.log_level") : std::string{});
     }

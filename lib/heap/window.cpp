@@ -174,12 +174,7 @@ std::uint32_t Window::take_place(Substream& s, std::uint64_t now) noexcept {
     return place;
 }
 
-/// Heaps of one burst begin at the same time: they are counted together.
-void Window::count_start(std::uint64_t now) noexcept {
-    if (now == last_start_) [[likely]] {
-        same_start_++;
-        return;
-    }
+[[gnu::noinline]] void Window::count_gap(std::uint64_t now) noexcept {
     times_.gap.add(0, std::exchange(same_start_, 0));
     if (last_start_ != 0)
         times_.gap.add(now > last_start_ ? now - last_start_ : 0);

@@ -203,7 +203,14 @@ class Window {
     bool leaves_room(const Record& next) const noexcept;
     bool must_wait(const Record& next) noexcept;
     std::uint32_t push(std::uint32_t count, std::uint64_t now) noexcept;
-    void count_start(std::uint64_t now) noexcept;
+    /// Heaps of one burst begin at the same time: they are counted together.
+    void count_start(std::uint64_t now) noexcept {
+        if (now == last_start_) [[likely]]
+            same_start_++;
+        else
+            count_gap(now);
+    }
+    void count_gap(std::uint64_t now) noexcept;
     void drop(Record& r) noexcept;
     void free_record(Record& r) noexcept;
     void refuse_packets() noexcept;
@@ -223,6 +230,8 @@ class Window {
     std::uint64_t last_key_ = 0;     ///< of last_record_
     Record* last_record_ = nullptr;  ///< live heap of the packet before, or null
     std::uint64_t now_ = 0;          ///< arrival of the packet being decided
+    std::uint64_t last_start_ = 0;   ///< first arrival of the heap that began last; 0: none has
+    std::uint64_t same_start_ = 0;   ///< heaps that began at that time, too, and are not in times_ yet
     std::uint32_t outstanding_ = 0;
     bool stopped_ = false;
     bool stop_pending_ = false;
@@ -237,8 +246,6 @@ class Window {
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
     std::vector<Substream> substreams_;
     std::vector<Record> records_;
-    std::uint64_t last_start_ = 0;  ///< first arrival of the heap that began last; 0: none has
-    std::uint64_t same_start_ = 0;  ///< heaps that began at that time, too, and are not in times_ yet
     stats::StreamTimes times_;
 };
 

@@ -50,6 +50,7 @@ version = 1
 name = "capture1"
 main_cpu = 0
 lcores = [1, 2]
+on_event = ["/usr/bin/logger", "-t", "spead"]
 log_level = "info;pmd.*:debug"
 metrics = "10.0.0.1:9100"
 
@@ -80,6 +81,8 @@ buffer_size = "32MiB"
 substreams = 8
 in_order = true
 stop_on_stop_item = true
+silent_after = "2s"
+loss_threshold = 0.01
 expected_rate = "8Gbps"
 [receive.heaps]
 max_live = 5
@@ -118,6 +121,7 @@ heap_size = 65536
 items = 2
 heaps = 1000
 max_heaps = 8
+timeout = "250ms"
 first_count = 0
 count_step = 3
 addr_bits = 48
@@ -130,6 +134,7 @@ udp_checksum = true
     EXPECT_EQ(plan.runtime.main_cpu, 0u);
     EXPECT_EQ(plan.runtime.lcores, (std::vector<unsigned>{1, 2}));
     EXPECT_EQ(plan.runtime.log_level, "info;pmd.*:debug");
+    EXPECT_EQ(plan.runtime.on_event, (std::vector<std::string>{"/usr/bin/logger", "-t", "spead"}));
     EXPECT_EQ(plan.runtime.metrics, (ListenAddress{{0x0A000001}, 9100}));
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
@@ -153,6 +158,8 @@ udp_checksum = true
     EXPECT_EQ(r.substreams, 8u);
     EXPECT_TRUE(r.in_order);
     EXPECT_TRUE(r.stop_on_stop_item);
+    EXPECT_EQ(r.silent_after, 2);
+    EXPECT_EQ(r.loss_threshold, 0.01);
     EXPECT_EQ(r.expected_rate, 1e9);
     EXPECT_EQ(r.max_live, 5u);
     EXPECT_EQ(r.ring, 512u);
@@ -172,6 +179,7 @@ udp_checksum = true
     const runtime::SendPlan& s = plan.sends[0];
     EXPECT_EQ(s.name, "dsim");
     EXPECT_EQ(s.port, "p0");
+    EXPECT_EQ(s.timeout, 0.25);
     EXPECT_EQ(s.lcore, 3u);
     EXPECT_EQ(s.endpoints.size(), 9u);
     EXPECT_EQ(s.endpoint_texts, (std::vector<std::string>{"239.20.0.0+7:7148", "10.0.0.5:7148"}));

@@ -28,6 +28,8 @@ class RandomPlan {
         if (coin())
             plan.runtime.main_cpu = cpu();
         plan.runtime.lcores = cpus();
+        if (coin())
+            plan.runtime.on_event = {"/opt/tell me", "say \"hello\"", ""};
         plan.runtime.log_level = pick<std::string>({"", "debug", "spead.*:info;pmd.*:error"});
         if (coin())
             plan.runtime.metrics = ListenAddress{{pick<std::uint32_t>({0, 0x7F000001})}, 9100};
@@ -68,6 +70,8 @@ class RandomPlan {
         r.substreams = in(kSubstreams);
         r.in_order = coin();
         r.stop_on_stop_item = coin();
+        r.silent_after = time();
+        r.loss_threshold = pick<double>({0, 0.01, 1});
         r.expected_rate = pick<double>({0, 1.25e9, 3});
         r.max_live = in(kMaxLive);
         r.ring = in(kRing);
@@ -98,6 +102,7 @@ class RandomPlan {
         s.heap_size = in(Limits<std::uint64_t>{4 * s.items, std::uint64_t{1} << 38});
         s.heaps = coin() ? -1 : in(Limits<std::int64_t>{0, kSendHeaps.max});
         s.max_heaps = in(kInFlight);
+        s.timeout = time();
         s.first_count = in(kHeapCount);
         s.count_step = in(kCountStep);
         s.zero_copy = static_cast<runtime::ZeroCopy>(number(3));
@@ -197,6 +202,8 @@ buffer_size = "16MiB"
 substreams = 1
 in_order = false
 stop_on_stop_item = false
+silent_after = "off"
+loss_threshold = 0
 expected_rate = "0"
 [receive.heaps]
 max_live = 4
@@ -223,6 +230,7 @@ heap_size = "4MiB"
 items = 1
 heaps = -1
 max_heaps = 4
+timeout = "off"
 first_count = 1
 count_step = 1
 addr_bits = 40

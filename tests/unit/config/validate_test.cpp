@@ -226,6 +226,27 @@ TEST(Validate, TheLogLevelIsOneDpdkKnows) {
     expect_accepted([](Plan& p) { p.receives[0].expected_rate = 1.25e9; });
 }
 
+TEST(Validate, WhatIsExpectedOfStreamsIsInRange) {
+    expect_refused([](Plan& p) { p.receives[0].silent_after = -1; }, "receive[0].silent_after", {"-1"});
+    expect_refused([](Plan& p) { p.receives[0].loss_threshold = 1.5; }, "receive[0].loss_threshold",
+                   {"1.5", "0 to 1"});
+    expect_refused([](Plan& p) { p.receives[0].loss_threshold = std::nan(""); }, "receive[0].loss_threshold",
+                   {"nan"});
+    expect_refused([](Plan& p) { p.sends[0].timeout = -1; }, "send[0].timeout", {"-1"});
+    expect_refused(
+        [](Plan& p) {
+            p.runtime.on_event = {"/bin/true", "\xff"};
+        },
+        "runtime.on_event[1]", {"UTF-8"});
+    expect_refused([](Plan& p) { p.runtime.on_event = {""}; }, "runtime.on_event", {"program"});
+    expect_accepted([](Plan& p) {
+        p.receives[0].silent_after = 2;
+        p.receives[0].loss_threshold = 1;
+        p.sends[0].timeout = 0.1;
+        p.runtime.on_event = {"/bin/true"};
+    });
+}
+
 TEST(Validate, TextsAreUtf8) {
     expect_refused([](Plan& p) { p.ports[0].device = "a\xff"; }, "port[0].device", {"UTF-8"});
     expect_refused(

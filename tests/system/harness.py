@@ -44,6 +44,17 @@ def broken_identities(report):
         same(f"{name}: started = ended + live", heaps["started"], ended + heaps["live"])
         same(f"{name}: ended = delivered + dropped_full + queued", ended,
              heaps["delivered"] + heaps["dropped_full"] + heaps["queued"])
+        same(f"{name}: received = sum over endpoints", packets["received"],
+             sum(endpoint["packets"] for endpoint in stream["by_endpoint"]))
+        same(f"{name}: bytes = sum over endpoints", stream["bytes"] + stream["info"]["control_bytes"],
+             sum(endpoint["bytes"] for endpoint in stream["by_endpoint"]))
+        same(f"{name}: handed over = heaps whose latency is known", stream["info"]["handed_over"],
+             stream["latency"]["count"])
+    for port in report["ports"]:
+        info, name = port["info"], f"port {port['name']}"
+        same(f"{name}: bursts = sum of burst sizes", info["bursts"], sum(info["burst_sizes"].values()))
+        same(f"{name}: rx packets = sum over senders", port["rx"]["packets"],
+             sum(talker["packets"] for talker in port["talkers"]) + port["other_talkers"] + port["untold_packets"])
     refused = sum(count for port in report["ports"] for name, count in port["rx"].items()
                   if name not in ("packets", "bytes"))
     same("ports' rx packets = refusals + streams' received", sum(port["rx"]["packets"] for port in report["ports"]),

@@ -8,7 +8,8 @@
 /// The parts of the report that explain the counts (docs/counters.md): names beside those of the design.
 namespace spead::app {
 
-/// {"count", "min_s", "mean_s", "p50_s", "p90_s", "p99_s", "p999_s", "max_s", "buckets": [[up to seconds, count]...]}
+/// {"count", "min_s", "mean_s", "p50_s", "p90_s", "p99_s", "p999_s", "max_s", "buckets": [[up to seconds,
+/// count]...]}
 nlohmann::ordered_json distribution_json(const stats::Distribution& times);
 
 /// Members of a stream's object: heaps handed over, endpoints one by one, times, high-water marks, health.

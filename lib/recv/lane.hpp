@@ -39,7 +39,7 @@ struct Lane {
     Decoder decoder;
     const std::uint32_t max_packet_size;
     std::vector<stats::EndpointCounters> endpoints;  ///< as config.endpoints
-    std::vector<std::uint64_t> stops_seen;  ///< stop items by endpoint
+    std::vector<std::uint64_t> stops_seen;           ///< stop items by endpoint
 
     // The lcore's own notes.
     std::uint32_t copies = 0;  ///< accepted in this batch and not yet committed

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
-
 #include <gmock/gmock.h>
 
 #include "tests/eal/send/rig.hpp"

@@ -94,6 +94,7 @@ int run_plan(const CommandLine& line) {
     // Threads that serve others look at the board as long as they like, rather than at the engine.
     const auto board = std::make_shared<stats::SnapshotBoard>();
     stats::Snapshot last;
+    stats::Snapshot total;  // counters may be cleared during the run; whether it was good they all tell
     std::vector<std::string> problems;
     runtime::Engine::Reason reason{};
     {
@@ -111,6 +112,7 @@ int run_plan(const CommandLine& line) {
         log_info(LogType::app, "ending: {}", runtime::name_of(reason));
         engine.stop();
         last = engine.snapshot();
+        total = engine.totals();
         board->publish(last);
         problems = engine.problems();
         for (const std::string& remark : engine.remarks())
@@ -123,12 +125,12 @@ int run_plan(const CommandLine& line) {
         fmt::print(out, "{}", report_table(last));
     bool good = true;
     if (line.command == Command::loopback) {
-        const LoopbackVerdict verdict = judge_loopback(last, reason);
+        const LoopbackVerdict verdict = judge_loopback(total, reason);
         good = verdict.good;
         if (!good || !line.quiet)
             fmt::print(good ? out : stderr, "{}\n", verdict.sentence);
     } else {
-        for (std::string& problem : verification_problems(line.plan, last))
+        for (std::string& problem : verification_problems(line.plan, total))
             problems.push_back(std::move(problem));
     }
     if (!line.json_path.empty())

@@ -273,7 +273,10 @@ std::string report_json(const Snapshot& snapshot) {
 
 std::string report_table(const Snapshot& snapshot) {
     const Rates rates(snapshot.duration_s);
-    std::string text = fmt::format("after {}\n\n", human_duration(snapshot.duration_s));
+    std::string text = fmt::format("after {}", human_duration(snapshot.duration_s));
+    if (snapshot.cleared_s > 0)
+        text += fmt::format(", since the counters were cleared at {}", human_duration(snapshot.cleared_s));
+    text += "\n\n";
     text += streams_table(snapshot, rates);
     text += sends_table(snapshot, rates);
     text += ports_table(snapshot, rates);

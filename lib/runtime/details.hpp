@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,18 @@ struct LaneDetails {
         times = lane.window.times();
         ring_most = lane.queue.most_queued();
         pool_most = lane.window.placer().most_out();
+    }
+    /// What another lane of the stream has counted; endpoint by endpoint, in the same order. Control world.
+    void add(const LaneDetails& other) {
+        endpoints.resize(std::max(endpoints.size(), other.endpoints.size()));
+        for (std::size_t i = 0; i < other.endpoints.size(); i++) {
+            endpoints[i].packets += other.endpoints[i].packets;
+            endpoints[i].bytes += other.endpoints[i].bytes;
+        }
+        times.latency.merge(other.times.latency);
+        times.gap.merge(other.times.gap);
+        ring_most = std::max(ring_most, other.ring_most);
+        pool_most = std::max(pool_most, other.pool_most);
     }
 };
 

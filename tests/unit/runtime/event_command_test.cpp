@@ -112,7 +112,9 @@ TEST_F(EventCommandTest, IsKilledWithWhatItStarted) {
 }
 
 TEST_F(EventCommandTest, GetsNoDescriptorOfOurs) {
-    const int leaky = open("/dev/null", O_RDONLY);  // not close-on-exec
+    // Not close-on-exec, and of a number that no shell takes for its own.
+    const int leaky = fcntl(fd_, F_DUPFD, 200);
+    ASSERT_GE(leaky, 200);
     EventCommand command(script("ls /proc/$$/fd | tr '\\n' ' ' > $1; echo > $1"));
     command.run({});
     const std::string fds = line();

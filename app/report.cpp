@@ -43,6 +43,8 @@ Json stream_json(const StreamSnapshot& s) {
     info["reordered"] = s.packets_reordered;
     info["interleaved_evictions"] = s.heaps_interleaved_evictions;
     info["stop_items"] = s.stop_items;
+    info["held_now"] = s.held_now;
+    info["hold_refused"] = s.hold_refused;
     info["verified"] = s.heaps_verified;
     info["wrong"] = s.heaps_wrong;
     Json stream;

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/mac.hpp"
 #include "config/config.hpp"
+#include "recv/filter_expression.hpp"
 
 namespace spead::app {
 
@@ -203,6 +204,11 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     add_max_heap_bytes(options, words);
     options.sink("--sink", words.receive.sink, "What becomes of heaps: counted, checked, or written to DIR");
     options.flag("--stop-on-stop-item", words.receive.stop_on_stop_item, "A stop item ends its stream");
+    options.add("--filter", "EXPRESSION", "", "Keep only the packets for which it holds (docs/hooks.md)",
+                [&words](const std::string& text) {
+                    recv::FilterExpression::parse(text, "--filter");
+                    words.receive.filter = text;
+                });
     options.flag("--exit-on-stop", words.end.exit_on_stop, "Leave when every endpoint has seen a stop item");
     options.integer("--heaps", words.end.heaps, config::kEndHeaps, "Leave after N heaps; 0 = no limit");
     add_duration(options, words, "off");

@@ -20,11 +20,11 @@ inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "me
 inline constexpr std::array<std::string_view, 4> kRuntime{"name", "main_cpu", "lcores", "log_level"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
 inline constexpr std::array<std::string_view, 5> kPort{"name", "device", "mtu", "address", "vlan"};
-inline constexpr std::array<std::string_view, 13> kReceive{
+inline constexpr std::array<std::string_view, 15> kReceive{
     "name",       "port",     "endpoints",         "lcores",
     "poll",       "max_poll", "max_packet_size",   "buffer_size",
-    "substreams", "in_order", "stop_on_stop_item", "heaps",
-    "sink"};
+    "substreams", "in_order", "stop_on_stop_item", "filter",
+    "held_buffers",   "heaps",    "sink"};
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 2> kReceiveSink{"kind", "directory"};

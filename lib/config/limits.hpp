@@ -33,6 +33,7 @@ inline constexpr Limits<std::uint64_t> kBufferSize{0, std::uint64_t{1} << 36};
 inline constexpr Limits<std::uint32_t> kSubstreams{1, 65536};
 inline constexpr Limits<std::uint32_t> kMaxLive{1, 65536};
 inline constexpr Limits<std::uint32_t> kRing{1, 1048576};
+inline constexpr Limits<std::uint32_t> kHeldBuffers{0, 65536};
 /// Coverage of a heap is kept in 32-bit ranges.
 inline constexpr Limits<std::uint64_t> kMaxHeapBytes{1, std::uint64_t{2} << 30};
 inline constexpr Limits<std::uint32_t> kHistory{0, 1048576};

@@ -110,6 +110,8 @@ runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
     table.read("substreams", r.substreams, kSubstreams);
     table.read("in_order", r.in_order);
     table.read("stop_on_stop_item", r.stop_on_stop_item);
+    table.read("filter", r.filter);
+    table.read("held_buffers", r.held_buffers, kHeldBuffers);
     if (const toml::table* heaps = table.sub_table("heaps"))
         read_heaps(TomlTable(*heaps, source, table.path("heaps"), "[receive.heaps]", keys::kReceiveHeaps), r);
     if (const toml::table* sink = table.sub_table("sink"))

@@ -72,6 +72,10 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
     p.number("substreams", r.substreams);
     p.flag("in_order", r.in_order);
     p.flag("stop_on_stop_item", r.stop_on_stop_item);
+    if (!r.filter.empty())
+        p.text("filter", r.filter);
+    if (r.held_buffers != 0)
+        p.number("held_buffers", r.held_buffers);
     p.line("[receive.heaps]");
     p.number("max_live", r.max_live);
     p.number("ring", r.ring);

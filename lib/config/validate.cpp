@@ -12,6 +12,7 @@
 #include "config/limits.hpp"
 #include "config/names.hpp"
 #include "config/utf8.hpp"
+#include "recv/filter_expression.hpp"
 
 namespace spead::config {
 
@@ -184,6 +185,10 @@ class Rules {
         in_range(path + ".max_packet_size", r.max_packet_size, kReceivePacket);
         in_range(path + ".buffer_size", r.buffer_size, kBufferSize);
         in_range(path + ".substreams", r.substreams, kSubstreams);
+        text(path + ".filter", r.filter);
+        if (!r.filter.empty())
+            recv::FilterExpression::parse(r.filter, locate_ ? locate_(path + ".filter") : std::string{});
+        in_range(path + ".held_buffers", r.held_buffers, kHeldBuffers);
         in_range(path + ".heaps.max_live", r.max_live, kMaxLive);
         in_range(path + ".heaps.ring", r.ring, kRing);
         in_range(path + ".heaps.max_bytes", r.max_bytes, kMaxHeapBytes);

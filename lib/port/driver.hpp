@@ -39,7 +39,7 @@ struct PortRequest {
     std::uint32_t max_tx_packet = 0;     ///< largest UDP payload that will be sent; 0: nothing is sent
     std::optional<std::uint16_t> vlan;   ///< rules let in only packets of this VLAN; none: tagged or not
     bool interrupts = false;             ///< an lcore wants to sleep until a packet comes
-    /// mbufs that lcores without a queue of their own may keep; each pool gets so many more.
+    /// mbufs that lcores without a queue of their own and filters may keep; each pool gets so many more.
     std::uint32_t held_mbufs = 0;
     std::size_t buffer_size = 0;  ///< bytes of packets a receive queue should hold (`--buffer-size`)
     /// EAL's --vdev or -a makes the device: `device` then holds all its arguments and a plan may not add any.

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/endpoint.hpp"
 #include "heap/heap_queue.hpp"
 #include "heap/window.hpp"
+#include "recv/filter_gate.hpp"
 #include "stats/counters.hpp"
 
 namespace spead::recv {
@@ -38,6 +40,8 @@ struct Lane {
     Decoder decoder;
     const std::uint32_t max_packet_size;
     std::vector<std::uint64_t> stops_seen;  ///< stop items by endpoint
+
+    std::unique_ptr<FilterGate> filter;     ///< asked before packets are placed; null: all are kept
 
     // The lcore's own notes.
     std::uint32_t copies = 0;  ///< accepted in this batch and not yet committed

@@ -90,6 +90,15 @@ void free_burst(rte_mbuf** mbufs, std::uint16_t count, rte_mempool* own) {
         rte_mempool_put_bulk(pool, free.data(), n);
 }
 
+PacketWay way_of(const wire::UdpView& udp) {
+    return {{udp.src_ip}, {udp.dst_ip}, udp.src_port, udp.dst_port};
+}
+
+/// Of a frame without tag and options.
+PacketWay way_of(const std::uint8_t* frame) {
+    return {{load_be32(frame + 26)}, {load_be32(frame + 30)}, load_be16(frame + 34), load_be16(frame + 36)};
+}
+
 /// Copies the first `length` bytes of a chain; there are at least so many.
 void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
     while (length != 0) {
@@ -126,6 +135,17 @@ void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
         return;
     lane.batch = batch_number_;
     touched_[touched_count_++] = &lane;
+}
+
+/// What the stream's filter says; false: the packet was counted, and is not to be placed.
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::filter(Lane<Decoder>& lane, const heap::PacketView& view,
+                                                     const PacketWay& way, rte_mbuf* mbuf,
+                                                     std::uint32_t payload_at, std::uint64_t now) noexcept {
+    heap::PacketView seen = view;
+    seen.arrival = now;
+    seen.source = way.source.value;
+    return lane.filter->pass({seen, way, mbuf, payload_at}, lane.counters);
 }
 
 /// True when the payload is to be copied into `record`.
@@ -166,6 +186,10 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
     Lane<Decoder>& lane = *lanes_[flow->lane()];
     view.arrival = now;
     touch(lane);
+    if (lane.filter) [[unlikely]]
+        if (const heap::PacketView seen = view;
+            !filter(lane, seen, way_of(frame), mbuf, flow->payload_at(), now))
+            return true;
     heap::Record* record = lane.window.accept_next(view);
     if (record == nullptr) {
         heap::PacketView other = view;
@@ -226,6 +250,8 @@ template <class Decoder>
         Decoder::learn(source.flows.turn(frame), frame, udp, *target,
                        std::min(lane.max_packet_size,
                                 source.longest_frame - static_cast<std::uint32_t>(wire::kNetHeader)));
+    if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
+        return PortOutcome::stream;
     heap::Record* record = nullptr;
     if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]]
         copies_[copy_count_++] = {record, datagram + payload_at, static_cast<std::uint32_t>(view.offset),
@@ -271,6 +297,8 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
         lane.counters[PacketOutcome::malformed]++;
         return PortOutcome::stream;
     }
+    if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
+        return PortOutcome::stream;
     heap::Record* record = nullptr;
     if (accept(lane, target->endpoint, view, udp.src_ip, now, record))
         chains_[chain_count_++] = {record, mbuf, udp.payload_offset + payload_at,
@@ -435,6 +463,8 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
 template <class Decoder>
 void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
     for (Lane<Decoder>* const lane : lanes_) {
+        if (lane->filter)
+            lane->filter->reclaim(lane->counters);
         lane->window.reclaim();
         lane->window.expire(now);
         if (lane->window.has_ended() && !lane->has_ended) {

@@ -105,6 +105,8 @@ class BasicRxAgent {
     PortOutcome one(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome one_chained(Source& source, rte_mbuf* mbuf, bool verify, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
+    bool filter(Lane<Decoder>& lane, const heap::PacketView& view, const PacketWay& way, rte_mbuf* mbuf,
+                std::uint32_t payload_at, std::uint64_t now) noexcept;
     bool accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, std::uint32_t from,
                 std::uint64_t now, heap::Record*& record) noexcept;
     void touch(Lane<Decoder>& lane) noexcept;

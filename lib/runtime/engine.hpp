@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/filters.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/sink.hpp"
@@ -19,10 +20,14 @@ namespace spead::runtime {
 struct Surroundings {
     std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> make_sink =
         runtime::make_sink;
+    /// The filter of a stream on one of its lcores; null: none.
+    std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> make_filter = runtime::make_filter;
     /// A port that takes no packet of a sender for so long is given up.
     std::chrono::nanoseconds port_patience = std::chrono::seconds(2);
     /// A consumer that a stream waits for may take so long for one heap.
     std::chrono::nanoseconds consumer_patience = std::chrono::seconds(60);
+    /// Who holds packets of a filter has so long to give them back once the run ends.
+    std::chrono::nanoseconds holder_patience = std::chrono::seconds(2);
     /// Senders may take so long for the heaps in flight: at a low rate that could be hours.
     std::chrono::nanoseconds longest_finish = std::chrono::seconds(5);
 };

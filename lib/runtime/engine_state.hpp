@@ -163,6 +163,7 @@ struct Engine::State {
     void flush_receives();
     void end_consumers();
     void stop_lcores();
+    void end_filters();
     void stop_ports();
     void carry_out(void (State::*step)()) noexcept;
 

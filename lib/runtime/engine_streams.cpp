@@ -68,6 +68,8 @@ void Engine::State::make_streams(Worker& worker) {
         worker.lanes.push_back(
             std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, quota)));
         recv::SpeadLane& lane = *worker.lanes.back();
+        if (auto filter = surroundings.make_filter(r))
+            lane.filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
         worker.loop->receiver().add_lane(lane);
         Stream& stream = streams[i];
         if (!stream.sink)

@@ -182,11 +182,14 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
         request.rx_queues = static_cast<std::uint16_t>(cpus.of_port[i].size());
         request.fewer_queues_do = true;
         if (cpus.of_port[i].size() > 1)
-            request.held_mbufs =
+            request.held_mbufs +=
                 static_cast<std::uint32_t>(cpus.of_port[i].size() - 1) * recv::Distributor::kRingEntries;
         for (const ReceivePlan& r : plan.receives)
             if (r.port == p.name) {
                 request.interrupts |= r.poll == PollMode::interrupt;
+                // Each queue may bring all that the stream's filters hold, wherever they run.
+                request.held_mbufs +=
+                    r.held_buffers * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
                 request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
                 request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
             }

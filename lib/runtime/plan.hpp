@@ -76,6 +76,9 @@ struct ReceivePlan {
     std::uint32_t substreams = 1;
     bool in_order = false;
     bool stop_on_stop_item = false;
+    std::string filter;  ///< recv::FilterExpression of the packets that are kept; empty: all of them
+    /// Buffers that a filter made in C++ may hold on each lcore; each receive pool has room for so many more.
+    std::uint32_t held_buffers = 0;
     // [receive.heaps]
     std::uint32_t max_live = 4;  ///< live heaps per substream
     std::uint32_t ring = 256;    ///< hand-over queue, heaps

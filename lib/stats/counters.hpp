@@ -28,6 +28,8 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t heaps_interleaved_evictions =
         0;  ///< evicted although still receiving: max_heaps is too small
     std::uint64_t stop_items = 0;
+    std::uint64_t held_now = 0;      ///< packets that the filter holds at this moment
+    std::uint64_t hold_refused = 0;  ///< it held its fill of them, and the packet was kept or dropped instead
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PacketOutcome o) const { return packets[static_cast<std::size_t>(o)]; }

@@ -52,6 +52,8 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t taken) {
     packets_reordered += block.packets_reordered;
     heaps_interleaved_evictions += block.heaps_interleaved_evictions;
     stop_items += block.stop_items;
+    held_now += block.held_now;
+    hold_refused += block.hold_refused;
 }
 
 void PortSnapshot::add(const RxCounters& queue) {

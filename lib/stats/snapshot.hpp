@@ -28,6 +28,8 @@ struct StreamSnapshot {
     std::uint64_t packets_reordered = 0;
     std::uint64_t heaps_interleaved_evictions = 0;
     std::uint64_t stop_items = 0;
+    std::uint64_t held_now = 0;  ///< packets that a filter holds
+    std::uint64_t hold_refused = 0;
     std::uint64_t heaps_verified = 0;  ///< by a verifying sink: compared and right
     std::uint64_t heaps_wrong = 0;     ///< ... and wrong
 

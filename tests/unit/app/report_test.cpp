@@ -23,7 +23,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("captured":121,"control":122,"stopped":123},)"
         R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
         R"("delivered":141,"dropped_full":142,"queued":143},)"
-        R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"verified":153,"wrong":154}}],)"
+        R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"held_now":155,"hold_refused":156,"verified":153,"wrong":154}}],)"
         R"("sends":[{"name":"d0","heaps":200,"aborted":201,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
         R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"unregistered_packets":208,"tx_full":209,)"

@@ -28,6 +28,8 @@ inline stats::Snapshot numbered_snapshot() {
     stream.packets_reordered = 150;
     stream.heaps_interleaved_evictions = 151;
     stream.stop_items = 152;
+    stream.held_now = 155;
+    stream.hold_refused = 156;
     stream.heaps_verified = 153;
     stream.heaps_wrong = 154;
     snapshot.streams.push_back(stream);

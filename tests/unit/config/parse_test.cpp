@@ -79,6 +79,8 @@ buffer_size = "32MiB"
 substreams = 8
 in_order = true
 stop_on_stop_item = true
+filter = "heap % 2 == 1"
+held_buffers = 100
 [receive.heaps]
 max_live = 5
 ring = 512
@@ -150,6 +152,8 @@ udp_checksum = true
     EXPECT_EQ(r.substreams, 8u);
     EXPECT_TRUE(r.in_order);
     EXPECT_TRUE(r.stop_on_stop_item);
+    EXPECT_EQ(r.filter, "heap % 2 == 1");
+    EXPECT_EQ(r.held_buffers, 100u);
     EXPECT_EQ(r.max_live, 5u);
     EXPECT_EQ(r.ring, 512u);
     EXPECT_EQ(r.max_bytes, 65536u);

@@ -66,6 +66,9 @@ class RandomPlan {
         r.substreams = in(kSubstreams);
         r.in_order = coin();
         r.stop_on_stop_item = coin();
+        if (coin())
+            r.filter = pick<std::string>({"item 0x1600 & 0xff == 3", "not (source in 10.0.0.0/8)"});
+        r.held_buffers = coin() ? 0 : in(kHeldBuffers);
         r.max_live = in(kMaxLive);
         r.ring = in(kRing);
         r.max_bytes = in(Limits<std::uint64_t>{1, std::uint64_t{1} << 30});

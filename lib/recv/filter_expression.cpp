@@ -55,11 +55,11 @@ bool FilterExpression::Test::holds(const FilterPacket& packet) const noexcept {
 
 bool FilterExpression::matches(const FilterPacket& packet) const noexcept {
     std::uint16_t at = start_;
-    while (at < kNo) {
+    while (at < kDrop) {
         const Test& test = tests_[at];
         at = test.holds(packet) ? test.then : test.otherwise;
     }
-    return at == kYes;
+    return at == kKeep;
 }
 
 }  // namespace spead::recv

@@ -30,8 +30,8 @@ class FilterExpression {
     static constexpr std::size_t kMaxDepth = 32;
     static constexpr std::size_t kMaxText = 4096;
 
-    /// Control world. Throws UsageError with the place in the text, what stands there and what may; `where` is
-    /// the error's where().
+    /// Control world. Throws UsageError with the place in the text, what stands there and what may; `where`
+    /// is the error's where().
     static FilterExpression parse(std::string_view text, std::string_view where = {});
 
     /// At most kMaxTests steps, each of which looks at the packet's item pointers once at most.
@@ -44,8 +44,8 @@ class FilterExpression {
     enum class Field : std::uint8_t { item, heap, payload, source, destination, control };
     enum class Compare : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal, present };
     enum class Adjust : std::uint8_t { none, mask, modulo };
-    static constexpr std::uint16_t kYes = 0xFFFF;
-    static constexpr std::uint16_t kNo = 0xFFFE;
+    static constexpr std::uint16_t kKeep = 0xFFFF;
+    static constexpr std::uint16_t kDrop = 0xFFFE;
 
     /// One test, and where to go on: at another test, which always stands before it in the list, or the end.
     struct Test {
@@ -55,14 +55,14 @@ class FilterExpression {
         std::uint64_t id = 0;     ///< of the item
         std::uint64_t by = 0;     ///< of the adjustment
         std::uint64_t value = 0;  ///< compared with
-        std::uint16_t then = kYes;
-        std::uint16_t otherwise = kNo;
+        std::uint16_t then = kKeep;
+        std::uint16_t otherwise = kDrop;
 
         bool holds(const FilterPacket& packet) const noexcept;
     };
 
     std::vector<Test> tests_;
-    std::uint16_t start_ = kNo;
+    std::uint16_t start_ = kDrop;
 };
 
 /// Keeps what matches, drops the rest.

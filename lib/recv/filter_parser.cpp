@@ -15,8 +15,8 @@ namespace spead::recv {
 
 namespace {
 
-constexpr std::array<std::string_view, 6> kSubjects{"item", "heap", "payload", "source", "destination",
-                                                    "control"};
+constexpr std::array<std::string_view, 6> kSubjects{"item",   "heap",        "payload",
+                                                    "source", "destination", "control"};
 
 bool is_word(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
@@ -52,8 +52,7 @@ class FilterParser {
         if (!token_.empty())
             fail("`and`, `or` or the end");
         FilterExpression expression;
-        expression.start_ =
-            emit(*tree, FilterExpression::kYes, FilterExpression::kNo, expression.tests_);
+        expression.start_ = emit(*tree, FilterExpression::kKeep, FilterExpression::kDrop, expression.tests_);
         return expression;
     }
 

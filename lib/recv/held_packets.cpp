@@ -68,8 +68,8 @@ void HeldPackets::give_back(HeldPacket::Slot* slot) noexcept {
     HeldPacket::Slot* head = returned_.load(std::memory_order_relaxed);
     do {
         slot->next = head;
-    } while (!returned_.compare_exchange_weak(head, slot, std::memory_order_release,
-                                              std::memory_order_relaxed));
+    } while (
+        !returned_.compare_exchange_weak(head, slot, std::memory_order_release, std::memory_order_relaxed));
 }
 
 std::uint32_t HeldPackets::reclaim() noexcept {

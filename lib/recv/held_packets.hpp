@@ -14,9 +14,9 @@ namespace spead::recv {
 
 class HeldPackets;
 
-/// A packet that its port cannot reuse yet: one reference to its buffer. Copies share it; when the last one is
-/// destroyed or reset, on whatever thread, the buffer goes back to the lcore that lent it, which frees it: so
-/// neither a pool nor a lcore's cache of it is ever touched by another thread. It may outlive the stream.
+/// A packet that its port cannot reuse yet: one reference to its buffer. Copies share it; when the last one
+/// is destroyed or reset, on whatever thread, the buffer goes back to the lcore that lent it, which frees it:
+/// so neither a pool nor a lcore's cache of it is ever touched by another thread. It may outlive the stream.
 class HeldPacket {
   public:
     HeldPacket() = default;

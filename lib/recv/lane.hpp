@@ -41,7 +41,7 @@ struct Lane {
     const std::uint32_t max_packet_size;
     std::vector<std::uint64_t> stops_seen;  ///< stop items by endpoint
 
-    std::unique_ptr<FilterGate> filter;     ///< asked before packets are placed; null: all are kept
+    std::unique_ptr<FilterGate> filter;  ///< asked before packets are placed; null: all are kept
 
     // The lcore's own notes.
     std::uint32_t copies = 0;  ///< accepted in this batch and not yet committed

@@ -31,8 +31,8 @@ struct ItemPointer {
     std::uint64_t value = 0;  ///< host order
 };
 
-/// One well-formed packet of a stream, before its payload goes anywhere. Looked at where it lies: valid during
-/// PacketFilter::look, and for as long as a HeldPacket that shows it. Any thread may read a held one.
+/// One well-formed packet of a stream, before its payload goes anywhere. Looked at where it lies: valid
+/// during PacketFilter::look, and for as long as a HeldPacket that shows it. Any thread may read a held one.
 class FilterPacket {
   public:
     FilterPacket() = default;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <atomic>
+#include <gmock/gmock.h>
 #include <mutex>
 
-#include <gmock/gmock.h>
 #include <rte_mbuf.h>
 
 #include "recv/held_packets.hpp"
 #include "tests/eal/runtime/rig.hpp"
 
-/// Filters in whole runs: made for each lcore, asked for every packet, their held packets back before ports stop.
+/// Filters in whole runs: made for each lcore, asked for every packet, their held packets back before ports
+/// stop.
 namespace spead::runtime::test {
 namespace {
 
@@ -55,8 +56,8 @@ Surroundings with(Shared& shared) {
     return s;
 }
 
-/// Through a ring come the sender's own buffers: those of a heap that is sent without copying would keep it in
-/// flight while they are held.
+/// Through a ring come the sender's own buffers: those of a heap that is sent without copying would keep it
+/// in flight while they are held.
 Plan copied_loopback(std::int64_t heaps) {
     Plan plan = loopback(heaps);
     plan.sends[0].zero_copy = ZeroCopy::never;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "recv/filter_expression.hpp"
+
+#include <gmock/gmock.h>
 #include <string>
 #include <vector>
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "recv/filter_expression.hpp"
 
 namespace spead::recv {
 namespace {
@@ -34,7 +35,8 @@ struct Made {
         view.items = bytes.data();
         view.item_count = static_cast<std::uint32_t>(words.size());
         view.flags = control ? heap::PacketView::kControl : 0;
-        return expression.matches({view, {parse_ipv4(source), parse_ipv4("239.1.2.3"), 4000, 7148}, nullptr, 0});
+        return expression.matches(
+            {view, {parse_ipv4(source), parse_ipv4("239.1.2.3"), 4000, 7148}, nullptr, 0});
     }
 };
 
@@ -101,9 +103,9 @@ TEST(FilterExpression, SaysWhichPacketsMatch) {
         {"heap == 41 and payload == 1", false},
         {"heap == 1 or payload == 1024", true},
         {"heap == 1 or payload == 1", false},
-        {"heap == 41 or heap == 1 and heap == 2", true},    // `and` binds closer
+        {"heap == 41 or heap == 1 and heap == 2", true},  // `and` binds closer
         {"(heap == 41 or heap == 1) and heap == 2", false},
-        {"not heap == 1 and heap == 41", true},             // `not` binds closest
+        {"not heap == 1 and heap == 41", true},  // `not` binds closest
         {"not (heap == 41 and heap == 1)", true},
         {"not not heap == 41", true},
         {"not (heap == 1 or not (payload == 1024 or heap == 2))", true},
@@ -121,7 +123,8 @@ TEST(FilterExpression, AgreesWithEveryAssignmentOfItsTests) {
         const Made m{.heap = bits};
         const std::string A = "heap & 1 == 1", B = "heap & 2 == 2", C = "heap & 4 == 4", D = "heap & 8 == 8";
         EXPECT_EQ(m.matches(A + " and " + B + " or " + C + " and " + D), (a && b) || (c && d));
-        EXPECT_EQ(m.matches("(" + A + " or " + B + ") and (" + C + " or not " + D + ")"), (a || b) && (c || !d));
+        EXPECT_EQ(m.matches("(" + A + " or " + B + ") and (" + C + " or not " + D + ")"),
+                  (a || b) && (c || !d));
         EXPECT_EQ(m.matches("not (" + A + " or " + B + " and not (" + C + " and " + D + "))"),
                   !(a || (b && !(c && d))));
         EXPECT_EQ(m.matches(A + " or " + B + " or " + C + " or " + D), bits != 0);

@@ -71,6 +71,8 @@ Json send_json(const SendSnapshot& s) {
     send["info"]["control_heaps"] = s.control_heaps;
     send["info"]["frame_bytes"] = c.frame_bytes;
     send["info"]["dropped"] = c.dropped;
+    send["info"]["scheduled"] = c.scheduled;
+    send["info"]["dummy_packets"] = c.dummy_packets;
     send["info"]["unregistered_packets"] = c.unregistered_packets;
     send["info"]["tx_full"] = c.tx_full;
     send["info"]["stalls"] = c.stalls;

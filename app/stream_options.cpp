@@ -85,6 +85,8 @@ void add_send_details(OptionSet& options, StreamWords& words) {
                  "Bytes sent between two looks at the clock");
     options.real("--burst-rate-ratio", s.burst_rate_ratio, config::kBurstRateRatio,
                  "How much faster late packets catch up");
+    options.choice("--pacer", s.pacer, config::kDoers,
+                   "Who keeps the rate: the lcore or the port's hardware");
     options.integer("--first-count", s.first_count, config::kHeapCount, "Heap count of the first heap");
     options.integer("--count-step", s.count_step, config::kCountStep, "From one heap's count to the next");
     options.integer("--addr-bits", s.address_bits, Limits<std::uint8_t>{8, 56}, "XX of SPEAD-64-XX");

@@ -19,22 +19,33 @@ inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "me
                                                        "receive", "send",    "end"};
 inline constexpr std::array<std::string_view, 4> kRuntime{"name", "main_cpu", "lcores", "log_level"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
-inline constexpr std::array<std::string_view, 5> kPort{"name", "device", "mtu", "address", "vlan"};
-inline constexpr std::array<std::string_view, 15> kReceive{
-    "name",       "port",     "endpoints",         "lcores",
-    "poll",       "max_poll", "max_packet_size",   "buffer_size",
-    "substreams", "in_order", "stop_on_stop_item", "filter",
-    "held_buffers",   "heaps",    "sink"};
+inline constexpr std::array<std::string_view, 6> kPort{"name",    "device", "mtu",
+                                                       "address", "vlan",   "timestamps"};
+inline constexpr std::array<std::string_view, 15> kReceive{"name",
+                                                           "port",
+                                                           "endpoints",
+                                                           "lcores",
+                                                           "poll",
+                                                           "max_poll",
+                                                           "max_packet_size",
+                                                           "buffer_size",
+                                                           "substreams",
+                                                           "in_order",
+                                                           "stop_on_stop_item",
+                                                           "filter",
+                                                           "held_buffers",
+                                                           "heaps",
+                                                           "sink"};
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 2> kReceiveSink{"kind", "directory"};
-inline constexpr std::array<std::string_view, 21> kSend{
-    "name",        "port",      "endpoints",       "lcore",
-    "dst_mac",     "rate",      "burst_size",      "burst_rate_ratio",
-    "ttl",         "dscp",      "max_packet_size", "heap_size",
-    "items",       "heaps",     "max_heaps",       "first_count",
-    "count_step",  "addr_bits", "zero_copy",       "verify",
-    "udp_checksum"};
+inline constexpr std::array<std::string_view, 22> kSend{
+    "name",         "port",      "endpoints",       "lcore",
+    "dst_mac",      "rate",      "burst_size",      "burst_rate_ratio",
+    "ttl",          "dscp",      "max_packet_size", "heap_size",
+    "items",        "heaps",     "max_heaps",       "first_count",
+    "count_step",   "addr_bits", "zero_copy",       "verify",
+    "udp_checksum", "pacer"};
 inline constexpr std::array<std::string_view, 4> kEnd{"heaps", "duration", "idle_exit", "exit_on_stop"};
 }  // namespace keys
 

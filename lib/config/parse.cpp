@@ -76,6 +76,7 @@ runtime::PortPlan read_port(const TomlTable& table) {
         table.read("vlan", vlan, kVlan);
         port.vlan = static_cast<std::uint16_t>(vlan);
     }
+    table.read("timestamps", port.timestamps, kDoers);
     return port;
 }
 
@@ -134,6 +135,7 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read_rate("rate", s.rate);
     table.read_size("burst_size", s.burst_size, kBurstSize);
     table.read("burst_rate_ratio", s.burst_rate_ratio, kBurstRateRatio);
+    table.read("pacer", s.pacer, kDoers);
     std::uint32_t ttl = s.ttl;
     table.read("ttl", ttl, kTtl);
     s.ttl = static_cast<std::uint8_t>(ttl);

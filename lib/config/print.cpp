@@ -102,6 +102,7 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.text("rate", rate_text(s.rate));
     p.size("burst_size", s.burst_size);
     p.number("burst_rate_ratio", s.burst_rate_ratio);
+    p.text("pacer", name_in(kDoers, s.pacer));
     p.number("ttl", s.ttl);
     p.number("dscp", s.dscp);
     p.number("max_packet_size", s.max_packet_size);
@@ -149,6 +150,7 @@ std::string to_toml(const runtime::Plan& plan) {
             p.text("address", to_string(port.address));
         if (port.vlan)
             p.number("vlan", *port.vlan);
+        p.text("timestamps", name_in(kDoers, port.timestamps));
     }
     for (const runtime::ReceivePlan& r : plan.receives)
         print(p, r);

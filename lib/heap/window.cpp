@@ -121,6 +121,7 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
                                         (v.heap_length == kUnknownLength ? Record::kBeganUnsized : 0));
     r.key = v.key;
     r.first_arrival = v.arrival;
+    r.first_time = r.last_time = 0;
     r.item_extent = v.item_extent;
     r.items = r.inline_items.data();
     r.item_count = 0;

@@ -99,6 +99,16 @@ PacketWay way_of(const std::uint8_t* frame) {
     return {{load_be32(frame + 26)}, {load_be32(frame + 30)}, load_be16(frame + 34), load_be16(frame + 36)};
 }
 
+/// Of a packet whose payload goes into the heap. Packets may overtake each other.
+[[gnu::noinline]] void note_arrival(heap::Record& record, const rte_mbuf& mbuf,
+                                    const port::ArrivalTimes& times) noexcept {
+    const std::uint64_t time = port::arrival_of(mbuf, times);
+    if (time == 0)
+        return;
+    record.first_time = record.first_time == 0 ? time : std::min(record.first_time, time);
+    record.last_time = std::max(record.last_time, time);
+}
+
 /// Copies the first `length` bytes of a chain; there are at least so many.
 void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
     while (length != 0) {
@@ -199,6 +209,8 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
     } else {
         lane.copies++;
     }
+    if (source.arrivals != nullptr) [[unlikely]]
+        note_arrival(*record, *mbuf, *source.arrivals);
     copies_[copy_count_++] = {record, frame + flow->payload_at(), static_cast<std::uint32_t>(view.offset),
                               view.payload_length};
     return true;
@@ -253,9 +265,12 @@ template <class Decoder>
     if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;
-    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]]
+    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]] {
+        if (source.arrivals != nullptr)
+            note_arrival(*record, *mbuf, *source.arrivals);
         copies_[copy_count_++] = {record, datagram + payload_at, static_cast<std::uint32_t>(view.offset),
                                   view.payload_length};
+    }
     return PortOutcome::stream;
 }
 
@@ -300,9 +315,12 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
     if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;
-    if (accept(lane, target->endpoint, view, udp.src_ip, now, record))
+    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) {
+        if (source.arrivals != nullptr)
+            note_arrival(*record, *mbuf, *source.arrivals);
         chains_[chain_count_++] = {record, mbuf, udp.payload_offset + payload_at,
                                    static_cast<std::uint32_t>(view.offset), view.payload_length};
+    }
     return PortOutcome::stream;
 }
 

@@ -11,6 +11,7 @@
 #include "memory/copy.hpp"
 #include "port/capabilities.hpp"
 #include "port/port_io.hpp"
+#include "port/timestamps.hpp"
 #include "recv/classifier.hpp"
 #include "recv/flow_template.hpp"
 #include "recv/lane.hpp"
@@ -30,6 +31,7 @@ struct Source {
     std::vector<std::uint16_t> lanes;          ///< every lane the classifier names, once
     std::uint32_t longest_frame = UINT32_MAX;  ///< longer ones are counted as oversized_frames
     std::uint32_t cut_frame = UINT32_MAX;  ///< so are malformed ones of this length: what the port cuts to
+    const port::ArrivalTimes* arrivals = nullptr;  ///< heaps are told when packets came; null: they are not
     FrameRing* hosts = nullptr;  ///< where IGMP and ARP frames go besides being counted; null: nowhere
     std::uint16_t batch = 64;    ///< the lcore's note: packets per batch, by their recent size
 

@@ -111,6 +111,8 @@ void Engine::State::make_senders(Worker& worker) {
         config.capabilities = port.capabilities();
         config.tx_descriptors = port.tx_sizes().descriptors;
         config.queue = port.tx_queue(queue);
+        if (plan_i.pacer != Doer::software)
+            config.send_times = port.send_times();
         config.regions = &regions;
         config.numa = port.socket_id();
         sends[i].port = p;

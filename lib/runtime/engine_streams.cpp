@@ -83,6 +83,7 @@ recv::Source& Engine::State::make_source(const QueueLayout& queue, Worker& worke
     worker.source_ports.push_back(queue.port);
     recv::Source& source = *worker.sources.emplace_back(std::make_unique<recv::Source>());
     source.limit(ports[queue.port]->capabilities());
+    source.arrivals = ports[queue.port]->arrivals();
     if (hosts[queue.port] && worker.layout->planned_cpu == queue.cpu)
         source.hosts = &hosts[queue.port]->add_source();
     const std::vector<std::size_t>& mine = worker.layout->receives;

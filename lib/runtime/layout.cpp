@@ -178,6 +178,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
         request.device = p.device;
         request.mtu = p.mtu;
         request.vlan = p.vlan;
+        request.timestamps = use_of(p.timestamps);
         request.max_rx_packet = 0;
         request.rx_queues = static_cast<std::uint16_t>(cpus.of_port[i].size());
         request.fewer_queues_do = true;
@@ -197,6 +198,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
             if (s.port == p.name) {
                 request.tx_queues++;
                 request.max_tx_packet = std::max(request.max_tx_packet, s.max_packet_size);
+                request.send_on_time = std::max(request.send_on_time, use_of(s.pacer));
             }
         requests.push_back(std::move(request));
     }

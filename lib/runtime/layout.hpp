@@ -66,6 +66,13 @@ struct Layout {
     std::vector<unsigned> control_cpus() const;
 };
 
+/// What a port is asked for.
+constexpr port::UseDevice use_of(Doer doer) {
+    return doer == Doer::software    ? port::UseDevice::never
+           : doer == Doer::automatic ? port::UseDevice::if_it_can
+                                     : port::UseDevice::must;
+}
+
 /// CPUs the calling thread may run on, ascending. Once EAL runs, the main thread has one only.
 std::vector<unsigned> allowed_cpus();
 

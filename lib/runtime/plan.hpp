@@ -30,6 +30,8 @@ constexpr std::string_view name_of(PollMode mode) {
 /// `automatic`: block where the source loses nothing by waiting (pcap, ring, memif), else drop_newest.
 enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 enum class SinkKind : std::uint8_t { null, verify, file };
+/// Who does something that some ports can do by themselves; `automatic`: they, where they can.
+enum class Doer : std::uint8_t { software, automatic, hardware };
 enum class ZeroCopy : std::uint8_t { automatic, always, never };
 
 struct RuntimePlan {
@@ -54,6 +56,7 @@ struct PortPlan {
     Ipv4 address{};
     /// Of all that is sent, and of what steering lets in; none: untagged, and received whatever the tags.
     std::optional<std::uint16_t> vlan{};
+    Doer timestamps = Doer::software;  ///< who tells when packets came; software tells heaps nothing
     bool operator==(const PortPlan&) const = default;
 };
 
@@ -103,6 +106,7 @@ struct SendPlan {
     double rate = 0;                   ///< bytes of UDP payload per second; 0: unlimited
     std::uint64_t burst_size = 65536;  ///< bytes
     double burst_rate_ratio = 1.05;
+    Doer pacer = Doer::software;
     std::uint8_t ttl = 1;
     std::uint8_t dscp = 0;                 ///< class of the packets (RFC 2474), 0..63
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes

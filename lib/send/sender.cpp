@@ -127,15 +127,21 @@ struct Sender::Impl {
           heaps(config.max_heaps, config.numa, where),
           submissions(config.max_heaps, config.numa, where),
           completions(config.max_heaps, config.numa, where),
-          transmitter({config.queue, config.capabilities.late_free_segments, frames, headers_of(config),
-                       config.pacing, static_cast<double>(rte_get_tsc_hz())},
-                      pools, heaps, submissions, completions, shared),
+          dummy_bytes(std::size_t{4} * config.max_packet_size),
+          transmitter(
+              {config.queue, config.capabilities.late_free_segments, frames, headers_of(config),
+               config.pacing, static_cast<double>(rte_get_tsc_hz()), &dummy_layout(), config.send_times},
+              pools, heaps, submissions, completions, shared),
           next_cnt(config.first_cnt) {
         entries.reserve(config.max_heaps);
     }
 
     void prepare(Heap& heap);
     void check_device(const HeapLayout& layout) const;
+    const HeapLayout& dummy_layout() {
+        dummy_heap.add_item(wire::item::kFirstUser, dummy_bytes);
+        return dummy_heap.layout(config.max_packet_size, nullptr);
+    }
     std::uint64_t add_entry(const Submission& submission, std::uint64_t cnt);
 
     SenderConfig config;
@@ -146,6 +152,8 @@ struct Sender::Impl {
     SpscRing<Entry> submissions;
     SpscRing<Completion> completions;
     Shared shared;
+    std::vector<std::byte> dummy_bytes;
+    Heap dummy_heap;
     Transmitter transmitter;
 
     // The producer's.
@@ -298,6 +306,9 @@ Backlog Sender::backlog() const noexcept {
 }
 void Sender::set_mac(std::uint32_t substream, const wire::MacAddress& mac) noexcept {
     impl_->transmitter.set_mac(substream, mac);
+}
+DummyResult Sender::dummy(std::uint32_t packets) noexcept {
+    return impl_->transmitter.dummy(packets);
 }
 void Sender::set_pacing(const Pacing& pacing) noexcept {
     impl_->transmitter.set_pacing(pacing);

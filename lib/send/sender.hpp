@@ -13,6 +13,7 @@
 #include "memory/region.hpp"
 #include "port/capabilities.hpp"
 #include "port/port_io.hpp"
+#include "port/timestamps.hpp"
 #include "send/heap.hpp"
 #include "send/pacer.hpp"
 #include "stats/counters.hpp"
@@ -58,6 +59,8 @@ struct SenderConfig {
     std::uint64_t cnt_step = 1;   ///< modulo 2^address_bits of the heap's flavour
 
     port::TxQueue queue;
+    /// With a clock: bursts carry the time at which the port is to send them, and go to it up to 1 ms ahead.
+    port::SendTimes send_times;
     port::Capabilities capabilities;
     std::uint16_t tx_descriptors = 1024;           ///< of that queue: how many segments the driver may hold
     const memory::RegionTable* regions = nullptr;  ///< null: no registered memory; must outlive the sender
@@ -96,6 +99,14 @@ enum class Cut : std::uint8_t {
     begun     ///< what is left of the others
 };
 
+/// What became of dummies.
+struct DummyResult {
+    std::uint32_t packets = 0;      ///< built and freed again
+    bool of_heap = false;           ///< as those that come next; else of a small heap of zeros
+    bool driver = false;            ///< the driver's queue was gone through, too; not every driver can
+    const char* why_not = nullptr;  ///< why there are no packets
+};
+
 /// Packets that are still to be sent.
 struct Backlog {
     std::uint64_t begun = 0;  ///< not built yet, of heaps of which some were
@@ -116,8 +127,8 @@ struct alignas(16) Completion {
 ///
 /// Three parties, which may be threads of their own or one and the same:
 ///  - the producer calls prepare, submit and poll_completions;
-///  - the lcore calls poll, set_mac, set_pacing, backlog, collect and idle, and its thread alone touches the
-///  queue;
+///  - the lcore calls poll, dummy, set_mac, set_pacing, backlog, collect and idle, and its thread alone
+///  touches the queue;
 ///  - the control world constructs and destroys, and may call request_cut and request_stop at any time.
 class Sender {
   public:
@@ -176,6 +187,11 @@ class Sender {
 
     /// Where packets to the destination go from now on, on the link; those that are built stay as they are.
     void set_mac(std::uint32_t substream, const wire::MacAddress& mac) noexcept;
+
+    /// Builds `packets` packets and frees them again: brings the code, mbufs, header templates and payload
+    /// that the next packets need into the caches. No packet leaves, nothing but `dummy_packets` counts them,
+    /// and neither the heaps nor the pacer notice.
+    DummyResult dummy(std::uint32_t packets) noexcept;
 
     void set_pacing(const Pacing& pacing) noexcept;
     const Pacing& pacing() const noexcept;

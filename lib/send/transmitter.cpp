@@ -10,6 +10,14 @@
 
 namespace spead::send {
 
+namespace {
+
+/// Long enough for an lcore that is late, short enough that a change of rate shows at once and that a queue
+/// of packets that wait for their time is not full.
+constexpr double kHorizonSeconds = 0.001;
+
+}  // namespace
+
 Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscRing<Entry>& submissions,
                          SpscRing<Completion>& completions, Shared& shared)
     : queue_(setup.queue),
@@ -20,7 +28,12 @@ Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscR
       completions_(completions),
       shared_(shared),
       late_free_(setup.late_free_segments),
-      destinations_(std::move(setup.destinations)) {}
+      destinations_(std::move(setup.destinations)),
+      times_(setup.times),
+      horizon_(static_cast<std::uint64_t>(setup.hz * kHorizonSeconds)),
+      dummy_layout_(*setup.dummy) {
+    dummy_.refs.initialise();
+}
 
 /// Moves what the producer submitted into slots. There is always room: the producer keeps to max_heaps.
 void Transmitter::accept_entries() noexcept {
@@ -140,11 +153,19 @@ std::uint32_t Transmitter::build(std::uint64_t now) noexcept {
         paced_ = slot.own_rate ? slot.cost != 0 : pacer_.cost() != 0;
         if (paced_ && !pacer_.ready(now))
             break;
+        const bool first = paced_ && pacer_.burst_begins();
+        const std::uint64_t due = pacer_.burst_time();
+        const std::uint32_t at = burst_.end;
         const std::uint32_t n = build_some(slot);
         if (n == 0) {
             stalled_ = true;
             ++counters_.stalls;
             break;
+        }
+        // The port keeps the order: what follows in the burst goes when this one has gone.
+        if (ahead_ != 0 && first) [[unlikely]] {
+            port::send_at(*burst_.frames[at], due, times_);
+            ++counters_.scheduled;
         }
         if (slot.packets.done()) {
             finish(slot);
@@ -279,8 +300,9 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
     if (const Cut wanted = shared_.cut.load(std::memory_order_relaxed); wanted > cut_) [[unlikely]]
         cut(wanted);
     const std::uint64_t sent_before = sent_;
+    ahead_ = ahead();
     for (unsigned i = 0; i < kBurstsPerPoll; ++i) {
-        if (!pending() && build(now) == 0)
+        if (!pending() && build(now + ahead_) == 0)
             break;
         if (!flush())
             break;

@@ -62,6 +62,8 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t copied_packets = 0;  ///< zero_copy_packets + copied_packets = packets
     std::uint64_t dropped = 0;         ///< built, then freed unsent when the send was abandoned
     // Informative.
+    std::uint64_t scheduled = 0;      ///< bursts that carried the time at which the port was to send them
+    std::uint64_t dummy_packets = 0;  ///< built and freed to warm caches; they never left
     std::uint64_t unregistered_packets = 0;  ///< copied because their memory lies outside every region
     std::uint64_t tx_full = 0;               ///< bursts the driver did not take whole
     std::uint64_t stalls = 0;                ///< polls without a free mbuf or reference count

@@ -26,7 +26,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"held_now":155,"hold_refused":156,"verified":153,"wrong":154}}],)"
         R"("sends":[{"name":"d0","heaps":200,"aborted":201,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
-        R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"unregistered_packets":208,"tx_full":209,)"
+        R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"scheduled":212,"dummy_packets":213,"unregistered_packets":208,"tx_full":209,)"
         R"("stalls":210}}],)"
         R"("ports":[{"name":"p0","driver":"net_ring",)"
         R"("rx":{"packets":310,"bytes":311,"malformed":301,"not_udp":302,"fragment":303,"bad_checksum":304,)"

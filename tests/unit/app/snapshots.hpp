@@ -48,6 +48,8 @@ inline stats::Snapshot numbered_snapshot() {
     send.counters.unregistered_packets = 208;
     send.counters.tx_full = 209;
     send.counters.stalls = 210;
+    send.counters.scheduled = 212;
+    send.counters.dummy_packets = 213;
     send.control_heaps = 211;
     snapshot.sends.push_back(send);
 

@@ -66,6 +66,7 @@ name = "p0"
 device = "ens1f0"
 mtu = 9216
 address = "10.0.0.9"
+timestamps = "hardware"
 
 [[receive]]
 name = "fengine"
@@ -111,6 +112,7 @@ dst_mac = "02:53:50:44:00:05"
 rate = "10Gbps"
 burst_size = "128KiB"
 burst_rate_ratio = 1.25
+pacer = "auto"
 ttl = 4
 dscp = 46
 max_packet_size = 8192
@@ -133,7 +135,8 @@ udp_checksum = true
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
-    EXPECT_EQ(plan.ports[0], (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}}));
+    EXPECT_EQ(plan.ports[0],
+              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Doer::hardware}));
 
     ASSERT_EQ(plan.receives.size(), 2u);
     const runtime::ReceivePlan& r = plan.receives[0];
@@ -179,6 +182,7 @@ udp_checksum = true
     EXPECT_DOUBLE_EQ(s.rate, 1.25e9);
     EXPECT_EQ(s.burst_size, 131072u);
     EXPECT_EQ(s.burst_rate_ratio, 1.25);
+    EXPECT_EQ(s.pacer, runtime::Doer::automatic);
     EXPECT_EQ(s.ttl, 4);
     EXPECT_EQ(s.dscp, 46);
     EXPECT_EQ(s.max_packet_size, 8192u);

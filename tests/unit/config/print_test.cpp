@@ -35,7 +35,10 @@ class RandomPlan {
             plan.ports.push_back(
                 {name("p", i),
                  fmt::format("net_x{},{}", i, pick<std::string>({"a=b", "file=\"q\\w\"", "p=\tä\x7f\x01"})),
-                 coin() ? 0u : 9216 + number(100), Ipv4{coin() ? 0u : 0x0A000000 + number(1000)}});
+                 coin() ? 0u : 9216 + number(100),
+                 Ipv4{coin() ? 0u : 0x0A000000 + number(1000)},
+                 {},
+                 static_cast<runtime::Doer>(number(3))});
         const unsigned streams = number(3);
         for (unsigned i = 0; i < streams; i++)
             plan.receives.push_back(receive(i, plan));
@@ -90,6 +93,7 @@ class RandomPlan {
         s.rate = coin() ? 0 : std::exp(static_cast<double>(number(30)) + time() / 1e9);
         s.burst_size = in(kBurstSize);
         s.burst_rate_ratio = 1.0 + static_cast<double>(number(1000)) / 7;
+        s.pacer = static_cast<runtime::Doer>(number(3));
         s.ttl = static_cast<std::uint8_t>(in(kTtl));
         s.dscp = static_cast<std::uint8_t>(in(kDscp));
         s.max_packet_size = in(Limits<std::uint32_t>{56, 9188});
@@ -184,6 +188,7 @@ exit_on_stop = false
 name = "p0"
 device = "net_ring0"
 mtu = 0
+timestamps = "software"
 
 [[receive]]
 name = "s0"
@@ -215,6 +220,7 @@ endpoints = ["239.20.0.1:7148"]
 rate = "10Gbps"
 burst_size = "64KiB"
 burst_rate_ratio = 1.05
+pacer = "software"
 ttl = 1
 dscp = 0
 max_packet_size = 1472

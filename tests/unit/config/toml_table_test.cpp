@@ -65,7 +65,7 @@ TEST(UnknownKey, AKeyOfAnotherTableIsSaidToBelongThere) {
 }
 
 TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
-    expect_error(kPort + "colour = 3\n", {"`colour`", "the keys are name, device, mtu, address or vlan"});
+    expect_error(kPort + "colour = 3\n", {"`colour`", "the keys are name, device, mtu, address, vlan or timestamps"});
 }
 
 TEST(UnknownKey, TheFirstInTheFileIsReported) {

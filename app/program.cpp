@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,10 +19,12 @@
 #include "app/check.hpp"
 #include "app/command_line.hpp"
 #include "app/info.hpp"
+#include "app/metrics.hpp"
 #include "app/progress.hpp"
 #include "app/report.hpp"
 #include "app/selftest.hpp"
 #include "app/stop_signals.hpp"
+#include "app/telemetry.hpp"
 #include "app/verdict.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -77,6 +81,11 @@ std::string started_text(const runtime::Plan& plan) {
                        more == 0 ? "" : fmt::format("; {} more", more));
 }
 
+/// What telemetry tells of the process itself.
+nlohmann::ordered_json facts_of(const runtime::Plan& plan) {
+    return {{"name", plan.runtime.name}, {"version", DPDK_SPEAD_VERSION}, {"pid", getpid()}};
+}
+
 int run_plan(const CommandLine& line) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Layout layout = runtime::lay_out(line.plan, eal_options, drivers::table());
@@ -85,6 +94,8 @@ int run_plan(const CommandLine& line) {
         return kSuccess;
     }
     check_writable(line.json_path);
+    if (line.plan.runtime.metrics)
+        check_metrics(*line.plan.runtime.metrics);
     StopSignals signals;
     const runtime::Eal eal(layout.eal_args);
     runtime::use_lcores_of_eal(layout, eal_options);
@@ -93,6 +104,12 @@ int run_plan(const CommandLine& line) {
 
     // Threads that serve others look at the board as long as they like, rather than at the engine.
     const auto board = std::make_shared<stats::SnapshotBoard>();
+    const Telemetry telemetry(std::make_shared<TelemetryAnswers>(board, facts_of(line.plan)));
+    std::optional<Metrics> metrics;
+    if (line.plan.runtime.metrics) {
+        metrics.emplace(board, *line.plan.runtime.metrics, layout.control_cpus());
+        log_notice(LogType::app, "metrics are at http://{}/metrics", to_string(metrics->address()));
+    }
     stats::Snapshot last;
     std::vector<std::string> problems;
     runtime::Engine::Reason reason{};

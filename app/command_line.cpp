@@ -17,9 +17,17 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kCommands{"recv", "send",  "loopback", "run",
-                                                    "info", "check", "selftest", "bench"};
+constexpr std::array<std::string_view, 9> kCommands{"recv",  "send",     "loopback", "run",  "info",
+                                                    "check", "selftest", "top",      "bench"};
 constexpr std::array<std::string_view, 2> kBenches{"assemble", "transmit"};
+
+constexpr std::array kTopPageWords{
+    config::Word{TopPage::streams, kTopPages[0]}, config::Word{TopPage::loss, kTopPages[1]},
+    config::Word{TopPage::sends, kTopPages[2]}, config::Word{TopPage::ports, kTopPages[3]},
+    config::Word{TopPage::lcores, kTopPages[4]}};
+constexpr std::array kTopSortWords{
+    config::Word{TopSort::name, kTopSorts[0]}, config::Word{TopSort::rate, kTopSorts[1]},
+    config::Word{TopSort::loss, kTopSorts[2]}, config::Word{TopSort::ring, kTopSorts[3]}};
 
 /// EAL's options that people know, for a hint when one stands among ours.
 constexpr std::array<std::string_view, 27> kEalOptions{"-l",
@@ -80,6 +88,7 @@ class HelpFormatter : public CLI::Formatter {
                            path.empty() ? " COMMAND" : path,
                            path == " recv" || path == " send"    ? " ENDPOINT..."
                            : path == " info" || path == " check" ? " [PORT...]"
+                           : path == " top"                      ? " [PROCESS]"
                                                                  : "");
     }
     // One row per option: TYPE, then the default in brackets.
@@ -185,6 +194,16 @@ void add_common_options(CLI::App& app, CommandLine& result) {
                     check_log_level(text, "--log-level");
                     result.plan.runtime.log_level = text;
                 });
+}
+
+void add_top_options(CLI::App& app, TopOptions& top) {
+    app.add_option("PROCESS", top.process, "Its name, pid or telemetry socket; none: the only one that runs")
+        ->type_name("");
+    OptionSet options(app);
+    options.flag("--once", top.once, "Print one picture as text and exit");
+    options.duration("--interval", top.interval, false, "Between two pictures; rates are over so long");
+    options.choice("--page", top.view.page, kTopPageWords, "What the table shows at first");
+    options.choice("--sort", top.view.sort, kTopSortWords, "What its rows are sorted by");
 }
 
 void add_metrics_option(CLI::App& app, CommandLine& result) {
@@ -333,6 +352,8 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     OptionSet(selftest).text("--port", result.selftest.port, "PORT", "As for --port of recv");
     OptionSet(selftest).text("--to", result.selftest.destination, "GROUP:PORT", "Where the test packets go");
     OptionSet(selftest).flag("--json", result.selftest.json, "As JSON on standard output");
+    CLI::App& top = *app.add_subcommand("top", "Show what a running process does, live");
+    add_top_options(top, result.top);
     CLI::App& bench = *app.add_subcommand("bench", "Measure what one core can do");
     CLI::App& bench_assemble = *bench.add_subcommand("assemble", "Packets to heaps, against a bare copy");
     add_bench_options(bench_assemble, assemble, false);
@@ -344,7 +365,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     }
     for (CLI::App* command : {&recv, &send, &loopback, &run})
         add_metrics_option(*command, result);
-    for (CLI::App* command : {&info, &check, &selftest})
+    for (CLI::App* command : {&info, &check, &selftest, &top})
         command->allow_extras();
 
     app.footer(kExamples);  // after the commands, which would inherit it
@@ -424,6 +445,11 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
             throw_usage("--port",
                         "it is missing: dpdk-spead selftest --port PORT (`dpdk-spead info` lists them)");
         result.command = Command::selftest;
+    } else if (top.parsed()) {
+        no_extras(top, "top");
+        if (result.top.interval < 0.1 || result.top.interval > 3600)
+            throw_usage("--interval", "pictures come every 100ms to 1h");
+        result.command = Command::top;
     } else if (bench_assemble.parsed() || bench_transmit.parsed()) {
         const bool sends = bench_transmit.parsed();
         no_extras(sends ? bench_transmit : bench_assemble, sends ? "bench transmit" : "bench assemble");

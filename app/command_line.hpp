@@ -10,6 +10,7 @@
 
 #include "app/info.hpp"
 #include "app/selftest.hpp"
+#include "app/top.hpp"
 #include "port/candidates.hpp"
 #include "runtime/plan.hpp"
 
@@ -28,6 +29,7 @@ enum class Command : std::uint8_t {
     info,
     check,
     selftest,
+    top,
     bench_assemble,
     bench_transmit
 };
@@ -55,6 +57,7 @@ struct CommandLine {
     runtime::Plan plan;                ///< recv, send, loopback, run, check
     InfoOptions info;                  ///< info
     SelftestOptions selftest;          ///< selftest
+    TopOptions top;                    ///< top
     bool json = false;                 ///< check: findings as JSON on standard output
     BenchOptions bench;                ///< bench_*
     std::string json_path;             ///< final report; "-": standard output; empty: none

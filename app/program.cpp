@@ -25,6 +25,7 @@
 #include "app/selftest.hpp"
 #include "app/stop_signals.hpp"
 #include "app/telemetry.hpp"
+#include "app/top.hpp"
 #include "app/verdict.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -187,6 +188,8 @@ int carry_out(const CommandLine& line) {
             return info(line.info, line.eal_args);
         case Command::selftest:
             return selftest(line.selftest, line.eal_args);
+        case Command::top:
+            return top(line.top);
         case Command::check:
             return check(line.plan, line.eal_args, line.json);
         case Command::bench_assemble:

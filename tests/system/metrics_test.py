@@ -140,7 +140,7 @@ class Metrics(Serving):
     def test_promtool_finds_nothing_wrong(self):
         promtool = shutil.which("promtool")
         if promtool is None:
-            self.skipTest("promtool is not installed (scripts/deps --tests)")
+            self.skipTest("promtool is not installed (scripts/deps --prometheus)")
         running, url = self.start_serving()
         self.settled(running, self.connect(running))
         checked = subprocess.run([promtool, "check", "metrics"], input=fetch(url), capture_output=True, text=True)
@@ -224,7 +224,7 @@ class Prometheus(Serving):
     def test_it_scrapes_the_process_and_answers_a_query(self):
         prometheus = shutil.which("prometheus")
         if prometheus is None:
-            self.skipTest("prometheus is not installed (scripts/deps --tests)")
+            self.skipTest("prometheus is not installed (scripts/deps --prometheus)")
         running, url = self.start_serving()
         self.settled(running, self.connect(running))
         with socket.create_server(("127.0.0.1", 0)) as free:

@@ -103,10 +103,10 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 }
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
-    expect_refused("", {"no command", "recv, send, loopback, run, info, check, selftest or bench", "--help"});
+    expect_refused("", {"no command", "recv, send, loopback, run, info, check, selftest, top or bench", "--help"});
     expect_refused("-l 0 --", {"no command"});
     expect_refused("rcv", {"`rcv` is not a command", "did you mean `recv`",
-                           "recv, send, loopback, run, info, check, selftest or bench"});
+                           "recv, send, loopback, run, info, check, selftest, top or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
     expect_refused("bench", {"bench assemble or transmit"});
@@ -183,6 +183,20 @@ class RunCommand : public testing::Test {
 
     std::filesystem::path path_;
 };
+
+TEST(TopCommand, HasAProcessAndAView) {
+    EXPECT_EQ(parsed("top").command, Command::top);
+    EXPECT_EQ(parsed("top").top, TopOptions{});
+    const TopOptions top = parsed("top capture1 --once --interval 250ms --page loss --sort rate").top;
+    EXPECT_EQ(top.process, "capture1");
+    EXPECT_TRUE(top.once);
+    EXPECT_EQ(top.interval, 0.25);
+    EXPECT_EQ(top.view.page, TopPage::loss);
+    EXPECT_EQ(top.view.sort, TopSort::rate);
+    test::expect_usage_error([] { parsed("top a b"); }, {"`b`"});
+    test::expect_usage_error([] { parsed("top --interval 1ms"); }, {"--interval", "100ms"});
+    test::expect_usage_error([] { parsed("top --page heaps"); }, {"--page", "`heaps`", "streams"});
+}
 
 TEST_F(RunCommand, LoadsTheFile) {
     const CommandLine line = parsed({"run", "--config", path_.string(), "--check"});

@@ -214,8 +214,7 @@ Json TelemetryAnswers::report(const View& view, std::string_view parameter) {
     const auto sequence = number(parameter.substr(0, comma));
     const auto offset = number(parameter.substr(std::min(comma + 1, parameter.size())));
     if (!sequence || !offset)
-        return error(
-            fmt::format("`{}` is not SEQUENCE,OFFSET; /spead/report tells the sequence", parameter));
+        return error(fmt::format("`{}` is not SEQUENCE,OFFSET; /spead/report tells the sequence", parameter));
     const std::uint64_t from = offset.value_or(0);
     std::shared_ptr<const std::string> text;
     {

@@ -103,7 +103,8 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 }
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
-    expect_refused("", {"no command", "recv, send, loopback, run, info, check, selftest, top or bench", "--help"});
+    expect_refused(
+        "", {"no command", "recv, send, loopback, run, info, check, selftest, top or bench", "--help"});
     expect_refused("-l 0 --", {"no command"});
     expect_refused("rcv", {"`rcv` is not a command", "did you mean `recv`",
                            "recv, send, loopback, run, info, check, selftest, top or bench"});

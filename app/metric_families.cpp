@@ -68,6 +68,25 @@ class PartFamilies {
         end();
     }
 
+    /// Of the parts that have counted any.
+    template <typename Times>
+    void summary(const char* name, const char* help, const Times& times) {
+        MetricFamily& family = begin(name, help, MetricType::Summary);
+        for (const Part& part : parts_) {
+            const stats::Distribution& d = times(part);
+            if (d.count == 0)
+                continue;
+            ClientMetric::Summary& summary = add(family, part).summary;
+            summary.sample_count = d.count;
+            summary.sample_sum = d.mean_s * static_cast<double>(d.count);
+            // 0.999 as it is written, which 99.9 / 100 is not.
+            for (const auto& [quantile, percent] :
+                 {std::pair{0.5, 50.0}, std::pair{0.9, 90.0}, std::pair{0.99, 99.0}, std::pair{0.999, 99.9}})
+                summary.quantile.push_back({quantile, d.percentile(percent)});
+        }
+        end();
+    }
+
   private:
     MetricFamily& begin(const char* name, const char* help, MetricType type) {
         return out_.emplace_back(MetricFamily{name, help, type, {}});
@@ -140,6 +159,30 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
               [](const StreamSnapshot& s) { return s.heaps_wrong; });
     f.counter("spead_stream_stop_items_total", "Stop items received.",
               [](const StreamSnapshot& s) { return s.stop_items; });
+    f.counter("spead_stream_heaps_handed_over_total", "Heaps put into the hand-over queue.",
+              [](const StreamSnapshot& s) { return s.heaps_handed_over; });
+    f.counter("spead_stream_heaps_dropped_oldest_total",
+              "Of the heaps thrown away, those that were taken out of the queue again.",
+              [](const StreamSnapshot& s) { return s.heaps_dropped_oldest; });
+    f.counter("spead_stream_control_bytes_total", "Payload of heaps that carried stream control only.",
+              [](const StreamSnapshot& s) { return s.control_bytes; });
+    f.counters("spead_stream_events_total", "What befell the stream, as far as it is watched.", "event",
+               stats::kStreamEventNames, [](const StreamSnapshot& s, std::size_t i) { return s.events[i]; });
+    f.gauge("spead_stream_healthy", "1: the stream is as it should be; only of streams that are watched.",
+            [](const StreamSnapshot& s) {
+                return s.health.empty() ? std::nullopt : std::optional<double>(s.health == "ok" ? 1 : 0);
+            });
+    f.summary("spead_stream_heap_latency_seconds", "From a heap's first packet to its hand-over.",
+              [](const StreamSnapshot& s) -> const stats::Distribution& { return s.latency; });
+    f.summary("spead_stream_heap_gap_seconds", "Between the beginnings of heaps.",
+              [](const StreamSnapshot& s) -> const stats::Distribution& { return s.gap; });
+    f.gauge("spead_heap_queue_most_heaps",
+            "Most heaps that waited at once, on the lcore that came closest to its limit.",
+            [](const StreamSnapshot& s) { return level(s.ring_most); });
+    f.gauge("spead_heap_memory_bytes", "Heap memory that the stream can count on, on one lcore.",
+            [](const StreamSnapshot& s) { return level(s.pool_bytes); });
+    f.gauge("spead_heap_memory_most_bytes", "Most heap memory that it had at once, on one lcore.",
+            [](const StreamSnapshot& s) { return level(s.pool_most); });
     f.gauge("spead_stream_live_heaps", "Heaps open now.",
             [](const StreamSnapshot& s) { return level(s.heaps_live); });
     f.gauge("spead_heap_queue_heaps", "Heaps that wait for the consumer.",
@@ -168,6 +211,8 @@ void add_sends(std::vector<MetricFamily>& out, const Snapshot& now, const Rates&
               [](const SendSnapshot& s) { return s.control_heaps; });
     f.counter("spead_send_aborted_heaps_total", "Heaps given back unsent or partly sent.",
               [](const SendSnapshot& s) { return s.counters.aborted; });
+    f.counter("spead_send_timed_out_heaps_total", "Heaps given back because they could not be sent in time.",
+              [](const SendSnapshot& s) { return s.counters.timed_out; });
     f.counters("spead_send_packets_total", "Packets sent, by where their payload was sent from.", "payload",
                kWays, [](const SendSnapshot& s, std::size_t i) {
                    return i == 0 ? s.counters.zero_copy_packets : s.counters.copied_packets;
@@ -215,6 +260,16 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
     f.counter("spead_port_rx_hosts_full_packets_total",
               "IGMP and ARP packets that came faster than they could be looked at.",
               [](const PortSnapshot& p) { return p.rx_hosts_full; });
+    f.counter("spead_port_rx_bursts_total", "Bursts that brought a packet.",
+              [](const PortSnapshot& p) { return p.rx_bursts; });
+    f.counter("spead_port_rx_full_bursts_total", "Bursts that brought as many packets as they may.",
+              [](const PortSnapshot& p) { return p.rx_full_bursts; });
+    f.gauge("spead_port_rx_descriptors", "Places of a receive queue.",
+            [](const PortSnapshot& p) { return level(p.rx_descriptors); });
+    f.gauge("spead_port_rx_buffers", "Packet buffers of the receive queue that came closest to having none.",
+            [](const PortSnapshot& p) { return p.buffers ? level(p.buffers->size) : std::nullopt; });
+    f.gauge("spead_port_rx_fewest_free_buffers", "Fewest of them that were free.",
+            [](const PortSnapshot& p) { return p.buffers ? level(p.buffers->fewest_free) : std::nullopt; });
     f.counter("spead_port_tx_packets_total", "Packets given to the driver by senders.",
               [](const PortSnapshot& p) { return p.tx_packets; });
     f.counter("spead_port_tx_bytes_total", "Frames given to the driver by senders, without the FCS.",
@@ -232,24 +287,92 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
               [](const PortSnapshot& p) { return p.nic.errors; });
 }
 
+std::vector<ClientMetric::Label> place_of(const LcoreSnapshot& l) {
+    return {{"lcore", std::to_string(l.lcore)}, {"cpu", std::to_string(l.cpu)}};
+}
+
+/// One series per lcore and part; what is told of an lcore as a whole has no part.
+template <typename Each>
+void add_counter(std::vector<MetricFamily>& out, const Snapshot& now, const char* name, const char* help,
+                 const Each& each) {
+    MetricFamily family{name, help, MetricType::Counter, {}};
+    for (const LcoreSnapshot& l : now.lcores)
+        each(l, [&](double value, std::optional<ClientMetric::Label> part) {
+            ClientMetric& metric = family.metric.emplace_back();
+            metric.label = place_of(l);
+            if (part)
+                metric.label.push_back(std::move(*part));
+            metric.counter.value = value;
+        });
+    if (!family.metric.empty())
+        out.push_back(std::move(family));
+}
+
+void add_endpoints(std::vector<MetricFamily>& out, const Snapshot& now) {
+    MetricFamily packets{"spead_stream_endpoint_packets_total",
+                         "Packets to an endpoint of a stream.",
+                         MetricType::Counter,
+                         {}};
+    MetricFamily bytes{"spead_stream_endpoint_heap_bytes_total",
+                       "Payload of an endpoint placed into heaps.",
+                       MetricType::Counter,
+                       {}};
+    for (const StreamSnapshot& s : now.streams)
+        for (const stats::EndpointSnapshot& e : s.by_endpoint) {
+            ClientMetric metric;
+            metric.label = {{"stream", s.name}, {"endpoint", e.name}};
+            metric.counter.value = static_cast<double>(e.packets);
+            packets.metric.push_back(metric);
+            metric.counter.value = static_cast<double>(e.bytes);
+            bytes.metric.push_back(std::move(metric));
+        }
+    for (MetricFamily* const family : {&packets, &bytes})
+        if (!family->metric.empty())
+            out.push_back(std::move(*family));
+}
+
 void add_lcores(std::vector<MetricFamily>& out, const Snapshot& now) {
-    const auto shares = [&](const char* name, const char* help, const char* label,
-                            std::vector<LcoreSnapshot::Share> LcoreSnapshot::*of) {
-        MetricFamily family{name, help, MetricType::Counter, {}};
-        for (const LcoreSnapshot& l : now.lcores)
-            for (const LcoreSnapshot::Share& share : l.*of) {
-                ClientMetric& metric = family.metric.emplace_back();
-                metric.label = {{"lcore", std::to_string(l.lcore)}, {"cpu", std::to_string(l.cpu)}};
-                metric.label.push_back({label, share.name});
-                metric.counter.value = static_cast<double>(share.received);
-            }
-        if (!family.metric.empty())
-            out.push_back(std::move(family));
+    const auto counter = [&](const char* name, const char* help, const auto& value) {
+        add_counter(out, now, name, help, [&](const LcoreSnapshot& l, const auto& put) {
+            put(static_cast<double>(value(l)), std::nullopt);
+        });
     };
-    shares("spead_lcore_stream_packets_total", "Packets of a stream received on an lcore.", "stream",
-           &LcoreSnapshot::streams);
-    shares("spead_lcore_port_packets_total", "Packets of a port received on an lcore.", "port",
-           &LcoreSnapshot::ports);
+    const auto seconds = [&](std::uint64_t cycles) {
+        return now.ticks_per_second > 0 ? static_cast<double>(cycles) / now.ticks_per_second : 0;
+    };
+    add_counter(out, now, "spead_lcore_stream_packets_total", "Packets of a stream received on an lcore.",
+                [](const LcoreSnapshot& l, const auto& put) {
+                    for (const LcoreSnapshot::Share& s : l.streams)
+                        put(static_cast<double>(s.received), ClientMetric::Label{"stream", s.name});
+                });
+    add_counter(out, now, "spead_lcore_port_packets_total", "Packets of a port received on an lcore.",
+                [](const LcoreSnapshot& l, const auto& put) {
+                    for (const LcoreSnapshot::Share& s : l.ports)
+                        put(static_cast<double>(s.received), ClientMetric::Label{"port", s.name});
+                });
+    counter("spead_lcore_busy_seconds_total", "Time in loops in which there was something to do.",
+            [&](const LcoreSnapshot& l) { return seconds(l.counters.busy_cycles); });
+    counter("spead_lcore_idle_seconds_total", "Time in the other loops, rests included.",
+            [&](const LcoreSnapshot& l) { return seconds(l.counters.idle_cycles); });
+    counter("spead_lcore_loops_total", "Rounds over all queues.",
+            [](const LcoreSnapshot& l) { return l.counters.loops; });
+    counter("spead_lcore_busy_loops_total", "Rounds in which there was something to do.",
+            [](const LcoreSnapshot& l) { return l.counters.busy_loops; });
+    counter("spead_lcore_sleeps_total", "Rests in which the kernel had the CPU.",
+            [](const LcoreSnapshot& l) { return l.counters.sleeps; });
+    counter("spead_lcore_bursts_total", "Bursts that brought a packet.",
+            [](const LcoreSnapshot& l) { return l.bursts; });
+    counter("spead_lcore_full_bursts_total", "Bursts that brought as many packets as they may.",
+            [](const LcoreSnapshot& l) { return l.full_bursts; });
+    MetricFamily longest{
+        "spead_lcore_longest_loop_seconds", "Longest round without a rest.", MetricType::Gauge, {}};
+    for (const LcoreSnapshot& l : now.lcores) {
+        ClientMetric& metric = longest.metric.emplace_back();
+        metric.label = place_of(l);
+        metric.gauge.value = seconds(l.counters.longest_loop);
+    }
+    if (!longest.metric.empty())
+        out.push_back(std::move(longest));
 }
 
 void add_gauge(std::vector<MetricFamily>& out, const char* name, const char* help, double value) {
@@ -270,6 +393,7 @@ std::vector<MetricFamily> metric_families(const View& view) {
     add_gauge(out, "spead_snapshot_age_seconds", "How old the numbers are.",
               std::chrono::duration<double>(view.age).count());
     add_streams(out, now, rates);
+    add_endpoints(out, now);
     add_sends(out, now, rates);
     add_ports(out, now);
     add_lcores(out, now);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/report.hpp"
+#include "app/report_details.hpp"
 #include "app/telemetry_fit.hpp"
 #include "base/suggest.hpp"
 #include "stats/rates.hpp"
@@ -124,6 +125,7 @@ Json lcore(const Snapshot& now, std::string_view text) {
     for (const stats::LcoreSnapshot& l : now.lcores)
         if (wanted && l.lcore == *wanted) {
             Snapshot alone;
+            alone.ticks_per_second = now.ticks_per_second;
             alone.lcores.push_back(l);
             return report_document(alone)["lcores"][0];
         }
@@ -156,6 +158,8 @@ Json TelemetryAnswers::answer(std::string_view command, std::string_view paramet
         return part(view, &Snapshot::ports, "port", parameter);
     if (command == "/spead/lcore")
         return lcore(now, parameter);
+    if (command == "/spead/findings")
+        return findings_json(now);
 
     const auto skip = parameter.empty() ? std::optional<std::uint64_t>(0) : number(parameter);
     if (!skip)

@@ -34,6 +34,8 @@ inline constexpr std::array kTelemetryCommands{
     TelemetryCommand{"/spead/lcores",
                      "Returns the worker lcores' numbers. Parameters: how many to skip (none)"},
     TelemetryCommand{"/spead/lcore", "Returns what an lcore does. Parameters: its number"},
+    TelemetryCommand{"/spead/findings",
+                     "Returns why packets were lost, as far as counters tell. Takes no parameters"},
     TelemetryCommand{
         "/spead/report",
         "Returns sequence and size of the JSON report, or a piece. Parameters: SEQUENCE,OFFSET (none)"},

@@ -403,7 +403,7 @@ std::vector<std::string> summary(const Pair& pair, const TopSample& now, const T
     std::vector<std::string> lines;
     lines.push_back(
         fmt::format("{} (pid {})  up {}{}  page {}, by {}{}", now.name, now.pid,
-                    human_duration(real(now.report, "duration_s")),
+                    human_duration(real(now.report, "cleared_s") + real(now.report, "duration_s")),
                     now.age_s > 2 ? fmt::format(", NUMBERS ARE {} OLD", human_duration(now.age_s)) : "",
                     kTopPages[static_cast<std::size_t>(view.page)],
                     kTopSorts[static_cast<std::size_t>(view.sort)], view.reversed ? ", reversed" : ""));
@@ -456,6 +456,9 @@ TopFrame top_frame(const TopSample& before, const TopSample& now, const TopView&
         for (std::size_t i = std::min(view.scroll, frame.most_scroll) + 1; i < rows.size(); i++)
             if (frame.lines.size() + (view.keys ? 1 : 0) < size.rows || size.rows == 0)
                 frame.lines.push_back(rows[i]);
+        if (view.page == TopPage::loss)
+            for (const Json& finding : member(now.report, "findings"))
+                frame.lines.push_back(text(finding, "sentence"));
         if (page.rows.empty())
             frame.lines.push_back(fmt::format("no {} here", kTopPages[static_cast<std::size_t>(view.page)]));
     }

@@ -62,13 +62,30 @@ def expected(report):
                             ("stream_heaps_verified_total", info["verified"]),
                             ("stream_heaps_wrong_total", info["wrong"])):
             put("spead_" + name, value, **label)
+        for name, value in (("stream_heaps_handed_over_total", info["handed_over"]),
+                            ("stream_heaps_dropped_oldest_total", info["dropped_oldest"]),
+                            ("stream_control_bytes_total", info["control_bytes"]),
+                            ("heap_queue_most_heaps", stream["ring"]["most"]),
+                            ("heap_memory_bytes", stream["pool"]["bytes"]),
+                            ("heap_memory_most_bytes", stream["pool"]["most"])):
+            put("spead_" + name, value, **label)
+        for event, times in stream["health"]["events"].items():
+            put("spead_stream_events_total", times, event=event, **label)
+        for endpoint in stream["by_endpoint"]:
+            to = {"endpoint": endpoint["endpoint"], **label}
+            put("spead_stream_endpoint_packets_total", endpoint["packets"], **to)
+            put("spead_stream_endpoint_heap_bytes_total", endpoint["bytes"], **to)
+        for name in ("latency", "gap"):
+            if stream[name]["count"] > 0:
+                put(f"spead_stream_heap_{name}_seconds_count", stream[name]["count"], **label)
         if info["expected_rate"] > 0:
             put("spead_stream_expected_bytes_per_second", info["expected_rate"], **label)
     for send in report["sends"]:
         info = send["info"]
         for payload in ("zero_copy", "copied"):
             put("spead_send_packets_total", send[f"{payload}_packets"], payload=payload, send=send["name"])
-        for name, value in (("heaps", send["heaps"]), ("aborted_heaps", send["aborted"]), ("bytes", send["bytes"]),
+        for name, value in (("heaps", send["heaps"]), ("aborted_heaps", send["aborted"]),
+                            ("timed_out_heaps", send["timed_out"]), ("bytes", send["bytes"]),
                             ("control_heaps", info["control_heaps"]), ("frame_bytes", info["frame_bytes"]),
                             ("dropped_packets", info["dropped"]), ("unregistered_packets", info["unregistered_packets"]),
                             ("full_bursts", info["tx_full"]), ("stalls", info["stalls"])):
@@ -86,11 +103,16 @@ def expected(report):
                             ("tx_host_packets", info["host_frames"]), ("nic_missed_packets", nic["missed"]),
                             ("nic_no_mbuf", nic["no_mbuf"]), ("nic_errors", nic["errors"])):
             put(f"spead_port_{name}_total", value, port=port["name"])
+        for name in ("bursts", "full_bursts"):
+            put(f"spead_port_rx_{name}_total", info[name], port=port["name"])
+        put("spead_port_rx_descriptors", info["rx_descriptors"], port=port["name"])
     for lcore in report["lcores"]:
         place = {"lcore": str(lcore["lcore"]), "cpu": str(lcore["cpu"])}
         for kind in ("stream", "port"):
             for share in lcore[f"{kind}s"]:
                 put(f"spead_lcore_{kind}_packets_total", share["received"], **{kind: share["name"]}, **place)
+        for name in ("bursts", "full_bursts"):
+            put(f"spead_lcore_{name}_total", lcore[name], **place)
     return out
 
 
@@ -118,7 +140,16 @@ class Metrics(Serving):
         self.assertEqual(expected(told), wanted)
         left = {name for name, _ in found.keys() - wanted.keys() if name.startswith("spead_")}
         rates = {f"spead_{kind}_{what}_per_second" for kind in ("stream", "send") for what in ("bytes", "packets")}
-        self.assertEqual(left - rates, {"spead_run_duration_seconds", "spead_snapshot_age_seconds"})
+        going_on = {f"spead_lcore_{what}" for what in ("busy_seconds_total", "idle_seconds_total", "loops_total",
+                                                       "busy_loops_total", "sleeps_total", "longest_loop_seconds")}
+        times = {f"spead_stream_heap_{name}_seconds{what}" for name in ("latency", "gap") for what in ("", "_sum")}
+        buffers = {"spead_port_rx_buffers", "spead_port_rx_fewest_free_buffers"}
+        self.assertEqual(left - rates - times - buffers, going_on | {
+            "spead_stream_healthy", "spead_run_duration_seconds", "spead_snapshot_age_seconds"})
+        for stream in report["streams"]:
+            for key, name in ((0.5, "p50_s"), (0.9, "p90_s"), (0.99, "p99_s"), (0.999, "p999_s")):
+                labels = (("quantile", f"{key:g}"), ("stream", stream["name"]))
+                self.assertAlmostEqual(found["spead_stream_heap_latency_seconds", labels], stream["latency"][name])
         self.assertEqual(found["spead_stream_expected_bytes_per_second", (("stream", "recorded"),)], 1e6)
 
     def test_every_name_is_explained_and_of_a_type(self):
@@ -129,12 +160,13 @@ class Metrics(Serving):
         running.wait()
         types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
         helps = dict(re.findall(r"^# HELP (\w+) (.+)$", text, re.MULTILINE))
-        for name, _ in samples(text):
+        for name, kind in types.items():
             if name.startswith("spead_"):
-                self.assertEqual(types[name], "counter" if name.endswith("_total") else "gauge")
+                expected_kinds = ("counter",) if name.endswith("_total") else ("gauge", "summary")
+                self.assertIn(kind, expected_kinds, name)
                 self.assertTrue(helps[name].endswith("."), name)
         documented = (Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "docs/telemetry.md").read_text(encoding="utf-8")
-        missing = {name for name, _ in samples(text) if name.startswith("spead_") and f"`{name}" not in documented}
+        missing = {name for name in types if name.startswith("spead_") and f"`{name}`" not in documented}
         self.assertEqual(missing, set(), "not in docs/telemetry.md")
 
     def test_promtool_finds_nothing_wrong(self):

@@ -70,8 +70,8 @@ class Telemetry(telemetry.StayingUp):
         running.wait_for(lambda: client.ask("/spead/info")["sequence"] > later, "a newer snapshot")
         for command in client.ask("/"):
             if command.startswith("/spead/"):
-                self.assertIn("Parameters" if command != "/spead/info" else "no parameters",
-                              client.ask(f"/help,{command}")[command])
+                self.assertRegex(client.ask(f"/help,{command}")[command], r"^Returns .*(Parameters: |no parameters)")
+        self.assertEqual(client.ask("/spead/findings"), {})
         running.interrupt()
         running.wait()
 
@@ -129,8 +129,9 @@ class Telemetry(telemetry.StayingUp):
             running.wait()
 
 
-#: What goes on after everything has come.
-TIMES = {"duration_s", "cleared_s"}
+#: What goes on after everything has come: time, what lcores do with it, and when samples are looked at.
+TIMES = {"duration_s", "loops", "busy_loops", "busy_s", "idle_s", "longest_loop_s", "sleeps", "talkers",
+         "other_talkers", "untold_packets", "buffers"}
 
 
 def without_time(value):

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -98,6 +99,50 @@ TEST_F(MetricFamiliesTest, WithoutARateThereIsNoNumberOfIt) {
     const auto all = after({cleared});
     EXPECT_EQ(value(all, "spead_stream_bytes_per_second", {{"stream", "s0"}}), std::nullopt);
     EXPECT_EQ(value(all, "spead_stream_expected_bytes_per_second", {{"stream", "s0"}}), std::nullopt);
+}
+
+TEST_F(MetricFamiliesTest, LcoresTellTheirTimeInSeconds) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    snapshot.ticks_per_second = 1000;
+    snapshot.lcores[0].counters.busy_cycles = 2500;
+    snapshot.lcores[0].counters.longest_loop = 3;
+    const Labels place{{"lcore", "1"}, {"cpu", "5"}};
+    const auto all = after({snapshot});
+    EXPECT_EQ(value(all, "spead_lcore_busy_seconds_total", place), 2.5);
+    EXPECT_EQ(value(all, "spead_lcore_longest_loop_seconds", place), 0.003);
+    snapshot.ticks_per_second = 0;
+    EXPECT_EQ(value(after({snapshot}), "spead_lcore_busy_seconds_total", place), 0);
+}
+
+TEST_F(MetricFamiliesTest, TimesAreSummaries) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    snapshot.streams[0].latency = {4, 0.1, 0.25, 0.4, {{0.2, 3}, {0.4, 1}}};
+    snapshot.streams[0].gap = {};
+    std::size_t found = 0;
+    for (const MetricFamily& family : after({snapshot})) {
+        EXPECT_NE(family.name, "spead_stream_heap_gap_seconds");
+        if (family.name != "spead_stream_heap_latency_seconds")
+            continue;
+        found++;
+        ASSERT_EQ(family.metric.size(), 1u);
+        const ClientMetric::Summary& summary = family.metric[0].summary;
+        EXPECT_EQ(summary.sample_count, 4u);
+        EXPECT_EQ(summary.sample_sum, 1);
+        ASSERT_EQ(summary.quantile.size(), 4u);
+        EXPECT_EQ(summary.quantile[0].quantile, 0.5);
+        EXPECT_EQ(summary.quantile[0].value, snapshot.streams[0].latency.percentile(50));
+    }
+    EXPECT_EQ(found, 1u);
+}
+
+TEST_F(MetricFamiliesTest, OnlyStreamsThatAreWatchedAreHealthyOrNot) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    for (const auto& [state, healthy] :
+         {std::pair{"", std::optional<double>{}}, std::pair{"ok", std::optional(1.0)},
+          std::pair{"losing, slow", std::optional(0.0)}}) {
+        snapshot.streams[0].health = state;
+        EXPECT_EQ(value(after({snapshot}), "spead_stream_healthy", {{"stream", "s0"}}), healthy) << state;
+    }
 }
 
 TEST_F(MetricFamiliesTest, StreamsComeAndGo) {

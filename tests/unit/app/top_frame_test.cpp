@@ -115,6 +115,28 @@ TEST(TopFrame, LossByOutcomeShowsWhatThereIs) {
     EXPECT_THAT(row(frame, "s0"), Not(HasSubstr("99")));
 }
 
+TEST(TopFrame, LcoresLoadIsTheBusyPartOfTheTimeBetween) {
+    stats::Snapshot first = test::numbered_snapshot();
+    first.ticks_per_second = 1000;
+    first.lcores[0].counters.busy_cycles = 100;
+    first.lcores[0].counters.idle_cycles = 100;
+    stats::Snapshot then = first;
+    then.duration_s += 1;
+    then.lcores[0].counters.busy_cycles += 300;
+    then.lcores[0].counters.idle_cycles += 700;
+    const TopFrame frame = top_frame(sample(first), sample(then), plain(TopPage::lcores), {120, 24});
+    EXPECT_THAT(frame.lines[frame.heading + 1], HasSubstr("[||||||              ]  30 %"));
+    EXPECT_THAT(frame.lines, Contains(HasSubstr("cpu  1 [|||       ]  30 %")));
+}
+
+TEST(TopFrame, WhatThereIsToSayOfLossesIsSaid) {
+    TopSample now = sample(test::numbered_snapshot());
+    now.report["findings"] = {{{"sentence", "s0: raise --ring-heaps"}}};
+    EXPECT_THAT(top_frame(now, now, plain(TopPage::loss), {120, 24}).lines,
+                Contains("s0: raise --ring-heaps"));
+    EXPECT_THAT(top_frame(now, now, plain(), {120, 24}).lines, Not(Contains("s0: raise --ring-heaps")));
+}
+
 TEST(TopFrame, LinesFitAnyTerminal) {
     const TopSample now = sample(streams(40));
     for (std::size_t p = 0; p < kTopPages.size(); p++)

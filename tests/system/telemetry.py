@@ -73,7 +73,7 @@ device = "net_ring0"
 [[receive]]
 name = "recorded"
 port = "capture"
-endpoints = ["239.10.10.0+255:7148"]
+endpoints = ["239.10.10.0+15:7148"]
 expected_rate = "8Mbps"
 [[receive]]
 name = "own"

@@ -71,7 +71,7 @@ class Telemetry(telemetry.StayingUp):
         for command in client.ask("/"):
             if command.startswith("/spead/"):
                 self.assertRegex(client.ask(f"/help,{command}")[command], r"^Returns .*(Parameters: |no parameters)")
-        self.assertEqual(client.ask("/spead/findings"), {})
+        self.assertEqual(client.ask("/spead/findings"), [])
         running.interrupt()
         running.wait()
 

@@ -87,8 +87,11 @@ std::string percent(std::optional<double> part) {
 
 /// "[|||       ] 28 %"
 std::string bar(std::optional<double> part, std::size_t width) {
-    const auto filled = static_cast<std::size_t>(std::ceil(part.value_or(0) * static_cast<double>(width)));
-    return fmt::format("[{:<{}}]{:>6}", std::string(filled, '|'), width, percent(part));
+    const double share = part.value_or(0);
+    // A little is not nothing.
+    const auto filled = std::max<long>(std::lround(share * static_cast<double>(width)), share > 0 ? 1 : 0);
+    return fmt::format("[{:<{}}]{:>6}", std::string(static_cast<std::size_t>(filled), '|'), width,
+                       percent(part));
 }
 
 /// Two reports side by side.

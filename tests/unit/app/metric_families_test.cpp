@@ -56,8 +56,8 @@ TEST_F(MetricFamiliesTest, CountsAreTheSnapshots) {
     EXPECT_EQ(value(all, "spead_stream_heap_bytes_total", {{"stream", "s0"}}), 100);
     EXPECT_EQ(value(all, "spead_stream_heaps_total", {{"stream", "s0"}, {"end", "timed_out"}}), 133);
     EXPECT_EQ(value(all, "spead_heap_queue_heaps", {{"stream", "s0"}}), 143);
-    EXPECT_EQ(value(all, "spead_heap_queue_capacity_heaps", {{"stream", "s0"}}), 155);
-    EXPECT_EQ(value(all, "spead_stream_expected_bytes_per_second", {{"stream", "s0"}}), 156);
+    EXPECT_EQ(value(all, "spead_heap_queue_capacity_heaps", {{"stream", "s0"}}), 175);
+    EXPECT_EQ(value(all, "spead_stream_expected_bytes_per_second", {{"stream", "s0"}}), 176);
     EXPECT_EQ(value(all, "spead_send_packets_total", {{"send", "d0"}, {"payload", "copied"}}), 205);
     EXPECT_EQ(value(all, "spead_port_rx_refused_packets_total", {{"port", "p0"}, {"reason", "arp"}}), 307);
     EXPECT_EQ(value(all, "spead_port_rx_refused_packets_total", {{"port", "p0"}, {"reason", "stream"}}),

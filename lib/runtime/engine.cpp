@@ -116,7 +116,10 @@ void Engine::State::make_senders(Worker& worker) {
         sends[i].port = p;
         sends[i].worker = &worker;
         sends[i].sender = std::make_unique<send::Sender>(std::move(config));
-        sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
+        if (surroundings.make_producer)
+            sends[i].feeder = surroundings.make_producer(plan_i, *sends[i].sender, regions);
+        else
+            sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
         // Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
         if (port.capabilities().tx_external_buffer && plan_i.zero_copy != ZeroCopy::never) {
             const memory::Mapping& payload = sends[i].feeder->mapping();

@@ -10,6 +10,7 @@
 
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
+#include "runtime/producer.hpp"
 #include "runtime/sink.hpp"
 #include "stats/snapshot.hpp"
 
@@ -19,6 +20,9 @@ namespace spead::runtime {
 struct Surroundings {
     std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> make_sink =
         runtime::make_sink;
+    /// Null: a Feeder. The sender and the region table outlive the producer.
+    std::function<std::unique_ptr<Producer>(const SendPlan&, send::Sender&, memory::RegionTable&)>
+        make_producer{};
     /// A port that takes no packet of a sender for so long is given up.
     std::chrono::nanoseconds port_patience = std::chrono::seconds(2);
     /// A consumer that a stream waits for may take so long for one heap.

@@ -77,7 +77,7 @@ struct Stream {
 
 struct SendStream {
     std::unique_ptr<send::Sender> sender;
-    std::unique_ptr<Feeder> feeder;
+    std::unique_ptr<Producer> feeder;
     Worker* worker = nullptr;
     std::size_t port = 0;
     std::vector<NextHop> hops;

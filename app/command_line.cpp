@@ -6,6 +6,7 @@
 
 #include <rte_version.h>
 
+#include "app/bench_pair_options.hpp"
 #include "app/option_set.hpp"
 #include "app/stream_options.hpp"
 #include "base/error.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kCommands{"recv", "send",  "loopback", "run",
                                                     "info", "check", "selftest", "bench"};
-constexpr std::array<std::string_view, 2> kBenches{"assemble", "transmit"};
+constexpr std::array<std::string_view, 4> kBenches{"assemble", "transmit", "link", "latency"};
 
 /// EAL's options that people know, for a hint when one stands among ours.
 constexpr std::array<std::string_view, 27> kEalOptions{"-l",
@@ -292,6 +293,9 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     StreamWords loopback_words;
     BenchOptions assemble;
     BenchOptions transmit;
+    PairOptions link;
+    PairOptions latency;
+    latency.kind = PairKind::latency;
     std::string config_file;
     std::vector<std::string> check_ports;
     bool version = false;
@@ -325,12 +329,19 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     OptionSet(selftest).text("--port", result.selftest.port, "PORT", "As for --port of recv");
     OptionSet(selftest).text("--to", result.selftest.destination, "GROUP:PORT", "Where the test packets go");
     OptionSet(selftest).flag("--json", result.selftest.json, "As JSON on standard output");
-    CLI::App& bench = *app.add_subcommand("bench", "Measure what one core can do");
+    CLI::App& bench = *app.add_subcommand("bench", "Measure what one core, or a link, can do");
     CLI::App& bench_assemble = *bench.add_subcommand("assemble", "Packets to heaps, against a bare copy");
     add_bench_options(bench_assemble, assemble, false);
     CLI::App& bench_transmit = *bench.add_subcommand("transmit", "Heaps to packets to a port");
     add_bench_options(bench_transmit, transmit, true);
-    for (CLI::App* command : {&recv, &send, &loopback, &run, &bench_assemble, &bench_transmit}) {
+    CLI::App& bench_link =
+        *bench.add_subcommand("link", "The rate at which nothing is lost between two ends");
+    add_pair_options(bench_link, link);
+    CLI::App& bench_latency =
+        *bench.add_subcommand("latency", "The time heaps take between two ends and back");
+    add_pair_options(bench_latency, latency);
+    for (CLI::App* command :
+         {&recv, &send, &loopback, &run, &bench_assemble, &bench_transmit, &bench_link, &bench_latency}) {
         add_common_options(*command, result);
         command->allow_extras();
     }
@@ -419,6 +430,12 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         result.command = sends ? Command::bench_transmit : Command::bench_assemble;
         result.bench = sends ? transmit : assemble;
         check_bench(result.bench);
+    } else if (bench_link.parsed() || bench_latency.parsed()) {
+        const bool rates = bench_link.parsed();
+        no_extras(rates ? bench_link : bench_latency, rates ? "bench link" : "bench latency");
+        result.command = rates ? Command::bench_link : Command::bench_latency;
+        result.pair = rates ? link : latency;
+        check_pair(result.pair);
     } else {
         throw_usage("", "bench what? Give bench {}", list_of(kBenches));
     }

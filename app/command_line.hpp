@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "app/bench_pair.hpp"
 #include "app/info.hpp"
 #include "app/selftest.hpp"
 #include "port/candidates.hpp"
@@ -29,7 +30,9 @@ enum class Command : std::uint8_t {
     check,
     selftest,
     bench_assemble,
-    bench_transmit
+    bench_transmit,
+    bench_link,
+    bench_latency
 };
 
 /// What `bench` measures: every combination of the lists.
@@ -56,7 +59,8 @@ struct CommandLine {
     InfoOptions info;                  ///< info
     SelftestOptions selftest;          ///< selftest
     bool json = false;                 ///< check: findings as JSON on standard output
-    BenchOptions bench;                ///< bench_*
+    BenchOptions bench;                ///< bench_assemble, bench_transmit
+    PairOptions pair;                  ///< bench_link, bench_latency
     std::string json_path;             ///< final report; "-": standard output; empty: none
     bool quiet = false;                ///< no progress line, no final table
     bool check = false;                ///< print the effective plan and EAL's arguments, then exit

@@ -13,6 +13,8 @@
 #include <fmt/ranges.h>
 
 #include "app/bench_assemble.hpp"
+#include "app/bench_latency.hpp"
+#include "app/bench_link.hpp"
 #include "app/bench_transmit.hpp"
 #include "app/check.hpp"
 #include "app/command_line.hpp"
@@ -153,6 +155,22 @@ int run_bench(const CommandLine& line) {
     return assemble ? bench_assemble(line.bench, line.json_path) : bench_transmit(line.bench, line.json_path);
 }
 
+int run_bench_pair(const CommandLine& line) {
+    if (line.check) {
+        fmt::print("{}", describe_pair(line.pair, line.eal_args));
+        return kSuccess;
+    }
+    if (!line.pair.server.empty()) {
+        const PairOutcome outcome = serve_pair(line.pair, line.eal_args);
+        return outcome.interrupted ? kFailure : kSuccess;
+    }
+    check_writable(line.json_path);
+    check_writable(line.pair.histogram_path);
+    if (line.command == Command::bench_latency)
+        return bench_latency(line.pair, line.eal_args, line.json_path, line.quiet);
+    return bench_link(line.pair, line.eal_args, line.json_path, line.quiet);
+}
+
 int carry_out(const CommandLine& line) {
     switch (line.command) {
         case Command::help:
@@ -168,6 +186,9 @@ int carry_out(const CommandLine& line) {
         case Command::bench_assemble:
         case Command::bench_transmit:
             return run_bench(line);
+        case Command::bench_link:
+        case Command::bench_latency:
+            return run_bench_pair(line);
         default:
             return run_plan(line);
     }

@@ -47,7 +47,7 @@ TEST(CommandLine, EachCommandIsKnown) {
 
 TEST(CommandLine, CommonOptionsWorkWithEveryCommand) {
     for (const char* command : {"recv --port p 239.1.2.3:7148", "send --port p 239.1.2.3:7148", "loopback",
-                                "bench assemble", "bench transmit"}) {
+                                "bench assemble", "bench transmit", "bench link", "bench latency"}) {
         SCOPED_TRACE(command);
         const CommandLine without = parsed(command);
         EXPECT_FALSE(without.quiet);
@@ -88,7 +88,8 @@ TEST(CommandLine, HelpOfACommandShowsItsOptionsWithUnitsAndDefaults) {
 }
 
 TEST(CommandLine, EveryOptionOfTheHelpStandsInALineOfBearableLength) {
-    for (const char* command : {"recv", "send", "loopback", "run", "bench assemble", "bench transmit"}) {
+    for (const char* command : {"recv", "send", "loopback", "run", "bench assemble", "bench transmit",
+                                "bench link", "bench latency"}) {
         std::istringstream text(parsed(std::string(command) + " --help").text);
         for (std::string row; std::getline(text, row);)
             EXPECT_LE(row.size(), 120u) << row;
@@ -109,8 +110,8 @@ TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
                            "recv, send, loopback, run, info, check, selftest or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
-    expect_refused("bench", {"bench assemble or transmit"});
-    expect_refused("bench --quiet", {"bench --quiet", "assemble or transmit"});
+    expect_refused("bench", {"bench assemble, transmit, link or latency"});
+    expect_refused("bench --quiet", {"bench --quiet", "assemble, transmit, link or latency"});
     expect_refused("bench assemblr", {"`bench assemblr`", "did you mean `assemble`"});
 }
 

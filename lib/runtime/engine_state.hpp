@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/log.hpp"
 #include "memory/arena.hpp"
 #include "memory/region.hpp"
 #include "port/membership.hpp"
@@ -192,6 +193,9 @@ struct Engine::State {
     std::vector<std::vector<stats::RuleSnapshot>> last_rules;  ///< as ports, once the run is over
     std::vector<LinkWatch> links;                              ///< as ports
     std::vector<PeerWatch> peers;                              ///< as ports
+    // What strangers can have happen as often as they like: a peer that comes and goes, forged ARP replies.
+    LogLimiter link_news;
+    LogLimiter hop_news;
     Clock::time_point next_look_at_ports{};
     Clock::time_point next_look_at_hops{};
 };

@@ -7,6 +7,7 @@
 #include <exception>
 #include <fstream>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -22,6 +23,7 @@
 #include "app/progress.hpp"
 #include "app/report.hpp"
 #include "app/selftest.hpp"
+#include "app/service_notifier.hpp"
 #include "app/stop_signals.hpp"
 #include "app/verdict.hpp"
 #include "base/error.hpp"
@@ -78,6 +80,24 @@ std::string started_text(const runtime::Plan& plan) {
                        more == 0 ? "" : fmt::format("; {} more", more));
 }
 
+/// Rates for the service manager, since the last line.
+class ServiceStatus {
+  public:
+    std::string line(const stats::Snapshot& now) {
+        const ProgressSample sample = progress_sample(now);
+        if (sample.time_s - last_.time_s >= kEvery) {
+            text_ = progress_line(last_, sample);
+            last_ = sample;
+        }
+        return text_;
+    }
+
+  private:
+    static constexpr double kEvery = 5;
+    ProgressSample last_;
+    std::string text_ = "running";
+};
+
 int run_plan(const CommandLine& line) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Layout layout = runtime::lay_out(line.plan, eal_options, drivers::table());
@@ -87,6 +107,7 @@ int run_plan(const CommandLine& line) {
     }
     check_writable(line.json_path);
     StopSignals signals;
+    ServiceNotifier service([](const char* name) { return std::getenv(name); }, getpid());
     const runtime::Eal eal(layout.eal_args);
     runtime::use_lcores_of_eal(layout, eal_options);
     for (const std::string& remark : layout.remarks)
@@ -98,10 +119,19 @@ int run_plan(const CommandLine& line) {
     {
         runtime::Engine engine(line.plan, layout);
         engine.start();
+        service.ready();
         if (!line.quiet)
             fmt::print(stderr, "{}\n", started_text(line.plan));
         Progress progress(!line.quiet);
-        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) { progress.update(now); });
+        ServiceStatus status;
+        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) {
+            progress.update(now);
+            // Every lcore has answered for this snapshot.
+            service.alive(ServiceNotifier::Clock::now());
+            if (service.active())
+                service.status(status.line(now), ServiceNotifier::Clock::now());
+        });
+        service.stopping();
         progress.finish();
         signals.give_back();
         log_info(LogType::app, "ending: {}", runtime::name_of(reason));

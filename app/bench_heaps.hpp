@@ -39,6 +39,9 @@ class BenchHeaps final : public runtime::Producer {
     /// as `fill` (may be null) leaves it. False: as many as the plan allows are in flight, or the run ends.
     bool send(std::uint64_t cnt, double rate, const std::function<void(std::span<std::byte>)>& fill);
 
+    /// send() will not succeed any more.
+    bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
+
     struct Progress {
         std::uint64_t completed = 0;  ///< heaps, all packets of which the port has taken
         std::uint64_t aborted = 0;

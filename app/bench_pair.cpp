@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -28,22 +29,6 @@ std::uint32_t packet_size(const PairOptions& options, const PairCase& c) {
     return bench_packet_size(c.payload, c.heap, stamped && c.heap > BenchHeaps::kStampBytes ? 2 : 1);
 }
 
-runtime::ReceivePlan receive_of(const PairOptions& options, const PairCase& c, const std::string& name,
-                                const std::string& port, const Endpoint& endpoint,
-                                std::optional<unsigned> lcore) {
-    runtime::ReceivePlan r;
-    r.name = name;
-    r.port = port;
-    r.endpoints = {endpoint};
-    r.endpoint_texts = {to_string(endpoint)};
-    if (lcore)
-        r.lcores = {*lcore};
-    r.poll = options.poll;
-    r.max_packet_size = std::max(packet_size(options, c), config::kReceivePacket.min);
-    r.max_bytes = std::max<std::uint64_t>(c.heap, config::kMaxHeapBytes.min);
-    return r;
-}
-
 runtime::SendPlan send_of(const PairOptions& options, const PairCase& c, const std::string& name,
                           const std::string& port, const Endpoint& endpoint, std::optional<unsigned> lcore) {
     runtime::SendPlan s;
@@ -56,6 +41,23 @@ runtime::SendPlan send_of(const PairOptions& options, const PairCase& c, const s
     s.heap_size = c.heap;
     s.max_heaps = heaps_in_flight(c);
     return s;
+}
+
+runtime::ReceivePlan receive_of(const PairOptions& options, const PairCase& c, const std::string& name,
+                                const std::string& port, const Endpoint& endpoint,
+                                std::optional<unsigned> lcore) {
+    runtime::ReceivePlan r;
+    r.name = name;
+    r.port = port;
+    r.endpoints = {endpoint};
+    r.endpoint_texts = {to_string(endpoint)};
+    if (lcore)
+        r.lcores = {*lcore};
+    r.poll = options.poll;
+    r.max_packet_size = std::max(packet_size(options, c), config::kReceivePacket.min);
+    r.max_bytes = std::max(config::largest_heap(send_of(options, c, name, port, endpoint, lcore)),
+                           config::kMaxHeapBytes.min);
+    return r;
 }
 
 }  // namespace
@@ -91,6 +93,14 @@ void check_pair(const PairOptions& options) {
             "it is missing: give both ports, or none (then a second process is started and the link is "
             "shared memory), or --server and --client");
     }
+    const auto is_memif = [](const std::string& device) {
+        return device.starts_with("net_memif") || device.starts_with("eth_memif");
+    };
+    if (is_memif(options.tx_port) && is_memif(options.rx_port))
+        throw_usage("--tx-port",
+                    "the two ends of a memif cannot be in one process; leave out both ports (then a second "
+                    "process is "
+                    "started), or use --server and --client");
     const std::uint64_t least = options.kind == PairKind::latency ? BenchHeaps::kStampBytes : 1;
     for (const PairCase& c : cases_of(options)) {
         if (c.heap < c.payload)
@@ -158,11 +168,15 @@ void CountingSink::consume(const heap::Heap& heap) {
 }
 
 void ReflectingSink::consume(const heap::Heap& heap) {
-    if (heap.complete())
-        heaps_->send(heap.cnt(), 0, [&](std::span<std::byte> payload) {
-            const auto from = heap.payload();
-            std::memcpy(payload.data(), from.data(), std::min(payload.size(), from.size()));
-        });
+    if (!heap.complete())
+        return;
+    const auto fill = [&](std::span<std::byte> payload) {
+        const auto from = heap.payload();
+        std::memcpy(payload.data(), from.data(), std::min(payload.size(), from.size()));
+    };
+    // Whoever cannot send holds up what comes after, as far as the wire lets it, rather than lose it here.
+    while (!heaps_->send(heap.cnt(), 0, fill) && !heaps_->stopping())
+        std::this_thread::yield();
 }
 
 }  // namespace spead::app

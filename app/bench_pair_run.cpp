@@ -270,12 +270,12 @@ PairOutcome run_pair(const PairOptions& typed, const std::vector<std::string>& e
     PairOptions options = typed;
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_args);
     PairOutcome outcome;
+    const StopSignals signals;
     // Waits for its process last, when the channel to it is closed.
     std::unique_ptr<SecondProcess> second;
     const Ends ends = ends_of(options);
     if (alone(options))
         second = std::make_unique<SecondProcess>(options, eal_options);
-    StopSignals signals;
     try {
         std::unique_ptr<JsonChannel> channel;
         if (second)

@@ -2,9 +2,7 @@
 #include "app/bench_pair.hpp"
 #include "app/latency_origin.hpp"
 #include "app/return_sink.hpp"
-#include "memory/arena.hpp"
-#include "recv/rx_agent.hpp"
-#include "tests/eal/port/port_rig.hpp"
+#include "tests/eal/app/end.hpp"
 #include "tests/support/delay_io.hpp"
 
 /// What bench latency measures, on a clock of the test's and over a cable whose length is known.
@@ -12,78 +10,14 @@ namespace spead::app {
 namespace {
 
 using spead::test::DelayIo;
+using test::End;
+using test::kBack;
+using test::kThere;
 
 constexpr std::uint64_t kHz = 1'000'000'000;  // a tick is a nanosecond
 constexpr std::uint64_t kStep = 100;
 /// A stage acts when its turn comes, and heaps are handed over in the poll after the one they ended in.
 constexpr std::uint64_t kTurns = 20 * kStep;
-
-const std::vector<Endpoint> kThere{{{0xEFFF4730}, 7148, {}}};
-const std::vector<Endpoint> kBack{{{0xEFFF4730}, 7149, {}}};
-
-/// One end: what an lcore and a consumer do, in turn.
-class End {
-  public:
-    End(const std::vector<Endpoint>& receives, const std::vector<Endpoint>& sends, port::RxQueue rx,
-        port::TxQueue tx, const runtime::SendPlan& plan)
-        : arena_(1U << 20, 64U << 10),
-          lane_(lane_config(receives), heap::PoolPlacer(arena_, arena_.capacity())),
-          sender_(sender_config(sends, tx, plan)),
-          heaps(plan, sender_, regions_, true) {
-        source_.queue = rx;
-        EXPECT_TRUE(source_.classifier.add(receives.front(), {agent_.add_lane(lane_), 0}));
-        source_.lanes = {0};
-        source_.flows = recv::FlowCache(source_.classifier.size());
-        agent_.add_source(source_);
-    }
-    ~End() {
-        heaps.request_stop();
-        agent_.flush();
-        agent_.drop_rest();
-        while (lane_.queue.try_pop()) {
-        }
-        agent_.housekeep(0);
-    }
-    End(const End&) = delete;
-    End& operator=(const End&) = delete;
-
-    void turn(std::uint64_t now, runtime::Sink& sink) {
-        agent_.poll(now);
-        while (heap::Heap heap = lane_.queue.try_pop())
-            sink.consume(heap);
-        sender_.poll(now);
-    }
-
-  private:
-    static recv::LaneConfig lane_config(const std::vector<Endpoint>& endpoints) {
-        recv::LaneConfig c;
-        c.name = "s";
-        c.endpoints = endpoints;
-        c.window.max_heap_bytes = 64U << 10;
-        return c;
-    }
-    static send::SenderConfig sender_config(const std::vector<Endpoint>& to, port::TxQueue queue,
-                                            const runtime::SendPlan& plan) {
-        send::SenderConfig c;
-        c.name = "d";
-        c.destinations = {{to.front(), {}}};
-        c.source_ip = {0x0A000001};
-        c.max_packet_size = plan.max_packet_size;
-        c.max_heaps = plan.max_heaps;
-        c.queue = queue;
-        return c;
-    }
-
-    memory::Arena arena_;
-    recv::SpeadLane lane_;
-    recv::Source source_;
-    recv::RxAgent agent_;
-    memory::RegionTable regions_;
-    send::Sender sender_;
-
-  public:
-    BenchHeaps heaps;
-};
 
 class Latency : public testing::Test {
   protected:
@@ -102,8 +36,8 @@ class Latency : public testing::Test {
         DelayIo there(pool.get(), now, delay_there);
         DelayIo back(pool.get(), now, delay_back);
         const runtime::SendPlan plan = plan_of(heap);
-        End near(kBack, kThere, back.rx_queue(), there.tx_queue(), plan);
-        End far(kThere, kBack, there.rx_queue(), back.tx_queue(), plan);
+        End near(kBack, kThere, back.rx_queue(), there.tx_queue(), plan, true);
+        End far(kThere, kBack, there.rx_queue(), back.tx_queue(), plan, true);
         ReflectingSink reflect;
         reflect.send_with(far.heaps);
         MeasuredRow row;

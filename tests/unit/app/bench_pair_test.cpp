@@ -65,6 +65,8 @@ TEST(BenchPair, WhatCannotBe) {
     expect_refused("bench link --client a:9 --tx-port p --rx-port q", {"--rx-port", "--server"});
     expect_refused("bench link --payload 8192 --heap-size 4KiB", {"--heap-size", "8192"});
     expect_refused("bench latency --payload 4", {"--payload", "timestamp"});
+    expect_refused("bench link --tx-port net_memif0 --rx-port net_memif1,role=server",
+                   {"memif", "one process"});
     expect_refused("bench link --to 10.0.0.1:7148", {"--to", "multicast"});
     expect_refused("bench link --to 239.1.1.1+3:7148", {"--to"});
     expect_refused("bench link --to 239.1.1.1:65535", {"--to"});
@@ -80,7 +82,7 @@ TEST(BenchPair, WhatCannotBe) {
 PairOptions options_of(PairKind kind) {
     PairOptions o = parsed(kind == PairKind::link ? "bench link" : "bench latency").pair;
     o.tx_port = "net_memif0,role=client";
-    o.rx_port = "net_memif1,role=server";
+    o.rx_port = "net_ring1";
     return o;
 }
 
@@ -97,7 +99,7 @@ TEST(BenchPair, EachEndHasItsHalfOfThePlan) {
     const runtime::Plan far = pair_plan(options_of(PairKind::link), c, {false, true});
     ASSERT_EQ(far.receives.size(), 1U);
     EXPECT_TRUE(far.sends.empty());
-    EXPECT_EQ(far.ports[0].device, "net_memif1,role=server");
+    EXPECT_EQ(far.ports[0].device, "net_ring1");
     EXPECT_EQ(far.receives[0].endpoints, near.sends[0].endpoints);
     EXPECT_GE(far.receives[0].max_packet_size, near.sends[0].max_packet_size);
     EXPECT_GE(far.receives[0].max_bytes, 65536U);

@@ -57,7 +57,7 @@ BenchHeaps::~BenchHeaps() {
     regions_.remove(memory_.base());
 }
 
-void BenchHeaps::start(const std::vector<unsigned>& cpus) {
+void BenchHeaps::start(const std::vector<unsigned>& cpus, std::int64_t) {
     const std::scoped_lock lock(mutex_);
     cpus_ = cpus;
 }

@@ -55,7 +55,8 @@ class BenchHeaps final : public runtime::Producer {
     /// CPUs that lcores leave to other threads.
     std::vector<unsigned> cpus() const;
 
-    void start(const std::vector<unsigned>& cpus) override;
+    /// send() says how many.
+    void start(const std::vector<unsigned>& cpus, std::int64_t heaps) override;
     void request_stop() noexcept override { stop_.store(true, std::memory_order_release); }
     void abandon() noexcept override;
     void join() override {}

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/bench_latency.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <mutex>
@@ -23,7 +24,8 @@ namespace {
 constexpr double kPatience = 1.0;
 /// Links come up, peers connect, groups are joined.
 constexpr double kFirstReply = 20;
-constexpr double kFirstEvery = 0.02;
+/// How long each of the first heaps is waited for: ever longer, since how long the way is nobody knows yet.
+constexpr double kFirstWait = 0.02;
 
 /// Sets the row for as long as it lives.
 class Measured {
@@ -67,11 +69,11 @@ LatencyOrigin::Send send_with(PairRun& run) {
 std::uint64_t wait_for_the_link(PairRun& run, MeasuredRow& current) {
     std::uint64_t next = 1;
     const std::uint64_t until = rte_rdtsc() + cycles(kFirstReply);
-    while (rte_rdtsc() < until) {
+    for (double wait = kFirstWait; rte_rdtsc() < until; wait = std::min(2 * wait, kPatience)) {
         LatencyOrigin::Options o;
         o.hz = rte_get_tsc_hz();
         o.time = 1;  // one heap
-        o.patience = cycles(kFirstEvery);
+        o.patience = cycles(wait);
         o.first = next;
         LatencyOrigin origin(o, send_with(run));
         carry_out(run, origin, current);

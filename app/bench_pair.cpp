@@ -37,6 +37,7 @@ runtime::SendPlan send_of(const PairOptions& options, const PairCase& c, const s
     s.endpoints = {endpoint};
     s.endpoint_texts = {to_string(endpoint)};
     s.lcore = lcore;
+    s.burst_rate_ratio = options.burst_rate_ratio;
     s.max_packet_size = packet_size(options, c);
     s.heap_size = c.heap;
     s.max_heaps = heaps_in_flight(c);

@@ -34,6 +34,7 @@ struct PairOptions {
     std::string client;  ///< be the near end: ADDRESS:PORT of the far one
     std::string to = "239.255.71.48:7148";
     runtime::PollMode poll = runtime::PollMode::adaptive;
+    double burst_rate_ratio = 1.05;  ///< how much faster than its rate a sender catches up
     std::optional<unsigned> tx_lcore;
     std::optional<unsigned> rx_lcore;
     // link

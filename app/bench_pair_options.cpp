@@ -34,6 +34,8 @@ void add_link_options(OptionSet& options, PairOptions& pair) {
     add_rate(options, "--from", pair.search.lowest, "Lowest rate tried, UDP payload per second");
     add_rate(options, "--up-to", pair.search.highest, "Highest rate tried");
     options.real("--resolution", pair.search.resolution, {0.0001, 1}, "How near to the truth, relative");
+    options.real("--burst-rate-ratio", pair.burst_rate_ratio, config::kBurstRateRatio,
+                 "How much faster late packets catch up");
     options.duration("--trial", pair.trial, false, "How long each trial sends");
     options.add("--confidence", "K/N", "2/3", "A rate is sustained when K of N trials pass",
                 [&pair](const std::string& text) { parse_votes(text, pair.search); });

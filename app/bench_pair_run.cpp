@@ -174,11 +174,12 @@ PairOptions options_of(const json& greeting, const PairOptions& own) try {
     throw_error("bench", "the other end does not speak as bench does");
 }
 
-std::vector<PairCase> cases_from(const json& greeting) try {
+std::vector<PairCase> cases_from(const json& greeting, PairKind kind) try {
     std::vector<PairCase> cases;
+    const std::uint64_t least = kind == PairKind::latency ? BenchHeaps::kStampBytes : 1;
     for (const json& c : greeting.at("cases")) {
         const PairCase one{c.at("payload").get<std::uint32_t>(), c.at("heap").get<std::uint64_t>()};
-        if (one.payload < 1 || one.payload > 65400 || one.heap < one.payload ||
+        if (one.payload < 1 || one.payload > 65400 || one.heap < one.payload || one.heap < least ||
             !config::kHeapSize.hold(one.heap))
             throw_error("bench", "the other end asks for packets of {} bytes in heaps of {}", one.payload,
                         one.heap);
@@ -374,7 +375,7 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
            int signal_fd) {
     const json greeting = channel.receive(signal_fd);
     const PairOptions options = options_of(greeting, own);
-    const Prepared prepared = prepare_far(options, cases_from(greeting), eal_options);
+    const Prepared prepared = prepare_far(options, cases_from(greeting, options.kind), eal_options);
     if (prepared.plans.empty())
         throw_error("bench", "the other end asks for nothing");
     const runtime::Eal eal(prepared.eal_args);

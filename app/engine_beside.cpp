@@ -66,7 +66,9 @@ bool run_beside(runtime::Engine& engine, int signal_fd, const std::function<void
     if (failure)
         std::rethrow_exception(failure);
     if (!finished && reason != runtime::Engine::Reason::interrupted)
-        throw_error("bench", "the run ended early: {}", runtime::name_of(reason));
+        throw_error("bench", "the run ended early: {}{}{}", runtime::name_of(reason),
+                    engine.problems().empty() ? "" : "; ",
+                    engine.problems().empty() ? std::string() : engine.problems().front());
     return readable(signal_fd);
 }
 

@@ -26,6 +26,8 @@ namespace {
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr auto kConnectPatience = std::chrono::seconds(10);
 constexpr int kRetryMs = 100;
+/// Ports of the other end may have to come up first.
+constexpr int kAnswerMs = 60'000;
 
 struct Socket {
     int fd = -1;
@@ -61,10 +63,15 @@ Addresses resolve(const std::string& text, bool listen) {
 }
 
 /// Waits until `fd` is readable.
-void wait_readable(int fd, int stop_fd) {
+void wait_readable(int fd, int stop_fd, int patience_ms) {
     for (;;) {
         std::array<pollfd, 2> fds{pollfd{fd, POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
-        if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+        const int n = poll(fds.data(), fds.size(), patience_ms);
+        if (n == 0)
+            throw_error("bench", "the other end has not answered for {} s", patience_ms / 1000);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
             throw_error("bench", "cannot wait for the other end: {}", std::strerror(errno));
         if (fds[1].revents != 0)
             throw Interrupted{};
@@ -93,7 +100,7 @@ int JsonChannel::accept_one(const std::string& address, int stop_fd) {
     if (listener.fd < 0 || bind(listener.fd, where->ai_addr, where->ai_addrlen) != 0 ||
         listen(listener.fd, 1) != 0)
         throw_error("--server", "cannot listen on {}: {}", address, std::strerror(errno));
-    wait_readable(listener.fd, stop_fd);
+    wait_readable(listener.fd, stop_fd, -1);
     const int fd = accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0)
         throw_error("--server", "cannot accept on {}: {}", address, std::strerror(errno));
@@ -174,12 +181,12 @@ void JsonChannel::send(const nlohmann::json& message) {
     }
 }
 
-nlohmann::json JsonChannel::receive(int stop_fd) {
+nlohmann::json JsonChannel::receive(int stop_fd, int patience_ms) {
     std::size_t end = 0;
     while ((end = buffer_.find('\n')) == std::string::npos) {
         if (buffer_.size() > kLongestLine)
             throw_error("bench", "the other end does not speak as bench does");
-        wait_readable(fd_, stop_fd);
+        wait_readable(fd_, stop_fd, patience_ms);
         std::array<char, 4096> part{};
         const ssize_t n = ::recv(fd_, part.data(), part.size(), 0);
         if (n < 0 && errno == EINTR)
@@ -198,7 +205,7 @@ nlohmann::json JsonChannel::receive(int stop_fd) {
 
 nlohmann::json JsonChannel::ask(const nlohmann::json& message, int stop_fd) {
     send(message);
-    nlohmann::json answer = receive(stop_fd);
+    nlohmann::json answer = receive(stop_fd, kAnswerMs);
     if (const auto error = answer.find("error"); error != answer.end())
         throw_error("the other end", "{}", error->is_string() ? error->get<std::string>() : error->dump());
     return answer;

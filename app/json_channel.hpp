@@ -43,10 +43,10 @@ class JsonChannel {
     static constexpr int kChildDescriptor = 3;
 
     void send(const nlohmann::json& message);
-    /// The next line. Throws Interrupted when `stop_fd` becomes readable first (-1: none); Error at the end
-    /// of the connection.
-    nlohmann::json receive(int stop_fd);
-    /// send and receive; an answer with "error" becomes an Error.
+    /// The next line. Throws Interrupted when `stop_fd` becomes readable first (-1: none); ChannelClosed at
+    /// the end of the connection; Error after `patience_ms` without a byte (-1: no limit).
+    nlohmann::json receive(int stop_fd, int patience_ms = -1);
+    /// send and receive; an answer with "error" becomes an Error, and so does a minute without one.
     nlohmann::json ask(const nlohmann::json& message, int stop_fd);
 
   private:

@@ -162,8 +162,8 @@ void Engine::State::launch() {
     add_rules();
     join_groups();
     resolve_next_hops();
-    for (SendStream& s : sends)
-        s.feeder->start(control);
+    for (std::size_t i = 0; i < sends.size(); i++)
+        sends[i].feeder->start(control, plan.sends[i].heaps);
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {

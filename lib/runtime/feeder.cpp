@@ -65,7 +65,8 @@ std::unique_ptr<send::Heap> Feeder::make_heap(std::byte* payload, bool describe)
     return heap;
 }
 
-void Feeder::start(const std::vector<unsigned>& cpus) {
+void Feeder::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
+    plan_.heaps = heaps;
     done_.store(false, std::memory_order_relaxed);
     thread_ = std::thread([this, cpus] {
         run_on(cpus);

@@ -29,7 +29,7 @@ class Feeder final : public Producer {
     Feeder(const Feeder&) = delete;
     Feeder& operator=(const Feeder&) = delete;
 
-    void start(const std::vector<unsigned>& cpus) override;
+    void start(const std::vector<unsigned>& cpus, std::int64_t heaps) override;
     /// No more data heaps; the stop heaps follow.
     void request_stop() noexcept override { stop_.store(true, std::memory_order_release); }
     /// The sender is told to stop as well.

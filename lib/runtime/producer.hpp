@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,9 @@ class Producer {
   public:
     virtual ~Producer() = default;
 
-    /// Threads of its own, if there are any, run on these CPUs.
-    virtual void start(const std::vector<unsigned>& cpus) = 0;
+    /// Begins to send `heaps` data heaps (-1: for ever). Threads of its own, if there are any, run on these
+    /// CPUs. Not while anything is under way.
+    virtual void start(const std::vector<unsigned>& cpus, std::int64_t heaps) = 0;
     /// No more data heaps.
     virtual void request_stop() noexcept = 0;
     /// Gives up: nothing more is submitted or waited for.

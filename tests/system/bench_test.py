@@ -16,6 +16,7 @@ import harness
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 QUICK = ("--payload", "1024", "--from", "1Mbps", "--up-to", "4Mbps", "--resolution", 1, "--trial", "100ms",
          "--confidence", "1/1")
+UDP_BYTES = 1080  # of a stamped heap of one packet with 1024 bytes
 RING = ("--tx-port", "net_ring0", "--rx-port", "net_ring0")
 
 
@@ -32,11 +33,10 @@ class Bench(harness.ProgramTest):
         for result in document["results"]:
             self.assertTrue(result["trials"])
             for trial in result["trials"]:
-                self.assertGreater(trial["heaps_sent"], 0)
                 self.assertLessEqual(trial["heaps_arrived"], trial["heaps_sent"])
-                self.assertEqual(trial["passed"], trial["heaps_arrived"] == trial["heaps_sent"] and
+                self.assertEqual(trial["passed"], trial["heaps_sent"] > 0 and
+                                 trial["heaps_arrived"] == trial["heaps_sent"] and
                                  trial["reached_bps"] >= 0.99 * trial["offered_bps"], trial)
-                self.assertEqual(trial["heaps_arrived"], trial["heaps_sent"], "memory loses nothing")
             passed = [trial["offered_bps"] for trial in result["trials"] if trial["passed"]]
             if result["sustained_bps"] is not None:
                 self.assertIn(result["sustained_bps"], passed)
@@ -70,8 +70,11 @@ class Bench(harness.ProgramTest):
     def check_latency(self, document, modes):
         self.assertEqual([result["mode"] for result in document["results"]], modes)
         for result in document["results"]:
-            self.assertGreater(result["heaps_sent"], 0)
             self.assertGreater(result["heaps_warm_up"], 0)
+            if result["mode"] == "load":
+                # However busy the machine is: what was due was sent, or is said not to have been.
+                due = 0.5 * result["load_bps"] / 8 / UDP_BYTES
+                self.assertAlmostEqual(result["heaps_sent"] + result["heaps_not_sent"], due, delta=1)
             in_buckets = sum(count for _, _, count in result["buckets_ns"])
             self.assertEqual(in_buckets + result["heaps_lost"], result["heaps_sent"])
             known = [value for value in result["percentiles_ns"].values() if value is not None]

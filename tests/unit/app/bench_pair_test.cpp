@@ -32,7 +32,7 @@ TEST(BenchPair, EverythingThatCanBeTyped) {
         "bench link --payload 64,8192 --heap-size packet,1MiB --tx-port net_ring0 --rx-port net_ring1 --to "
         "239.1.1.1:9000 --poll busy --tx-lcore 1 --rx-lcore 2 --from 1Mbps --up-to 2Gbps --resolution 0.1 "
         "--trial "
-        "250ms --confidence 3/5 --json - --quiet");
+        "250ms --confidence 3/5 --burst-rate-ratio 2 --json - --quiet");
     EXPECT_EQ(line.command, Command::bench_link);
     const PairOptions& o = line.pair;
     EXPECT_EQ(o.tx_port, "net_ring0");
@@ -42,6 +42,7 @@ TEST(BenchPair, EverythingThatCanBeTyped) {
     EXPECT_EQ(o.rx_lcore, 2U);
     EXPECT_EQ(o.search, (RateSearch::Options{125000, 250e6, 0.1, 3, 5}));
     EXPECT_EQ(o.trial, 0.25);
+    EXPECT_EQ(pair_plan(o, {1024, 65536}, {true, false}).sends[0].burst_rate_ratio, 2.0);
     EXPECT_TRUE(line.quiet);
 
     const PairOptions l = parsed(

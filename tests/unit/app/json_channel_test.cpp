@@ -83,6 +83,12 @@ TEST_F(Channel, AStopEndsTheWait) {
     EXPECT_THROW(near_->receive(stop_), Interrupted);
 }
 
+TEST_F(Channel, PatienceEnds) {
+    EXPECT_THROW(near_->receive(stop_, 1), Error);
+    write_raw("{\"a\":1}\n");
+    EXPECT_EQ(near_->receive(stop_, 60'000)["a"], 1) << "and nothing is lost by it";
+}
+
 TEST_F(Channel, AnErrorOfTheOtherEndIsOneHere) {
     write_raw("{\"error\":\"no such port\"}\n");
     try {

@@ -17,8 +17,8 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kCommands{"recv", "send",  "loopback", "run",
-                                                    "info", "check", "selftest", "bench"};
+constexpr std::array<std::string_view, 10> kCommands{"recv", "send", "loopback", "capture",  "replay",
+                                                     "run",  "info", "check",    "selftest", "bench"};
 constexpr std::array<std::string_view, 2> kBenches{"assemble", "transmit"};
 
 /// EAL's options that people know, for a hint when one stands among ours.
@@ -79,6 +79,8 @@ class HelpFormatter : public CLI::Formatter {
         return fmt::format("\nUsage: dpdk-spead [EAL options --]{} [options]{}\n",
                            path.empty() ? " COMMAND" : path,
                            path == " recv" || path == " send"    ? " ENDPOINT..."
+                           : path == " capture"                  ? " ENDPOINT... FILE"
+                           : path == " replay"                   ? " FILE..."
                            : path == " info" || path == " check" ? " [PORT...]"
                                                                  : "");
     }
@@ -290,6 +292,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     StreamWords recv_words;
     StreamWords send_words;
     StreamWords loopback_words;
+    StreamWords capture_words;
     BenchOptions assemble;
     BenchOptions transmit;
     std::string config_file;
@@ -309,6 +312,10 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     CLI::App& loopback =
         *app.add_subcommand("loopback", "Send to itself and check every byte; needs no card and no root");
     add_loopback_options(loopback, loopback_words);
+    CLI::App& capture = *app.add_subcommand("capture", "Write the packets of streams to pcap files");
+    add_capture_options(capture, capture_words);
+    CLI::App& replay = *app.add_subcommand("replay", "Send pcap files again");
+    add_replay_options(replay, result.replay);
     CLI::App& run = *app.add_subcommand("run", "Do what a configuration file says");
     OptionSet(run).text("--config", config_file, "FILE", "The file; examples are in config/");
     CLI::App& info = *app.add_subcommand("info", "Tell what ports are and can do");
@@ -330,7 +337,8 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     add_bench_options(bench_assemble, assemble, false);
     CLI::App& bench_transmit = *bench.add_subcommand("transmit", "Heaps to packets to a port");
     add_bench_options(bench_transmit, transmit, true);
-    for (CLI::App* command : {&recv, &send, &loopback, &run, &bench_assemble, &bench_transmit}) {
+    for (CLI::App* command :
+         {&recv, &send, &loopback, &capture, &replay, &run, &bench_assemble, &bench_transmit}) {
         add_common_options(*command, result);
         command->allow_extras();
     }
@@ -390,6 +398,14 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         no_extras(loopback, "loopback");
         result.command = Command::loopback;
         result.plan = loopback_plan(loopback_words);
+    } else if (capture.parsed()) {
+        no_extras(capture, "capture");
+        result.command = Command::capture;
+        result.plan = capture_plan(capture_words, port);
+    } else if (replay.parsed()) {
+        no_extras(replay, "replay");
+        result.command = Command::replay;
+        complete_replay(result.replay, port);
     } else if (run.parsed()) {
         no_extras(run, "run");
         if (config_file.empty())

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/info.hpp"
+#include "app/replay.hpp"
 #include "app/selftest.hpp"
 #include "port/candidates.hpp"
 #include "runtime/plan.hpp"
@@ -22,8 +23,10 @@ enum class Command : std::uint8_t {
     help,
     version,
     recv,
+    capture,
     send,
     loopback,
+    replay,
     run,
     info,
     check,
@@ -55,6 +58,7 @@ struct CommandLine {
     runtime::Plan plan;                ///< recv, send, loopback, run, check
     InfoOptions info;                  ///< info
     SelftestOptions selftest;          ///< selftest
+    ReplayOptions replay;              ///< replay
     bool json = false;                 ///< check: findings as JSON on standard output
     BenchOptions bench;                ///< bench_*
     std::string json_path;             ///< final report; "-": standard output; empty: none

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -18,7 +17,9 @@
 #include "app/command_line.hpp"
 #include "app/info.hpp"
 #include "app/progress.hpp"
+#include "app/replay.hpp"
 #include "app/report.hpp"
+#include "app/report_file.hpp"
 #include "app/selftest.hpp"
 #include "app/stop_signals.hpp"
 #include "app/verdict.hpp"
@@ -33,20 +34,6 @@
 namespace spead::app {
 
 namespace {
-
-void write_json(const std::string& path, const std::string& text) {
-    if (path == "-") {
-        fmt::print("{}\n", text);
-    } else if (!(std::ofstream(path) << text << '\n' << std::flush)) {
-        throw_error(path, "cannot write the report");
-    }
-}
-
-/// A report that cannot be written at the end of a long run is known at its start.
-void check_writable(const std::string& path) {
-    if (!path.empty() && path != "-" && !std::ofstream(path, std::ios::app))
-        throw_error(path, "cannot write the report here");
-}
 
 /// So that what --check prints is a configuration file as a whole.
 std::string as_comments(const std::string& text) {
@@ -168,6 +155,8 @@ int carry_out(const CommandLine& line) {
         case Command::bench_assemble:
         case Command::bench_transmit:
             return run_bench(line);
+        case Command::replay:
+            return replay(line.replay, line.eal_args, line.json_path, line.quiet, line.check);
         default:
             return run_plan(line);
     }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/capture_report.hpp"
 #include "app/table.hpp"
 #include "base/units.hpp"
 
@@ -241,7 +242,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     Json document;
     document["version"] = kReportVersion;
     document["duration_s"] = snapshot.duration_s;
-    for (const char* part : {"streams", "sends", "ports", "lcores"})
+    for (const char* part : {"streams", "sends", "ports", "lcores", "captures", "replays"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
         document["streams"].push_back(stream_json(s));
@@ -251,6 +252,10 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["ports"].push_back(port_json(p));
     for (const stats::LcoreSnapshot& l : snapshot.lcores)
         document["lcores"].push_back(lcore_json(l));
+    for (const stats::CaptureSnapshot& c : snapshot.captures)
+        document["captures"].push_back(capture_json(c));
+    for (const stats::ReplaySnapshot& r : snapshot.replays)
+        document["replays"].push_back(replay_json(r));
     return document;
 }
 
@@ -264,6 +269,8 @@ std::string report_table(const Snapshot& snapshot) {
     std::string text = fmt::format("after {}\n\n", human_duration(snapshot.duration_s));
     text += streams_table(snapshot, rates);
     text += sends_table(snapshot, rates);
+    text += captures_table(snapshot);
+    text += replays_table(snapshot);
     text += ports_table(snapshot, rates);
     const std::vector<std::string> advice = report_advice(snapshot);
     if (!advice.empty())
@@ -296,6 +303,8 @@ std::vector<std::string> report_advice(const Snapshot& snapshot) {
         advise(s.name, of(s, PacketOutcome::out_of_order),
                "packets were not the next of their heap; leave out --in-order to take them");
     }
+    for (std::string& sentence : capture_advice(snapshot))
+        advice.push_back(std::move(sentence));
     for (const PortSnapshot& p : snapshot.ports) {
         advise(p.name, p.nic.missed,
                "packets were lost before they could be fetched; raise --buffer-size, use --poll busy or more "

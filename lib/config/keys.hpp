@@ -20,11 +20,13 @@ inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "me
 inline constexpr std::array<std::string_view, 4> kRuntime{"name", "main_cpu", "lcores", "log_level"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
 inline constexpr std::array<std::string_view, 5> kPort{"name", "device", "mtu", "address", "vlan"};
-inline constexpr std::array<std::string_view, 13> kReceive{
+inline constexpr std::array<std::string_view, 14> kReceive{
     "name",       "port",     "endpoints",         "lcores",
     "poll",       "max_poll", "max_packet_size",   "buffer_size",
     "substreams", "in_order", "stop_on_stop_item", "heaps",
-    "sink"};
+    "sink",       "capture"};
+inline constexpr std::array<std::string_view, 8> kReceiveCapture{
+    "files", "rotate_size", "rotate_seconds", "snap_length", "count", "direct_io", "buffer", "only"};
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 2> kReceiveSink{"kind", "directory"};
@@ -41,6 +43,7 @@ inline constexpr std::array<std::string_view, 4> kEnd{"heaps", "duration", "idle
 inline constexpr std::array kTables{
     TableKeys{"receive.heaps", false, keys::kReceiveHeaps},
     TableKeys{"receive.sink", false, keys::kReceiveSink},
+    TableKeys{"receive.capture", false, keys::kReceiveCapture},
     TableKeys{"receive", true, keys::kReceive},
     TableKeys{"send", true, keys::kSend},
     TableKeys{"port", true, keys::kPort},
@@ -72,6 +75,8 @@ inline constexpr std::array kAliases{
     Alias{"streams", "[[receive]] or [[send]]"},
     Alias{"main", "main_cpu"},
     Alias{"cpus", "lcores"},
+    Alias{"snaplen", "snap_length"},
+    Alias{"file", "files in [receive.capture]"},
 };
 
 }  // namespace spead::config

@@ -50,6 +50,13 @@ inline constexpr Limits<std::uint64_t> kHeapCount{0, (std::uint64_t{1} << 56) - 
 inline constexpr Limits<std::uint64_t> kCountStep{1, (std::uint64_t{1} << 56) - 1};
 inline constexpr Limits<std::uint32_t> kAddressBits{8, 56};
 
+/// More than a file needs for its head and one packet.
+inline constexpr Limits<std::uint64_t> kRotateSize{0, std::uint64_t{1} << 50};
+inline constexpr Limits<std::uint32_t> kSnapLength{1, capture::kLongestRecord};
+inline constexpr Limits<std::uint64_t> kCaptureCount{0, std::numeric_limits<std::int64_t>::max()};
+inline constexpr Limits<std::uint64_t> kCaptureBuffer{std::uint64_t{1} << 20, std::uint64_t{1} << 40};
+inline constexpr std::size_t kCaptureFiles = 16;
+
 inline constexpr Limits<std::uint64_t> kEndHeaps{0, std::numeric_limits<std::int64_t>::max()};
 
 /// Bytes of IPv4 and UDP headers: an MTU minus these is the largest UDP payload.

@@ -95,6 +95,18 @@ void read_sink(const TomlTable& table, runtime::SinkPlan& out) {
     table.read("directory", out.directory);
 }
 
+void read_capture(const TomlTable& table, capture::Options& out) {
+    table.require("files", "[\"s0.pcap\"]");
+    table.read_strings("files", out.files);
+    table.read_size("rotate_size", out.rotate_size, kRotateSize);
+    table.read_duration("rotate_seconds", out.rotate_seconds, true);
+    table.read("snap_length", out.snap_length, kSnapLength);
+    table.read("count", out.count, kCaptureCount);
+    table.read("direct_io", out.direct_io);
+    table.read_size("buffer", out.buffer, kCaptureBuffer);
+    table.read("only", out.only);
+}
+
 runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
     runtime::ReceivePlan r;
     table.require("name", "\"s0\"");
@@ -114,6 +126,10 @@ runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
         read_heaps(TomlTable(*heaps, source, table.path("heaps"), "[receive.heaps]", keys::kReceiveHeaps), r);
     if (const toml::table* sink = table.sub_table("sink"))
         read_sink(TomlTable(*sink, source, table.path("sink"), "[receive.sink]", keys::kReceiveSink), r.sink);
+    if (const toml::table* capture = table.sub_table("capture"))
+        read_capture(
+            TomlTable(*capture, source, table.path("capture"), "[receive.capture]", keys::kReceiveCapture),
+            r.capture.emplace());
     return r;
 }
 

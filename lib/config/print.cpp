@@ -84,6 +84,17 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
     p.text("kind", name_in(kSinkKinds, r.sink.kind));
     if (r.sink.kind == runtime::SinkKind::file)
         p.text("directory", r.sink.directory);
+    if (r.capture) {
+        p.line("[receive.capture]");
+        p.texts("files", r.capture->files);
+        p.size("rotate_size", r.capture->rotate_size);
+        p.duration("rotate_seconds", r.capture->rotate_seconds, true);
+        p.number("snap_length", r.capture->snap_length);
+        p.number("count", r.capture->count);
+        p.flag("direct_io", r.capture->direct_io);
+        p.size("buffer", r.capture->buffer);
+        p.flag("only", r.capture->only);
+    }
 }
 
 void print(Printer& p, const runtime::SendPlan& s) {

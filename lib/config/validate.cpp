@@ -39,6 +39,7 @@ class Rules {
         no_name_twice("receive", plan_.receives);
         no_name_twice("send", plan_.sends);
         no_endpoint_twice();
+        no_file_twice();
         what_is_sent_can_be_received();
         end();
         if (plan_.receives.empty() && plan_.sends.empty())
@@ -207,6 +208,36 @@ class Rules {
                  "`directory` is for a file sink, and this one is `{}`; set `kind` to `file` or leave "
                  "`directory` out",
                  name_in(kSinkKinds, r.sink.kind));
+        if (r.capture)
+            capture(path + ".capture", *r.capture);
+    }
+
+    void capture(const std::string& path, const capture::Options& c) const {
+        if (c.files.empty() || c.files.size() > kCaptureFiles)
+            fail(path + ".files", "there are {} files to capture into; give 1 to {}", c.files.size(),
+                 kCaptureFiles);
+        for (const std::string& file : c.files) {
+            text(path + ".files", file);
+            if (file.empty() || file.ends_with('/'))
+                fail(path + ".files", "`{}` names no file to capture into", file);
+        }
+        in_range(path + ".rotate_size", c.rotate_size, kRotateSize);
+        duration(path + ".rotate_seconds", c.rotate_seconds);
+        in_range(path + ".snap_length", c.snap_length, kSnapLength);
+        in_range(path + ".count", c.count, kCaptureCount);
+        in_range(path + ".buffer", c.buffer, kCaptureBuffer);
+    }
+
+    /// Two threads would write over each other.
+    void no_file_twice() const {
+        std::set<std::string> seen;
+        for (std::size_t i = 0; i < plan_.receives.size(); i++)
+            if (plan_.receives[i].capture)
+                for (const std::string& file : plan_.receives[i].capture->files)
+                    if (!seen.insert(file).second)
+                        fail(fmt::format("receive[{}].capture.files", i),
+                             "{} is captured into twice; give each capture, and each disk, its own file",
+                             file);
     }
 
     void send(std::size_t i) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "capture/tap.hpp"
 #include "heap/heap_queue.hpp"
 #include "heap/window.hpp"
 #include "stats/counters.hpp"
@@ -38,6 +39,11 @@ struct Lane {
     Decoder decoder;
     const std::uint32_t max_packet_size;
     std::vector<std::uint64_t> stops_seen;  ///< stop items by endpoint
+
+    /// Where packets of the stream are copied to as they come, whatever becomes of them; null: nowhere. The
+    /// capture's, which outlives it here (capture/capture.hpp). Set by the lcore (mailbox), or before it
+    /// runs.
+    capture::Tap* tap = nullptr;
 
     // The lcore's own notes.
     std::uint32_t copies = 0;  ///< accepted in this batch and not yet committed

@@ -128,6 +128,27 @@ void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
     touched_[touched_count_++] = &lane;
 }
 
+/// Offers the packet to the capture of its stream. True when it ends there.
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf,
+                                                     std::uint64_t now) noexcept {
+    const capture::Tap::Offer offer = lane.tap->offer(*mbuf, now);
+    if (!lane.tap->only())
+        return false;
+    switch (offer) {
+        case capture::Tap::Offer::taken:
+            lane.counters[PacketOutcome::captured]++;
+            break;
+        case capture::Tap::Offer::full:
+            lane.counters[PacketOutcome::capture_full]++;
+            break;
+        case capture::Tap::Offer::over:
+            lane.counters[PacketOutcome::stopped]++;
+            break;
+    }
+    return true;
+}
+
 /// True when the payload is to be copied into `record`.
 template <class Decoder>
 [[gnu::noinline]] bool BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint,
@@ -164,6 +185,8 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
         source.flows.turn(frame);
     }
     Lane<Decoder>& lane = *lanes_[flow->lane()];
+    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+        return true;
     view.arrival = now;
     touch(lane);
     heap::Record* record = lane.window.accept_next(view);
@@ -209,6 +232,8 @@ template <class Decoder>
     if (target == nullptr)
         return PortOutcome::unmatched;
     Lane<Decoder>& lane = *lanes_[target->lane];
+    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+        return PortOutcome::stream;
     touch(lane);
     if (udp.payload_length > lane.max_packet_size) [[unlikely]] {
         lane.counters[PacketOutcome::oversize]++;
@@ -251,6 +276,8 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
     if (target == nullptr)
         return PortOutcome::unmatched;
     Lane<Decoder>& lane = *lanes_[target->lane];
+    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+        return PortOutcome::stream;
     touch(lane);
     if (udp.payload_length > lane.max_packet_size) {
         lane.counters[PacketOutcome::oversize]++;
@@ -408,12 +435,25 @@ bool BasicRxAgent<Decoder>::paused(const Source& source) noexcept {
 }
 
 template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::held_by_tap(const Source& source) noexcept {
+    const bool held = std::any_of(source.lanes.begin(), source.lanes.end(), [this](std::uint16_t lane) {
+        capture::Tap* const tap = lanes_[lane]->tap;
+        return tap != nullptr && tap->may_block() && tap->blocked();
+    });
+    held_ |= held;
+    return held;
+}
+
+template <class Decoder>
 bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
     std::array<rte_mbuf*, kBurst + kAhead> mbufs;
     std::uint16_t fullest = 0;
     if (blocked_) [[unlikely]]
         hand_over(true);
+    held_ = false;
     for (Source* const source : sources_) {
+        if (taps_block_ && held_by_tap(*source)) [[unlikely]]
+            continue;
         if (blocked_ && paused(*source)) [[unlikely]]
             continue;
         const std::uint16_t n = source->queue.rx_burst(mbufs.data(), kBurst);
@@ -437,6 +477,8 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
     for (Lane<Decoder>* const lane : lanes_) {
         lane->window.reclaim();
         lane->window.expire(now);
+        if (lane->tap != nullptr) [[unlikely]]
+            lane->tap->housekeep(now);
         if (lane->window.has_ended() && !lane->has_ended) {
             lane->has_ended = true;
             with_ended_.push_back(lane);

@@ -77,7 +77,9 @@ class BasicRxAgent {
     const std::vector<Lane<Decoder>*>& lanes() const noexcept { return lanes_; }
     const std::vector<Source*>& sources() const noexcept { return sources_; }
     /// A lossless source is paused because a stream's consumer is behind.
-    bool blocked() const noexcept { return blocked_; }
+    bool blocked() const noexcept { return blocked_ || held_; }
+    /// Whether captures may make lossless sources wait. For the lcore (mailbox), or before it runs.
+    void let_taps_block(bool may) noexcept { taps_block_ = may; }
     /// Fullest burst of the last poll, as a measure of load: 0..kBurst.
     std::uint16_t last_burst() const noexcept { return last_burst_; }
 
@@ -108,10 +110,12 @@ class BasicRxAgent {
     bool accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, std::uint32_t from,
                 std::uint64_t now, heap::Record*& record) noexcept;
     void touch(Lane<Decoder>& lane) noexcept;
+    bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c) noexcept;
     void commit_batch() noexcept;
     void hand_over(bool all) noexcept;
     bool paused(const Source& source) noexcept;
+    bool held_by_tap(const Source& source) noexcept;
 
     memory::CopyFunction copy_;
     std::uint32_t batch_number_ = 0;
@@ -121,6 +125,8 @@ class BasicRxAgent {
     std::uint16_t last_burst_ = 0;
     std::uint16_t polls_since_hand_over_ = 0;
     bool blocked_ = false;
+    bool taps_block_ = false;
+    bool held_ = false;  ///< a source waits for a capture
     std::array<Copy, kBurst> copies_;
     std::array<ChainCopy, kBurst> chains_;
     std::array<Lane<Decoder>*, kBurst> touched_;

@@ -35,6 +35,9 @@ Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surro
     : state_(std::make_unique<State>(plan, layout, surroundings)) {
     state_->open_ports();
     state_->make_workers();
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (plan.receives[i].capture)
+            state_->start_capture(i, *plan.receives[i].capture);
 }
 
 Engine::~Engine() {
@@ -89,6 +92,7 @@ void Engine::State::make_workers() {
     make_queues();
     for (const auto& worker : workers) {
         worker->counts.streams.resize(worker->lanes.size());
+        worker->counts.taps.resize(worker->lanes.size());
         worker->counts.taken.resize(worker->lanes.size());
         worker->counts.ports.resize(worker->sources.size());
         worker->counts.sends.resize(worker->layout->sends.size());
@@ -198,6 +202,8 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
         return Reason::failure;
     if (consumers.budget_used_up())
         return Reason::heaps;
+    if (captures_over())
+        return Reason::captured;
     if (end.duration > 0 && now.duration_s >= end.duration)
         return Reason::duration;
 
@@ -281,6 +287,8 @@ const char* name_of(Engine::Reason reason) {
             return "interrupted";
         case Engine::Reason::heaps:
             return "the number of heaps asked for was delivered";
+        case Engine::Reason::captured:
+            return "the captures are over";
         case Engine::Reason::duration:
             return "the duration is over";
         case Engine::Reason::idle:

@@ -48,6 +48,7 @@ class Engine {
     enum class Reason : std::uint8_t {
         interrupted,
         heaps,
+        captured,
         duration,
         idle,
         stop_items,
@@ -59,6 +60,14 @@ class Engine {
     /// Until an end condition of the plan, or until `interrupt_fd` becomes readable (-1: none). Calls `tick`
     /// about five times a second with a snapshot.
     Reason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
+
+    /// Captures a stream's packets from now on, into files; where it goes on to heaps, that is not changed by
+    /// it. While it runs: the main thread, from tick or through what run() serves. Throws UsageError for an
+    /// unknown stream or one that is being captured, Error when a file cannot be made; then nothing changed.
+    void start_capture(const std::string& stream, const capture::Options& options);
+    /// Ends it: what is buffered is written first. Returns what it was; a file that could not be written is
+    /// one of the problems. Throws UsageError when the stream is not being captured.
+    stats::CaptureSnapshot stop_capture(const std::string& stream);
 
     /// The orderly end: senders finish, streams flush, consumers drain, lcores and ports stop. Idempotent;
     /// the destructor calls it too. What goes wrong is one of the problems. After it snapshot() still

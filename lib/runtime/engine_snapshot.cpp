@@ -34,6 +34,7 @@ stats::Snapshot Engine::snapshot() {
 
 stats::Snapshot Engine::State::take_snapshot() {
     stats::Snapshot snap;
+    snap.captures = written_captures();
     snap.duration_s = stopped   ? duration
                       : started ? std::chrono::duration<double>(Clock::now() - begin).count()
                                 : 0;
@@ -61,6 +62,8 @@ stats::Snapshot Engine::State::take_snapshot() {
         ask(*w, [&] {
             for (std::size_t n = 0; n < w->lanes.size(); n++) {
                 counts.streams[n] = w->lanes[n]->counters;
+                if (w->lanes[n]->tap != nullptr)
+                    counts.taps[n] = w->lanes[n]->tap->counters();
                 counts.taken[n] = w->lanes[n]->queue.taken();
             }
             for (std::size_t n = 0; n < w->sources.size(); n++)
@@ -76,6 +79,7 @@ stats::Snapshot Engine::State::take_snapshot() {
         for (std::size_t n = 0; n < counts.sends.size(); n++)
             snap.sends[w->layout->sends[n]].counters = counts.sends[n];
     }
+    add_taken(snap.captures);
     for (std::size_t i = 0; i < plan.receives.size(); i++)
         if (streams[i].sink) {
             snap.streams[i].heaps_verified = streams[i].sink->verified();

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "capture/capture.hpp"
 #include "memory/arena.hpp"
 #include "memory/region.hpp"
 #include "port/membership.hpp"
@@ -44,6 +45,7 @@ struct Worker {
     /// What the lcore counted when it last answered.
     struct Counts {
         std::vector<stats::StreamCounters> streams;  ///< as lanes
+        std::vector<capture::TapCounters> taps;      ///< as lanes
         std::vector<std::uint64_t> taken;            ///< as lanes: heaps that consumers took
         std::vector<stats::RxCounters> ports;        ///< as sources
         std::vector<stats::SendCounters> sends;      ///< as layout->sends
@@ -71,7 +73,8 @@ struct Stream {
     };
     std::unique_ptr<Sink> sink;
     std::vector<Part> parts;
-    bool blocked = false;  ///< waits for its consumer, when look() last looked
+    std::unique_ptr<capture::Capture> capture;  ///< its taps are on the parts' lanes, as parts
+    bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
 };
 
@@ -126,6 +129,13 @@ struct Engine::State {
     void lose(Worker& w);
     bool any_lost() const;
 
+    void start_capture(std::size_t stream, const capture::Options& options);
+    void stop_capture(std::size_t stream);
+    void stop_captures();
+    std::vector<stats::CaptureSnapshot> written_captures() const;
+    void add_taken(std::vector<stats::CaptureSnapshot>& captures) const;
+    bool captures_over() const;
+
     stats::Snapshot take_snapshot();
     stats::LcoreSnapshot share_of(const Worker& w) const;
     void remember_rules();
@@ -179,6 +189,7 @@ struct Engine::State {
     std::vector<std::unique_ptr<port::RegionRegistration>> registrations;
     std::vector<std::unique_ptr<port::KernelMembership>> memberships;
     Consumers consumers;
+    std::vector<stats::CaptureSnapshot> past_captures;
     std::vector<std::string> problems;
     bool started = false;
     bool stopped = false;

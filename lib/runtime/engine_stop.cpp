@@ -44,6 +44,7 @@ void Engine::stop() noexcept {
         s.carry_out(&State::flush_receives);
         s.carry_out(&State::end_consumers);
         s.carry_out(&State::stop_lcores);
+        s.carry_out(&State::stop_captures);
         s.duration = std::chrono::duration<double>(Clock::now() - s.begin).count();
     }
     s.stopped = true;

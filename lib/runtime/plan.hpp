@@ -9,6 +9,7 @@
 
 #include "base/endpoint.hpp"
 #include "base/mac.hpp"
+#include "capture/options.hpp"
 
 /// The typed, validated plan of one run: what the configuration file or the command line asks for, with
 /// defaults filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control world
@@ -85,6 +86,7 @@ struct ReceivePlan {
     double history_time = 1.0;     ///< seconds
     OnFull on_full = OnFull::automatic;
     SinkPlan sink;
+    std::optional<capture::Options> capture;
     bool operator==(const ReceivePlan&) const = default;
 };
 

@@ -91,6 +91,28 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
     for (const SendSnapshot& s : snapshot.sends)
         expect(s.name + ": packets = zero copy + copied", s.counters.packets,
                s.counters.zero_copy_packets + s.counters.copied_packets);
+    for (const CaptureSnapshot& c : snapshot.captures) {
+        if (c.taken < c.written + c.unwritten || (c.finished && c.buffered() != 0))
+            broken.push_back(
+                fmt::format("capture of {}: taken {} is not written {} + unwritten {} + buffered{}", c.stream,
+                            c.taken, c.written, c.unwritten, c.finished ? " 0" : ""));
+    }
+    for (const ReplaySnapshot& r : snapshot.replays)
+        expect("replay: records = frames + those not sent", r.records,
+               r.frames + r.cut + r.runts + r.too_long + r.not_udp);
+    for (const StreamSnapshot& s : snapshot.streams) {
+        std::uint64_t taken = 0;
+        std::uint64_t dropped = 0;
+        for (const CaptureSnapshot& c : snapshot.captures)
+            if (c.only && c.stream == s.name) {
+                taken += c.taken;
+                dropped += c.dropped_full;
+            }
+        expect(s.name + ": captured = taken by its captures",
+               s.packets[static_cast<std::size_t>(PacketOutcome::captured)], taken);
+        expect(s.name + ": capture_full = dropped by its captures",
+               s.packets[static_cast<std::size_t>(PacketOutcome::capture_full)], dropped);
+    }
     return broken;
 }
 

@@ -49,6 +49,53 @@ struct NicSnapshot {
     std::uint64_t errors = 0;   ///< rte_eth_stats.ierrors + oerrors
 };
 
+/// A capture of a stream's packets into files.
+struct CaptureSnapshot {
+    struct File {
+        std::string path;         ///< as the user named it
+        std::uint64_t files = 0;  ///< written so far, with rotation
+        std::uint64_t packets = 0;
+        std::uint64_t bytes = 0;  ///< of the files, their heads included
+    };
+    std::string stream;
+    bool only = false;               ///< its packets end in the capture
+    bool finished = false;           ///< nothing is on its way to the files any more
+    std::uint64_t taken = 0;         ///< packets put into the buffer
+    std::uint64_t taken_bytes = 0;   ///< of them, as kept
+    std::uint64_t dropped_full = 0;  ///< packets for which the buffer had no room
+    std::uint64_t written = 0;       ///< packets in files
+    std::uint64_t unwritten = 0;     ///< taken, and lost because a file could not be written
+    std::uint64_t ended = 0;         ///< packets that came when the capture was over
+    std::uint64_t cut = 0;           ///< of those taken: longer than the snap length
+    std::vector<File> files;
+
+    /// Taken, on their way to the files.
+    std::uint64_t buffered() const noexcept { return taken - written - unwritten; }
+};
+
+/// Captures that are sent again.
+struct ReplaySnapshot {
+    std::vector<std::string> files;
+    bool resident = false;  ///< all of them are in memory; else they are read anew for each pass
+    // Of a pass: records = frames + the others.
+    std::uint64_t records = 0;
+    std::uint64_t frames = 0;    ///< that can be sent
+    std::uint64_t cut = 0;       ///< hold less than was on the wire
+    std::uint64_t runts = 0;     ///< shorter than an Ethernet header
+    std::uint64_t too_long = 0;  ///< longer than the port sends
+    std::uint64_t not_udp = 0;   ///< cannot have another destination
+    // Of the run.
+    std::uint64_t packets = 0;    ///< given to the driver
+    std::uint64_t bytes = 0;      ///< of their frames
+    std::uint64_t zero_copy = 0;  ///< of packets: sent from where they lie
+    std::uint64_t late = 0;       ///< of packets: more than 1 ms after their time
+    std::uint64_t most_late_ns = 0;
+    std::uint64_t passes = 0;  ///< complete
+    std::uint64_t tx_full = 0;
+    std::uint64_t stalls = 0;
+    std::uint64_t starved = 0;  ///< times that reading was waited for
+};
+
 /// A rule of a port's steering, as it was when the run ended (rules are not asked for while packets come).
 struct RuleSnapshot {
     std::string endpoint;
@@ -98,6 +145,8 @@ struct Snapshot {
     std::vector<StreamSnapshot> streams;
     std::vector<SendSnapshot> sends;
     std::vector<PortSnapshot> ports;
+    std::vector<CaptureSnapshot> captures;
+    std::vector<ReplaySnapshot> replays;
 };
 
 /// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all
@@ -106,7 +155,10 @@ struct Snapshot {
 ///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
 ///  - a stream's received = the sum of its outcomes;
 ///  - started = complete + evicted + timed_out + flushed + live;
-///  - complete + evicted + timed_out + flushed = delivered + dropped_full + queued.
+///  - complete + evicted + timed_out + flushed = delivered + dropped_full + queued;
+///  - a capture's taken = written + unwritten + buffered, and nothing is buffered once it is finished;
+///  - a replay's records = frames + those that cannot be sent;
+///  - where packets end in the capture, a stream's captured = taken, capture_full = dropped_full.
 std::vector<std::string> broken_identities(const Snapshot& snapshot);
 
 }  // namespace spead::stats

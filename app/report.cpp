@@ -242,7 +242,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     Json document;
     document["version"] = kReportVersion;
     document["duration_s"] = snapshot.duration_s;
-    for (const char* part : {"streams", "sends", "ports", "lcores", "captures", "replays"})
+    for (const char* part : {"streams", "sends", "ports", "lcores"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
         document["streams"].push_back(stream_json(s));

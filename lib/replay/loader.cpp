@@ -119,6 +119,8 @@ bool Loader::fill(Window& window) {
     bool more = true;
     for (;;) {
         Source* const source = next_source();
+        if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
+            return false;
         if (source == nullptr) {
             const std::uint64_t span = latest_ > before ? latest_ - before : 0;
             period_ =

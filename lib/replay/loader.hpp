@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +37,9 @@ class Loader {
     /// Opens all files and reads their heads. `longest_frame`: bytes that the port sends.
     Loader(const std::vector<std::string>& files, Order order, RewriteRules rules,
            std::uint32_t longest_frame, const std::string& where);
+
+    /// fill() ends early, as at the end of a pass, once `stop` is set. It outlives this.
+    void stop_with(const std::atomic<bool>& stop) noexcept { stop_ = &stop; }
 
     /// Bytes of all files; what their frames take in memory is less.
     std::uint64_t size() const noexcept;
@@ -81,6 +85,7 @@ class Loader {
     std::uint64_t gap_ = 0;     ///< before it
     std::uint64_t pass_ = 0;    ///< when this pass began
     std::uint64_t period_ = 0;
+    const std::atomic<bool>* stop_ = nullptr;
 };
 
 }  // namespace spead::replay

@@ -174,7 +174,7 @@ void Player::build(std::uint64_t now) noexcept {
             pacer_.charge(1);
         lateness_[count_] =
             config_.timing == Timing::original && begun_
-                ? static_cast<std::uint64_t>(static_cast<double>(now - next_time_) / config_.hz * 1e9)
+                ? static_cast<std::uint64_t>(static_cast<double>(now - next_time_) * 1e9 / config_.hz)
                 : 0;
         begun_ = true;
         waiting_[count_++] = m;

@@ -37,6 +37,7 @@ Replay::Replay(const Options& options, std::uint32_t longest_frame)
                     options.memory, loader_.size(), kWindows * kLeastWindow);
     for (std::size_t i = 0; i < count; i++)
         windows_.emplace_back();
+    loader_.stop_with(stop_);
 }
 
 Replay::~Replay() {

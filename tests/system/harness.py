@@ -51,6 +51,16 @@ def broken_identities(report):
     for send in report["sends"]:
         same(f"send {send['name']}: packets = zero_copy + copied", send["packets"],
              send["zero_copy_packets"] + send["copied_packets"])
+    for capture in report.get("captures", []):
+        packets, name = capture["packets"], f"capture of {capture['stream']}"
+        same(f"{name}: taken = written + unwritten + buffered", packets["taken"],
+             packets["written"] + packets["unwritten"] + packets["buffered"])
+        same(f"{name}: packets written = those of its files", packets["written"],
+             sum(file["packets"] for file in capture["files"]))
+    for replay in report.get("replays", []):
+        load = replay["pass"]
+        same("replay: records = frames + those not sent", load["records"],
+             sum(count for name, count in load.items() if name != "records"))
     return broken
 
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -237,6 +238,8 @@ class Rig {
             s.ports.emplace_back().name = "p" + std::to_string(s.ports.size() - 1);
             s.ports.back().add(source->counters);
         }
+        if (add_to_picture)
+            add_to_picture(s);
         return s;
     }
     /// Every packet that came is in exactly one counter, and heaps add up.
@@ -263,6 +266,9 @@ class Rig {
     std::uint64_t others(PacketOutcome o, std::size_t lane = 0) const {
         return picture().streams[lane].received - count(o, lane);
     }
+
+    /// What a test has besides.
+    std::function<void(stats::Snapshot&)> add_to_picture;
 
     Pool pool;
     memory::Arena arena;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <rte_cycles.h>
@@ -38,7 +39,7 @@ class Replays : public testing::Test {
         return path;
     }
     /// Sends it all through a ring and returns what came out.
-    std::vector<std::vector<std::uint8_t>> through_ring(const Options& options) {
+    std::vector<std::vector<std::uint8_t>> through_ring() {
         auto port = open_port(request("net_ring0"));
         std::vector<std::vector<std::uint8_t>> all;
         {
@@ -94,7 +95,7 @@ TEST_F(Replays, WhatFitsIsSentFromMemoryPassAfterPass) {
     options.files = {write(3000)};
     options.timing = Timing::greedy;
     options.passes = 5;
-    expect_frames(through_ring(options), 3000, 5);
+    expect_frames(through_ring(), 3000, 5);
     EXPECT_TRUE(snapshot.resident);
     EXPECT_EQ(snapshot.zero_copy, snapshot.packets);
 }
@@ -105,7 +106,7 @@ TEST_F(Replays, WhatDoesNotFitGoesThroughWindows) {
     options.timing = Timing::greedy;
     options.passes = 2;
     options.memory = 1U << 20;
-    expect_frames(through_ring(options), 20'000, 2);
+    expect_frames(through_ring(), 20'000, 2);
     EXPECT_FALSE(snapshot.resident);
 }
 
@@ -113,7 +114,7 @@ TEST_F(Replays, TheOriginalPaceTakesItsTime) {
     options.files = {write(10'000, 100)};
     options.passes = 3;
     const auto before = std::chrono::steady_clock::now();
-    expect_frames(through_ring(options), 10'000, 3, 100);
+    expect_frames(through_ring(), 10'000, 3, 100);
     // 3 x 10 ms.
     EXPECT_GE(std::chrono::steady_clock::now() - before, std::chrono::microseconds(29'990));
 }
@@ -122,7 +123,7 @@ TEST_F(Replays, ADamagedFileIsSentUpToItsDamageAndSaysWhere) {
     options.files = {write(100)};
     options.timing = Timing::greedy;
     std::filesystem::resize_file(options.files[0], std::filesystem::file_size(options.files[0]) - 10);
-    expect_frames(through_ring(options), 99, 1);
+    expect_frames(through_ring(), 99, 1);
     EXPECT_THAT(warnings, testing::ElementsAre(testing::HasSubstr("truncated in record 100")));
 }
 

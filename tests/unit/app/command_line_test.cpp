@@ -47,6 +47,7 @@ TEST(CommandLine, EachCommandIsKnown) {
 
 TEST(CommandLine, CommonOptionsWorkWithEveryCommand) {
     for (const char* command : {"recv --port p 239.1.2.3:7148", "send --port p 239.1.2.3:7148", "loopback",
+                                "capture --port p 239.1.2.3:7148 a.pcap", "replay --port p a.pcap",
                                 "bench assemble", "bench transmit"}) {
         SCOPED_TRACE(command);
         const CommandLine without = parsed(command);
@@ -88,7 +89,8 @@ TEST(CommandLine, HelpOfACommandShowsItsOptionsWithUnitsAndDefaults) {
 }
 
 TEST(CommandLine, EveryOptionOfTheHelpStandsInALineOfBearableLength) {
-    for (const char* command : {"recv", "send", "loopback", "run", "bench assemble", "bench transmit"}) {
+    for (const char* command :
+         {"recv", "send", "loopback", "capture", "replay", "run", "bench assemble", "bench transmit"}) {
         std::istringstream text(parsed(std::string(command) + " --help").text);
         for (std::string row; std::getline(text, row);)
             EXPECT_LE(row.size(), 120u) << row;
@@ -103,10 +105,12 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 }
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
-    expect_refused("", {"no command", "recv, send, loopback, run, info, check, selftest or bench", "--help"});
+    expect_refused(
+        "", {"no command", "recv, send, loopback, capture, replay, run, info, check, selftest or bench",
+             "--help"});
     expect_refused("-l 0 --", {"no command"});
     expect_refused("rcv", {"`rcv` is not a command", "did you mean `recv`",
-                           "recv, send, loopback, run, info, check, selftest or bench"});
+                           "recv, send, loopback, capture, replay, run, info, check, selftest or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
     expect_refused("bench", {"bench assemble or transmit"});

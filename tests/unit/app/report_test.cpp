@@ -20,7 +20,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("streams":[{"name":"s0","endpoints":["239.1.2.0+3:7148","239.2.0.1:7148"],"bytes":100,)"
         R"("packets":{"received":101,"placed":110,"duplicate":111,"late":112,"malformed":113,"oversize":114,)"
         R"("heap_too_big":115,"inconsistent":116,"out_of_order":117,"no_memory":118,"filtered":119,"held":120,)"
-        R"("captured":121,"control":122,"stopped":123},)"
+        R"("captured":121,"control":122,"stopped":123,"capture_full":124},)"
         R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
         R"("delivered":141,"dropped_full":142,"queued":143},)"
         R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"verified":153,"wrong":154}}],)"

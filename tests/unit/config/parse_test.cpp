@@ -42,6 +42,31 @@ TEST(ParseText, AMinimalFileHasTheDefaultsOfThePlan) {
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{512} << 20);
 }
 
+TEST(ParseText, EveryKeyOfACaptureArrivesInThePlan) {
+    const Plan plan = parse_text(std::string(kMinimal) + R"([receive.capture]
+files = ["/d1/a.pcap", "/d2/a.pcap"]
+rotate_size = "1GiB"
+rotate_seconds = "10min"
+snap_length = 96
+count = 5
+direct_io = true
+buffer = "128MiB"
+only = true
+)",
+                                 "a.toml");
+    const capture::Options& c = plan.receives[0].capture.value();
+    EXPECT_EQ(c.files, (std::vector<std::string>{"/d1/a.pcap", "/d2/a.pcap"}));
+    EXPECT_EQ(c.rotate_size, std::uint64_t{1} << 30);
+    EXPECT_EQ(c.rotate_seconds, 600);
+    EXPECT_EQ(c.snap_length, 96u);
+    EXPECT_EQ(c.count, 5u);
+    EXPECT_TRUE(c.direct_io);
+    EXPECT_EQ(c.buffer, std::uint64_t{128} << 20);
+    EXPECT_TRUE(c.only);
+    expect_usage_error([] { parse_text(std::string(kMinimal) + "[receive.capture]\ncount = 5\n", "a.toml"); },
+                       {"files"});
+}
+
 TEST(ParseText, EveryKeyArrivesInThePlan) {
     const Plan plan = parse_text(R"(
 version = 1

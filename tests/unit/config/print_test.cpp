@@ -49,6 +49,21 @@ class RandomPlan {
     }
 
   private:
+    capture::Options capture(unsigned i) {
+        capture::Options c;
+        c.files = {fmt::format("s{}.pcap", i)};
+        if (coin())
+            c.files.push_back(fmt::format("/räume/\"{}\"", i));
+        c.rotate_size = in(kRotateSize);
+        c.rotate_seconds = time();
+        c.snap_length = in(kSnapLength);
+        c.count = in(kCaptureCount);
+        c.direct_io = coin();
+        c.buffer = in(kCaptureBuffer);
+        c.only = coin();
+        return c;
+    }
+
     runtime::ReceivePlan receive(unsigned i, const Plan& plan) {
         // Each stream has a UDP port of its own, so that endpoints never overlap.
         runtime::ReceivePlan r =
@@ -76,6 +91,8 @@ class RandomPlan {
         r.sink.kind = static_cast<runtime::SinkKind>(number(3));
         if (r.sink.kind == runtime::SinkKind::file)
             r.sink.directory = pick<std::string>({"out", "/data/räume", "a \"b\" \\c"});
+        if (coin())
+            r.capture = capture(i);
         return r;
     }
 

@@ -253,6 +253,28 @@ TEST(Validate, OnlyAFileSinkHasADirectoryAndItNeedsOne) {
     expect_accepted([](Plan& p) { p.receives[0].sink = {runtime::SinkKind::file, "out"}; });
 }
 
+TEST(Validate, CapturesHaveFilesOfTheirOwn) {
+    const auto with = [](auto change) {
+        return [change](Plan& p) {
+            p.receives[0].capture.emplace().files = {"a.pcap"};
+            change(*p.receives[0].capture);
+        };
+    };
+    using Options = capture::Options;
+    expect_accepted(with([](Options&) {}));
+    expect_refused(with([](Options& c) { c.files.clear(); }), "receive[0].capture.files", {"0 files"});
+    expect_refused(with([](Options& c) {
+                       c.files = {"a", "b", "a"};
+                   }),
+                   "receive[0].capture.files", {"twice"});
+    expect_refused(with([](Options& c) { c.files = {"a/"}; }), "receive[0].capture.files", {"names no file"});
+    expect_refused(with([](Options& c) { c.snap_length = 0; }), "receive[0].capture.snap_length",
+                   {"1 to 65535"});
+    expect_refused(with([](Options& c) { c.buffer = 1; }), "receive[0].capture.buffer", {"buffer"});
+    expect_refused(with([](Options& c) { c.rotate_seconds = -1; }), "receive[0].capture.rotate_seconds",
+                   {"-1"});
+}
+
 TEST(Validate, ASenderCannotChooseASource) {
     expect_refused([](Plan& p) { p.sends[0] = send_plan("d0", "239.20.0.1:7148@10.0.0.7"); },
                    "send[0].endpoints", {"239.20.0.1:7148@10.0.0.7", "leave out `@10.0.0.7`"});

@@ -156,6 +156,16 @@ TEST_F(Loading, AFileThatIsNotWholeEndsEarlyAndTheOthersGoOn) {
     }
 }
 
+TEST_F(Loading, EndsAtOnceWhenItIsStopped) {
+    Loader loader({write("a.pcap", {record(0, 60), record(1, 60)})}, Loader::Order::time, {}, 0, "test");
+    std::atomic<bool> stop{false};
+    loader.stop_with(stop);
+    EXPECT_EQ(pass(loader, 1 << 20).size(), 2U);
+    loader.rewind();
+    stop = true;
+    EXPECT_TRUE(pass(loader, 1 << 20).empty());
+}
+
 TEST_F(Loading, NothingToSendIsAPassOfNoTime) {
     Loader loader({write("a.pcap", {})}, Loader::Order::time, {}, 0, "test");
     EXPECT_TRUE(pass(loader, 1 << 20).empty());

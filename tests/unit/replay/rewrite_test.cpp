@@ -75,10 +75,11 @@ TEST(Rewrite, ChecksumsStayRightWhateverChanges) {
         EXPECT_EQ(udp.dst_port, rules.to ? to.port : 7148);
         EXPECT_EQ(udp.src_ip, rules.source ? rules.source->value : 0x0A000007U);
         EXPECT_EQ(frame[f.ip_at() + 8], rules.ttl.value_or(4));
-        EXPECT_TRUE(
-            std::equal(frame.begin(), frame.begin() + 6, rules.to ? rules.to->mac.begin() : before.begin()));
+        const std::uint8_t* const mac = rules.to ? rules.to->mac.data() : before.data();
+        EXPECT_TRUE(std::equal(frame.begin(), frame.begin() + 6, mac));
         // The payload, and all the rest, is as it was.
-        EXPECT_TRUE(std::equal(frame.begin() + f.udp_at() + 8, frame.end(), before.begin() + f.udp_at() + 8));
+        EXPECT_TRUE(std::equal(frame.data() + f.udp_at() + 8, frame.data() + frame.size(),
+                               before.data() + f.udp_at() + 8));
     }
 }
 

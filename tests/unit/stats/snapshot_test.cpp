@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/snapshot.hpp"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace spead::stats {
@@ -142,6 +144,58 @@ TEST(OutcomeNames, AreOnePerOutcomeAndAllDifferent) {
     EXPECT_EQ(name_of(PacketOutcome::heap_too_big), "heap_too_big");
     EXPECT_EQ(name_of(PortOutcome::arp), "arp");
     EXPECT_EQ(name_of(HeapEnd::flushed), "flushed");
+}
+
+TEST(Identities, ACapturesPacketsAreWrittenUnwrittenOrBuffered) {
+    Snapshot snapshot;
+    CaptureSnapshot& c = snapshot.captures.emplace_back();
+    c.stream = "s0";
+    c.taken = 10;
+    c.written = 6;
+    c.unwritten = 3;
+    EXPECT_TRUE(broken_identities(snapshot).empty());
+    c.finished = true;
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u) << "one is still on its way";
+    c.unwritten = 4;
+    EXPECT_TRUE(broken_identities(snapshot).empty());
+    c.finished = false;
+    c.written = 7;
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u) << "more was written than taken";
+}
+
+TEST(Identities, WherePacketsEndInCapturesTheStreamCountsThem) {
+    Snapshot snapshot = sound();
+    StreamSnapshot& s = snapshot.streams[0];
+    const auto outcome = [&](PacketOutcome o) -> std::uint64_t& {
+        return s.packets[static_cast<std::size_t>(o)];
+    };
+    std::swap(outcome(PacketOutcome::captured), outcome(PacketOutcome::placed));
+    outcome(PacketOutcome::capture_full) = std::exchange(outcome(PacketOutcome::duplicate), 0);
+    EXPECT_EQ(broken_identities(snapshot).size(), 2u) << "nobody has taken them";
+    for (const std::uint64_t taken : {3u, 4u}) {
+        CaptureSnapshot& c = snapshot.captures.emplace_back();
+        c.stream = "s0";
+        c.only = true;
+        c.taken = taken;
+        c.dropped_full = 1;
+    }
+    EXPECT_TRUE(broken_identities(snapshot).empty());
+    snapshot.captures[0].dropped_full = 2;
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u);
+}
+
+TEST(Identities, AReplaysRecordsAreSentOrRefusedByName) {
+    Snapshot snapshot;
+    ReplaySnapshot& r = snapshot.replays.emplace_back();
+    r.records = 15;
+    r.frames = 5;
+    r.cut = 4;
+    r.runts = 3;
+    r.too_long = 2;
+    r.not_udp = 1;
+    EXPECT_TRUE(broken_identities(snapshot).empty());
+    r.not_udp = 0;
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u);
 }
 
 }  // namespace

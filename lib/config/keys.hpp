@@ -17,24 +17,25 @@ struct TableKeys {
 namespace keys {
 inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "memory", "port",
                                                        "receive", "send",    "end"};
-inline constexpr std::array<std::string_view, 4> kRuntime{"name", "main_cpu", "lcores", "log_level"};
+inline constexpr std::array<std::string_view, 6> kRuntime{"name", "main_cpu", "lcores",
+                                                          "live", "control",  "log_level"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
 inline constexpr std::array<std::string_view, 5> kPort{"name", "device", "mtu", "address", "vlan"};
-inline constexpr std::array<std::string_view, 13> kReceive{
+inline constexpr std::array<std::string_view, 14> kReceive{
     "name",       "port",     "endpoints",         "lcores",
     "poll",       "max_poll", "max_packet_size",   "buffer_size",
     "substreams", "in_order", "stop_on_stop_item", "heaps",
-    "sink"};
+    "enabled",    "sink"};
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 2> kReceiveSink{"kind", "directory"};
-inline constexpr std::array<std::string_view, 21> kSend{
-    "name",        "port",      "endpoints",       "lcore",
-    "dst_mac",     "rate",      "burst_size",      "burst_rate_ratio",
-    "ttl",         "dscp",      "max_packet_size", "heap_size",
-    "items",       "heaps",     "max_heaps",       "first_count",
-    "count_step",  "addr_bits", "zero_copy",       "verify",
-    "udp_checksum"};
+inline constexpr std::array<std::string_view, 22> kSend{
+    "name",         "port",      "endpoints",       "lcore",
+    "dst_mac",      "rate",      "burst_size",      "burst_rate_ratio",
+    "ttl",          "dscp",      "max_packet_size", "heap_size",
+    "items",        "heaps",     "max_heaps",       "first_count",
+    "count_step",   "addr_bits", "zero_copy",       "verify",
+    "udp_checksum", "enabled"};
 inline constexpr std::array<std::string_view, 4> kEnd{"heaps", "duration", "idle_exit", "exit_on_stop"};
 }  // namespace keys
 

@@ -52,6 +52,8 @@ void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
     table.read("name", out.name);
     table.read("main_cpu", out.main_cpu, kCpu);
     table.read_cpus("lcores", out.lcores);
+    table.read("live", out.live);
+    table.read("control", out.control);
     table.read("log_level", out.log_level);
     if (table.has("log_level"))
         check_log_level(out.log_level, table.where("log_level"));
@@ -110,6 +112,7 @@ runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
     table.read("substreams", r.substreams, kSubstreams);
     table.read("in_order", r.in_order);
     table.read("stop_on_stop_item", r.stop_on_stop_item);
+    table.read("enabled", r.enabled);
     if (const toml::table* heaps = table.sub_table("heaps"))
         read_heaps(TomlTable(*heaps, source, table.path("heaps"), "[receive.heaps]", keys::kReceiveHeaps), r);
     if (const toml::table* sink = table.sub_table("sink"))
@@ -151,6 +154,7 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read("zero_copy", s.zero_copy, kZeroCopy);
     table.read("verify", s.verify);
     table.read("udp_checksum", s.udp_checksum);
+    table.read("enabled", s.enabled);
     return s;
 }
 

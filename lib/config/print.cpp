@@ -72,6 +72,7 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
     p.number("substreams", r.substreams);
     p.flag("in_order", r.in_order);
     p.flag("stop_on_stop_item", r.stop_on_stop_item);
+    p.flag("enabled", r.enabled);
     p.line("[receive.heaps]");
     p.number("max_live", r.max_live);
     p.number("ring", r.ring);
@@ -111,6 +112,7 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.text("zero_copy", name_in(kZeroCopy, s.zero_copy));
     p.flag("verify", s.verify);
     p.flag("udp_checksum", s.udp_checksum);
+    p.flag("enabled", s.enabled);
 }
 
 }  // namespace
@@ -124,6 +126,10 @@ std::string to_toml(const runtime::Plan& plan) {
     if (plan.runtime.main_cpu)
         p.number("main_cpu", *plan.runtime.main_cpu);
     p.numbers("lcores", plan.runtime.lcores);
+    if (plan.runtime.live)
+        p.flag("live", true);
+    if (!plan.runtime.control.empty())
+        p.text("control", plan.runtime.control);
     if (!plan.runtime.log_level.empty())
         p.text("log_level", plan.runtime.log_level);
 

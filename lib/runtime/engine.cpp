@@ -2,6 +2,7 @@
 #include "runtime/engine.hpp"
 
 #include <algorithm>
+#include <array>
 #include <poll.h>
 
 #include <fmt/format.h>
@@ -167,12 +168,17 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
     State& s = *state_;
     Clock::time_point next_progress = Clock::now();
     for (;;) {
-        pollfd p{interrupt_fd, POLLIN, 0};
+        // A negative descriptor is one that poll(2) passes over.
+        std::array<pollfd, 2> events{pollfd{interrupt_fd, POLLIN, 0},
+                                     pollfd{s.executor == nullptr ? -1 : s.executor->fd(), POLLIN, 0}};
         const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
-        if (poll(&p, interrupt_fd < 0 ? 0 : 1, wait) > 0) {
-            s.interrupted = true;
-            return Reason::interrupted;
+        if (poll(events.data(), events.size(), wait) > 0) {
+            s.interrupted |= events[0].revents != 0;
+            if (events[1].revents != 0)
+                s.executor->serve();
         }
+        if (s.interrupted)
+            return Reason::interrupted;
         s.serve_hosts();
         s.follow_next_hops();
         const bool failed = s.ports_failed();

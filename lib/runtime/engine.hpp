@@ -6,8 +6,10 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "runtime/executor.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/sink.hpp"
@@ -59,6 +61,30 @@ class Engine {
     /// Until an end condition of the plan, or until `interrupt_fd` becomes readable (-1: none). Calls `tick`
     /// about five times a second with a snapshot.
     Reason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
+
+    // While it runs; the main thread calls these, from tick or through an Executor that run() serves.
+
+    /// The plan as it is now: what was changed since the start included.
+    const Plan& plan() const noexcept;
+
+    /// Makes the running process what `wanted` says, which config::validate accepts: streams and endpoints
+    /// come, go and change, streams move to other lcores, senders start, stop and change their rate. Streams
+    /// that are the same in both lose nothing. What is removed is left, flushed and drained first.
+    ///
+    /// Throws UsageError, and has changed nothing, when something differs that cannot change during a run
+    /// (ports, memory, lcores; it says which), or has no room; Error when a port refuses a rule or a
+    /// membership: then everything is as before.
+    void reconfigure(const Plan& wanted);
+
+    /// What the ports' steering has at this moment, as ports.
+    std::vector<std::vector<stats::RuleSnapshot>> rules() const;
+    /// The device's own counters (rte_eth_xstats), by name. Throws UsageError for an unknown port.
+    std::vector<std::pair<std::string, std::uint64_t>> xstats(const std::string& port) const;
+
+    /// Has run() serve it; outlives the run. Before run().
+    void serve(Executor& executor) noexcept;
+    /// Has run() return Reason::interrupted, like a Ctrl-C.
+    void interrupt() noexcept;
 
     /// The orderly end: senders finish, streams flush, consumers drain, lcores and ports stop. Idempotent;
     /// the destructor calls it too. What goes wrong is one of the problems. After it snapshot() still

@@ -111,11 +111,17 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
 
 /// Before the rules go.
 void Engine::State::remember_rules() {
+    last_rules = rules_now();
+}
+
+std::vector<std::vector<stats::RuleSnapshot>> Engine::State::rules_now() const {
+    std::vector<std::vector<stats::RuleSnapshot>> all;
     for (const auto& p : ports) {
-        std::vector<stats::RuleSnapshot>& rules = last_rules.emplace_back();
+        std::vector<stats::RuleSnapshot>& rules = all.emplace_back();
         for (const port::RuleState& r : p->rules())
             rules.push_back({to_string(r.rule.endpoint), r.rule.queues, r.text, r.hits});
     }
+    return all;
 }
 
 }  // namespace spead::runtime

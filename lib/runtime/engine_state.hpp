@@ -128,6 +128,7 @@ struct Engine::State {
 
     stats::Snapshot take_snapshot();
     stats::LcoreSnapshot share_of(const Worker& w) const;
+    std::vector<std::vector<stats::RuleSnapshot>> rules_now() const;
     void remember_rules();
     std::optional<Reason> ended(const stats::Snapshot& now);
     bool ports_failed();
@@ -166,8 +167,8 @@ struct Engine::State {
     void stop_ports();
     void carry_out(void (State::*step)()) noexcept;
 
-    const Plan plan;
-    const Layout layout;
+    Plan plan;      ///< as it is now
+    Layout layout;  ///< of it
     const Surroundings surroundings;
     memory::RegionTable regions;
     std::vector<std::unique_ptr<LinkHost>> hosts;  ///< as ports; null where the kernel answers, or nobody
@@ -183,6 +184,7 @@ struct Engine::State {
     bool started = false;
     bool stopped = false;
     bool interrupted = false;
+    Executor* executor = nullptr;  ///< posts what others want done
     bool told_of_consumers = false;
     std::vector<std::string> remarks;
     Clock::time_point begin{};

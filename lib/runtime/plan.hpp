@@ -37,6 +37,10 @@ struct RuntimePlan {
     std::optional<unsigned> main_cpu;  ///< where the main lcore runs; default: CPU 0 of those allowed
     std::vector<unsigned> lcores;      ///< CPUs for worker lcores; empty: chosen by the program
     std::string log_level;             ///< "notice", "debug" or DPDK's pattern syntax
+    /// Streams may come, go and move while it runs: room is made for that at the start.
+    bool live = false;
+    /// Where `dpdk-spead attach` finds the process: "auto" (a socket by its name), a path, or empty: nowhere.
+    std::string control;
     bool operator==(const RuntimePlan&) const = default;
 };
 
@@ -85,6 +89,7 @@ struct ReceivePlan {
     double history_time = 1.0;     ///< seconds
     OnFull on_full = OnFull::automatic;
     SinkPlan sink;
+    bool enabled = true;  ///< false: known, and not received
     bool operator==(const ReceivePlan&) const = default;
 };
 
@@ -115,6 +120,7 @@ struct SendPlan {
     ZeroCopy zero_copy = ZeroCopy::automatic;
     bool verify = false;  ///< payload is the verification sequence
     bool udp_checksum = false;
+    bool enabled = true;  ///< false: ready, and not sending
     bool operator==(const SendPlan&) const = default;
 };
 

@@ -51,6 +51,8 @@ name = "capture1"
 main_cpu = 0
 lcores = [1, 2]
 log_level = "info;pmd.*:debug"
+live = true
+control = "/run/capture1.sock"
 
 [memory]
 heaps = "2GiB"
@@ -79,6 +81,7 @@ buffer_size = "32MiB"
 substreams = 8
 in_order = true
 stop_on_stop_item = true
+enabled = false
 [receive.heaps]
 max_live = 5
 ring = 512
@@ -122,12 +125,15 @@ addr_bits = 48
 zero_copy = "never"
 verify = true
 udp_checksum = true
+enabled = false
 )",
                                  "a.toml");
     EXPECT_EQ(plan.runtime.name, "capture1");
     EXPECT_EQ(plan.runtime.main_cpu, 0u);
     EXPECT_EQ(plan.runtime.lcores, (std::vector<unsigned>{1, 2}));
     EXPECT_EQ(plan.runtime.log_level, "info;pmd.*:debug");
+    EXPECT_TRUE(plan.runtime.live);
+    EXPECT_EQ(plan.runtime.control, "/run/capture1.sock");
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
@@ -188,6 +194,8 @@ udp_checksum = true
     EXPECT_EQ(s.zero_copy, runtime::ZeroCopy::never);
     EXPECT_TRUE(s.verify);
     EXPECT_TRUE(s.udp_checksum);
+    EXPECT_FALSE(s.enabled);
+    EXPECT_FALSE(plan.receives[0].enabled);
 }
 
 TEST(ParseText, WhatIsNotTomlIsPlaced) {

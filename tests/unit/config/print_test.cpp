@@ -29,6 +29,8 @@ class RandomPlan {
             plan.runtime.main_cpu = cpu();
         plan.runtime.lcores = cpus();
         plan.runtime.log_level = pick<std::string>({"", "debug", "spead.*:info;pmd.*:error"});
+        plan.runtime.live = coin();
+        plan.runtime.control = pick<std::string>({"", "auto", "/run/räume/p.sock"});
         plan.memory.heaps = in(Limits<std::uint64_t>{std::uint64_t{1} << 30, kMemoryHeaps.max});
         const unsigned ports = 1 + number(2);
         for (unsigned i = 0; i < ports; i++)
@@ -66,6 +68,7 @@ class RandomPlan {
         r.substreams = in(kSubstreams);
         r.in_order = coin();
         r.stop_on_stop_item = coin();
+        r.enabled = coin();
         r.max_live = in(kMaxLive);
         r.ring = in(kRing);
         r.max_bytes = in(Limits<std::uint64_t>{1, std::uint64_t{1} << 30});
@@ -100,6 +103,7 @@ class RandomPlan {
         s.zero_copy = static_cast<runtime::ZeroCopy>(number(3));
         s.verify = coin();
         s.udp_checksum = coin();
+        s.enabled = coin();
         if (coin()) {
             s.endpoint_texts.push_back(fmt::format("10.20.{}.7:7999", i));
             s.endpoints.push_back(parse_endpoints(s.endpoint_texts.back()).front());
@@ -194,6 +198,7 @@ buffer_size = "16MiB"
 substreams = 1
 in_order = false
 stop_on_stop_item = false
+enabled = true
 [receive.heaps]
 max_live = 4
 ring = 256
@@ -225,6 +230,7 @@ addr_bits = 40
 zero_copy = "auto"
 verify = false
 udp_checksum = false
+enabled = true
 )");
 }
 

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <rte_ethdev.h>
+
+#include "base/error.hpp"
+#include "runtime/engine_state.hpp"
+
+/// What the control world asks of a running engine.
+namespace spead::runtime {
+
+const Plan& Engine::plan() const noexcept {
+    return state_->plan;
+}
+
+void Engine::serve(Executor& executor) noexcept {
+    state_->executor = &executor;
+}
+
+void Engine::interrupt() noexcept {
+    state_->interrupted = true;
+}
+
+void Engine::reconfigure(const Plan& wanted) {
+    if (wanted != state_->plan)
+        throw_error("runtime", "not yet");
+}
+
+std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {
+    return state_->rules_now();
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> Engine::xstats(const std::string& port) const {
+    const State& s = *state_;
+    const std::size_t i = s.port_index(port);
+    if (i == s.ports.size())
+        throw_usage("port", "there is no port `{}`", port);
+    const std::uint16_t id = s.ports[i]->port_id();
+    const int count = rte_eth_xstats_get_names(id, nullptr, 0);
+    if (count <= 0)
+        return {};
+    std::vector<rte_eth_xstat_name> names(static_cast<std::size_t>(count));
+    std::vector<rte_eth_xstat> values(names.size());
+    if (rte_eth_xstats_get_names(id, names.data(), static_cast<unsigned>(count)) != count ||
+        rte_eth_xstats_get(id, values.data(), static_cast<unsigned>(count)) != count)
+        return {};
+    std::vector<std::pair<std::string, std::uint64_t>> all;
+    for (const rte_eth_xstat& value : values)
+        if (value.id < names.size())
+            all.emplace_back(names[value.id].name, value.value);
+    return all;
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/executor.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/error.hpp"
+
+namespace spead::runtime {
+
+Executor::Executor() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (fd_ < 0)
+        throw_error("runtime", "no event descriptor: {}", std::strerror(errno));
+}
+
+Executor::~Executor() {
+    close();
+    ::close(fd_);
+}
+
+void Executor::run(std::function<void()> function, std::chrono::nanoseconds patience) {
+    std::unique_lock lock(mutex_);
+    const auto job = std::make_shared<Job>();
+    job->function = std::move(function);
+    if (!closed_) {
+        jobs_.push_back(job);
+        eventfd_write(fd_, 1);
+        changed_.wait_for(lock, patience, [&] { return job->state != Job::State::waiting || closed_; });
+        if (job->state == Job::State::waiting) {
+            std::erase(jobs_, job);
+            if (!closed_)
+                throw_error("control", "the program is busy: it has not answered for {:g} s",
+                            std::chrono::duration<double>(patience).count());
+        } else {
+            changed_.wait(lock, [&] { return job->state != Job::State::running; });
+        }
+    }
+    if (job->state != Job::State::done)
+        throw_error("control", "the program is ending");
+    if (job->error)
+        std::rethrow_exception(job->error);
+}
+
+bool Executor::serve() {
+    eventfd_t count = 0;
+    eventfd_read(fd_, &count);
+    bool any = false;
+    std::unique_lock lock(mutex_);
+    // What is posted meanwhile has its turn at the next call: the caller has other work, too.
+    for (std::size_t left = jobs_.size(); left != 0 && !jobs_.empty(); left--) {
+        const std::shared_ptr<Job> job = jobs_.front();
+        jobs_.pop_front();
+        job->state = Job::State::running;
+        lock.unlock();
+        try {
+            job->function();
+        } catch (...) {
+            job->error = std::current_exception();
+        }
+        lock.lock();
+        job->state = Job::State::done;
+        changed_.notify_all();
+        any = true;
+    }
+    if (!jobs_.empty())
+        eventfd_write(fd_, 1);
+    return any;
+}
+
+void Executor::close() noexcept {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+    for (const auto& job : jobs_)
+        job->state = Job::State::refused;
+    jobs_.clear();
+    changed_.notify_all();
+}
+
+}  // namespace spead::runtime

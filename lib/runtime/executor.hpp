@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+
+namespace spead::runtime {
+
+/// How threads of the control world (prompts, an attached terminal, signals) have something done by the
+/// control executor, which owns every change: a function is posted and runs on the main thread, between two
+/// rounds of Engine::run.
+///
+/// serve() and close() belong to the main thread; the rest may be called by any other. While nobody serves, a
+/// caller waits for its patience and is told so.
+class Executor {
+  public:
+    Executor();
+    ~Executor();
+    Executor(const Executor&) = delete;
+    Executor& operator=(const Executor&) = delete;
+
+    /// Runs `function` on the main thread and returns what it returns, or throws what it throws. Throws Error
+    /// when the program ends, or when the main thread has not begun with it for `patience`; then it will not
+    /// run. A function that has begun is waited for.
+    template <typename Function>
+    auto call(Function&& function, std::chrono::nanoseconds patience = std::chrono::seconds(30)) {
+        using Result = std::invoke_result_t<Function>;
+        if constexpr (std::is_void_v<Result>) {
+            run([&] { function(); }, patience);
+        } else {
+            std::unique_ptr<Result> result;
+            run([&] { result = std::make_unique<Result>(function()); }, patience);
+            return std::move(*result);
+        }
+    }
+
+    /// Readable while something is posted: what the main thread polls.
+    int fd() const noexcept { return fd_; }
+
+    /// Runs what was posted until now. Returns whether there was anything.
+    bool serve();
+    /// Nothing runs any more: whoever waits, and whoever calls later, is told that the program ends.
+    void close() noexcept;
+
+  private:
+    struct Job {
+        std::function<void()> function;
+        std::exception_ptr error;
+        enum class State : unsigned char { waiting, running, done, refused } state = State::waiting;
+    };
+
+    void run(std::function<void()> function, std::chrono::nanoseconds patience);
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::deque<std::shared_ptr<Job>> jobs_;
+    bool closed_ = false;
+    int fd_;
+};
+
+}  // namespace spead::runtime

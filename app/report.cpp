@@ -87,6 +87,7 @@ Json lcore_json(const stats::LcoreSnapshot& l) {
     lcore["cpu"] = l.cpu;
     lcore["poll"] = l.poll;
     lcore["streams"] = shares(l.streams);
+    lcore["removed"] = l.removed;
     lcore["ports"] = shares(l.ports);
     lcore["sends"] = l.sends;
     return lcore;

@@ -41,7 +41,7 @@ class Rules {
         no_endpoint_twice();
         what_is_sent_can_be_received();
         end();
-        if (plan_.receives.empty() && plan_.sends.empty())
+        if (plan_.receives.empty() && plan_.sends.empty() && !plan_.runtime.live)
             fail("",
                  "there is nothing to do: the plan has no stream to receive and none to send; add a "
                  "[[receive]] or a [[send]]");
@@ -358,7 +358,7 @@ class Rules {
         in_range("end.heaps", plan_.end.heaps, kEndHeaps);
         duration("end.duration", plan_.end.duration);
         duration("end.idle_exit", plan_.end.idle_exit);
-        if (!plan_.receives.empty())
+        if (!plan_.receives.empty() || plan_.runtime.live)
             return;
         if (plan_.end.heaps != 0)
             fail("end.heaps", "`heaps` counts heaps received, and nothing is; use `heaps` of [[send]]");

@@ -13,8 +13,8 @@ class Shares {
   public:
     explicit Shares(std::size_t capacity) : free_(capacity) {}
 
-    /// Promises `bytes` to a placer, which is made with the same number. All promises together are at most
-    /// the capacity.
+    /// Promises `bytes` to a placer, which is made with the same number; taken back when that placer sets its
+    /// quota to 0. All promises together are at most the capacity.
     void promise(std::size_t bytes) noexcept { promised_ += bytes; }
 
   private:
@@ -63,6 +63,14 @@ class PoolPlacer {
     void release(memory::Block block) noexcept {
         set_out(out_ - arena_->size_of(block));
         arena_->free(block);
+    }
+
+    /// Another quota from now on; what is out above it stays out until it is released.
+    void set_quota(std::size_t quota) noexcept {
+        const std::size_t before = left(out_);
+        quota_ = quota;
+        if (shares_ != nullptr)
+            shares_->promised_ += left(out_) - before;  // modulo 2^64
     }
 
     memory::Block trim(memory::Block block, std::size_t bytes) noexcept {

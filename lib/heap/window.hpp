@@ -150,6 +150,7 @@ class Window {
 
     /// Changes what can change at run time; called by the owning lcore between bursts.
     void set_timeout(std::uint64_t ticks) noexcept { config_.timeout_ticks = ticks; }
+    void set_quota(std::size_t bytes) noexcept { placer_.set_quota(bytes); }
     void set_on_full(OnFull policy) noexcept { config_.on_full = policy; }
 
     void prefetch(std::uint64_t key) const noexcept { table_.prefetch(key); }

@@ -43,8 +43,9 @@ void free_all(rte_ring* ring) {
 
 Distributor::Distributor(std::size_t others)
     : scratch_(std::make_unique<std::uint8_t[]>(wire::kMaxNetHeader + SpeadDecoder::kMaxHeader)) {
+    ways_.reserve(kMaxOthers);
     for (std::size_t i = 0; i < others; i++)
-        ways_.push_back({{make_ring(), free_ring}, {}, 0});
+        add_other(Ring());
 }
 
 Distributor::~Distributor() {
@@ -54,7 +55,24 @@ Distributor::~Distributor() {
     }
 }
 
-void Distributor::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations) {
+Distributor::Ring::Ring() : ring_(make_ring(), free_ring) {}
+
+std::size_t Distributor::add_other(Ring&& ring) noexcept {
+    ways_.push_back({std::move(ring.ring_), {}, 0});
+    return ways_.size() - 1;
+}
+
+std::uint32_t Distributor::mark(std::size_t other) const noexcept {
+    const Way& way = ways_[other];
+    return way.ring->prod.tail + way.count;
+}
+
+bool Distributor::reached(std::size_t other, std::uint32_t mark) const noexcept {
+    const std::uint32_t taken = __atomic_load_n(&ways_[other].ring->cons.tail, __ATOMIC_ACQUIRE);
+    return static_cast<std::int32_t>(taken - mark) >= 0;
+}
+
+void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations) {
     if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
         throw_error("distributor", "{} is there already", to_string(endpoint));
     destinations_.push_back(std::move(destinations));
@@ -98,10 +116,10 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
     wire::UdpView udp;
     if (wire::parse_udp(frame, have, length, false, udp) != PortOutcome::stream)
         return 0;
-    const Target* const target = classifier_.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    const Target* const target = table_.classifier_.find(udp.dst_ip, udp.dst_port, udp.src_ip);
     if (target == nullptr)
         return 0;
-    const std::vector<std::uint16_t>& ways = destinations_[target->lane];
+    const std::vector<std::uint16_t>& ways = table_.destinations_[target->lane];
     if (ways.size() == 1)
         return ways.front();
     const std::size_t head = std::min<std::size_t>(have - udp.payload_offset, udp.payload_length);

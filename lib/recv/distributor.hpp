@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.hpp"
@@ -24,7 +25,8 @@ namespace spead::recv {
 /// for, and a worker that is too slow shows as loss in front of the port, like an lcore that is too slow by
 /// itself.
 ///
-/// Made, connected and destroyed in the control world while no lcore runs. own() is for the lcore that polls
+/// Made in the control world, connected and destroyed there while no lcore has it; what may change while
+/// lcores run, the polling lcore changes between bursts. own() is for the lcore that polls
 /// the queue, share(i) for the i-th other. Packets of no endpoint stay with the lcore of the queue, which
 /// counts them; those whose SPEAD header is broken go to the first lcore of their endpoint.
 class Distributor {
@@ -32,16 +34,45 @@ class Distributor {
     /// mbufs that wait for an lcore at most; the port's pool has so many more for each of `others`.
     static constexpr std::uint32_t kRingEntries = 1024;
     static constexpr std::uint16_t kBurst = 64;
+    static constexpr std::size_t kMaxOthers = 128;
 
-    /// `others`: lcores behind the queue besides the one that polls it. Throws Error without memory.
+    /// Which endpoint goes where: exchanged as a whole when streams change.
+    class Table {
+      public:
+        /// The endpoint's packets go to `destinations` by heap count: 0 is the lcore that polls, i+1 the i-th
+        /// other. Throws Error when it is there already.
+        void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations);
+
+      private:
+        friend class Distributor;
+        Classifier classifier_;  ///< Target::lane is an index into destinations_
+        std::vector<std::vector<std::uint16_t>> destinations_;
+    };
+
+    /// A ring to one more lcore, not in use yet.
+    class Ring {
+      public:
+        /// Throws Error without memory.
+        Ring();
+
+      private:
+        friend class Distributor;
+        std::unique_ptr<rte_ring, void (*)(rte_ring*)> ring_;
+    };
+
+    /// `others`: lcores behind the queue besides the one that polls it, at most kMaxOthers. Throws Error
+    /// without memory.
     explicit Distributor(std::size_t others);
     ~Distributor();
     Distributor(const Distributor&) = delete;
     Distributor& operator=(const Distributor&) = delete;
 
-    /// The endpoint's packets go to `destinations` by heap count: 0 is the lcore that polls, i+1 the i-th
-    /// other.
-    void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations);
+    /// One more lcore behind the queue; there are fewer than kMaxOthers. Returns its number, for share().
+    std::size_t add_other(Ring&& ring) noexcept;
+    std::size_t others() const noexcept { return ways_.size(); }
+    /// From now on this table counts; the former one is there then. Allocates nothing.
+    void exchange(Table& table) noexcept { std::swap(table_, table); }
+    Table& table() noexcept { return table_; }
     /// Where packets come from.
     void connect(const port::RxQueue& from) noexcept { from_ = from; }
 
@@ -58,6 +89,10 @@ class Distributor {
     void close() noexcept { closed_ = true; }
     /// The polling lcore: packets wait for room in a ring.
     bool holds() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
+    /// The polling lcore: a mark behind everything that was passed on, or waits to be, to an other.
+    std::uint32_t mark(std::size_t other) const noexcept;
+    /// Whether the lcore has taken everything before a mark. Any thread.
+    bool reached(std::size_t other, std::uint32_t mark) const noexcept;
     /// mbufs on their way. Any thread; 0 is lasting only after close().
     std::size_t on_their_way() const noexcept;
 
@@ -81,9 +116,8 @@ class Distributor {
     bool pass_on() noexcept;
 
     port::RxQueue from_;
-    Classifier classifier_;  ///< Target::lane is an index into destinations_
-    std::vector<std::vector<std::uint16_t>> destinations_;
-    std::vector<Way> ways_;
+    Table table_;
+    std::vector<Way> ways_;  ///< never moves: reserved
     SpeadDecoder decoder_;
     std::unique_ptr<std::uint8_t[]> scratch_;  ///< header of a packet that is split over segments
     std::atomic<std::uint32_t> waiting_{0};    ///< in ways_; lowered once they are in the rings

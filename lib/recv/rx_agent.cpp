@@ -106,17 +106,33 @@ void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
 template <class Decoder>
 BasicRxAgent<Decoder>::BasicRxAgent()
     : copy_(memory::payload_copy()),
-      scratch_(std::make_unique<std::uint8_t[]>(wire::kMaxNetHeader + Decoder::kMaxHeader)) {}
-
-template <class Decoder>
-std::uint16_t BasicRxAgent<Decoder>::add_lane(Lane<Decoder>& lane) {
-    lanes_.push_back(&lane);
-    with_ended_.reserve(lanes_.size());
-    return static_cast<std::uint16_t>(lanes_.size() - 1);
+      scratch_(std::make_unique<std::uint8_t[]>(wire::kMaxNetHeader + Decoder::kMaxHeader)) {
+    lanes_.reserve(kMaxLanes);
+    with_ended_.reserve(kMaxLanes);
+    sources_.reserve(kMaxSources);
 }
 
 template <class Decoder>
-void BasicRxAgent<Decoder>::add_source(Source& source) {
+std::uint16_t BasicRxAgent<Decoder>::add_lane(Lane<Decoder>& lane) noexcept {
+    const auto free = std::find(lanes_.begin(), lanes_.end(), nullptr);
+    const auto index = static_cast<std::uint16_t>(free - lanes_.begin());
+    if (free == lanes_.end())
+        lanes_.push_back(&lane);
+    else
+        *free = &lane;
+    return index;
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::remove_lane(std::uint16_t index) noexcept {
+    std::erase(with_ended_, lanes_[index]);
+    lanes_[index] = nullptr;
+    while (!lanes_.empty() && lanes_.back() == nullptr)
+        lanes_.pop_back();
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::add_source(Source& source) noexcept {
     sources_.push_back(&source);
 }
 
@@ -435,6 +451,8 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
 template <class Decoder>
 void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
     for (Lane<Decoder>* const lane : lanes_) {
+        if (lane == nullptr)
+            continue;
         lane->window.reclaim();
         lane->window.expire(now);
         if (lane->window.has_ended() && !lane->has_ended) {
@@ -449,6 +467,8 @@ template <class Decoder>
 bool BasicRxAgent<Decoder>::flush() noexcept {
     bool left = false;
     for (Lane<Decoder>* const lane : lanes_) {
+        if (lane == nullptr)
+            continue;
         lane->window.reclaim();
         lane->window.flush();
         left |= lane->window.has_ended();
@@ -459,7 +479,8 @@ bool BasicRxAgent<Decoder>::flush() noexcept {
 template <class Decoder>
 void BasicRxAgent<Decoder>::drop_rest() noexcept {
     for (Lane<Decoder>* const lane : lanes_)
-        lane->window.drop_waiting();
+        if (lane != nullptr)
+            lane->window.drop_waiting();
 }
 
 template class BasicRxAgent<SpeadDecoder>;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "base/frame_ring.hpp"
@@ -42,6 +43,20 @@ struct Source {
     }
 };
 
+/// Who gets the packets of a source: what is exchanged as a whole when streams change.
+struct SourceTables {
+    Classifier classifier;
+    FlowCache flows;
+    std::vector<std::uint16_t> lanes;
+
+    /// By the source's lcore, between polls. Allocates nothing; the source's former tables are here then.
+    void exchange(Source& source) noexcept {
+        std::swap(classifier, source.classifier);
+        std::swap(flows, source.flows);
+        std::swap(lanes, source.lanes);
+    }
+};
+
 /// The receiving duty of one lcore: any number of (port, queue) sources, any number of streams.
 ///
 ///     rx_burst -> prefetch -> parse_udp -> classify -> decode -> accept -> copy -> commit -> hand over
@@ -56,12 +71,19 @@ class BasicRxAgent {
     /// How far ahead of the packet being parsed mbufs are fetched.
     static constexpr std::uint16_t kAhead = 10;
     static_assert(kBurst <= heap::Window::kMaxBatch);
+    /// How many an agent may have at once. Their tables are made with it: the lcore never allocates.
+    static constexpr std::size_t kMaxLanes = 4096;
+    static constexpr std::size_t kMaxSources = 256;
 
     BasicRxAgent();
 
-    /// The agent refers to it until it is removed; returns its index.
-    std::uint16_t add_lane(Lane<Decoder>& lane);
-    void add_source(Source& source);
+    /// The agent refers to it until it is removed; returns its index, by which classifiers name it: one that
+    /// is free. There are fewer than kMaxLanes.
+    std::uint16_t add_lane(Lane<Decoder>& lane) noexcept;
+    /// No classifier names it any more, and its window has nothing live or ended.
+    void remove_lane(std::uint16_t index) noexcept;
+    /// There are fewer than kMaxSources.
+    void add_source(Source& source) noexcept;
 
     /// One burst from every source. Returns whether any packet came. `now` are ticks and never go back.
     bool poll(std::uint64_t now) noexcept;
@@ -74,6 +96,7 @@ class BasicRxAgent {
     bool flush() noexcept;
     void drop_rest() noexcept;
 
+    /// Null where one was removed.
     const std::vector<Lane<Decoder>*>& lanes() const noexcept { return lanes_; }
     const std::vector<Source*>& sources() const noexcept { return sources_; }
     /// A lossless source is paused because a stream's consumer is behind.

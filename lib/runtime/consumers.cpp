@@ -3,9 +3,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <exception>
 #include <poll.h>
 #include <sched.h>
+#include <sys/eventfd.h>
+#include <tuple>
+#include <unistd.h>
+
+#include "base/error.hpp"
 
 namespace spead::runtime {
 
@@ -25,49 +32,108 @@ void run_on(const std::vector<unsigned>& cpus) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
+Consumers::Thread::Thread() : wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (wake_fd < 0)
+        throw_error("runtime", "no event descriptor: {}", std::strerror(errno));
+}
+
+Consumers::Thread::~Thread() {
+    close(wake_fd);
+}
+
+void Consumers::Thread::wake() const noexcept {
+    eventfd_write(wake_fd, 1);
+}
+
 Consumers::~Consumers() {
     stop();
     join();
 }
 
-std::size_t Consumers::add(heap::HeapQueue& queue, Sink& sink) {
+Consumers::Feed& Consumers::add(heap::HeapQueue& queue, Sink& sink) {
     Feed& feed = feeds_.emplace_back();
-    feed.queue = &queue;
-    feed.sink = &sink;
-    return feeds_.size() - 1;
+    feed.queue_ = &queue;
+    feed.sink_ = &sink;
+    if (!threads_.empty())
+        give(feed);
+    return feed;
 }
 
-void Consumers::start(unsigned threads, const std::vector<unsigned>& cpus) {
+/// To the thread that has its sink, or to the one with the fewest feeds.
+void Consumers::give(Feed& feed) {
+    std::vector<std::size_t> feeds(threads_.size());
+    const Feed* same = nullptr;
+    for (const Feed& other : feeds_) {
+        if (&other == &feed || other.gone_)
+            continue;
+        feeds[other.thread_]++;
+        if (other.sink_ == feed.sink_)
+            same = &other;
+    }
+    feed.thread_ =
+        same != nullptr
+            ? same->thread_
+            : static_cast<std::size_t>(std::min_element(feeds.begin(), feeds.end()) - feeds.begin());
+    Thread& thread = threads_[feed.thread_];
+    const std::lock_guard lock(thread.mutex);
+    thread.feeds.push_back(&feed);
+    thread.changes.fetch_add(1, std::memory_order_release);
+    thread.wake();
+}
+
+bool Consumers::remove(Feed& feed, bool finish_sink) {
+    const bool runs = !threads_.empty();
+    if (runs && !feed.leaving_) {
+        Thread& thread = threads_[feed.thread_];
+        const std::lock_guard lock(thread.mutex);
+        feed.leaving_ = true;
+        feed.finishes_sink_ = finish_sink;
+        thread.changes.fetch_add(1, std::memory_order_release);
+        thread.wake();
+    }
+    if (runs && !feed.gone_.load(std::memory_order_acquire))
+        return false;
+    if (!runs && finish_sink)
+        finish(*feed.sink_);
+    feeds_.remove_if([&feed](const Feed& f) { return &f == &feed; });
+    return true;
+}
+
+void Consumers::start(unsigned threads, const std::vector<unsigned>& cpus, bool all) {
     std::vector<Sink*> sinks;
     for (const Feed& f : feeds_)
-        if (std::find(sinks.begin(), sinks.end(), f.sink) == sinks.end())
-            sinks.push_back(f.sink);
-    const std::size_t count = std::min<std::size_t>(std::max(threads, 1U), sinks.size());
-    for (std::size_t t = 0; t < count; t++) {
-        std::vector<Feed*> mine;
-        for (Feed& f : feeds_) {
-            const auto sink =
-                static_cast<std::size_t>(std::find(sinks.begin(), sinks.end(), f.sink) - sinks.begin());
-            if (sink % count == t)
-                mine.push_back(&f);
-        }
-        threads_.emplace_back([this, mine = std::move(mine), cpus] {
-            run_on(cpus);
-            run(mine);
-        });
+        if (std::find(sinks.begin(), sinks.end(), f.sink_) == sinks.end())
+            sinks.push_back(f.sink_);
+    const std::size_t most = std::max(threads, 1U);
+    const std::size_t count = all ? most : std::min(most, sinks.size());
+    for (std::size_t t = 0; t < count; t++)
+        threads_.emplace_back();
+    for (Feed& f : feeds_) {
+        f.thread_ =
+            static_cast<std::size_t>(std::find(sinks.begin(), sinks.end(), f.sink_) - sinks.begin()) % count;
+        threads_[f.thread_].feeds.push_back(&f);
     }
+    for (Thread& t : threads_)
+        t.thread = std::thread([this, &t, cpus] {
+            run_on(cpus);
+            run(t);
+        });
 }
 
 void Consumers::join() {
-    for (std::thread& t : threads_)
-        t.join();
+    ending_.store(true, std::memory_order_release);
+    for (const Thread& t : threads_)
+        t.wake();
+    for (Thread& t : threads_)
+        if (t.thread.joinable())
+            t.thread.join();
     threads_.clear();
 }
 
 void Consumers::stop() noexcept {
     stop_.store(true, std::memory_order_release);
-    for (const Feed& f : feeds_)
-        f.queue->wake_consumers();
+    for (const Thread& t : threads_)
+        t.wake();
 }
 
 std::string Consumers::failure() const {
@@ -105,57 +171,96 @@ std::size_t Consumers::take(heap::HeapQueue& queue, std::span<heap::Heap> out) {
 /// True when anything was taken.
 bool Consumers::drain(Feed& feed) {
     std::array<heap::Heap, kBurst> heaps;
-    const std::size_t n = take(*feed.queue, heaps);
+    const std::size_t n = take(*feed.queue_, heaps);
     for (std::size_t i = 0; i < n; i++) {
-        feed.sink->consume(heaps[i]);
+        feed.sink_->consume(heaps[i]);
         heaps[i].reset();
-        feed.finished.fetch_add(1, std::memory_order_release);
+        feed.finished_.fetch_add(1, std::memory_order_release);
     }
     return n != 0;
 }
 
-void Consumers::take_heaps(const std::vector<Feed*>& feeds) {
+/// This thread's feeds as they are now, and whether some of them are leaving. Those that leave, and have
+/// nothing left, are let go of.
+std::pair<std::vector<Consumers::Feed*>, bool> Consumers::look_at_feeds(Thread& me) {
+    std::vector<Feed*> leave;
+    {
+        const std::lock_guard lock(me.mutex);
+        std::erase_if(me.feeds, [&leave](Feed* f) {
+            const bool over = f->leaving_ && f->queue_->closed() && f->queue_->empty();
+            if (over)
+                leave.push_back(f);
+            return over;
+        });
+    }
+    for (Feed* const f : leave) {
+        if (f->finishes_sink_)
+            finish(*f->sink_);
+        f->gone_.store(true, std::memory_order_release);
+    }
+    const std::lock_guard lock(me.mutex);
+    return {me.feeds,
+            std::any_of(me.feeds.begin(), me.feeds.end(), [](const Feed* f) { return f->leaving_; })};
+}
+
+void Consumers::take_heaps(Thread& me) {
+    std::uint64_t seen = 0;
+    std::vector<Feed*> feeds;
+    bool leaving = false;
     std::vector<pollfd> descriptors;
-    for (const Feed* const f : feeds)
-        descriptors.push_back({f->queue->event_fd(), POLLIN, 0});
+    const auto look = [&] {
+        seen = me.changes.load(std::memory_order_acquire);
+        std::tie(feeds, leaving) = look_at_feeds(me);
+        descriptors.assign({{me.wake_fd, POLLIN, 0}});
+        for (const Feed* const f : feeds)
+            descriptors.push_back({f->queue_->event_fd(), POLLIN, 0});
+    };
     const auto over = [&] {
         return stop_.load(std::memory_order_acquire) || failed() || budget_used_up() ||
-               std::all_of(feeds.begin(), feeds.end(),
-                           [](const Feed* f) { return f->queue->closed() && f->queue->empty(); });
+               (ending_.load(std::memory_order_acquire) &&
+                std::all_of(feeds.begin(), feeds.end(),
+                            [](const Feed* f) { return f->queue_->closed() && f->queue_->empty(); }));
     };
-    while (!over()) {
+    for (look(); !over();) {
         bool any = false;
         for (Feed* const f : feeds)
             any |= drain(*f);
+        if (leaving || me.changes.load(std::memory_order_acquire) != seen)
+            look();
         if (any)
             continue;
         bool sleep = true;
         for (const Feed* const f : feeds)
-            sleep &= f->queue->arm();
+            sleep &= f->queue_->arm();
         if (sleep && !over())
             poll(descriptors.data(), static_cast<nfds_t>(descriptors.size()), 100);
         for (const Feed* const f : feeds)
-            f->queue->disarm();
+            f->queue_->disarm();
+        eventfd_t count = 0;
+        eventfd_read(me.wake_fd, &count);
     }
 }
 
-void Consumers::run(const std::vector<Feed*>& feeds) {
+void Consumers::finish(Sink& sink) {
     try {
-        take_heaps(feeds);
+        sink.finish();
+    } catch (const std::exception& e) {
+        fail(e.what());
+    }
+}
+
+void Consumers::run(Thread& me) {
+    try {
+        take_heaps(me);
     } catch (const std::exception& e) {
         fail(e.what());
     }
     std::vector<Sink*> finished;
-    for (const Feed* const f : feeds) {
-        if (std::find(finished.begin(), finished.end(), f->sink) != finished.end())
-            continue;
-        finished.push_back(f->sink);
-        try {
-            f->sink->finish();
-        } catch (const std::exception& e) {
-            fail(e.what());
+    for (const Feed* const f : look_at_feeds(me).first)
+        if (std::find(finished.begin(), finished.end(), f->sink_) == finished.end()) {
+            finished.push_back(f->sink_);
+            finish(*f->sink_);
         }
-    }
 }
 
 }  // namespace spead::runtime

@@ -4,12 +4,12 @@
 #include <atomic>
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <memory>
+#include <list>
 #include <mutex>
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "heap/heap_queue.hpp"
@@ -19,48 +19,78 @@ namespace spead::runtime {
 
 /// The threads that take heaps from the queues and give them to sinks.
 ///
-/// A sink and its queues belong to one thread. Threads end when their queues are closed and empty, when the
-/// budget of heaps is used up, or when a sink throws; then `failed()` tells, what is left stays queued, and
-/// the few heaps taken together with the one that failed go back unseen. Every sink is finished.
+/// A sink and its queues belong to one thread. Queues come and go while threads run. A thread ends when
+/// join() waits for it and its queues are closed and empty, when the budget of heaps is used up, or when a
+/// sink throws; then `failed()` tells, what is left stays queued, and the few heaps taken together with the
+/// one that failed go back unseen. Every sink is finished.
+///
+/// Control world: one thread, the control executor's, calls everything but what says otherwise.
 class Consumers {
   public:
+    /// A queue and where its heaps go. Lasts until remove() has returned true, or as long as the consumers.
+    class Feed {
+      public:
+        /// Heaps whose sink is done with them, and which were given back. Any thread.
+        std::uint64_t finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+
+      private:
+        friend class Consumers;
+        heap::HeapQueue* queue_ = nullptr;
+        Sink* sink_ = nullptr;
+        std::size_t thread_ = 0;
+        bool leaving_ = false;  ///< guarded by the thread's mutex, like the next
+        bool finishes_sink_ = false;
+        std::atomic<std::uint64_t> finished_{0};
+        std::atomic<bool> gone_{false};
+    };
+
     /// At most `budget` heaps are taken, over all queues; 0: no limit.
     explicit Consumers(std::uint64_t budget) : budget_(budget), unclaimed_(budget) {}
     ~Consumers();
     Consumers(const Consumers&) = delete;
     Consumers& operator=(const Consumers&) = delete;
 
-    /// Before start(). Queue and sink outlive the threads. A sink may have several queues. Returns the feed's
-    /// number, from 0.
-    std::size_t add(heap::HeapQueue& queue, Sink& sink);
-    /// Deals the sinks over at most `threads` threads that run on `cpus`.
-    void start(unsigned threads, const std::vector<unsigned>& cpus);
+    /// Queue and sink outlive the feed. A sink may have several queues.
+    Feed& add(heap::HeapQueue& queue, Sink& sink);
+    /// To be called after the queue was closed, until it returns true: its heaps were taken, no thread will
+    /// touch it again, and the feed is no more. `finish_sink`: the sink has no other queue and gets none; it
+    /// is finished first.
+    bool remove(Feed& feed, bool finish_sink);
+
+    /// Deals the sinks over at most `threads` threads that run on `cpus`; `all`: so many even if there are
+    /// fewer sinks, since others may come.
+    void start(unsigned threads, const std::vector<unsigned>& cpus, bool all = false);
     /// Waits until all threads have ended. The queues must have been closed, or stop() called.
     void join();
     /// Threads end at once, leaving heaps in the queues.
     void stop() noexcept;
 
-    /// So many heaps were taken; their sinks may be busy with the last of them until join().
+    /// So many heaps were taken; their sinks may be busy with the last of them until join(). Any thread.
     bool budget_used_up() const noexcept {
         return budget_ != 0 && taken_.load(std::memory_order_acquire) == budget_;
-    }
-    /// Heaps of a feed whose sink is done with them, and which were given back. Any thread.
-    std::uint64_t finished(std::size_t feed) const noexcept {
-        return feeds_[feed].finished.load(std::memory_order_acquire);
     }
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
     /// What the first sink that failed said.
     std::string failure() const;
 
   private:
-    struct Feed {
-        heap::HeapQueue* queue;
-        Sink* sink;
-        std::atomic<std::uint64_t> finished{0};
+    struct Thread {
+        Thread();
+        ~Thread();
+        void wake() const noexcept;
+
+        std::mutex mutex;
+        std::vector<Feed*> feeds;               ///< guarded
+        std::atomic<std::uint64_t> changes{0};  ///< of feeds
+        int wake_fd;
+        std::thread thread;
     };
 
-    void run(const std::vector<Feed*>& feeds);
-    void take_heaps(const std::vector<Feed*>& feeds);
+    void give(Feed& feed);
+    void run(Thread& me);
+    void take_heaps(Thread& me);
+    std::pair<std::vector<Feed*>, bool> look_at_feeds(Thread& me);
+    void finish(Sink& sink);
     bool drain(Feed& feed);
     std::size_t take(heap::HeapQueue& queue, std::span<heap::Heap> out);
     std::size_t claim(std::size_t wanted) noexcept;
@@ -70,11 +100,12 @@ class Consumers {
     std::atomic<std::uint64_t> unclaimed_;  ///< of the budget: what no thread is about to take
     std::atomic<std::uint64_t> taken_{0};   ///< of the budget
     std::atomic<bool> stop_{false};
+    std::atomic<bool> ending_{false};  ///< join() waits
     std::atomic<bool> failed_{false};
     mutable std::mutex mutex_;
     std::string failure_;
-    std::deque<Feed> feeds_;  ///< where atomics may lie: nothing moves
-    std::vector<std::thread> threads_;
+    std::list<Feed> feeds_;
+    std::deque<Thread> threads_;
 };
 
 /// Lets the calling thread run on these CPUs only; empty: no change.

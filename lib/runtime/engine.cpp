@@ -64,35 +64,48 @@ void Engine::State::open_ports() {
 }
 
 void Engine::State::make_workers() {
-    streams.resize(plan.receives.size());
     sends.resize(plan.sends.size());
+    memberships.resize(ports.size());
     for (const WorkerLayout& w : layout.workers) {
         workers.push_back(std::make_unique<Worker>());
         Worker& worker = *workers.back();
         worker.layout = &w;
-        PollMode mode = w.receives.empty() ? PollMode::adaptive : plan.receives[w.receives.front()].poll;
-        std::uint32_t max_poll = w.receives.empty() ? ReceivePlan{}.max_poll : 0;
         std::uint32_t sleep = 1000;
-        for (const std::size_t i : w.receives) {
-            const ReceivePlan& r = plan.receives[i];
-            if (r.poll == PollMode::busy)
-                mode = PollMode::busy;
-            max_poll = std::max(max_poll, r.max_poll);
-            const port::Port& p = *ports[port_index(r.port)];
-            sleep = std::min(sleep, longest_sleep_us(p.rx_sizes().descriptors, kTypicalPacket, kTypicalLink));
+        for (const QueueLayout& q : layout.queues)
+            if (q.cpu == w.planned_cpu ||
+                std::any_of(w.receives.begin(), w.receives.end(),
+                            [&](std::size_t i) { return port_index(plan.receives[i].port) == q.port; }))
+                sleep = std::min(sleep, longest_sleep_us(ports[q.port]->rx_sizes().descriptors,
+                                                         kTypicalPacket, kTypicalLink));
+        worker.loop =
+            std::make_unique<LcoreLoop>(IdlePolicy(PollMode::adaptive, ReceivePlan{}.max_poll, sleep,
+                                                   static_cast<double>(rte_get_tsc_hz()) / 1e6),
+                                        layout.shares_cpus);
+        if (w.heap_bytes != 0) {
+            worker.arena = memory::Arena(w.heap_bytes, w.largest_heap);
+            worker.shares.emplace(worker.arena.capacity());
         }
-        worker.loop = std::make_unique<LcoreLoop>(
-            IdlePolicy(mode, max_poll, sleep, static_cast<double>(rte_get_tsc_hz()) / 1e6),
-            layout.shares_cpus);
-        make_streams(worker);
         make_senders(worker);
+        worker.counts.sends.resize(w.sends.size());
     }
     make_queues();
-    for (const auto& worker : workers) {
-        worker->counts.streams.resize(worker->lanes.size());
-        worker->counts.taken.resize(worker->lanes.size());
-        worker->counts.ports.resize(worker->sources.size());
-        worker->counts.sends.resize(worker->layout->sends.size());
+    for (const ReceivePlan& r : plan.receives) {
+        Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
+        stream.number = ++last_number;
+        if (!r.enabled)
+            continue;
+        stream.sink = surroundings.make_sink(r.sink, r.name);
+        keep_places(stream, r.endpoints);
+    }
+    for (std::size_t i = 0; i < streams.size(); i++)
+        if (plan.receives[i].enabled)
+            make_parts(i);
+    for (std::size_t i = 0; i < queues.size(); i++)
+        switch_queue(queues[i], layout.queues[i]);
+    for (const auto& w : workers) {
+        const auto [mode, max_poll] = idling_of(*w);
+        w->loop->set_mode(mode);
+        w->loop->set_max_poll(max_poll);
     }
 }
 
@@ -114,6 +127,7 @@ void Engine::State::make_senders(Worker& worker) {
         config.queue = port.tx_queue(queue);
         config.regions = &regions;
         config.numa = port.socket_id();
+        sends[i].plan = plan_i;
         sends[i].port = p;
         sends[i].worker = &worker;
         sends[i].sender = std::make_unique<send::Sender>(std::move(config));
@@ -156,12 +170,14 @@ void Engine::State::launch() {
     }
 
     const std::vector<unsigned> control = layout.control_cpus();
-    consumers.start(static_cast<unsigned>(control.size()), control);
-    add_rules();
-    join_groups();
+    consumers.start(static_cast<unsigned>(control.size()), control, plan.runtime.live);
+    add_host_rules();
+    add_rules(layout.rules);
+    join_groups(plan);
     resolve_next_hops();
-    for (SendStream& s : sends)
-        s.feeder->start(control);
+    for (std::size_t i = 0; i < sends.size(); i++)
+        if (plan.sends[i].enabled)
+            sends[i].feeder->start(control);
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
@@ -183,6 +199,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         s.follow_next_hops();
         const bool failed = s.ports_failed();
         s.share_stops();
+        s.leave_parts();
         const stats::Snapshot now = s.take_snapshot();
         if (failed)
             return Reason::failure;
@@ -224,10 +241,14 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     if (end.exit_on_stop && !plan.receives.empty() && all_stopped())
         return Reason::stop_items;
 
+    if (stays)
+        return std::nullopt;
     const auto source_ended = [this](const ReceivePlan& r) { return ports[port_index(r.port)]->exhausted(); };
     if (!plan.receives.empty() && std::all_of(plan.receives.begin(), plan.receives.end(), source_ended))
         return Reason::end_of_data;
-    if (!sends.empty() && sends_done()) {
+    const bool any_sends =
+        std::any_of(plan.sends.begin(), plan.sends.end(), [](const SendPlan& s) { return s.enabled; });
+    if (any_sends && sends_done()) {
         if (plan.receives.empty() || everything_received(now))
             return Reason::sent;
         // Own packets that were lost on the way never come; do not wait for them for ever.
@@ -255,15 +276,22 @@ bool Engine::State::everything_received(const stats::Snapshot& now) const {
 
 /// Whether every endpoint of every stream has seen a stop item, on whichever lcore.
 bool Engine::State::all_stopped() {
-    return std::all_of(streams.begin(), streams.end(), [this](const Stream& s) {
-        std::vector<char> seen(s.parts.front().lane->stops_seen.size(), 0);
-        for (const Stream::Part& part : s.parts)
-            ask(*part.worker, [&] {
+    bool any = false;
+    for (std::size_t i = 0; i < streams.size(); i++) {
+        const Stream& s = *streams[i];
+        const std::vector<Endpoint>& endpoints = plan.receives[i].endpoints;
+        std::vector<char> seen(s.places.size(), 0);
+        for (const auto& part : s.parts)
+            ask(*part->worker, [&] {
                 for (std::size_t e = 0; e < seen.size(); e++)
-                    seen[e] |= part.lane->stops_seen[e] != 0;
+                    seen[e] |= part->lane->stops_seen[e] != 0;
             });
-        return std::all_of(seen.begin(), seen.end(), [](char one) { return one != 0; });
-    });
+        for (std::size_t e = 0; e < seen.size(); e++)
+            if (seen[e] == 0 && std::find(endpoints.begin(), endpoints.end(), s.places[e]) != endpoints.end())
+                return false;
+        any |= !s.parts.empty();
+    }
+    return any;
 }
 
 const std::vector<std::string>& Engine::problems() const noexcept {

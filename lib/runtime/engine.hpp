@@ -83,6 +83,8 @@ class Engine {
 
     /// Has run() serve it; outlives the run. Before run().
     void serve(Executor& executor) noexcept;
+    /// run() ends neither with its sources nor with its senders: there is a user who wants to look at them.
+    void stay() noexcept;
     /// Has run() return Reason::interrupted, like a Ctrl-C.
     void interrupt() noexcept;
 

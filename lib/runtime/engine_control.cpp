@@ -15,13 +15,12 @@ void Engine::serve(Executor& executor) noexcept {
     state_->executor = &executor;
 }
 
-void Engine::interrupt() noexcept {
-    state_->interrupted = true;
+void Engine::stay() noexcept {
+    state_->stays = true;
 }
 
-void Engine::reconfigure(const Plan& wanted) {
-    if (wanted != state_->plan)
-        throw_error("runtime", "not yet");
+void Engine::interrupt() noexcept {
+    state_->interrupted = true;
 }
 
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <iterator>
+
 #include "base/error.hpp"
 #include "port/netdev.hpp"
 #include "runtime/engine_state.hpp"
@@ -25,26 +28,101 @@ std::unique_ptr<port::KernelMembership> membership_of(const port::Port& p,
 
 }  // namespace
 
+/// What is received, and where.
+std::vector<std::pair<std::size_t, Endpoint>> Engine::State::groups_of(const Plan& wanted) const {
+    std::vector<std::pair<std::size_t, Endpoint>> all;
+    for (const ReceivePlan& r : wanted.receives)
+        if (r.enabled)
+            for (const Endpoint& e : r.endpoints)
+                all.emplace_back(port_index(r.port), e);
+    std::sort(all.begin(), all.end());
+    return all;
+}
+
 /// The kernel tells the network which groups we want, on ports whose interface it still sees; on others we
-/// do. Consumers are armed and lcores poll by now: what comes at once is received.
-void Engine::State::join_groups() {
-    for (const ReceivePlan& r : plan.receives) {
-        const std::size_t i = port_index(r.port);
-        const port::Port& p = *ports[i];
-        if (hosts[i])
-            join_with_own_host(*hosts[i], r);
-        if (p.capabilities().membership != port::Membership::kernel_socket)
-            continue;
-        memberships.push_back(membership_of(p, plan.ports[i].vlan));
-        for (const Endpoint& e : r.endpoints)
-            memberships.back()->want(e);
-        memberships.back()->join_all();
+/// do. Consumers are armed and lcores poll by now: what comes at once is received. When a port refuses, none
+/// of what is new is joined on it.
+void Engine::State::join_groups(const Plan& wanted) {
+    const auto all = groups_of(wanted);
+    std::vector<std::pair<std::size_t, Endpoint>> fresh;
+    std::set_difference(all.begin(), all.end(), groups.begin(), groups.end(), std::back_inserter(fresh));
+    for (std::size_t i = 0; i < ports.size(); i++) {
+        std::vector<Endpoint> here;
+        for (const auto& [port, endpoint] : fresh)
+            if (port == i)
+                here.push_back(endpoint);
+        if (!here.empty())
+            join_groups(i, here);
     }
+}
+
+void Engine::State::join_groups(std::size_t i, const std::vector<Endpoint>& endpoints) {
+    const port::Port& p = *ports[i];
+    if (hosts[i]) {
+        for (const Endpoint& e : endpoints)
+            hosts[i]->igmp().want(e);
+        wait_for_joins(*hosts[i]);
+    }
+    if (p.capabilities().membership == port::Membership::kernel_socket) {
+        if (!memberships[i])
+            memberships[i] = membership_of(p, plan.ports[i].vlan);
+        try {
+            for (const Endpoint& e : endpoints)
+                memberships[i]->want(e);
+            memberships[i]->join_all();
+        } catch (const std::exception&) {
+            for (const Endpoint& e : endpoints)
+                memberships[i]->leave(e);
+            throw;
+        }
+    }
+    for (const Endpoint& e : endpoints)
+        groups.emplace_back(i, e);
+    std::sort(groups.begin(), groups.end());
+}
+
+/// Those that nobody wants any more.
+void Engine::State::leave_groups(const Plan& wanted) {
+    const auto all = groups_of(wanted);
+    std::erase_if(groups, [&](const auto& group) {
+        if (std::binary_search(all.begin(), all.end(), group))
+            return false;
+        const auto& [i, endpoint] = group;
+        if (hosts[i])
+            hosts[i]->igmp().leave(endpoint);
+        if (memberships[i])
+            memberships[i]->leave(endpoint);
+        return true;
+    });
 }
 
 void Engine::State::leave_groups() {
     memberships.clear();
     leave_with_own_hosts();
+}
+
+void Engine::State::add_host_rules() {
+    for (const Queue& q : queues)
+        if (hosts[q.port] && q.queue == 0)
+            ports[q.port]->add_host_rules(0);
+}
+
+/// Rules that are no longer wanted, or not like this.
+void Engine::State::remove_rules(const std::vector<PortRule>& wanted) {
+    std::erase_if(rules, [&](const PortRule& r) {
+        if (std::find(wanted.begin(), wanted.end(), r) != wanted.end())
+            return false;
+        ports[r.port]->remove_rule(r.rule.endpoint);
+        return true;
+    });
+}
+
+void Engine::State::add_rules(const std::vector<PortRule>& wanted) {
+    for (const PortRule& r : wanted)
+        if (std::find(rules.begin(), rules.end(), r) == rules.end()) {
+            ports[r.port]->add_rule(r.rule);
+            rules.push_back(r);
+        }
 }
 
 }  // namespace spead::runtime

@@ -42,9 +42,7 @@ void Engine::State::serve_hosts() {
 
 /// As the kernel's joins, they are waited for: they go out at a pace. Where the port takes nothing just now,
 /// the rest follows during the run.
-void Engine::State::join_with_own_host(LinkHost& host, const ReceivePlan& r) {
-    for (const Endpoint& e : r.endpoints)
-        host.igmp().want(e);
+void Engine::State::wait_for_joins(LinkHost& host) {
     std::size_t left = host.igmp().pending();
     Clock::time_point end = Clock::now() + kPatience;
     for (serve_hosts(); host.igmp().pending() != 0 && Clock::now() < end; serve_hosts()) {

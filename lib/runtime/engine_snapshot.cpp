@@ -16,6 +16,29 @@ std::uint64_t sum_of(const Array& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
+std::vector<const Part*> parts_of(const Stream& stream) {
+    std::vector<const Part*> all;
+    for (const auto& part : stream.parts)
+        all.push_back(part.get());
+    for (const Leaving& leaving : stream.leaving)
+        all.push_back(leaving.part.get());
+    return all;
+}
+
+/// What the stream's parts had counted when their lcores last answered, and its sinks.
+void add_parts(const Stream& stream, stats::StreamSnapshot& to) {
+    for (const Part* const part : parts_of(stream))
+        to.add(part->counts, part->taken);
+    const auto add_sink = [&to](const Sink& sink) {
+        to.heaps_verified += sink.verified();
+        to.heaps_wrong += sink.wrong();
+    };
+    if (stream.sink)
+        add_sink(*stream.sink);
+    for (const auto& sink : stream.old_sinks)
+        add_sink(*sink);
+}
+
 }  // namespace
 
 void Engine::State::lose(Worker& w) {
@@ -41,8 +64,12 @@ stats::Snapshot Engine::State::take_snapshot() {
         stats::StreamSnapshot s;
         s.name = plan.receives[i].name;
         s.endpoints = plan.receives[i].endpoint_texts;
+        s.add(streams[i]->past);
         snap.streams.push_back(std::move(s));
     }
+    snap.removed = removed;
+    for (const auto& s : removed_streams)
+        snap.removed.add(s->past);
     for (std::size_t i = 0; i < plan.sends.size(); i++)
         snap.sends.push_back({plan.sends[i].name, plan.sends[i].endpoint_texts, {}, 0});
     for (const auto& p : ports) {
@@ -59,28 +86,25 @@ stats::Snapshot Engine::State::take_snapshot() {
     for (const auto& w : workers) {
         Worker::Counts& counts = w->counts;
         ask(*w, [&] {
-            for (std::size_t n = 0; n < w->lanes.size(); n++) {
-                counts.streams[n] = w->lanes[n]->counters;
-                counts.taken[n] = w->lanes[n]->queue.taken();
+            for (Part* const part : w->parts) {
+                part->counts = part->lane->counters;
+                part->taken = part->lane->queue.taken();
             }
             for (std::size_t n = 0; n < w->sources.size(); n++)
                 counts.ports[n] = w->sources[n]->counters;
             for (std::size_t n = 0; n < counts.sends.size(); n++)
                 counts.sends[n] = sends[w->layout->sends[n]].sender->counters();
         });
-        for (std::size_t n = 0; n < w->lanes.size(); n++)
-            snap.streams[w->layout->receives[n]].add(counts.streams[n], counts.taken[n]);
         for (std::size_t n = 0; n < w->sources.size(); n++)
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
         snap.lcores.push_back(share_of(*w));
         for (std::size_t n = 0; n < counts.sends.size(); n++)
             snap.sends[w->layout->sends[n]].counters = counts.sends[n];
     }
-    for (std::size_t i = 0; i < plan.receives.size(); i++)
-        if (streams[i].sink) {
-            snap.streams[i].heaps_verified = streams[i].sink->verified();
-            snap.streams[i].heaps_wrong = streams[i].sink->wrong();
-        }
+    for (std::size_t i = 0; i < streams.size(); i++)
+        add_parts(*streams[i], snap.streams[i]);
+    for (const auto& s : removed_streams)
+        add_parts(*s, snap.removed);
     for (std::size_t i = 0; i < plan.sends.size(); i++) {
         stats::SendSnapshot& s = snap.sends[i];
         stats::PortSnapshot& p = snap.ports[sends[i].port];
@@ -100,8 +124,21 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
     l.lcore = w.layout->lcore;
     l.cpu = w.layout->cpu;
     l.poll = runtime::name_of(w.loop->mode());
-    for (std::size_t n = 0; n < w.lanes.size(); n++)
-        l.streams.push_back({plan.receives[w.layout->receives[n]].name, sum_of(w.counts.streams[n].packets)});
+    const auto received = [&w](const Stream& s) -> std::optional<std::uint64_t> {
+        std::optional<std::uint64_t> sum;
+        if (const auto past = w.past.find(s.number); past != w.past.end())
+            sum = past->second;
+        for (const Part* const part : parts_of(s))
+            if (part->worker == &w)
+                sum = sum.value_or(0) + sum_of(part->counts.packets);
+        return sum;
+    };
+    for (std::size_t i = 0; i < streams.size(); i++)
+        if (const auto sum = received(*streams[i]))
+            l.streams.push_back({plan.receives[i].name, *sum});
+    l.removed = w.removed;
+    for (const auto& s : removed_streams)
+        l.removed += received(*s).value_or(0);
     for (std::size_t n = 0; n < w.sources.size(); n++)
         l.ports.push_back({plan.ports[w.source_ports[n]].name, sum_of(w.counts.ports[n].packets)});
     for (const std::size_t i : w.layout->sends)
@@ -117,9 +154,9 @@ void Engine::State::remember_rules() {
 std::vector<std::vector<stats::RuleSnapshot>> Engine::State::rules_now() const {
     std::vector<std::vector<stats::RuleSnapshot>> all;
     for (const auto& p : ports) {
-        std::vector<stats::RuleSnapshot>& rules = all.emplace_back();
+        std::vector<stats::RuleSnapshot>& of_port = all.emplace_back();
         for (const port::RuleState& r : p->rules())
-            rules.push_back({to_string(r.rule.endpoint), r.rule.queues, r.text, r.hits});
+            of_port.push_back({to_string(r.rule.endpoint), r.rule.queues, r.text, r.hits});
     }
     return all;
 }

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "memory/arena.hpp"
@@ -13,6 +15,7 @@
 #include "port/port.hpp"
 #include "port/region_registration.hpp"
 #include "recv/distributor.hpp"
+#include "runtime/change.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/feeder.hpp"
@@ -28,13 +31,15 @@ namespace spead::runtime {
 
 using Clock = std::chrono::steady_clock;
 
+struct Part;
+
 /// One worker lcore with what it owns.
 struct Worker {
     const WorkerLayout* layout = nullptr;
     memory::Arena arena;
-    std::optional<heap::Shares> shares;                   ///< of arena
-    std::vector<std::unique_ptr<recv::SpeadLane>> lanes;  ///< as layout->receives
-    /// Where packets come from: queues of ports, and lcores that pass theirs on.
+    std::optional<heap::Shares> shares;  ///< of arena
+    std::vector<Part*> parts;            ///< what the lcore has of streams
+    /// Where packets come from: queues of ports, and lcores that pass theirs on. None is removed.
     std::vector<std::unique_ptr<recv::Source>> sources;
     std::vector<std::size_t> source_ports;  ///< index of each source's port
     std::unique_ptr<LcoreLoop> loop;
@@ -43,39 +48,62 @@ struct Worker {
 
     /// What the lcore counted when it last answered.
     struct Counts {
-        std::vector<stats::StreamCounters> streams;  ///< as lanes
-        std::vector<std::uint64_t> taken;            ///< as lanes: heaps that consumers took
-        std::vector<stats::RxCounters> ports;        ///< as sources
-        std::vector<stats::SendCounters> sends;      ///< as layout->sends
+        std::vector<stats::RxCounters> ports;    ///< as sources
+        std::vector<stats::SendCounters> sends;  ///< as layout->sends
     };
     Counts counts;
+    /// Packets of streams that it no longer has, by the stream's number, and of streams that are no more.
+    std::map<std::uint32_t, std::uint64_t> past;
+    std::uint64_t removed = 0;
+};
+
+/// A stream's share on one lcore.
+struct Part {
+    std::unique_ptr<recv::SpeadLane> lane;
+    Worker* worker = nullptr;
+    std::uint16_t slot = 0;  ///< by which the lcore's classifiers name the lane
+    Consumers::Feed* feed = nullptr;
+    std::shared_ptr<Sink> sink;
+    /// What the lcore counted when it last answered.
+    stats::StreamCounters counts;
+    std::uint64_t taken = 0;  ///< heaps that consumers took
+};
+
+/// A part on its way out: no packet comes to it any more.
+struct Leaving {
+    std::unique_ptr<Part> part;
+    enum class Step : std::uint8_t { flush, consume, reclaim } step = Step::flush;
 };
 
 /// One receive queue of a port in use.
 struct Queue {
-    const QueueLayout* layout = nullptr;
-    std::unique_ptr<recv::Distributor> distributor;  ///< null where one lcore has all of it
+    std::size_t port = 0;
+    std::uint16_t queue = 0;
+    Worker* worker = nullptr;                        ///< whose lcore polls it
+    std::unique_ptr<recv::Distributor> distributor;  ///< null where one lcore has had all of it so far
     struct Reader {
         recv::Source* source;
+        Worker* worker;
         std::size_t share;  ///< 0: the lcore that polls the queue; i+1: the distributor's i-th other
     };
     std::vector<Reader> readers;
 };
 
 struct Stream {
-    /// Its share on one lcore.
-    struct Part {
-        recv::SpeadLane* lane;
-        Worker* worker;
-        std::size_t feed;  ///< its number among the consumers'
-    };
-    std::unique_ptr<Sink> sink;
-    std::vector<Part> parts;
-    bool blocked = false;  ///< waits for its consumer, when look() last looked
+    std::uint32_t number = 0;  ///< in rules; no other stream of the run has it
+    std::shared_ptr<Sink> sink;
+    std::vector<std::unique_ptr<Part>> parts;
+    std::vector<Leaving> leaving;
+    /// Place of each endpoint in the lanes' tables: kept while others come and go.
+    std::vector<Endpoint> places;
+    std::vector<std::shared_ptr<Sink>> old_sinks;  ///< that leaving parts still have
+    stats::StreamSnapshot past;                    ///< what parts that it no longer has have counted
+    bool blocked = false;                          ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
 };
 
 struct SendStream {
+    SendPlan plan;  ///< as it is carried out
     std::unique_ptr<send::Sender> sender;
     std::unique_ptr<Feeder> feeder;
     Worker* worker = nullptr;
@@ -92,23 +120,53 @@ struct Engine::State {
 
     void open_ports();
     void make_workers();
-    void make_streams(Worker& worker);
+    std::unique_ptr<Part> make_part(const Stream& stream, const ReceivePlan& r, Worker& worker);
+    void make_parts(std::size_t receive);
+    void install(Stream& stream, std::unique_ptr<Part> part);
+    void deal_memory(Worker& worker);
+    Queue::Reader& reader(Queue& queue, Worker& worker);
+    void connect(Queue& queue, const Queue::Reader& reader);
     void make_queues();
-    recv::Source& make_source(const QueueLayout& queue, Worker& worker);
     void connect_queues();
+    void switch_queue(Queue& queue, const QueueLayout& to);
+    recv::SourceTables tables_of(const Queue::Reader& reader, const QueueLayout& queue) const;
+    recv::Distributor::Table distribution(const Queue& queue, const QueueLayout& layout) const;
+    const Part* part_on(std::size_t receive, const Worker& worker) const;
     void arm_interrupts();
     std::string why_no_interrupts(const Worker& worker) const;
-    void add_rules();
+    std::pair<PollMode, std::uint32_t> idling_of(const Worker& worker) const;
+    void set_idling(Worker& worker);
+
+    void reconfigure(const Plan& wanted);
+    void check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const;
+    std::vector<unsigned> cpus_for(const ReceivePlan& r) const;
+    Layout deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
+                const std::vector<std::uint32_t>& numbers) const;
+    void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
+    void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
+    void add_rules(const std::vector<PortRule>& wanted);
+    void remove_rules(const std::vector<PortRule>& wanted);
+    std::vector<std::pair<std::size_t, Endpoint>> groups_of(const Plan& wanted) const;
+    void join_groups(const Plan& wanted);
+    void join_groups(std::size_t port, const std::vector<Endpoint>& endpoints);
+    void leave_groups(const Plan& wanted);
+    void change_sends(const Plan& wanted);
+    void leave_parts();
+    void leave_parts(Stream& stream);
+    bool leave(Stream& stream, Leaving& leaving);
+    void fold(Stream& stream, const Part& part);
+    bool anything_leaves() const;
+
     void make_senders(Worker& worker);
     void launch();
     void make_hosts();
     void serve_hosts();
-    void join_with_own_host(LinkHost& host, const ReceivePlan& r);
+    void wait_for_joins(LinkHost& host);
     void leave_with_own_hosts();
     void resolve_next_hops();
     void follow_next_hops();
     void follow_next_hops(SendStream& s);
-    void join_groups();
+    void add_host_rules();
     void leave_groups();
     std::size_t port_index(const std::string& name) const;
 
@@ -174,16 +232,23 @@ struct Engine::State {
     std::vector<std::unique_ptr<LinkHost>> hosts;  ///< as ports; null where the kernel answers, or nobody
     std::vector<std::unique_ptr<port::Port>> ports;
     std::vector<std::unique_ptr<Worker>> workers;
-    std::vector<Queue> queues;      ///< as layout.queues
-    std::vector<Stream> streams;    ///< as plan.receives
-    std::vector<SendStream> sends;  ///< as plan.sends
+    std::vector<Queue> queues;                             ///< as layout.queues
+    std::vector<std::unique_ptr<Stream>> streams;          ///< as plan.receives
+    std::vector<std::unique_ptr<Stream>> removed_streams;  ///< with parts that still leave
+    stats::StreamSnapshot removed;                         ///< what streams that are no more have counted
+    std::uint32_t last_number = 0;                         ///< of a stream
+    std::vector<SendStream> sends;                         ///< as plan.sends
     std::vector<std::unique_ptr<port::RegionRegistration>> registrations;
-    std::vector<std::unique_ptr<port::KernelMembership>> memberships;
+    std::vector<std::unique_ptr<port::KernelMembership>> memberships;  ///< as ports; null where not used
+    std::vector<PortRule> rules;                                       ///< that ports have
+    std::vector<std::pair<std::size_t, Endpoint>> groups;              ///< port and endpoint, joined
     Consumers consumers;
     std::vector<std::string> problems;
     bool started = false;
+    bool connected = false;  ///< ports run, and lcores poll their queues
     bool stopped = false;
     bool interrupted = false;
+    bool stays = false;            ///< ends neither with its sources nor with its senders
     Executor* executor = nullptr;  ///< posts what others want done
     bool told_of_consumers = false;
     std::vector<std::string> remarks;

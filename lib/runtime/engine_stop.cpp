@@ -60,9 +60,9 @@ void Engine::State::carry_out(void (State::*step)()) noexcept {
 }
 
 void Engine::State::end_consumers() {
-    for (Stream& stream : streams)
-        for (const Stream::Part& part : stream.parts)
-            part.lane->queue.close();
+    for (const auto& w : workers)
+        for (const Part* const part : w->parts)
+            part->lane->queue.close();
     consumers.join();
     if (consumers.failed())
         problems.push_back(consumers.failure());
@@ -74,15 +74,15 @@ void Engine::State::let_go_of_consumers() {
         return;
     for (const auto& w : workers)
         ask(*w, [&] {
-            for (const auto& lane : w->lanes)
-                lane->window.set_on_full(heap::OnFull::drop_newest);
+            for (Part* const part : w->parts)
+                part->lane->window.set_on_full(heap::OnFull::drop_newest);
         });
 }
 
 Engine::State::Look Engine::State::look() {
     Look l;
-    for (Stream& s : streams)
-        s.blocked = false;
+    for (const auto& s : streams)
+        s->blocked = false;
     for (const auto& w : workers)
         ask(*w, [&] {
             for (const send::Sender* const sender : w->loop->senders()) {
@@ -91,14 +91,15 @@ Engine::State::Look Engine::State::look() {
             }
             for (const auto& source : w->sources)
                 l.received += source->counters[PortOutcome::stream];
-            for (std::size_t n = 0; n < w->lanes.size(); n++)
-                streams[w->layout->receives[n]].blocked |= w->lanes[n]->window.blocked();
         });
-    for (const Stream& s : streams)
-        if (s.blocked) {
+    for (const auto& s : streams)
+        for (const auto& part : s->parts)
+            ask(*part->worker, [&] { s->blocked |= part->lane->window.blocked(); });
+    for (const auto& s : streams)
+        if (s->blocked) {
             l.blocked = true;
-            for (const Stream::Part& part : s.parts)
-                l.finished += consumers.finished(part.feed);
+            for (const auto& part : s->parts)
+                l.finished += part->feed->finished();
         }
     return l;
 }
@@ -145,7 +146,7 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
 std::string Engine::State::blocked_streams() const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < streams.size(); i++)
-        if (streams[i].blocked)
+        if (streams[i]->blocked)
             names.push_back(plan.receives[i].name);
     return fmt::format("{}", fmt::join(names, ", "));
 }
@@ -245,8 +246,8 @@ void Engine::State::settle_receives() {
     const auto own = [this](const ReceivePlan& r) {
         return ports[port_index(r.port)]->capabilities().receives_own;
     };
-    const bool blocks = std::any_of(streams.begin(), streams.end(), [](const Stream& s) {
-        return s.parts.front().lane->config.window.on_full == heap::OnFull::block;
+    const bool blocks = std::any_of(streams.begin(), streams.end(), [](const auto& s) {
+        return !s->parts.empty() && s->parts.front()->lane->config.window.on_full == heap::OnFull::block;
     });
     const auto step = [&] {
         let_go_of_consumers();
@@ -261,7 +262,7 @@ void Engine::State::settle_receives() {
     // What is on its way between lcores arrives before they stop.
     for (const Queue& q : queues)
         if (q.distributor)
-            ask(*workers[layout.worker_on(q.layout->cpu)], [&] { q.distributor->close(); });
+            ask(*q.worker, [&] { q.distributor->close(); });
     const auto arrived = [this] {
         let_go_of_consumers();
         return packets_between_lcores() == 0 || any_lost();

@@ -52,94 +52,222 @@ recv::LaneConfig lane_config(const ReceivePlan& r, bool lossless) {
 
 }  // namespace
 
-void Engine::State::make_streams(Worker& worker) {
-    const std::vector<std::size_t>& mine = worker.layout->receives;
-    if (mine.empty())
-        return;
-    worker.arena = memory::Arena(worker.layout->heap_bytes, worker.layout->largest_heap);
-    worker.shares.emplace(worker.arena.capacity());
+const Part* Engine::State::part_on(std::size_t receive, const Worker& worker) const {
+    for (const auto& part : streams[receive]->parts)
+        if (part->worker == &worker)
+            return part.get();
+    return nullptr;
+}
 
-    for (const std::size_t i : mine) {
-        const ReceivePlan& r = plan.receives[i];
-        const recv::LaneConfig config = lane_config(r, ports[port_index(r.port)]->capabilities().lossless);
-        // Every stream can count on an equal share.
-        const std::size_t quota = worker.arena.capacity() / mine.size();
-        worker.shares->promise(quota);
-        worker.lanes.push_back(
-            std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, quota)));
-        recv::SpeadLane& lane = *worker.lanes.back();
-        worker.loop->receiver().add_lane(lane);
-        Stream& stream = streams[i];
-        if (!stream.sink)
-            stream.sink = surroundings.make_sink(r.sink, r.name);
-        stream.parts.push_back({&lane, &worker, consumers.add(lane.queue, *stream.sink)});
+/// Not known to its lcore or the consumers yet.
+std::unique_ptr<Part> Engine::State::make_part(const Stream& stream, const ReceivePlan& r, Worker& worker) {
+    auto part = std::make_unique<Part>();
+    recv::LaneConfig config = lane_config(r, ports[port_index(r.port)]->capabilities().lossless);
+    config.endpoints = stream.places;
+    part->lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
+    part->worker = &worker;
+    part->sink = stream.sink;
+    return part;
+}
+
+/// The stream has a part on every lcore that the layout gives it to.
+void Engine::State::make_parts(std::size_t receive) {
+    Stream& stream = *streams[receive];
+    std::vector<std::unique_ptr<Part>> parts;
+    for (const auto& w : workers) {
+        const bool mine = std::any_of(layout.queues.begin(), layout.queues.end(), [&](const QueueLayout& q) {
+            return std::any_of(q.deliveries.begin(), q.deliveries.end(), [&](const Delivery& d) {
+                return d.receive == receive &&
+                       std::find(d.cpus.begin(), d.cpus.end(), w->layout->planned_cpu) != d.cpus.end();
+            });
+        });
+        if (mine)
+            parts.push_back(make_part(stream, plan.receives[receive], *w));
+    }
+    for (auto& part : parts)
+        install(stream, std::move(part));
+}
+
+/// The lcore and the consumers have it from now on; packets come once a classifier names it.
+void Engine::State::install(Stream& stream, std::unique_ptr<Part> part) {
+    Worker& worker = *part->worker;
+    part->feed = &consumers.add(part->lane->queue, *part->sink);
+    ask(worker, [&] { part->slot = worker.loop->receiver().add_lane(*part->lane); });
+    worker.parts.push_back(part.get());
+    stream.parts.push_back(std::move(part));
+    deal_memory(worker);
+}
+
+/// Every stream can count on an equal share of its lcore's memory; one that leaves on none.
+void Engine::State::deal_memory(Worker& worker) {
+    std::vector<heap::Window*> staying;
+    for (const auto& stream : streams)
+        for (const auto& part : stream->parts)
+            if (part->worker == &worker)
+                staying.push_back(&part->lane->window);
+    const std::size_t quota = staying.empty() ? 0 : worker.arena.capacity() / staying.size();
+    ask(worker, [&] {
+        for (Part* const part : worker.parts)
+            part->lane->window.set_quota(0);
+        for (heap::Window* const window : staying)
+            window->set_quota(quota);
+    });
+}
+
+/// The endpoints keep their places in the lanes' tables; new ones take those that are free.
+void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
+    const std::vector<Endpoint> before = stream.places;
+    const auto wanted = [&endpoints](const Endpoint& e) {
+        return std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end();
+    };
+    std::vector<std::size_t> fresh;
+    for (const Endpoint& e : endpoints) {
+        if (std::find(stream.places.begin(), stream.places.end(), e) != stream.places.end())
+            continue;
+        const auto free = std::find_if_not(stream.places.begin(), stream.places.end(), wanted);
+        fresh.push_back(static_cast<std::size_t>(free - stream.places.begin()));
+        if (free == stream.places.end())
+            stream.places.push_back(e);
+        else
+            *free = e;
+    }
+    for (const auto& part : stream.parts) {
+        std::vector<std::uint64_t> stops(stream.places.size());
+        ask(*part->worker, [&] {
+            std::copy(part->lane->stops_seen.begin(), part->lane->stops_seen.end(), stops.begin());
+            for (const std::size_t place : fresh)
+                stops[place] = 0;
+            std::swap(part->lane->stops_seen, stops);
+        });
     }
 }
 
-/// What the worker gets of a queue: the endpoints of which it has a share.
-recv::Source& Engine::State::make_source(const QueueLayout& queue, Worker& worker) {
-    worker.source_ports.push_back(queue.port);
-    recv::Source& source = *worker.sources.emplace_back(std::make_unique<recv::Source>());
-    source.limit(ports[queue.port]->capabilities());
-    if (hosts[queue.port] && worker.layout->planned_cpu == queue.cpu)
-        source.hosts = &hosts[queue.port]->add_source();
-    const std::vector<std::size_t>& mine = worker.layout->receives;
+/// What a reader gets of a queue that is dealt like this: the endpoints of which its lcore has a share.
+recv::SourceTables Engine::State::tables_of(const Queue::Reader& reader, const QueueLayout& queue) const {
+    recv::SourceTables tables;
     std::set<std::uint16_t> lanes;
     for (const Delivery& d : queue.deliveries) {
-        if (std::find(d.cpus.begin(), d.cpus.end(), worker.layout->planned_cpu) == d.cpus.end())
+        if (std::find(d.cpus.begin(), d.cpus.end(), reader.worker->layout->planned_cpu) == d.cpus.end())
             continue;
-        const auto lane =
-            static_cast<std::uint16_t>(std::find(mine.begin(), mine.end(), d.receive) - mine.begin());
         const ReceivePlan& r = plan.receives[d.receive];
-        if (!source.classifier.add(r.endpoints[d.endpoint], {lane, d.endpoint}))
-            throw_usage(r.name, "endpoint {} is received by another stream of port {} already",
-                        to_string(r.endpoints[d.endpoint]), r.port);
+        const Endpoint& e = r.endpoints[d.endpoint];
+        const std::vector<Endpoint>& places = streams[d.receive]->places;
+        const auto place =
+            static_cast<std::uint16_t>(std::find(places.begin(), places.end(), e) - places.begin());
+        const std::uint16_t lane = part_on(d.receive, *reader.worker)->slot;
+        if (!tables.classifier.add(e, {lane, place}))
+            throw_usage(r.name, "endpoint {} is received by another stream of port {} already", to_string(e),
+                        r.port);
         lanes.insert(lane);
     }
-    source.lanes.assign(lanes.begin(), lanes.end());
-    source.flows = recv::FlowCache(source.classifier.size());
-    return source;
+    tables.lanes.assign(lanes.begin(), lanes.end());
+    tables.flows = recv::FlowCache(tables.classifier.size());
+    return tables;
+}
+
+/// Where the packets of a queue that is dealt like this go.
+recv::Distributor::Table Engine::State::distribution(const Queue& queue, const QueueLayout& to) const {
+    recv::Distributor::Table table;
+    for (const Delivery& d : to.deliveries) {
+        std::vector<std::uint16_t> destinations;
+        for (const unsigned cpu : d.cpus)
+            for (const Queue::Reader& r : queue.readers)
+                if (r.worker->layout->planned_cpu == cpu)
+                    destinations.push_back(static_cast<std::uint16_t>(r.share));
+        table.add(plan.receives[d.receive].endpoints[d.endpoint], std::move(destinations));
+    }
+    return table;
+}
+
+/// How the worker reads the queue; made when it does so for the first time, and kept.
+Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
+    for (Queue::Reader& r : queue.readers)
+        if (r.worker == &worker)
+            return r;
+    std::size_t share = 0;
+    if (queue.worker != &worker) {
+        if (!queue.distributor)
+            queue.distributor = std::make_unique<recv::Distributor>(0);
+        recv::Distributor::Ring ring;
+        ask(*queue.worker, [&] { share = 1 + queue.distributor->add_other(std::move(ring)); });
+    }
+    recv::Source& source = *worker.sources.emplace_back(std::make_unique<recv::Source>());
+    worker.source_ports.push_back(queue.port);
+    worker.counts.ports.emplace_back();
+    source.limit(ports[queue.port]->capabilities());
+    if (hosts[queue.port] && share == 0)
+        source.hosts = &hosts[queue.port]->add_source();
+    Queue::Reader& made = queue.readers.emplace_back(&source, &worker, share);
+    if (connected)
+        connect(queue, made);
+    return made;
+}
+
+/// Ports run by now.
+void Engine::State::connect(Queue& queue, const Queue::Reader& made) {
+    const port::RxQueue from = ports[queue.port]->rx_queue(queue.queue);
+    LcoreLoop& loop = *made.worker->loop;
+    if (made.share == 0) {
+        ask(*made.worker, [&] {
+            made.source->queue = from;
+            loop.receiver().add_source(*made.source);
+        });
+        return;
+    }
+    // The distributor steps between the queue and its lcore.
+    ask(*queue.worker, [&] {
+        recv::Source& own = *queue.readers.front().source;
+        if (own.queue.context == queue.distributor.get())
+            return;
+        queue.distributor->connect(from);
+        own.queue = queue.distributor->own();
+        queue.worker->loop->add_distributor(*queue.distributor);
+    });
+    ask(*made.worker, [&] {
+        made.source->queue = queue.distributor->share(made.share - 1);
+        loop.receiver().add_source(*made.source);
+    });
 }
 
 void Engine::State::make_queues() {
     for (const QueueLayout& q : layout.queues) {
         Queue& queue = queues.emplace_back();
-        queue.layout = &q;
-        std::vector<unsigned> cpus{q.cpu};
-        for (const Delivery& d : q.deliveries)
-            for (const unsigned cpu : d.cpus)
-                if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end())
-                    cpus.push_back(cpu);
-        for (std::size_t share = 0; share < cpus.size(); share++)
-            queue.readers.push_back({&make_source(q, *workers[layout.worker_on(cpus[share])]), share});
-        if (cpus.size() == 1)
-            continue;
-        queue.distributor = std::make_unique<recv::Distributor>(cpus.size() - 1);
-        for (const Delivery& d : q.deliveries) {
-            std::vector<std::uint16_t> destinations;
-            for (const unsigned cpu : d.cpus)
-                destinations.push_back(
-                    static_cast<std::uint16_t>(std::find(cpus.begin(), cpus.end(), cpu) - cpus.begin()));
-            queue.distributor->add(plan.receives[d.receive].endpoints[d.endpoint], std::move(destinations));
-        }
-        workers[layout.worker_on(q.cpu)]->loop->add_distributor(*queue.distributor);
+        queue.port = q.port;
+        queue.queue = q.queue;
+        queue.worker = workers[layout.worker_on(q.cpu)].get();
+        reader(queue, *queue.worker);
     }
 }
 
 /// Ports run by now.
 void Engine::State::connect_queues() {
-    for (Queue& queue : queues) {
-        const port::RxQueue from = ports[queue.layout->port]->rx_queue(queue.layout->queue);
+    for (Queue& queue : queues)
+        for (const Queue::Reader& r : queue.readers)
+            connect(queue, r);
+    connected = true;
+}
+
+/// The queue is dealt like this from now on. No packet of a stream that stays where it is finds no lane
+/// meanwhile; what is on its way to an lcore that loses the endpoint is unmatched.
+void Engine::State::switch_queue(Queue& queue, const QueueLayout& to) {
+    for (const Delivery& d : to.deliveries)
+        for (const unsigned cpu : d.cpus)
+            reader(queue, *workers[layout.worker_on(cpu)]);
+    std::vector<recv::SourceTables> tables;
+    for (const Queue::Reader& r : queue.readers)
+        tables.push_back(tables_of(r, to));
+    // Lcores behind the queue first: they must know what they get.
+    for (std::size_t i = 0; i < tables.size(); i++)
+        if (const Queue::Reader& r = queue.readers[i]; r.share != 0)
+            ask(*r.worker, [&] { tables[i].exchange(*r.source); });
+    recv::Distributor::Table table;
+    if (queue.distributor)
+        table = distribution(queue, to);
+    ask(*queue.worker, [&] {
         if (queue.distributor)
-            queue.distributor->connect(from);
-        for (const Queue::Reader& reader : queue.readers)
-            reader.source->queue = !queue.distributor  ? from
-                                   : reader.share == 0 ? queue.distributor->own()
-                                                       : queue.distributor->share(reader.share - 1);
-    }
-    for (const auto& w : workers)
-        for (const auto& source : w->sources)
-            w->loop->receiver().add_source(*source);
+            queue.distributor->exchange(table);
+        tables.front().exchange(*queue.readers.front().source);
+    });
 }
 
 /// Why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
@@ -147,13 +275,11 @@ std::string Engine::State::why_no_interrupts(const Worker& worker) const {
     if (!worker.layout->sends.empty())
         return "it also sends";
     for (const Queue& q : queues)
-        for (const Queue::Reader& reader : q.readers) {
-            const bool mine = std::any_of(worker.sources.begin(), worker.sources.end(),
-                                          [&](const auto& s) { return s.get() == reader.source; });
-            if (mine && reader.share != 0)
+        for (const Queue::Reader& r : q.readers) {
+            if (r.worker == &worker && r.share != 0)
                 return "it works behind another lcore's queue";
-            if (mine && !ports[q.layout->port]->rx_events(q.layout->queue))
-                return fmt::format("{} has no receive interrupt", ports[q.layout->port]->device_name());
+            if (r.worker == &worker && !ports[q.port]->rx_events(q.queue))
+                return fmt::format("{} has no receive interrupt", ports[q.port]->device_name());
         }
     return {};
 }
@@ -170,31 +296,52 @@ void Engine::State::arm_interrupts() {
         }
         auto sleeper = std::make_unique<Sleeper>();
         for (const Queue& q : queues)
-            if (workers[layout.worker_on(q.layout->cpu)] == w)
-                sleeper->add(ports[q.layout->port]->rx_events(q.layout->queue));
+            if (q.worker == w.get())
+                sleeper->add(ports[q.port]->rx_events(q.queue));
         w->loop->wait_for(std::move(sleeper));
     }
 }
 
-void Engine::State::add_rules() {
-    for (const Queue& q : queues)
-        if (hosts[q.layout->port] && q.layout->queue == 0)
-            ports[q.layout->port]->add_host_rules(0);
-    for (const PortRule& r : layout.rules)
-        ports[r.port]->add_rule(r.rule);
+/// What the worker's streams ask for: the mode, and the empty polls before it rests.
+std::pair<PollMode, std::uint32_t> Engine::State::idling_of(const Worker& worker) const {
+    std::optional<PollMode> mode;
+    std::uint32_t max_poll = 0;
+    for (std::size_t i = 0; i < streams.size(); i++) {
+        if (part_on(i, worker) == nullptr)
+            continue;
+        const ReceivePlan& r = plan.receives[i];
+        if (!mode || r.poll == PollMode::busy)
+            mode = r.poll;
+        max_poll = std::max(max_poll, r.max_poll);
+    }
+    return mode ? std::pair(*mode, max_poll) : std::pair(PollMode::adaptive, ReceivePlan{}.max_poll);
+}
+
+/// Streams have come or gone.
+void Engine::State::set_idling(Worker& worker) {
+    auto [mode, max_poll] = idling_of(worker);
+    if (mode == PollMode::interrupt && (!worker.loop->can_wait() || !why_no_interrupts(worker).empty())) {
+        mode = PollMode::adaptive;
+        if (worker.loop->mode() != mode)
+            log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
+    }
+    ask(worker, [&] {
+        worker.loop->set_mode(mode);
+        worker.loop->set_max_poll(max_poll);
+    });
 }
 
 /// A stop item comes to one lcore and stops the stream on all.
 void Engine::State::share_stops() {
     for (std::size_t i = 0; i < streams.size(); i++) {
-        Stream& s = streams[i];
+        Stream& s = *streams[i];
         if (!plan.receives[i].stop_on_stop_item || s.parts.size() < 2 || s.stopped)
             continue;
-        for (const Stream::Part& part : s.parts)
-            ask(*part.worker, [&] { s.stopped |= part.lane->window.stopped(); });
+        for (const auto& part : s.parts)
+            ask(*part->worker, [&] { s.stopped |= part->lane->window.stopped(); });
         if (s.stopped)
-            for (const Stream::Part& part : s.parts)
-                ask(*part.worker, [&] { part.lane->window.stop(); });
+            for (const auto& part : s.parts)
+                ask(*part->worker, [&] { part->lane->window.stop(); });
     }
 }
 

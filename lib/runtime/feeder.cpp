@@ -65,7 +65,13 @@ std::unique_ptr<send::Heap> Feeder::make_heap(std::byte* payload, bool describe)
     return heap;
 }
 
-void Feeder::start(const std::vector<unsigned>& cpus) {
+void Feeder::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
+    join();
+    plan_.heaps = heaps;
+    earlier_heaps_ += data_heaps_ + stops_.size();
+    data_heaps_ = 0;
+    stops_.clear();
+    stop_.store(false, std::memory_order_relaxed);
     done_.store(false, std::memory_order_relaxed);
     thread_ = std::thread([this, cpus] {
         run_on(cpus);
@@ -108,7 +114,7 @@ void Feeder::run_data() {
         if (describe && !slot->described)
             slot->described = make_heap(slot->payload, true);
         // The receiver reckons from the heap count it sees, which wraps.
-        const std::uint64_t cnt = (plan_.first_count + static_cast<std::uint64_t>(i) * plan_.count_step) &
+        const std::uint64_t cnt = (plan_.first_count + (earlier_heaps_ + i) * plan_.count_step) &
                                   wire::Flavour(plan_.address_bits).value_mask();
         if (plan_.verify)
             verify_generate({slot->payload, payload_bytes_},

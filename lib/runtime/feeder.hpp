@@ -28,7 +28,10 @@ class Feeder {
     Feeder(const Feeder&) = delete;
     Feeder& operator=(const Feeder&) = delete;
 
-    void start(const std::vector<unsigned>& cpus);
+    /// Not while anything is under way. Again after it was done: heap counts go on where they were, and
+    /// descriptors are sent again. `heaps`: how many this time; -1: for ever.
+    void start(const std::vector<unsigned>& cpus, std::int64_t heaps);
+    void start(const std::vector<unsigned>& cpus) { start(cpus, plan_.heaps); }
     /// No more data heaps; the stop heaps follow.
     void request_stop() noexcept { stop_.store(true, std::memory_order_release); }
     /// Gives up: nothing more is submitted or waited for. The sender is told to stop as well.
@@ -71,7 +74,8 @@ class Feeder {
     std::atomic<bool> stop_{false};
     std::atomic<bool> abandon_{false};
     std::atomic<bool> done_{true};
-    std::uint64_t data_heaps_ = 0;  ///< submitted
+    std::uint64_t earlier_heaps_ = 0;  ///< of earlier starts, stop heaps included: the sender counts on
+    std::uint64_t data_heaps_ = 0;     ///< submitted since the start
     std::string failure_;
     std::thread thread_;
 };

@@ -54,8 +54,9 @@ class IdlePolicy {
 
     std::uint32_t longest_sleep() const noexcept { return longest_sleep_; }
     PollMode mode() const noexcept { return mode_; }
-    /// Before it is used: there is nothing to wait for after all.
+    /// Before it is used, or by its lcore.
     void set_mode(PollMode mode) noexcept { mode_ = mode; }
+    void set_max_poll(std::uint64_t polls) noexcept { max_poll_ = polls; }
 
   private:
     PollMode mode_;

@@ -2,12 +2,9 @@
 #include "runtime/layout.hpp"
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <map>
 #include <sched.h>
 #include <set>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -29,30 +26,6 @@ namespace {
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 /// What EAL itself, rings and device structures take.
 constexpr std::size_t kEalBase = 24 * kMiB;
-
-template <std::size_t N>
-bool is_one_of(std::string_view word, const std::array<std::string_view, N>& names) {
-    return std::any_of(names.begin(), names.end(), [word](std::string_view name) {
-        return word == name ||
-               (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=') ||
-               (name.size() == 2 && name[1] != '-' && word.starts_with(name));
-    });
-}
-
-std::size_t read_number(const std::string& path) {
-    std::ifstream file(path);
-    std::size_t n = 0;
-    file >> n;
-    return file ? n : 0;
-}
-
-std::size_t free_huge_bytes() {
-    std::size_t bytes = 0;
-    for (const std::size_t kib : {2048U, 1048576U})
-        bytes += read_number(fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", kib)) *
-                 kib * 1024;
-    return bytes;
-}
 
 /// A CPU for each port that receives and each sender, in the order of the plan.
 class Assignment {
@@ -120,6 +93,11 @@ void add_once(std::vector<unsigned>& cpus, unsigned cpu) {
         cpus.push_back(cpu);
 }
 
+bool sends_on(const Plan& plan, const std::string& port) {
+    return std::any_of(plan.sends.begin(), plan.sends.end(),
+                       [&port](const SendPlan& s) { return s.port == port; });
+}
+
 /// Streams that name no lcore are where the first of their port is that does, or share one of their own.
 StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     StreamCpus cpus;
@@ -144,6 +122,11 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
                 for (const unsigned cpu : mine)
                     add_once(cpus.of_port[p], cpu);
     }
+    // A port without streams gets its receive queue for those that come.
+    if (plan.runtime.live)
+        for (std::size_t p = 0; p < plan.ports.size(); p++)
+            if (cpus.of_port[p].empty() && !sends_on(plan, plan.ports[p].name))
+                cpus.of_port[p].push_back(assignment.pick());
     // The lcore of a stream that names none is chosen only when there is no other.
     for (std::size_t i = 0; i < plan.receives.size(); i++)
         if (!plan.receives[i].lcores.empty())
@@ -181,9 +164,18 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
         request.max_rx_packet = 0;
         request.rx_queues = static_cast<std::uint16_t>(cpus.of_port[i].size());
         request.fewer_queues_do = true;
-        if (cpus.of_port[i].size() > 1)
+        // Every lcore that a stream may move to can hold packets of a queue that another one polls.
+        std::vector<unsigned> holders = cpus.of_port[i];
+        if (plan.runtime.live && !holders.empty())
+            for (const unsigned cpu : plan.runtime.lcores)
+                add_once(holders, cpu);
+        if (holders.size() > 1)
             request.held_mbufs =
-                static_cast<std::uint32_t>(cpus.of_port[i].size() - 1) * recv::Distributor::kRingEntries;
+                static_cast<std::uint32_t>(holders.size() - 1) * recv::Distributor::kRingEntries;
+        if (plan.runtime.live && !holders.empty()) {
+            request.max_rx_packet = ReceivePlan{}.max_packet_size;
+            request.buffer_size = ReceivePlan{}.buffer_size;
+        }
         for (const ReceivePlan& r : plan.receives)
             if (r.port == p.name) {
                 request.interrupts |= r.poll == PollMode::interrupt;
@@ -222,14 +214,29 @@ void remark_workers(const Plan& plan, const Layout& layout, std::size_t port, co
                     plan.ports[port].name, queues, queues == 1 ? "" : "s", fmt::join(shared, "; ")));
 }
 
+/// Streams may come to the lcore while it runs. One that only sends needs no memory for heaps, unless it is
+/// named for all.
+bool may_receive(const Plan& plan, const WorkerLayout& w) {
+    const std::vector<unsigned>& named = plan.runtime.lcores;
+    if (plan.runtime.live && std::find(named.begin(), named.end(), w.planned_cpu) != named.end())
+        return true;
+    const bool waiting = plan.runtime.live || std::any_of(plan.receives.begin(), plan.receives.end(),
+                                                          [](const ReceivePlan& r) { return !r.enabled; });
+    return waiting && (!w.receives.empty() || w.sends.empty());
+}
+
 /// Deals the streams of every port over its queues and their lcores.
 void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assignment, Layout& layout) {
     for (std::size_t p = 0; p < plan.ports.size(); p++) {
         std::vector<StreamOnPort> streams;
         for (std::size_t i = 0; i < plan.receives.size(); i++)
             if (plan.receives[i].port == plan.ports[p].name)
-                streams.push_back({i, plan.receives[i].endpoints, cpus.of_stream[i]});
-        if (streams.empty())
+                streams.push_back({i,
+                                   plan.receives[i].enabled
+                                       ? std::span<const Endpoint>(plan.receives[i].endpoints)
+                                       : std::span<const Endpoint>(),
+                                   cpus.of_stream[i], static_cast<std::uint32_t>(i + 1)});
+        if (cpus.of_port[p].empty())
             continue;
         const port::PlannedPort& planned = layout.ports[p];
         Spread s = spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues, streams,
@@ -279,6 +286,24 @@ void poll_for_answers(const Plan& plan, Layout& layout) {
     }
 }
 
+/// Lcores that wait for streams that come or move, with room for their heaps.
+void add_spare_workers(const Plan& plan, Assignment& assignment, Layout& layout) {
+    if (plan.runtime.live)
+        for (const unsigned cpu : plan.runtime.lcores)
+            assignment.worker(cpu, true);
+    std::uint64_t largest = 0;
+    for (const ReceivePlan& r : plan.receives)
+        largest = std::max(largest, r.max_bytes);
+    for (WorkerLayout& w : layout.workers)
+        if (may_receive(plan, w))
+            w.largest_heap = std::max(largest, plan.receives.empty() ? ReceivePlan{}.max_bytes : 0);
+}
+
+/// Streams' shares of the memory for heaps; an lcore that waits for streams has one, too.
+std::size_t heap_shares(const Plan& plan, const WorkerLayout& w) {
+    return may_receive(plan, w) ? std::max<std::size_t>(1, w.receives.size()) : w.receives.size();
+}
+
 void number_lcores(Layout& layout) {
     unsigned lcore = 1;
     std::set<unsigned> cpus{layout.main_cpu};
@@ -322,41 +347,6 @@ heap::WindowConfig window_size(const ReceivePlan& r) {
 }
 
 }  // namespace
-
-EalOptions EalOptions::parse(std::vector<std::string> words) {
-    static constexpr std::array<std::string_view, 6> lcores{"-l",           "-c", "--lcores",
-                                                            "--main-lcore", "-s", "-S"};
-    static constexpr std::array<std::string_view, 10> memory{
-        "--no-huge",           "--in-memory",        "--socket-mem",  "--socket-limit",
-        "--legacy-mem",        "--huge-dir",         "--huge-unlink", "--single-file-segments",
-        "--match-allocations", "--huge-worker-stack"};
-    static constexpr std::array<std::string_view, 1> amount{"-m"};
-    static constexpr std::array<std::string_view, 2> naming{"--file-prefix", "--no-shconf"};
-    static constexpr std::array<std::string_view, 6> bus{"-a", "-b", "--allow", "--block", "--no-pci", "-w"};
-    static constexpr std::array<std::string_view, 2> block{"-b", "--block"};
-    static constexpr std::array<std::string_view, 1> log{"--log-level"};
-    EalOptions o;
-    for (std::size_t i = 0; i < words.size(); i++) {
-        const std::string_view word = words[i];
-        o.has_lcores |= is_one_of(word, lcores);
-        o.has_memory |= is_one_of(word, memory);
-        o.has_amount |= is_one_of(word, amount);
-        o.has_naming |= is_one_of(word, naming);
-        o.has_bus |= is_one_of(word, bus);
-        o.has_log |= is_one_of(word, log);
-        o.has_block |= is_one_of(word, block);
-        o.has_no_pci |= word == "--no-pci";
-        for (const std::string_view option : {"--vdev", "--allow", "-a"}) {
-            if (word == option && i + 1 < words.size())
-                o.devices.push_back(words[i + 1]);
-            else if (word.starts_with(option) && word.size() > option.size() &&
-                     (option.size() == 2 || word[option.size()] == '='))
-                o.devices.emplace_back(word.substr(option.size() + (option.size() == 2 ? 0 : 1)));
-        }
-    }
-    o.words = std::move(words);
-    return o;
-}
 
 const port::PlannedPort& Layout::port(std::string_view name) const {
     const auto found = std::find_if(ports.begin(), ports.end(),
@@ -442,7 +432,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     spread_streams(plan, cpus, assignment, layout);
     assign_senders(plan, assignment);
     poll_for_answers(plan, layout);
+    add_spare_workers(plan, assignment, layout);
     number_lcores(layout);
+    layout.port_cpus = cpus.of_port;
+    layout.stream_cpus = cpus.of_stream;
     for (const FarWorker& far : far_workers(host, layout, plan))
         layout.remarks.push_back(
             fmt::format("CPU {} is on NUMA node {}, port {} on node {}: packets cross between the sockets; "
@@ -460,11 +453,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     layout.eal_bytes += layout.eal_bytes / 8;
     std::size_t shares = 0;
     for (const WorkerLayout& w : layout.workers)
-        shares += w.receives.size();
+        shares += heap_shares(plan, w);
     for (WorkerLayout& w : layout.workers)
-        if (!w.receives.empty()) {
-            w.heap_bytes =
-                memory::Arena::capacity_for(plan.memory.heaps / shares * w.receives.size(), w.largest_heap);
+        if (const std::size_t mine = heap_shares(plan, w); mine != 0) {
+            w.heap_bytes = memory::Arena::capacity_for(plan.memory.heaps / shares * mine, w.largest_heap);
             layout.heap_bytes += w.heap_bytes;
         }
     if (layout.heap_bytes > plan.memory.heaps)
@@ -499,96 +491,6 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     layout.eal_args =
         eal_arguments(options, lcores, layout.eal_bytes, plan.runtime.name, BusNeeds::of(layout.ports));
     return layout;
-}
-
-BusNeeds BusNeeds::of(std::span<const port::PlannedPort> ports) {
-    BusNeeds needs;
-    for (const port::PlannedPort& p : ports) {
-        needs.pci |= p.device.pci;
-        needs.physical_addresses |= p.device.physical_addresses;
-    }
-    return needs;
-}
-
-std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
-                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus) {
-    if (bus.pci && options.has_no_pci)
-        throw_usage("EAL",
-                    "--no-pci keeps EAL from the card that a port names; leave it out (no card but those of "
-                    "the ports is touched)");
-    if (bus.pci && options.has_block)
-        throw_usage("EAL",
-                    "-b makes EAL take every other card; leave it out (no card but those of the ports is "
-                    "touched)");
-    std::vector<std::string> args = options.words;
-    if (!options.has_lcores)
-        args.insert(args.end(), {"--lcores", lcores, "--main-lcore", "0"});
-    if (!options.has_memory) {
-        if (free_huge_bytes() >= eal_bytes) {
-            args.emplace_back("--in-memory");
-        } else if (!bus.pci) {
-            args.emplace_back("--no-huge");
-            if (!options.has_amount)
-                args.insert(args.end(), {"-m", std::to_string((eal_bytes + kMiB - 1) / kMiB)});
-            if (!options.has_naming)
-                args.emplace_back("--no-shconf");
-        } else {
-            throw_error("memory",
-                        "a PCI device needs {} MiB of huge pages and {} MiB are free; run `sysctl -w "
-                        "vm.nr_hugepages={}`",
-                        eal_bytes / kMiB, free_huge_bytes() / kMiB, (eal_bytes + 2 * kMiB - 1) / (2 * kMiB));
-        }
-    }
-    const auto given = [&](std::string_view option) {
-        return std::any_of(options.words.begin(), options.words.end(),
-                           [option](const std::string& w) { return w.starts_with(option); });
-    };
-    if (!options.has_naming) {
-        args.insert(args.end(), {"--file-prefix", fmt::format("{}.{}", name, getpid())});
-        // Under a name that no other process uses, huge pages would stay behind for ever. EAL takes this
-        // option with none of those.
-        if (options.has_memory && !given("--no-huge") && !given("--in-memory") && !given("--huge-unlink") &&
-            !given("--single-file-segments"))
-            args.emplace_back("--huge-unlink=always");
-    }
-    if (!options.has_bus && bus.pci)
-        args.insert(args.end(), {"-a", "0000:00:00.0"});
-    else if (!options.has_bus)
-        args.emplace_back("--no-pci");
-    if (!options.has_log)
-        args.emplace_back("--log-level=lib.*:warning");
-    if (!given("--iova-mode"))
-        args.emplace_back(bus.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va");
-    if (!given("--telemetry") && !given("--no-telemetry"))
-        args.emplace_back("--no-telemetry");
-    return args;
-}
-
-std::string describe(const Layout& layout, const Plan& plan) {
-    std::string text = fmt::format("main lcore {} on CPU {}\n", layout.main_lcore, layout.main_cpu);
-    for (const WorkerLayout& w : layout.workers) {
-        text += fmt::format("lcore {} on CPU {}:", w.lcore, w.cpu);
-        for (const std::size_t i : w.receives)
-            text += fmt::format(" receive {} ({})", plan.receives[i].name, plan.receives[i].port);
-        for (const std::size_t i : w.sends)
-            text += fmt::format(" send {} ({})", plan.sends[i].name, plan.sends[i].port);
-        text += '\n';
-    }
-    for (const port::PlannedPort& p : layout.ports) {
-        text += fmt::format("port {}: {}\n", p.request.name, p.device.devargs);
-        if (p.request.rx_queues != 0)
-            text += fmt::format("  receive queue: {}\n", port::to_string(p.device.rx));
-        if (p.request.tx_queues != 0)
-            text += fmt::format("  transmit queue: {}\n", port::to_string(p.device.tx));
-    }
-    text +=
-        fmt::format("memory: {} for heaps, {} for windows and queues, {} of payload to send, {} for EAL\n",
-                    human_size(layout.heap_bytes), human_size(layout.bookkeeping_bytes),
-                    human_size(layout.send_bytes), human_size(layout.eal_bytes));
-    for (const std::string& remark : layout.remarks)
-        text += remark + '\n';
-    text += fmt::format("EAL arguments: {}\n", fmt::join(layout.eal_args, " "));
-    return text;
 }
 
 }  // namespace spead::runtime

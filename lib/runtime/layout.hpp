@@ -48,6 +48,9 @@ struct Layout {
     std::vector<WorkerLayout> workers;
     std::vector<QueueLayout> queues;  ///< by port
     std::vector<PortRule> rules;      ///< to be given to ports once they are started
+    /// CPUs of each port's streams, none twice, those that poll its queues first (spread() is given them).
+    std::vector<std::vector<unsigned>> port_cpus;
+    std::vector<std::vector<unsigned>> stream_cpus;  ///< as Plan::receives
     unsigned main_lcore = 0;
     unsigned main_cpu = 0;
     std::vector<unsigned> allowed_cpus;  ///< of this process
@@ -89,6 +92,9 @@ struct BusNeeds {
 
     static BusNeeds of(std::span<const port::PlannedPort> ports);
 };
+
+/// Free huge pages, of all sizes.
+std::size_t free_huge_bytes();
 
 /// EAL's arguments for a program that needs `eal_bytes` of EAL memory and these lcores ("0@0,1@1"), leaving
 /// alone what the user chose. With PCI ports, EAL is told of a card that cannot be, so that it touches none;

@@ -21,12 +21,23 @@ namespace spead::runtime {
 /// mailbox() and quit() belongs to the lcore; use mailbox().call().
 class LcoreLoop {
   public:
-    LcoreLoop(IdlePolicy idle, bool yields) : idle_(idle), yields_(yields) {}
+    /// How many an lcore may have at once: their tables are made with it.
+    static constexpr std::size_t kMaxDistributors = 256;
+    static constexpr std::size_t kMaxSenders = 4096;
+
+    LcoreLoop(IdlePolicy idle, bool yields) : idle_(idle), yields_(yields) {
+        distributors_.reserve(kMaxDistributors);
+        senders_.reserve(kMaxSenders);
+    }
 
     recv::RxAgent& receiver() noexcept { return receiver_; }
     /// Of a queue that this lcore polls for others, too.
-    void add_distributor(recv::Distributor& distributor) { distributors_.push_back(&distributor); }
-    void add_sender(send::Sender& sender) { senders_.push_back(&sender); }
+    void add_distributor(recv::Distributor& distributor) noexcept { distributors_.push_back(&distributor); }
+    void remove_distributor(const recv::Distributor& distributor) noexcept {
+        std::erase(distributors_, &distributor);
+    }
+    void add_sender(send::Sender& sender) noexcept { senders_.push_back(&sender); }
+    void remove_sender(const send::Sender& sender) noexcept { std::erase(senders_, &sender); }
     const std::vector<send::Sender*>& senders() const noexcept { return senders_; }
 
     /// The mailbox is open from here on; launch run() next.
@@ -51,6 +62,9 @@ class LcoreLoop {
     }
     PollMode mode() const noexcept { return idle_.mode(); }
     void set_mode(PollMode mode) noexcept { idle_.set_mode(mode); }
+    void set_max_poll(std::uint32_t polls) noexcept { idle_.set_max_poll(polls); }
+    /// Interrupt mode is possible: there is something to wait for.
+    bool can_wait() const noexcept { return sleeper_ != nullptr; }
 
     Mailbox& mailbox() noexcept { return mailbox_; }
 

@@ -299,6 +299,9 @@ Backlog Sender::backlog() const noexcept {
 void Sender::set_mac(std::uint32_t substream, const wire::MacAddress& mac) noexcept {
     impl_->transmitter.set_mac(substream, mac);
 }
+void Sender::set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept {
+    impl_->transmitter.set_ttl_dscp(ttl, dscp);
+}
 void Sender::set_pacing(const Pacing& pacing) noexcept {
     impl_->transmitter.set_pacing(pacing);
 }

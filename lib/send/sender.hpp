@@ -116,8 +116,8 @@ struct alignas(16) Completion {
 ///
 /// Three parties, which may be threads of their own or one and the same:
 ///  - the producer calls prepare, submit and poll_completions;
-///  - the lcore calls poll, set_mac, set_pacing, backlog, collect and idle, and its thread alone touches the
-///  queue;
+///  - the lcore calls poll, set_mac, set_ttl_dscp, set_pacing, backlog, collect and idle, and its thread
+///  alone touches the queue;
 ///  - the control world constructs and destroys, and may call request_cut and request_stop at any time.
 class Sender {
   public:
@@ -176,6 +176,9 @@ class Sender {
 
     /// Where packets to the destination go from now on, on the link; those that are built stay as they are.
     void set_mac(std::uint32_t substream, const wire::MacAddress& mac) noexcept;
+
+    /// Of all packets that are not built yet.
+    void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
 
     void set_pacing(const Pacing& pacing) noexcept;
     const Pacing& pacing() const noexcept;

@@ -68,6 +68,13 @@ void Transmitter::set_mac(std::uint32_t substream, const MacAddress& mac) noexce
             heaps_[i].stamped = false;
 }
 
+void Transmitter::set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept {
+    for (DestinationHeader& destination : destinations_)
+        destination.set_ttl_dscp(ttl, dscp);
+    for (std::uint64_t i = heaps_.begin(); i != heaps_.end(); ++i)
+        heaps_[i].stamped = false;
+}
+
 /// Gives the heap up if it is one of those that are cut.
 void Transmitter::cut(Slot& slot) noexcept {
     if (slot.built || slot.entry.control || (slot.made != 0 && cut_ != Cut::begun))

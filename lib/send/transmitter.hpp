@@ -58,6 +58,7 @@ class alignas(64) Transmitter {
     }
     Backlog backlog() const noexcept;
     void set_mac(std::uint32_t substream, const MacAddress& mac) noexcept;
+    void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
     void set_pacing(const Pacing& pacing) noexcept { pacer_.set(pacing); }
     const Pacing& pacing() const noexcept { return pacer_.pacing(); }
     const stats::SendCounters& counters() const noexcept { return counters_; }

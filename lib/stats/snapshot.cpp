@@ -25,7 +25,9 @@ template <typename Expect>
 void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
     std::map<std::string, std::uint64_t> streams;
     std::map<std::string, std::uint64_t> ports;
+    std::uint64_t removed = 0;
     for (const LcoreSnapshot& l : snapshot.lcores) {
+        removed += l.removed;
         for (const LcoreSnapshot::Share& s : l.streams)
             streams[s.name] += s.received;
         for (const LcoreSnapshot::Share& p : l.ports)
@@ -33,6 +35,7 @@ void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
     }
     for (const StreamSnapshot& s : snapshot.streams)
         expect(s.name + ": received = sum of lcores", s.received, streams[s.name]);
+    expect("removed streams: received = sum of lcores", snapshot.removed.received, removed);
     for (const PortSnapshot& p : snapshot.ports)
         expect(p.name + ": rx packets = sum of lcores", p.rx_packets, ports[p.name]);
 }
@@ -52,6 +55,23 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t taken) {
     packets_reordered += block.packets_reordered;
     heaps_interleaved_evictions += block.heaps_interleaved_evictions;
     stop_items += block.stop_items;
+}
+
+void StreamSnapshot::add(const StreamSnapshot& other) {
+    bytes += other.bytes;
+    add_each(packets, other.packets);
+    received += other.received;
+    heaps_started += other.heaps_started;
+    add_each(heaps_ended, other.heaps_ended);
+    heaps_live += other.heaps_live;
+    heaps_delivered += other.heaps_delivered;
+    heaps_dropped_full += other.heaps_dropped_full;
+    heaps_queued += other.heaps_queued;
+    packets_reordered += other.packets_reordered;
+    heaps_interleaved_evictions += other.heaps_interleaved_evictions;
+    stop_items += other.stop_items;
+    heaps_verified += other.heaps_verified;
+    heaps_wrong += other.heaps_wrong;
 }
 
 void PortSnapshot::add(const RxCounters& queue) {
@@ -77,14 +97,17 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
         handed += p.rx[static_cast<std::size_t>(PortOutcome::stream)];
         expect(p.name + ": rx packets = sum of outcomes", p.rx_packets, sum(p.rx));
     }
-    for (const StreamSnapshot& s : snapshot.streams) {
+    const auto expect_of_stream = [&](const std::string& name, const StreamSnapshot& s) {
         received += s.received;
         const std::uint64_t ended = sum(s.heaps_ended);
-        expect(s.name + ": received = sum of outcomes", s.received, sum(s.packets));
-        expect(s.name + ": started = ended + live", s.heaps_started, ended + s.heaps_live);
-        expect(s.name + ": ended = delivered + dropped_full + queued", ended,
+        expect(name + ": received = sum of outcomes", s.received, sum(s.packets));
+        expect(name + ": started = ended + live", s.heaps_started, ended + s.heaps_live);
+        expect(name + ": ended = delivered + dropped_full + queued", ended,
                s.heaps_delivered + s.heaps_dropped_full + s.heaps_queued);
-    }
+    };
+    for (const StreamSnapshot& s : snapshot.streams)
+        expect_of_stream(s.name, s);
+    expect_of_stream("removed streams", snapshot.removed);
     if (!snapshot.lcores.empty())
         expect_sums_of_lcores(snapshot, expect);
     expect("packets handed to streams = received by streams", handed, received);

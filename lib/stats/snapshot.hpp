@@ -34,6 +34,8 @@ struct StreamSnapshot {
     /// Adds one lcore's block. `taken` is how many heaps the consumer has taken from that block's queue, read
     /// once.
     void add(const StreamCounters& block, std::uint64_t taken);
+    /// Adds what else the stream, or other streams, have counted.
+    void add(const StreamSnapshot& other);
 };
 
 struct SendSnapshot {
@@ -88,6 +90,7 @@ struct LcoreSnapshot {
     unsigned cpu = 0;
     std::string poll;  ///< what it does when idle
     std::vector<Share> streams;
+    std::uint64_t removed = 0;  ///< packets of streams that were removed
     std::vector<Share> ports;
     std::vector<std::string> sends;
 };
@@ -96,12 +99,13 @@ struct Snapshot {
     double duration_s = 0;
     std::vector<LcoreSnapshot> lcores;
     std::vector<StreamSnapshot> streams;
+    StreamSnapshot removed;  ///< streams that were removed during the run, all together
     std::vector<SendSnapshot> sends;
     std::vector<PortSnapshot> ports;
 };
 
 /// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all
-/// do:
+/// do, for the removed streams too:
 ///  - what the lcores received of a stream or from a port = what the stream or the port received;
 ///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
 ///  - a stream's received = the sum of its outcomes;

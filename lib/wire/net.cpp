@@ -130,4 +130,11 @@ NetHeaderTemplate::NetHeaderTemplate(const NetHeaderSpec& spec) noexcept {
     sum_without_length_ = fold(sum_words(bytes + ip, kIpv4Header));
 }
 
+void NetHeaderTemplate::set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept {
+    std::uint8_t* const ip = bytes_.data() + ipv4_offset();
+    ip[1] = static_cast<std::uint8_t>(dscp << 2);
+    ip[8] = ttl;
+    sum_without_length_ = fold(sum_words(ip, kIpv4Header));
+}
+
 }  // namespace spead::wire

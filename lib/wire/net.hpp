@@ -179,6 +179,9 @@ class NetHeaderTemplate {
     /// Changes where frames go, on the link only.
     void set_dst_mac(const MacAddress& mac) noexcept { std::memcpy(bytes_.data(), mac.data(), mac.size()); }
 
+    /// Changes how far packets go, and their class (RFC 2474), 0..63.
+    void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
+
     /// Writes length() bytes to `out` for a datagram of `payload_length` <= kMaxUdpPayload bytes. The IPv4
     /// checksum is valid; the UDP checksum is `udp_checksum` as given (0: none).
     [[gnu::always_inline]] void write(std::uint8_t* out, std::size_t payload_length,

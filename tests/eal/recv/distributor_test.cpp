@@ -30,7 +30,7 @@ class DistributorTest : public ::testing::Test {
 
     void spread_over(std::size_t others, std::vector<std::uint16_t> destinations, const Way& way = {}) {
         distributor = std::make_unique<Distributor>(others);
-        distributor->add({{way.to}, way.port, {}}, std::move(destinations));
+        distributor->table().add({{way.to}, way.port, {}}, std::move(destinations));
         distributor->connect(rx.queue());
     }
 

@@ -69,7 +69,7 @@ struct Streams {
     }
     void feed(Consumers& consumers) {
         for (std::size_t i = 0; i < rigs.size(); i++)
-            EXPECT_EQ(consumers.add(rigs[i]->queue(), *sinks[i]), i);
+            feeds.push_back(&consumers.add(rigs[i]->queue(), *sinks[i]));
     }
     /// Ends `heaps` heaps in stream `i`; the queue takes them as far as it has room.
     void give(std::size_t i, std::size_t heaps) {
@@ -96,6 +96,7 @@ struct Streams {
     std::deque<std::unique_ptr<Rig>> rigs;
     std::deque<std::unique_ptr<RecordingSink>> sinks;
     std::vector<std::uint64_t> next;
+    std::vector<Consumers::Feed*> feeds;  ///< after feed()
 };
 
 std::vector<std::uint64_t> count_to(std::uint64_t n) {
@@ -137,11 +138,60 @@ TEST(Consumers, CountTheHeapsThatSinksAreDoneWithByFeed) {
     s.close();
     Consumers consumers(0);
     s.feed(consumers);
-    EXPECT_EQ(consumers.finished(0), 0U);
+    EXPECT_EQ(s.feeds[0]->finished(), 0U);
     consumers.start(1, {});
     consumers.join();
-    EXPECT_EQ(consumers.finished(0), 5U);
-    EXPECT_EQ(consumers.finished(1), 2U) << "neither the one that failed nor those taken with it";
+    EXPECT_EQ(s.feeds[0]->finished(), 5U);
+    EXPECT_EQ(s.feeds[1]->finished(), 2U) << "neither the one that failed nor those taken with it";
+}
+
+TEST(Consumers, TakeQueuesInAndLetThemGoWhileTheyRun) {
+    Streams s(3);
+    Consumers consumers(0);
+    consumers.start(2, {}, true);
+    s.feed(consumers);
+    s.give(0, 5);
+    s.give(1, 3);
+    s.rigs[0]->queue().close();
+    while (!consumers.remove(*s.feeds[0], true))
+        std::this_thread::yield();
+    EXPECT_EQ(s.sinks[0]->size(), 5U) << "what was queued was taken";
+    EXPECT_EQ(s.sinks[0]->finished(), 1);
+    EXPECT_EQ(s.sinks[1]->finished(), 0);
+    s.give(2, 4);
+    s.close();
+    consumers.join();
+    EXPECT_EQ(s.sinks[0]->finished(), 1) << "it had left";
+    EXPECT_EQ(s.sinks[1]->size(), 3U);
+    EXPECT_EQ(s.sinks[2]->size(), 4U);
+}
+
+TEST(Consumers, KeepASinkWhoseQueuesChangeOnItsThread) {
+    Streams s(2);
+    Consumers consumers(0);
+    consumers.start(2, {}, true);
+    Consumers::Feed& before = consumers.add(s.rigs[0]->queue(), *s.sinks[0]);
+    s.give(0, 2);
+    Consumers::Feed& after = consumers.add(s.rigs[1]->queue(), *s.sinks[0]);
+    s.give(1, 2);
+    s.close();
+    while (!consumers.remove(before, false))
+        std::this_thread::yield();
+    EXPECT_EQ(s.sinks[0]->finished(), 0) << "it has another queue";
+    while (!consumers.remove(after, true))
+        std::this_thread::yield();
+    EXPECT_EQ(s.sinks[0]->finished(), 1);
+    EXPECT_EQ(s.sinks[0]->size(), 4U);
+    EXPECT_EQ(s.sinks[0]->threads().size(), 1U);
+}
+
+TEST(Consumers, LetQueuesGoBeforeTheyRun) {
+    Streams s(1);
+    Consumers consumers(0);
+    s.feed(consumers);
+    s.close();
+    EXPECT_TRUE(consumers.remove(*s.feeds[0], true));
+    EXPECT_EQ(s.sinks[0]->finished(), 1);
 }
 
 TEST(Consumers, EndAtOnceWhenThereIsNothingToConsume) {

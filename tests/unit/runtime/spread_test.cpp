@@ -41,7 +41,7 @@ Cpus cpus_of(const Spread& s, std::uint16_t queue, std::size_t receive, std::uin
 }
 
 TEST(Spread, OneLcoreHasTheQueueToItself) {
-    const std::vector<StreamOnPort> streams{{0, kFour, {5}}};
+    const std::vector<StreamOnPort> streams{{0, kFour, {5}, 1}};
     const Spread s = spread(2, {}, Cpus{5}, 1, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(1));
@@ -55,7 +55,7 @@ TEST(Spread, OneLcoreHasTheQueueToItself) {
 }
 
 TEST(Spread, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
-    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}, {1, kFour, {6}}};
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}, 1}, {1, kFour, {6}, 2}};
     const Spread s = spread(0, {}, Cpus{5, 6, 7}, 1, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(1));
@@ -66,7 +66,7 @@ TEST(Spread, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
 }
 
 TEST(Spread, RulesDealEndpointsToQueues) {
-    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}}};
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}, 1}};
     const Spread s = spread(1, rules(), Cpus{5, 6}, 2, streams, 42);
 
     EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5));
@@ -86,7 +86,7 @@ TEST(Spread, RulesDealEndpointsToQueues) {
 }
 
 TEST(Spread, StreamsKeepToTheirOwnQueues) {
-    const std::vector<StreamOnPort> streams{{0, kOne, {6}}, {1, kFour, {5}}};
+    const std::vector<StreamOnPort> streams{{0, kOne, {6}, 1}, {1, kFour, {5}, 2}};
     const Spread s = spread(0, rules(), Cpus{6, 5}, 2, streams, {});
 
     EXPECT_EQ(s.rules[0].rule.queues, Queues{0});
@@ -98,7 +98,7 @@ TEST(Spread, StreamsKeepToTheirOwnQueues) {
 }
 
 TEST(Spread, OneEndpointForSeveralLcoresIsSpreadBySourceWhereTheDeviceCan) {
-    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}};
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}, 1}};
     const Spread s = spread(0, rules(true), Cpus{5, 6, 7}, 3, streams, {});
 
     ASSERT_THAT(s.rules, SizeIs(1));
@@ -109,7 +109,7 @@ TEST(Spread, OneEndpointForSeveralLcoresIsSpreadBySourceWhereTheDeviceCan) {
 }
 
 TEST(Spread, ElseByHeapCountBehindTheQueueOfTheFirst) {
-    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}};
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}, 1}};
     const Spread s = spread(0, rules(), Cpus{5, 6, 7}, 3, streams, {});
 
     EXPECT_EQ(s.rules[0].rule.queues, Queues{0});
@@ -118,7 +118,7 @@ TEST(Spread, ElseByHeapCountBehindTheQueueOfTheFirst) {
 }
 
 TEST(Spread, LcoresBeyondTheQueuesOfTheDeviceWorkBehindThem) {
-    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6, 7, 8, 9}}};
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6, 7, 8, 9}, 1}};
     const Spread s = spread(0, rules(), Cpus{5, 6, 7, 8, 9}, 2, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(2));
@@ -128,7 +128,7 @@ TEST(Spread, LcoresBeyondTheQueuesOfTheDeviceWorkBehindThem) {
 }
 
 TEST(Spread, WhereTheDeviceDealsFlowsAnyPacketMayComeFromAnyQueue) {
-    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}}, {1, kOne, {6}}};
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}, 1}, {1, kOne, {6}, 2}};
     const Spread s = spread(0, flows(), Cpus{5, 6}, 2, streams, {});
 
     for (std::uint16_t e = 0; e < 4; e++) {
@@ -155,7 +155,7 @@ TEST(Spread, EveryPacketHasOneWay) {
                 for (unsigned i = 0; i < lcores; i++)
                     all.push_back(10 + i);
                 const std::vector<StreamOnPort> streams{
-                    {0, kFour, all}, {1, kOne, {all.back()}}, {2, kOne, all}};
+                    {0, kFour, all, 1}, {1, kOne, {all.back()}, 2}, {2, kOne, all, 3}};
                 const Spread s = spread(0, c, all, queues, streams, {});
                 ASSERT_THAT(s.queues, SizeIs(queues));
                 std::set<unsigned> busy;

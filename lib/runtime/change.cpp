@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/change.hpp"
+
+#include <algorithm>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+constexpr std::string_view kRemedy = "; end the program and start it with the new configuration";
+
+[[noreturn]] void refuse(const std::string& where, const std::string& what) {
+    throw_usage(where, "{} cannot change while the program runs{}", what, kRemedy);
+}
+
+template <typename T>
+auto find(const std::vector<T>& all, const std::string& name) {
+    return std::find_if(all.begin(), all.end(), [&name](const T& one) { return one.name == name; });
+}
+
+/// Brings `wanted` into the order of `now`; the same names must be in both.
+template <typename T>
+void order(const std::vector<T>& now, std::vector<T>& wanted, std::string_view kind) {
+    std::vector<T> ordered;
+    for (const T& one : now) {
+        const auto found = find(wanted, one.name);
+        if (found == wanted.end())
+            throw_usage(fmt::format("{} {}", kind, one.name),
+                        "it is part of the running program and is missing; {}", kRemedy.substr(2));
+        ordered.push_back(*found);
+    }
+    for (const T& one : wanted)
+        if (find(now, one.name) == now.end())
+            throw_usage(
+                fmt::format("{} {}", kind, one.name),
+                "its queues and its packet memory are made when the program starts: it cannot be added{}",
+                kRemedy);
+    wanted = std::move(ordered);
+}
+
+void check_send(const SendPlan& now, const SendPlan& wanted) {
+    SendPlan same = now;
+    same.enabled = wanted.enabled;
+    same.rate = wanted.rate;
+    same.burst_size = wanted.burst_size;
+    same.burst_rate_ratio = wanted.burst_rate_ratio;
+    same.ttl = wanted.ttl;
+    same.dscp = wanted.dscp;
+    same.heaps = wanted.heaps;
+    if (same != wanted)
+        refuse(fmt::format("send {}", now.name),
+               "nothing but `enabled`, `rate`, `burst_size`, `burst_rate_ratio`, `ttl`, `dscp` and `heaps`");
+}
+
+Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
+    // What the lcores and windows do not know.
+    ReceivePlan same = now;
+    same.endpoint_texts = wanted.endpoint_texts;
+    same.poll = wanted.poll;
+    same.max_poll = wanted.max_poll;
+    if (!now.enabled && !wanted.enabled)
+        return Change::Kind::none;
+    if (same == wanted)
+        return Change::Kind::none;
+    same.endpoints = wanted.endpoints;
+    return same == wanted ? Change::Kind::endpoints : Change::Kind::parts;
+}
+
+}  // namespace
+
+Change compare(const Plan& now, Plan& wanted) {
+    RuntimePlan runtime = now.runtime;
+    runtime.log_level = wanted.runtime.log_level;
+    if (runtime != wanted.runtime)
+        refuse("[runtime]", "nothing but `log_level`");
+    if (now.memory != wanted.memory)
+        refuse("[memory]", "`heaps`");
+    if (now.end.heaps != wanted.end.heaps)
+        refuse("[end]", "`heaps`");
+    order(now.ports, wanted.ports, "port");
+    for (std::size_t i = 0; i < now.ports.size(); i++)
+        if (now.ports[i] != wanted.ports[i])
+            refuse(fmt::format("port {}", now.ports[i].name), "a port");
+    order(now.sends, wanted.sends, "send");
+    for (std::size_t i = 0; i < now.sends.size(); i++)
+        check_send(now.sends[i], wanted.sends[i]);
+
+    Change change;
+    for (const ReceivePlan& r : wanted.receives) {
+        Change::Receive& one = change.receives.emplace_back();
+        const auto before = find(now.receives, r.name);
+        if (before == now.receives.end()) {
+            one.kind = Change::Kind::parts;
+            one.new_sink = true;
+            continue;
+        }
+        one.before = static_cast<std::size_t>(before - now.receives.begin());
+        one.kind = kind_of(*before, r);
+        one.new_sink = before->sink != r.sink || before->enabled != r.enabled;
+    }
+    for (std::size_t i = 0; i < now.receives.size(); i++)
+        if (find(wanted.receives, now.receives[i].name) == wanted.receives.end())
+            change.removed.push_back(i);
+    return change;
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "runtime/layout.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+
+template <std::size_t N>
+bool is_one_of(std::string_view word, const std::array<std::string_view, N>& names) {
+    return std::any_of(names.begin(), names.end(), [word](std::string_view name) {
+        return word == name ||
+               (word.starts_with(name) && word.size() > name.size() && word[name.size()] == '=') ||
+               (name.size() == 2 && name[1] != '-' && word.starts_with(name));
+    });
+}
+
+std::size_t read_number(const std::string& path) {
+    std::ifstream file(path);
+    std::size_t n = 0;
+    file >> n;
+    return file ? n : 0;
+}
+
+}  // namespace
+
+std::size_t free_huge_bytes() {
+    std::size_t bytes = 0;
+    for (const std::size_t kib : {2048U, 1048576U})
+        bytes += read_number(fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", kib)) *
+                 kib * 1024;
+    return bytes;
+}
+
+EalOptions EalOptions::parse(std::vector<std::string> words) {
+    static constexpr std::array<std::string_view, 6> lcores{"-l",           "-c", "--lcores",
+                                                            "--main-lcore", "-s", "-S"};
+    static constexpr std::array<std::string_view, 10> memory{
+        "--no-huge",           "--in-memory",        "--socket-mem",  "--socket-limit",
+        "--legacy-mem",        "--huge-dir",         "--huge-unlink", "--single-file-segments",
+        "--match-allocations", "--huge-worker-stack"};
+    static constexpr std::array<std::string_view, 1> amount{"-m"};
+    static constexpr std::array<std::string_view, 2> naming{"--file-prefix", "--no-shconf"};
+    static constexpr std::array<std::string_view, 6> bus{"-a", "-b", "--allow", "--block", "--no-pci", "-w"};
+    static constexpr std::array<std::string_view, 2> block{"-b", "--block"};
+    static constexpr std::array<std::string_view, 1> log{"--log-level"};
+    EalOptions o;
+    for (std::size_t i = 0; i < words.size(); i++) {
+        const std::string_view word = words[i];
+        o.has_lcores |= is_one_of(word, lcores);
+        o.has_memory |= is_one_of(word, memory);
+        o.has_amount |= is_one_of(word, amount);
+        o.has_naming |= is_one_of(word, naming);
+        o.has_bus |= is_one_of(word, bus);
+        o.has_log |= is_one_of(word, log);
+        o.has_block |= is_one_of(word, block);
+        o.has_no_pci |= word == "--no-pci";
+        for (const std::string_view option : {"--vdev", "--allow", "-a"}) {
+            if (word == option && i + 1 < words.size())
+                o.devices.push_back(words[i + 1]);
+            else if (word.starts_with(option) && word.size() > option.size() &&
+                     (option.size() == 2 || word[option.size()] == '='))
+                o.devices.emplace_back(word.substr(option.size() + (option.size() == 2 ? 0 : 1)));
+        }
+    }
+    o.words = std::move(words);
+    return o;
+}
+
+BusNeeds BusNeeds::of(std::span<const port::PlannedPort> ports) {
+    BusNeeds needs;
+    for (const port::PlannedPort& p : ports) {
+        needs.pci |= p.device.pci;
+        needs.physical_addresses |= p.device.physical_addresses;
+    }
+    return needs;
+}
+
+std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
+                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus) {
+    if (bus.pci && options.has_no_pci)
+        throw_usage("EAL",
+                    "--no-pci keeps EAL from the card that a port names; leave it out (no card but those of "
+                    "the ports is touched)");
+    if (bus.pci && options.has_block)
+        throw_usage("EAL",
+                    "-b makes EAL take every other card; leave it out (no card but those of the ports is "
+                    "touched)");
+    std::vector<std::string> args = options.words;
+    if (!options.has_lcores)
+        args.insert(args.end(), {"--lcores", lcores, "--main-lcore", "0"});
+    if (!options.has_memory) {
+        if (free_huge_bytes() >= eal_bytes) {
+            args.emplace_back("--in-memory");
+        } else if (!bus.pci) {
+            args.emplace_back("--no-huge");
+            if (!options.has_amount)
+                args.insert(args.end(), {"-m", std::to_string((eal_bytes + kMiB - 1) / kMiB)});
+            if (!options.has_naming)
+                args.emplace_back("--no-shconf");
+        } else {
+            throw_error("memory",
+                        "a PCI device needs {} MiB of huge pages and {} MiB are free; run `sysctl -w "
+                        "vm.nr_hugepages={}`",
+                        eal_bytes / kMiB, free_huge_bytes() / kMiB, (eal_bytes + 2 * kMiB - 1) / (2 * kMiB));
+        }
+    }
+    const auto given = [&](std::string_view option) {
+        return std::any_of(options.words.begin(), options.words.end(),
+                           [option](const std::string& w) { return w.starts_with(option); });
+    };
+    if (!options.has_naming) {
+        args.insert(args.end(), {"--file-prefix", fmt::format("{}.{}", name, getpid())});
+        // Under a name that no other process uses, huge pages would stay behind for ever. EAL takes this
+        // option with none of those.
+        if (options.has_memory && !given("--no-huge") && !given("--in-memory") && !given("--huge-unlink") &&
+            !given("--single-file-segments"))
+            args.emplace_back("--huge-unlink=always");
+    }
+    if (!options.has_bus && bus.pci)
+        args.insert(args.end(), {"-a", "0000:00:00.0"});
+    else if (!options.has_bus)
+        args.emplace_back("--no-pci");
+    if (!options.has_log)
+        args.emplace_back("--log-level=lib.*:warning");
+    if (!given("--iova-mode"))
+        args.emplace_back(bus.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va");
+    if (!given("--telemetry") && !given("--no-telemetry"))
+        args.emplace_back("--no-telemetry");
+    return args;
+}
+
+}  // namespace spead::runtime

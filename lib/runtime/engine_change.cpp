@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "memory/mapping.hpp"
+#include "runtime/engine_state.hpp"
+
+/// Streams that come, go, change and move while others receive. Lcores take new tables between two bursts;
+/// nothing they own is touched by another thread.
+namespace spead::runtime {
+
+namespace {
+
+constexpr auto kStep = std::chrono::milliseconds(1);
+/// Whoever asks for a change waits so long for what goes; a slow consumer's heaps go later.
+constexpr auto kPatience = std::chrono::seconds(2);
+
+heap::WindowConfig window_size(const ReceivePlan& r) {
+    heap::WindowConfig c;
+    c.substreams = r.substreams;
+    c.max_live = r.max_live;
+    c.history = r.history;
+    return c;
+}
+
+}  // namespace
+
+void Engine::reconfigure(const Plan& wanted) {
+    State& s = *state_;
+    if (!s.started || s.stopped)
+        throw_error("runtime", "nothing runs that could be changed");
+    s.reconfigure(wanted);
+}
+
+void Engine::State::reconfigure(const Plan& asked) {
+    Plan wanted = asked;
+    const Change change = compare(plan, wanted);
+    std::vector<std::vector<unsigned>> cpus;
+    for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+        const ReceivePlan& r = wanted.receives[i];
+        const Change::Receive& c = change.receives[i];
+        const bool placed = c.before && plan.receives[*c.before].port == r.port &&
+                            plan.receives[*c.before].lcores == r.lcores;
+        cpus.push_back(placed ? layout.stream_cpus[*c.before] : cpus_for(r));
+        if (c.kind == Change::Kind::parts && r.enabled)
+            check_room(r, cpus.back());
+    }
+    const Plan before = plan;
+    const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
+    try {
+        move_to(wanted, change, cpus);
+        change_sends(wanted);
+    } catch (const std::exception&) {
+        Plan back = before;
+        const Change undo = compare(plan, back);
+        move_to(back, undo, cpus_before);
+        throw;
+    }
+    plan = wanted;
+    const Clock::time_point end = Clock::now() + kPatience;
+    for (leave_parts(); anything_leaves() && Clock::now() < end; leave_parts()) {
+        serve_hosts();
+        std::this_thread::sleep_for(kStep);
+    }
+}
+
+/// Lcores for a stream that is new on its port: those that it names, or the one that polls the port and has
+/// the least to do.
+std::vector<unsigned> Engine::State::cpus_for(const ReceivePlan& r) const {
+    const std::size_t port = port_index(r.port);
+    const std::string where = fmt::format("receive {}", r.name);
+    if (layout.ports[port].request.rx_queues == 0)
+        throw_usage(where,
+                    "port {} was opened without a receive queue: start the program with a stream on it "
+                    "([[receive]], which may say `enabled = false`)",
+                    r.port);
+    std::vector<unsigned> cpus;
+    for (const unsigned cpu : r.lcores) {
+        const auto found = std::find_if(workers.begin(), workers.end(),
+                                        [cpu](const auto& w) { return w->layout->planned_cpu == cpu; });
+        if (found == workers.end()) {
+            std::vector<unsigned> there;
+            for (const auto& w : workers)
+                there.push_back(w->layout->planned_cpu);
+            throw_usage(where,
+                        "no lcore runs on CPU {}, only on {}: name all that streams may use in `lcores` of "
+                        "[runtime], with `live = true`",
+                        cpu, fmt::join(there, ", "));
+        }
+        if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end())
+            cpus.push_back(cpu);
+    }
+    if (!cpus.empty())
+        return cpus;
+    const Worker* best = nullptr;
+    for (const Queue& q : queues)
+        if (q.port == port && (best == nullptr || q.worker->parts.size() < best->parts.size()))
+            best = q.worker;
+    return {best->layout->planned_cpu};
+}
+
+void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const {
+    const std::string where = fmt::format("receive {}", r.name);
+    const port::PlannedPort& p = layout.ports[port_index(r.port)];
+    if (r.max_packet_size > p.request.max_rx_packet)
+        throw_usage(
+            where,
+            "packets of {} bytes (`max_packet_size`) do not fit: the buffers of port {} were made for "
+            "{}",
+            r.max_packet_size, r.port, p.request.max_rx_packet);
+    std::size_t bookkeeping = 0;
+    for (const unsigned cpu : cpus) {
+        const Worker& w = *workers[layout.worker_on(cpu)];
+        if (w.layout->heap_bytes == 0)
+            throw_usage(where,
+                        "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
+                        "of [runtime], or another one in `lcores` of the stream",
+                        cpu);
+        if (r.max_bytes > w.arena.largest())
+            throw_usage(where,
+                        "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is cut for "
+                        "heaps of at most {}",
+                        human_size(r.max_bytes), cpu, human_size(w.arena.largest()));
+        if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
+            throw_usage(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
+                        w.parts.size());
+        bookkeeping += heap::Window::bookkeeping_bytes(window_size(r), r.ring);
+    }
+    if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
+        throw_usage(where,
+                    "its windows and queues need {}, and {} are available; lower `ring`, `max_live` "
+                    "or `substreams`",
+                    human_size(bookkeeping), human_size(available));
+}
+
+/// The layout that goes with the plan: the same ports, queues and lcores, dealt anew. What does not change
+/// is dealt as before.
+Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
+                           const std::vector<std::uint32_t>& numbers) const {
+    Layout to = layout;
+    to.stream_cpus = cpus;
+    to.queues.clear();
+    to.rules.clear();
+    for (std::size_t p = 0; p < ports.size(); p++) {
+        std::vector<StreamOnPort> here;
+        for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+            const ReceivePlan& r = wanted.receives[i];
+            if (port_index(r.port) != p)
+                continue;
+            for (const unsigned cpu : cpus[i])
+                if (std::vector<unsigned>& all = to.port_cpus[p];
+                    std::find(all.begin(), all.end(), cpu) == all.end())
+                    all.push_back(cpu);
+            here.push_back({i,
+                            r.enabled ? std::span<const Endpoint>(r.endpoints) : std::span<const Endpoint>(),
+                            cpus[i], numbers[i]});
+        }
+        if (to.port_cpus[p].empty())
+            continue;
+        const Spread s = spread(p, ports[p]->capabilities(), to.port_cpus[p],
+                                layout.ports[p].request.rx_queues, here, layout.ports[p].request.vlan);
+        to.queues.insert(to.queues.end(), s.queues.begin(), s.queues.end());
+        to.rules.insert(to.rules.end(), s.rules.begin(), s.rules.end());
+    }
+    // Queues that are polled for answers only (senders' ports) are dealt to nobody.
+    for (const QueueLayout& q : layout.queues)
+        if (std::none_of(to.queues.begin(), to.queues.end(), [&q](const QueueLayout& other) {
+                return other.port == q.port && other.queue == q.queue;
+            }))
+            to.queues.push_back(q);
+    std::stable_sort(to.queues.begin(), to.queues.end(), [this](const QueueLayout& a, const QueueLayout& b) {
+        return std::pair(a.port, a.queue) < std::pair(b.port, b.queue);
+    });
+    return to;
+}
+
+/// Groups that nobody wants are left and their rules removed; lcores get the new streams, then the tables
+/// that name them; then rules and groups for what is new. Old parts are on their way out from then on.
+void Engine::State::move_to(const Plan& wanted, const Change& change,
+                            const std::vector<std::vector<unsigned>>& cpus) {
+    // All that can fail for want of memory comes first.
+    std::vector<std::unique_ptr<Stream>> fresh(wanted.receives.size());
+    std::vector<std::shared_ptr<Sink>> sinks(wanted.receives.size());
+    std::vector<std::uint32_t> numbers;
+    for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+        const ReceivePlan& r = wanted.receives[i];
+        const Change::Receive& c = change.receives[i];
+        if (!c.before) {
+            fresh[i] = std::make_unique<Stream>();
+            fresh[i]->number = last_number + 1;
+            last_number++;
+        }
+        numbers.push_back(c.before ? streams[*c.before]->number : fresh[i]->number);
+        if (c.new_sink && r.enabled)
+            sinks[i] = surroundings.make_sink(r.sink, r.name);
+    }
+    Layout to = deal(wanted, cpus, numbers);
+
+    leave_groups(wanted);
+    remove_rules(to.rules);
+
+    std::vector<std::unique_ptr<Stream>> now(wanted.receives.size());
+    for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+        const Change::Receive& c = change.receives[i];
+        now[i] = c.before ? std::move(streams[*c.before]) : std::move(fresh[i]);
+    }
+    for (const std::size_t gone : change.removed)
+        removed_streams.push_back(std::move(streams[gone]));
+    streams = std::move(now);
+    plan = wanted;
+    layout.queues = to.queues;
+    layout.rules = to.rules;
+    layout.port_cpus = to.port_cpus;
+    layout.stream_cpus = to.stream_cpus;
+
+    for (std::size_t i = 0; i < streams.size(); i++) {
+        Stream& s = *streams[i];
+        const Change::Receive& c = change.receives[i];
+        if (c.kind == Change::Kind::parts)
+            for (auto& part : s.parts)
+                s.leaving.push_back({std::move(part)});
+        if (c.kind == Change::Kind::parts)
+            s.parts.clear();
+        if (c.new_sink) {
+            if (s.sink)
+                s.old_sinks.push_back(std::move(s.sink));
+            s.sink = std::move(sinks[i]);
+        }
+        if (plan.receives[i].enabled)
+            keep_places(s, plan.receives[i].endpoints);
+        if (c.kind == Change::Kind::parts && plan.receives[i].enabled) {
+            s.stopped = false;
+            make_parts(i);
+        }
+    }
+    for (const auto& s : removed_streams) {
+        for (auto& part : s->parts)
+            s->leaving.push_back({std::move(part)});
+        s->parts.clear();
+        if (s->sink)
+            s->old_sinks.push_back(std::move(s->sink));
+        s->sink.reset();
+    }
+    for (std::size_t i = 0; i < queues.size(); i++)
+        switch_queue(queues[i], layout.queues[i]);
+    for (const auto& w : workers) {
+        deal_memory(*w);
+        set_idling(*w);
+    }
+    add_rules(layout.rules);
+    join_groups(plan);
+}
+
+void Engine::State::change_sends(const Plan& wanted) {
+    const std::vector<unsigned> control = layout.control_cpus();
+    for (std::size_t i = 0; i < sends.size(); i++) {
+        SendStream& s = sends[i];
+        const SendPlan& to = wanted.sends[i];
+        const SendPlan& from = s.plan;
+        if (to.enabled && !from.enabled && !s.feeder->done())
+            throw_error(fmt::format("send {}", to.name),
+                        "it has not finished what it was sending; try again when it has");
+    }
+    for (std::size_t i = 0; i < sends.size(); i++) {
+        SendStream& s = sends[i];
+        const SendPlan& to = wanted.sends[i];
+        const SendPlan from = s.plan;
+        ask(*s.worker, [&] {
+            send::Pacing pacing = s.sender->pacing();
+            pacing.rate = to.rate;
+            pacing.burst_size = to.burst_size;
+            pacing.burst_rate_ratio = to.burst_rate_ratio;
+            s.sender->set_pacing(pacing);
+            s.sender->set_ttl_dscp(to.ttl, to.dscp);
+        });
+        if (to.enabled && !from.enabled)
+            s.feeder->start(control, to.heaps);
+        if (!to.enabled && from.enabled)
+            s.feeder->request_stop();
+        s.plan = to;
+    }
+}
+
+bool Engine::State::anything_leaves() const {
+    return !removed_streams.empty() ||
+           std::any_of(streams.begin(), streams.end(), [](const auto& s) { return !s->leaving.empty(); });
+}
+
+/// Lets go of what its lcore and its consumer are done with.
+void Engine::State::leave_parts() {
+    for (const auto& s : streams)
+        if (!s->leaving.empty())
+            leave_parts(*s);
+    for (const auto& s : removed_streams) {
+        leave_parts(*s);
+        if (!s->leaving.empty())
+            continue;
+        removed.add(s->past);
+        for (const auto& w : workers)
+            if (const auto past = w->past.find(s->number); past != w->past.end()) {
+                w->removed += past->second;
+                w->past.erase(past);
+            }
+    }
+    std::erase_if(removed_streams, [](const auto& s) { return s->leaving.empty(); });
+}
+
+void Engine::State::leave_parts(Stream& stream) {
+    for (std::size_t i = 0; i < stream.leaving.size();)
+        if (leave(stream, stream.leaving[i])) {
+            fold(stream, *stream.leaving[i].part);
+            stream.leaving.erase(stream.leaving.begin() + static_cast<std::ptrdiff_t>(i));
+        } else {
+            i++;
+        }
+    std::erase_if(stream.old_sinks, [&stream](const std::shared_ptr<Sink>& sink) {
+        if (std::any_of(stream.leaving.begin(), stream.leaving.end(),
+                        [&sink](const Leaving& l) { return l.part->sink == sink; }))
+            return false;
+        stream.past.heaps_verified += sink->verified();
+        stream.past.heaps_wrong += sink->wrong();
+        return true;
+    });
+}
+
+/// A step further on the way out; true when the part is no longer known to its lcore or the consumers.
+bool Engine::State::leave(Stream& stream, Leaving& leaving) {
+    Part& part = *leaving.part;
+    Worker& w = *part.worker;
+    bool done = false;
+    if (leaving.step == Leaving::Step::flush) {
+        let_go_of_consumers();
+        // A consumer that is waited for (on_full = block) makes room when it can.
+        if (!ask(w,
+                 [&] {
+                     part.lane->window.reclaim();
+                     part.lane->window.flush();
+                     done = !part.lane->window.has_ended();
+                 }) ||
+            !done)
+            return false;
+        part.lane->queue.close();
+        leaving.step = Leaving::Step::consume;
+    }
+    if (leaving.step == Leaving::Step::consume) {
+        const bool others =
+            part.sink == stream.sink ||
+            std::any_of(stream.leaving.begin(), stream.leaving.end(), [&](const Leaving& other) {
+                return &other != &leaving && other.part->sink == part.sink &&
+                       other.step != Leaving::Step::reclaim;
+            });
+        if (!consumers.remove(*part.feed, !others))
+            return false;
+        part.feed = nullptr;
+        leaving.step = Leaving::Step::reclaim;
+    }
+    return ask(w,
+               [&] {
+                   part.lane->window.reclaim();
+                   done = part.lane->window.records_out() == 0;
+                   if (!done)
+                       return;
+                   part.lane->window.set_quota(0);
+                   w.loop->receiver().remove_lane(part.slot);
+                   part.counts = part.lane->counters;
+                   part.taken = part.lane->queue.taken();
+               }) &&
+           done;
+}
+
+/// The stream keeps what its part has counted.
+void Engine::State::fold(Stream& stream, const Part& part) {
+    Worker& w = *part.worker;
+    stream.past.add(part.counts, part.taken);
+    for (const std::uint64_t n : part.counts.packets)
+        w.past[stream.number] += n;
+    std::erase(w.parts, &part);
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,398 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <deque>
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "tests/eal/runtime/rig.hpp"
+
+/// What changes while packets come: over a ring, which loses nothing by itself.
+namespace spead::runtime::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Reason = Engine::Reason;
+
+Layout layout_on_cpus(const Plan& plan) {
+    const EalOptions options = EalOptions::parse({"--lcores=eal_main's"});
+    Layout layout = lay_out(plan, options, drivers::table());
+    unsigned lcore = 1;
+    for (WorkerLayout& w : layout.workers)
+        w.lcore = lcore++;
+    layout.shares_cpus = true;
+    return layout;
+}
+
+/// Streams s0, s1... of one group each on lcore 5; a sender to all of them and to `more` groups on lcore 6,
+/// which has room for streams, too.
+Plan live_plan(std::size_t streams, unsigned more = 0) {
+    Plan plan;
+    plan.runtime.live = true;
+    plan.runtime.lcores = {5, 6};
+    plan.memory.heaps = 64 * kMiB;
+    plan.ports = {{"p0", "net_ring0", 0}};
+    for (std::size_t i = 0; i < streams; i++) {
+        plan.receives.push_back(receive(fmt::format("s{}", i), fmt::format("239.1.0.{}:7148", i)));
+        plan.receives.back().lcores = {5};
+    }
+    plan.sends = {send("d0", fmt::format("239.1.0.0+{}:7148", streams + more - 1), -1)};
+    plan.sends[0].lcore = 6;
+    return plan;
+}
+
+ReceivePlan& stream(Plan& plan, const std::string& name) {
+    return *std::find_if(plan.receives.begin(), plan.receives.end(),
+                         [&name](const ReceivePlan& r) { return r.name == name; });
+}
+
+void set_endpoints(ReceivePlan& r, const std::vector<std::string>& texts) {
+    r.endpoint_texts = texts;
+    r.endpoints.clear();
+    for (const std::string& text : texts)
+        for (const Endpoint& e : parse_endpoints(text))
+            r.endpoints.push_back(e);
+}
+
+/// A run during which things are done, one after the other, each in a tick of its own.
+struct Script {
+    using Step = std::function<void(Engine&, const stats::Snapshot&)>;
+    std::deque<Step> steps;
+
+    Ended run(const Plan& plan) {
+        Ended e;
+        Engine engine(plan, layout_on_cpus(plan));
+        engine.stay();
+        engine.start();
+        e.reason = engine.run(-1, [&](const stats::Snapshot& s) {
+            expect_identities(s);
+            if (steps.empty()) {
+                engine.interrupt();
+                return;
+            }
+            const Step step = steps.front();
+            steps.pop_front();
+            step(engine, s);
+            expect_identities(engine.snapshot());
+        });
+        EXPECT_THAT(steps, IsEmpty()) << "the run ended early: " << name_of(e.reason);
+        engine.stop();
+        e.last = engine.snapshot();
+        e.problems = engine.problems();
+        expect_identities(e.last);
+        return e;
+    }
+    void add(Step step) { steps.push_back(std::move(step)); }
+    void change(std::function<void(Plan&)> edit) {
+        add([edit = std::move(edit)](Engine& engine, const stats::Snapshot&) {
+            Plan plan = engine.plan();
+            edit(plan);
+            engine.reconfigure(plan);
+            EXPECT_EQ(engine.plan(), plan);
+        });
+    }
+    /// Until it is so; again and again.
+    void wait(std::function<bool(const stats::Snapshot&)> condition) {
+        add([this, condition](Engine&, const stats::Snapshot& s) {
+            if (!condition(s))
+                wait_first(condition);
+        });
+    }
+
+  private:
+    void wait_first(const std::function<bool(const stats::Snapshot&)>& condition) {
+        steps.emplace_front([this, condition](Engine&, const stats::Snapshot& s) {
+            if (!condition(s))
+                wait_first(condition);
+        });
+    }
+};
+
+const stats::StreamSnapshot& snapshot_of(const stats::Snapshot& s, const std::string& name) {
+    return *std::find_if(s.streams.begin(), s.streams.end(),
+                         [&name](const auto& one) { return one.name == name; });
+}
+
+/// All that was sent to it has come, and every heap is whole and right.
+void expect_nothing_lost(const stats::StreamSnapshot& s) {
+    SCOPED_TRACE(s.name);
+    EXPECT_GT(s.heaps_delivered, 0U);
+    EXPECT_EQ(s.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)], s.heaps_started);
+    EXPECT_EQ(s.heaps_verified, s.heaps_delivered);
+    EXPECT_EQ(s.heaps_wrong, 0U);
+    EXPECT_EQ(s.heaps_dropped_full, 0U);
+    EXPECT_EQ(s.packets[static_cast<std::size_t>(PacketOutcome::placed)] +
+                  s.packets[static_cast<std::size_t>(PacketOutcome::control)],
+              s.received);
+}
+
+TEST(Change, AddsAndRemovesTwoHundredStreamsWhileFourLoseNothing) {
+    Script script;
+    script.add([](Engine& engine, const stats::Snapshot&) {
+        for (unsigned i = 0; i < 200; i++) {
+            Plan plan = engine.plan();
+            ReceivePlan added = receive(fmt::format("x{}", i), fmt::format("239.9.0.{}:7148", i));
+            if (i % 2 != 0)
+                added.lcores = {6};
+            plan.receives.push_back(added);
+            engine.reconfigure(plan);
+        }
+        EXPECT_EQ(engine.snapshot().streams.size(), 204U);
+        for (unsigned i = 0; i < 200; i++) {
+            Plan plan = engine.plan();
+            plan.receives.erase(plan.receives.begin() + 4 + (i % 3 == 0 && plan.receives.size() > 5 ? 1 : 0));
+            engine.reconfigure(plan);
+        }
+    });
+    const Ended e = script.run(live_plan(4));
+    EXPECT_EQ(e.reason, Reason::interrupted);
+    EXPECT_THAT(e.problems, IsEmpty());
+    ASSERT_EQ(e.last.streams.size(), 4U);
+    for (const stats::StreamSnapshot& s : e.last.streams)
+        expect_nothing_lost(s);
+    EXPECT_EQ(e.last.ports[0].rx_packets, e.last.ports[0].tx_packets);
+    EXPECT_EQ(e.last.ports[0].rx[static_cast<std::size_t>(PortOutcome::unmatched)], 0U);
+}
+
+TEST(Change, ReceivesWhatIsAddedAndKeepsTheCountsOfWhatIsRemoved) {
+    Script script;
+    script.wait([](const stats::Snapshot& s) {
+        return s.ports[0].rx[static_cast<std::size_t>(PortOutcome::unmatched)] != 0;
+    });
+    script.change([](Plan& plan) { plan.receives.push_back(receive("late", "239.1.0.2:7148")); });
+    script.wait([](const stats::Snapshot& s) { return snapshot_of(s, "late").heaps_verified > 10; });
+    script.change([](Plan& plan) { std::erase_if(plan.receives, [](auto& r) { return r.name == "late"; }); });
+    script.add([](Engine&, const stats::Snapshot& s) {
+        EXPECT_EQ(s.streams.size(), 2U);
+        EXPECT_GT(s.removed.heaps_verified, 10U);
+        EXPECT_EQ(s.removed.heaps_wrong, 0U);
+        EXPECT_EQ(s.removed.heaps_live, 0U);
+        EXPECT_EQ(s.removed.heaps_queued, 0U);
+    });
+    // The same name again begins at nothing.
+    script.change([](Plan& plan) { plan.receives.push_back(receive("late", "239.1.0.2:7148")); });
+    script.wait([](const stats::Snapshot& s) { return snapshot_of(s, "late").heaps_verified > 1; });
+    const Ended e = script.run(live_plan(2, 1));
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+    expect_nothing_lost(e.last.streams[1]);
+}
+
+TEST(Change, AddsAndRemovesEndpointsWhileTheOthersOfTheStreamLoseNothing) {
+    Script script;
+    for (int round = 0; round < 3; round++) {
+        script.change([](Plan& plan) {
+            set_endpoints(stream(plan, "s0"), {"239.1.0.2:7148", "239.1.0.0:7148", "239.1.0.3:7148"});
+        });
+        script.wait([seen = std::uint64_t{0}](const stats::Snapshot& s) mutable {
+            seen = seen == 0 ? s.streams[0].received : seen;
+            return s.streams[0].received > seen + 1000;
+        });
+        script.change([](Plan& plan) { set_endpoints(stream(plan, "s0"), {"239.1.0.0:7148"}); });
+    }
+    const Ended e = script.run(live_plan(2, 2));
+    EXPECT_THAT(e.problems, IsEmpty());
+    const stats::StreamSnapshot& s = e.last.streams[0];
+    EXPECT_EQ(s.heaps_wrong, 0U);
+    // Heaps of an endpoint that goes are incomplete, and nothing else is.
+    EXPECT_LE(s.heaps_started - s.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)], 6U * 8U);
+    expect_nothing_lost(e.last.streams[1]);
+}
+
+TEST(Change, MovesAStreamToAnotherLcoreAndBack) {
+    Script script;
+    const auto received_on = [](const stats::Snapshot& s, std::size_t lcore, const std::string& name) {
+        for (const auto& share : s.lcores[lcore].streams)
+            if (share.name == name)
+                return share.received;
+        return std::uint64_t{0};
+    };
+    script.wait([&](const stats::Snapshot& s) { return received_on(s, 0, "s1") > 100; });
+    script.change([](Plan& plan) { stream(plan, "s1").lcores = {6}; });
+    script.wait([&](const stats::Snapshot& s) { return received_on(s, 1, "s1") > 1000; });
+    std::uint64_t there = 0;
+    script.change([](Plan& plan) { stream(plan, "s1").lcores = {5, 6}; });
+    script.add(
+        [&](Engine& engine, const stats::Snapshot&) { there = received_on(engine.snapshot(), 0, "s1"); });
+    script.wait([&](const stats::Snapshot& s) { return received_on(s, 0, "s1") > there + 1000; });
+    script.change([](Plan& plan) { stream(plan, "s1").lcores = {5}; });
+    script.add(
+        [&](Engine& engine, const stats::Snapshot&) { there = received_on(engine.snapshot(), 1, "s1"); });
+    script.wait([&](const stats::Snapshot& s) { return s.streams[1].heaps_delivered > 100; });
+    script.add([&](Engine&, const stats::Snapshot& s) { EXPECT_EQ(received_on(s, 1, "s1"), there); });
+    const Ended e = script.run(live_plan(2));
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+    const stats::StreamSnapshot& moved = e.last.streams[1];
+    EXPECT_EQ(moved.heaps_wrong, 0U);
+    EXPECT_EQ(moved.heaps_verified, moved.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)]);
+    EXPECT_LE(moved.heaps_started - moved.heaps_verified, 3U * 2U * 8U) << "only what was in flight";
+}
+
+TEST(Change, StopsAndStartsAStream) {
+    Directory directory;
+    Plan plan = live_plan(2);
+    plan.receives[1].sink = {SinkKind::file, directory.file("out")};
+    Script script;
+    std::uint64_t received = 0;
+    script.wait([](const stats::Snapshot& s) { return s.streams[1].heaps_delivered > 5; });
+    script.change([](Plan& p) { stream(p, "s1").enabled = false; });
+    script.add([&](Engine& engine, const stats::Snapshot&) {
+        received = engine.snapshot().streams[1].received;
+        EXPECT_GT(received, 0U);
+    });
+    script.add([&](Engine&, const stats::Snapshot& s) {
+        EXPECT_EQ(s.streams[1].received, received);
+        EXPECT_EQ(s.streams[1].heaps_live, 0U);
+    });
+    script.change([](Plan& p) { stream(p, "s1").enabled = true; });
+    script.wait([&](const stats::Snapshot& s) { return s.streams[1].received > received + 100; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+    std::ifstream lines(directory.file("out") + "/heaps.jsonl");
+    const auto count = std::count(std::istreambuf_iterator<char>(lines), {}, '\n');
+    EXPECT_EQ(static_cast<std::uint64_t>(count), e.last.streams[1].heaps_delivered)
+        << "what both sinks wrote";
+}
+
+TEST(Change, StartsWithAStreamThatIsNotReceived) {
+    Plan plan = live_plan(2);
+    plan.receives[1].enabled = false;
+    Script script;
+    script.wait([](const stats::Snapshot& s) { return s.streams[0].received > 100; });
+    script.add([](Engine&, const stats::Snapshot& s) { EXPECT_EQ(s.streams[1].received, 0U); });
+    script.change([](Plan& p) { stream(p, "s1").enabled = true; });
+    script.wait([](const stats::Snapshot& s) { return s.streams[1].heaps_verified > 10; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+}
+
+TEST(Change, StartsWithoutAnyStream) {
+    Plan plan;
+    plan.runtime.live = true;
+    plan.memory.heaps = 64 * kMiB;
+    plan.ports = {{"p0", "net_null0", 0}};
+    Script script;
+    script.change([](Plan& p) {
+        p.receives.push_back(receive("s0", "239.1.2.3:7148"));
+        p.receives[0].max_bytes = kMiB;
+    });
+    script.wait([](const stats::Snapshot& s) { return s.ports[0].rx_packets > 0; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+}
+
+TEST(Change, StopsStartsAndRetunesASender) {
+    Plan plan = live_plan(1);
+    Script script;
+    std::uint64_t heaps = 0;
+    script.wait([](const stats::Snapshot& s) { return s.sends[0].counters.heaps > 10; });
+    script.change([](Plan& p) { p.sends[0].enabled = false; });
+    script.wait([](const stats::Snapshot& s) { return s.sends[0].control_heaps == 1; });
+    script.add([&](Engine&, const stats::Snapshot& s) { heaps = s.sends[0].counters.heaps; });
+    script.add([&](Engine&, const stats::Snapshot& s) { EXPECT_EQ(s.sends[0].counters.heaps, heaps); });
+    script.change([](Plan& p) {
+        p.sends[0].enabled = true;
+        p.sends[0].heaps = 7;
+        p.sends[0].rate = 1e8;
+        p.sends[0].ttl = 9;
+        p.sends[0].dscp = 46;
+    });
+    script.wait([&](const stats::Snapshot& s) {
+        return s.sends[0].counters.heaps == heaps + 7 && s.sends[0].control_heaps == 2;
+    });
+    const Ended e = script.run(plan);
+    EXPECT_EQ(e.reason, Reason::interrupted) << "a sender that has sent everything";
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+    EXPECT_EQ(e.last.streams[0].heaps_delivered, heaps + 7) << "counts went on, else they were duplicates";
+}
+
+TEST(Change, RefusesWhatCannotBeAndChangesNothing) {
+    const auto refused = [](const std::function<void(Plan&)>& edit, const std::string& says) {
+        return [edit, says](Engine& engine, const stats::Snapshot&) {
+            const Plan before = engine.plan();
+            Plan plan = before;
+            edit(plan);
+            try {
+                engine.reconfigure(plan);
+                ADD_FAILURE() << "accepted: " << says;
+            } catch (const UsageError& error) {
+                EXPECT_THAT(error.what(), HasSubstr(says));
+            }
+            EXPECT_EQ(engine.plan(), before);
+        };
+    };
+    const auto add = [](const std::function<void(ReceivePlan&)>& edit) {
+        return [edit](Plan& plan) {
+            plan.receives.push_back(receive("x", "239.9.9.9:7148"));
+            edit(plan.receives.back());
+        };
+    };
+    Script script;
+    script.add(refused([](Plan& p) { p.ports[0].mtu = 1400; }, "port p0"));
+    script.add(refused([](Plan& p) { p.ports.push_back({"p1", "net_null0", 0}); }, "p1"));
+    script.add(refused([](Plan& p) { p.memory.heaps *= 2; }, "[memory]"));
+    script.add(refused([](Plan& p) { p.runtime.lcores = {5}; }, "[runtime]"));
+    script.add(refused([](Plan& p) { p.end.heaps = 5; }, "[end]"));
+    script.add(refused([](Plan& p) { p.sends.clear(); }, "send d0"));
+    script.add(refused([](Plan& p) { p.sends[0].heap_size = 1000; }, "send d0"));
+    script.add(refused(
+        [](Plan& p) {
+            p.sends.push_back(p.sends[0]);
+            p.sends.back().name = "d1";
+        },
+        "send d1"));
+    script.add(refused(add([](ReceivePlan& r) { r.lcores = {7}; }), "CPU 7"));
+    script.add(refused(add([](ReceivePlan& r) { r.max_packet_size = 65000; }), "max_packet_size"));
+    script.add(refused(add([](ReceivePlan& r) { r.max_bytes = 512 * kMiB; }), "max_bytes"));
+    const Ended e = script.run(live_plan(2));
+    EXPECT_THAT(e.problems, IsEmpty());
+    for (const stats::StreamSnapshot& s : e.last.streams)
+        expect_nothing_lost(s);
+}
+
+TEST(Change, GoesBackWhenASinkCannotBeMade) {
+    Script script;
+    script.add([](Engine& engine, const stats::Snapshot&) {
+        const Plan before = engine.plan();
+        Plan plan = before;
+        plan.receives.push_back(receive("x", "239.9.9.9:7148"));
+        plan.receives.back().sink = {SinkKind::file, "/proc/nowhere/at/all"};
+        EXPECT_THROW(engine.reconfigure(plan), Error);
+        EXPECT_EQ(engine.plan(), before);
+        EXPECT_EQ(engine.snapshot().streams.size(), 2U);
+    });
+    const Ended e = script.run(live_plan(2));
+    EXPECT_THAT(e.problems, IsEmpty());
+    for (const stats::StreamSnapshot& s : e.last.streams)
+        expect_nothing_lost(s);
+}
+
+TEST(Change, IsDoneForOtherThreads) {
+    const Plan plan = live_plan(1);
+    Engine engine(plan, layout_on_cpus(plan));
+    Executor executor;
+    engine.serve(executor);
+    engine.start();
+    std::thread other([&] {
+        Plan wanted = executor.call([&] { return engine.plan(); });
+        wanted.receives.push_back(receive("x", "239.9.9.9:7148"));
+        executor.call([&] { engine.reconfigure(wanted); });
+        EXPECT_EQ(executor.call([&] { return engine.snapshot(); }).streams.size(), 2U);
+        wanted.memory.heaps = 1;
+        EXPECT_THROW(executor.call([&] { engine.reconfigure(wanted); }), UsageError);
+        executor.call([&] { engine.interrupt(); });
+    });
+    EXPECT_EQ(engine.run(-1, {}), Reason::interrupted);
+    other.join();
+    engine.stop();
+    EXPECT_THAT(engine.problems(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace spead::runtime::test

@@ -17,8 +17,8 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kCommands{"recv", "send",  "loopback", "run",
-                                                    "info", "check", "selftest", "bench"};
+constexpr std::array<std::string_view, 9> kCommands{"recv",  "send",     "loopback", "run",  "info",
+                                                    "check", "selftest", "attach",   "bench"};
 constexpr std::array<std::string_view, 2> kBenches{"assemble", "transmit"};
 
 /// EAL's options that people know, for a hint when one stands among ours.
@@ -80,6 +80,7 @@ class HelpFormatter : public CLI::Formatter {
                            path.empty() ? " COMMAND" : path,
                            path == " recv" || path == " send"    ? " ENDPOINT..."
                            : path == " info" || path == " check" ? " [PORT...]"
+                           : path == " attach"                   ? " [NAME] [-- COMMAND...]"
                                                                  : "");
     }
     // One row per option: TYPE, then the default in brackets.
@@ -106,7 +107,8 @@ struct Split {
 Split split(int argc, const char* const* argv) {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const auto mark = std::find(words.begin(), words.end(), "--");
-    if (mark == words.end())
+    // attach needs no EAL; its own `--` stands before the command for the other side.
+    if (mark == words.end() || words.front() == "attach")
         return {{}, words};
     return {{words.begin(), mark}, {mark + 1, words.end()}};
 }
@@ -185,6 +187,33 @@ void add_common_options(CLI::App& app, CommandLine& result) {
                     check_log_level(text, "--log-level");
                     result.plan.runtime.log_level = text;
                 });
+}
+
+void add_prompt_options(CLI::App& app, CommandLine& result, std::string& control) {
+    OptionSet options(app);
+    options.flag("-i,--interactive", result.interactive,
+                 "A prompt to look and to change things while it runs");
+    options.text("--cmdline-file", result.cmdline_file, "FILE",
+                 "Carry out this file's commands at the start");
+    options.add("--control", "auto|PATH|off", "auto for run, else off",
+                "Socket for dpdk-spead attach; auto = by [runtime] name",
+                [&control](const std::string& text) {
+                    if (text.empty())
+                        throw_usage("--control", "it is empty; give auto, off or a path");
+                    control = text;
+                });
+}
+
+/// Cuts the command for the other side off attach's words.
+std::vector<std::string> cut_command(std::vector<std::string>& words) {
+    const auto mark = std::find(words.begin(), words.end(), "--");
+    if (words.empty() || words.front() != "attach" || mark == words.end())
+        return {};
+    std::vector<std::string> command(mark + 1, words.end());
+    if (command.empty())
+        throw_usage("attach", "there is no command after `--`; leave it out to type");
+    words.erase(mark, words.end());
+    return command;
 }
 
 void add_bench_options(CLI::App& app, BenchOptions& bench, bool transmit) {
@@ -282,10 +311,11 @@ void check_bench(const BenchOptions& bench) {
 
 CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment,
                                const FindLonePort& lone_port) {
-    const Split words = split(argc, argv);
+    Split words = split(argc, argv);
     check_command(words);
 
     CommandLine result;
+    result.attach.command = cut_command(words.ours);
     result.eal_args = words.eal;
     StreamWords recv_words;
     StreamWords send_words;
@@ -293,6 +323,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     BenchOptions assemble;
     BenchOptions transmit;
     std::string config_file;
+    std::string control;
     std::vector<std::string> check_ports;
     bool version = false;
 
@@ -325,6 +356,10 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     OptionSet(selftest).text("--port", result.selftest.port, "PORT", "As for --port of recv");
     OptionSet(selftest).text("--to", result.selftest.destination, "GROUP:PORT", "Where the test packets go");
     OptionSet(selftest).flag("--json", result.selftest.json, "As JSON on standard output");
+    CLI::App& attach = *app.add_subcommand("attach", "Type at the prompt of a running process");
+    attach
+        .add_option("NAME", result.attach.target, "Its [runtime] name, or its socket's path [the only one]")
+        ->type_name("");
     CLI::App& bench = *app.add_subcommand("bench", "Measure what one core can do");
     CLI::App& bench_assemble = *bench.add_subcommand("assemble", "Packets to heaps, against a bare copy");
     add_bench_options(bench_assemble, assemble, false);
@@ -334,8 +369,10 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         add_common_options(*command, result);
         command->allow_extras();
     }
-    for (CLI::App* command : {&info, &check, &selftest})
+    for (CLI::App* command : {&info, &check, &selftest, &attach})
         command->allow_extras();
+    for (CLI::App* command : {&recv, &send, &loopback, &run})
+        add_prompt_options(*command, result, control);
 
     app.footer(kExamples);  // after the commands, which would inherit it
 
@@ -413,6 +450,9 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
             throw_usage("--port",
                         "it is missing: dpdk-spead selftest --port PORT (`dpdk-spead info` lists them)");
         result.command = Command::selftest;
+    } else if (attach.parsed()) {
+        no_extras(attach, "attach");
+        result.command = Command::attach;
     } else if (bench_assemble.parsed() || bench_transmit.parsed()) {
         const bool sends = bench_transmit.parsed();
         no_extras(sends ? bench_transmit : bench_assemble, sends ? "bench transmit" : "bench assemble");
@@ -424,6 +464,11 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     }
     if (!log_level.empty())
         result.plan.runtime.log_level = log_level;
+    if (!control.empty())
+        result.plan.runtime.control = control;
+    const std::string& socket = result.plan.runtime.control;
+    if (result.interactive || !result.cmdline_file.empty() || (!socket.empty() && socket != "off"))
+        result.plan.runtime.live = true;
     return result;
 }
 

@@ -28,6 +28,7 @@ enum class Command : std::uint8_t {
     info,
     check,
     selftest,
+    attach,
     bench_assemble,
     bench_transmit
 };
@@ -48,6 +49,13 @@ struct BenchOptions {
     bool operator==(const BenchOptions&) const = default;
 };
 
+/// Whom `attach` speaks with, and what it says.
+struct AttachOptions {
+    std::string target;                ///< a name or a path; empty: the only process there is
+    std::vector<std::string> command;  ///< words after `--`; empty: what is typed
+    bool operator==(const AttachOptions&) const = default;
+};
+
 struct CommandLine {
     /// The words before the first `--`, without the program's name; empty when there is no `--`.
     std::vector<std::string> eal_args;
@@ -55,6 +63,9 @@ struct CommandLine {
     runtime::Plan plan;                ///< recv, send, loopback, run, check
     InfoOptions info;                  ///< info
     SelftestOptions selftest;          ///< selftest
+    AttachOptions attach;              ///< attach
+    bool interactive = false;          ///< recv, send, loopback, run: a prompt at the terminal
+    std::string cmdline_file;          ///< commands to carry out at the start; empty: none
     bool json = false;                 ///< check: findings as JSON on standard output
     BenchOptions bench;                ///< bench_*
     std::string json_path;             ///< final report; "-": standard output; empty: none

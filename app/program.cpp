@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <exception>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,6 +20,9 @@
 #include "app/command_line.hpp"
 #include "app/info.hpp"
 #include "app/progress.hpp"
+#include "app/prompt/attach.hpp"
+#include "app/prompt/console.hpp"
+#include "app/prompt/engine_process.hpp"
 #include "app/report.hpp"
 #include "app/selftest.hpp"
 #include "app/stop_signals.hpp"
@@ -76,15 +81,50 @@ std::string started_text(const runtime::Plan& plan) {
                        more == 0 ? "" : fmt::format("; {} more", more));
 }
 
+const char* environment(const char* name) {
+    return std::getenv(name);
+}
+
+/// Whether there is to be a control socket: it was asked for, or the command has one if it can.
+bool wants_control(const CommandLine& line) {
+    const std::string& control = line.plan.runtime.control;
+    return control.empty() ? line.command == Command::run : control != "off";
+}
+
+/// None when nobody asked for one and there is no place for it, or a process of that name has it.
+std::optional<ControlSocket> control_socket(const CommandLine& line) {
+    const std::string& control = line.plan.runtime.control;
+    if (!wants_control(line))
+        return std::nullopt;
+    try {
+        return std::make_optional<ControlSocket>(
+            socket_path(control.empty() ? "auto" : control, line.plan.runtime.name, environment, geteuid()));
+    } catch (const Error& error) {
+        if (!control.empty())
+            throw;
+        log_notice(LogType::app, "there is no control socket: {}", error.what());
+        return std::nullopt;
+    }
+}
+
+/// On the way out nobody waits for the main thread any more.
+struct CloseFirst {
+    runtime::Executor& executor;
+    ~CloseFirst() { executor.close(); }
+};
+
 int run_plan(const CommandLine& line) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
-    runtime::Layout layout = runtime::lay_out(line.plan, eal_options, drivers::table());
+    runtime::Plan plan = line.plan;
+    plan.runtime.live |= wants_control(line);
+    runtime::Layout layout = runtime::lay_out(plan, eal_options, drivers::table());
     if (line.check) {
         fmt::print("{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
         return kSuccess;
     }
     check_writable(line.json_path);
     StopSignals signals;
+    std::optional<ControlSocket> socket = control_socket(line);
     const runtime::Eal eal(layout.eal_args);
     runtime::use_lcores_of_eal(layout, eal_options);
     for (const std::string& remark : layout.remarks)
@@ -92,20 +132,37 @@ int run_plan(const CommandLine& line) {
 
     stats::Snapshot last;
     std::vector<std::string> problems;
+    std::vector<std::string> script_problems;
     runtime::Engine::Reason reason{};
     {
-        runtime::Engine engine(line.plan, layout);
+        runtime::Executor executor;
+        runtime::Engine engine(plan, layout);
+        engine.serve(executor);
         engine.start();
         if (!line.quiet)
             fmt::print(stderr, "{}\n", started_text(line.plan));
-        Progress progress(!line.quiet);
-        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) { progress.update(now); });
+        // The terminal is the prompt's where there is one.
+        Progress progress(!line.quiet && !line.interactive);
+        EngineProcess process(engine, executor);
+        Console console(process, {line.interactive, line.cmdline_file,
+                                  line.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO,
+                                  layout.control_cpus(), socket ? &*socket : nullptr});
+        const CloseFirst close_first{executor};
+        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) {
+            process.tick(now);
+            progress.update(now);
+        });
         progress.finish();
+        executor.close();
+        console.end();
+        for (const std::string& problem : console.problems())
+            script_problems.push_back(problem);
         signals.give_back();
         log_info(LogType::app, "ending: {}", runtime::name_of(reason));
         engine.stop();
         last = engine.snapshot();
         problems = engine.problems();
+        problems.insert(problems.end(), script_problems.begin(), script_problems.end());
         for (const std::string& remark : engine.remarks())
             log_notice(LogType::app, "{}", remark);
     }
@@ -165,6 +222,8 @@ int carry_out(const CommandLine& line) {
             return selftest(line.selftest, line.eal_args);
         case Command::check:
             return check(line.plan, line.eal_args, line.json);
+        case Command::attach:
+            return attach(line.attach, environment);
         case Command::bench_assemble:
         case Command::bench_transmit:
             return run_bench(line);
@@ -177,9 +236,8 @@ int carry_out(const CommandLine& line) {
 
 int run_program(int argc, char** argv) {
     try {
-        const CommandLine line = parse_command_line(
-            argc, argv, [](const char* name) { return std::getenv(name); },
-            [] { return port::lone_port(port::this_host()); });
+        const CommandLine line =
+            parse_command_line(argc, argv, environment, [] { return port::lone_port(port::this_host()); });
         if (!line.plan.runtime.log_level.empty())
             set_log_level(line.plan.runtime.log_level);
         for (const std::string& remark : line.remarks)

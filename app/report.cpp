@@ -133,18 +133,37 @@ Json port_json(const PortSnapshot& p) {
     return port;
 }
 
-/// Rates over a run; "-" when it took no time.
+/// Rates since an earlier snapshot, or over the whole run; "-" when no time has passed.
 class Rates {
   public:
-    explicit Rates(double seconds) : seconds_(seconds) {}
-    std::string bits(std::uint64_t bytes) const {
-        return seconds_ > 0 ? human_bit_rate(static_cast<double>(bytes) / seconds_) : "-";
+    Rates(const Snapshot& now, const Snapshot* before)
+        : before_(before), seconds_(now.duration_s - (before == nullptr ? 0 : before->duration_s)) {}
+    std::string bits(std::uint64_t bytes, std::uint64_t before) const {
+        return seconds_ > 0 ? human_bit_rate(per_second(bytes, before)) : "-";
     }
-    std::string packets(std::uint64_t count) const {
-        return seconds_ > 0 ? human_packet_rate(static_cast<double>(count) / seconds_) : "-";
+    std::string packets(std::uint64_t count, std::uint64_t before) const {
+        return seconds_ > 0 ? human_packet_rate(per_second(count, before)) : "-";
     }
+    /// As it was before; of one that came since: all zero.
+    StreamSnapshot before(const StreamSnapshot& s) const { return find(&Snapshot::streams, s.name); }
+    SendSnapshot before(const SendSnapshot& s) const { return find(&Snapshot::sends, s.name); }
+    PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p.name); }
 
   private:
+    // What begins anew counts from 0.
+    double per_second(std::uint64_t count, std::uint64_t before) const {
+        return static_cast<double>(count < before ? count : count - before) / seconds_;
+    }
+    template <typename T>
+    T find(std::vector<T> Snapshot::*list, const std::string& name) const {
+        if (before_ != nullptr)
+            for (const T& one : before_->*list)
+                if (one.name == name)
+                    return one;
+        return {};
+    }
+
+    const Snapshot* before_;
     double seconds_;
 };
 
@@ -156,15 +175,17 @@ std::string endpoints_text(const std::vector<std::string>& endpoints) {
     return fmt::format("{} and {} more", endpoints.front(), endpoints.size() - 1);
 }
 
-std::string streams_table(const Snapshot& snapshot, const Rates& rates) {
+/// Packets, and heaps.
+std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, const Rates& rates) {
     Table packets;
     Table heaps;
     for (const StreamSnapshot& s : snapshot.streams) {
+        const StreamSnapshot before = rates.before(s);
         packets.row("stream", s.name);
         packets.word("endpoints", endpoints_text(s.endpoints));
         packets.number("payload", human_size(s.bytes));
-        packets.number("rate", rates.bits(s.bytes));
-        packets.number("packet rate", rates.packets(s.received));
+        packets.number("rate", rates.bits(s.bytes, before.bytes));
+        packets.number("packet rate", rates.packets(s.received, before.received));
         packets.count("received", s.received);
         packets.count("placed", of(s, PacketOutcome::placed));
         for (std::size_t i = 1; i < kPacketOutcomes; i++)
@@ -185,18 +206,19 @@ std::string streams_table(const Snapshot& snapshot, const Rates& rates) {
         heaps.count_if_any("(wrong)", s.heaps_wrong);
         heaps.count_if_any("(stop items)", s.stop_items);
     }
-    return packets.empty() ? std::string{} : packets.text() + "\n" + heaps.text() + "\n";
+    return {packets.text(), heaps.text()};
 }
 
 std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
     Table table;
     for (const SendSnapshot& s : snapshot.sends) {
         const stats::SendCounters& c = s.counters;
+        const stats::SendCounters before = rates.before(s).counters;
         table.row("sender", s.name);
         table.word("endpoints", endpoints_text(s.endpoints));
         table.number("payload", human_size(c.bytes));
-        table.number("rate", rates.bits(c.bytes));
-        table.number("packet rate", rates.packets(c.packets));
+        table.number("rate", rates.bits(c.bytes, before.bytes));
+        table.number("packet rate", rates.packets(c.packets, before.packets));
         table.count("heaps", c.heaps);
         table.count_if_any("aborted", c.aborted);
         table.count("packets", c.packets);
@@ -213,11 +235,12 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
     const bool sends = !snapshot.sends.empty();
     const bool receives = !snapshot.streams.empty();
     for (const PortSnapshot& p : snapshot.ports) {
+        const PortSnapshot before = rates.before(p);
         table.row("port", p.name);
         table.word("driver", p.driver);
         if (receives || p.rx_packets > 0) {
             table.count("rx packets", p.rx_packets);
-            table.number("rx rate", rates.bits(p.rx_bytes));
+            table.number("rx rate", rates.bits(p.rx_bytes, before.rx_bytes));
         }
         for (std::size_t i = 0; i < kPortOutcomes; i++)
             if (i != kStream)
@@ -226,7 +249,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         table.count_if_any("(hosts full)", p.rx_hosts_full);
         if (sends || p.tx_packets > 0) {
             table.count("tx packets", p.tx_packets);
-            table.number("tx rate", rates.bits(p.tx_bytes));
+            table.number("tx rate", rates.bits(p.tx_bytes, before.tx_bytes));
         }
         table.count_if_any("tx dropped", p.tx_dropped);
         table.count_if_any("nic missed", p.nic.missed);
@@ -261,9 +284,10 @@ std::string report_json(const Snapshot& snapshot) {
 }
 
 std::string report_table(const Snapshot& snapshot) {
-    const Rates rates(snapshot.duration_s);
+    const Rates rates(snapshot, nullptr);
     std::string text = fmt::format("after {}\n\n", human_duration(snapshot.duration_s));
-    text += streams_table(snapshot, rates);
+    if (const auto [packets, heaps] = streams_tables(snapshot, rates); !packets.empty())
+        text += packets + "\n" + heaps + "\n";
     text += sends_table(snapshot, rates);
     text += ports_table(snapshot, rates);
     const std::vector<std::string> advice = report_advice(snapshot);
@@ -272,6 +296,12 @@ std::string report_table(const Snapshot& snapshot) {
     for (const std::string& sentence : advice)
         text += sentence + "\n";
     return text;
+}
+
+ReportTables report_tables(const Snapshot& now, const Snapshot* before) {
+    const Rates rates(now, before);
+    auto [packets, heaps] = streams_tables(now, rates);
+    return {std::move(packets), std::move(heaps), sends_table(now, rates), ports_table(now, rates)};
 }
 
 std::vector<std::string> report_advice(const Snapshot& snapshot) {

@@ -2,8 +2,10 @@
 #include "app/program.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <optional>
@@ -51,6 +53,11 @@ void write_json(const std::string& path, const std::string& text) {
 void check_writable(const std::string& path) {
     if (!path.empty() && path != "-" && !std::ofstream(path, std::ios::app))
         throw_error(path, "cannot write the report here");
+}
+
+void check_readable(const std::string& path) {
+    if (!path.empty() && !std::ifstream(path))
+        throw_error(path, "cannot read the commands: {}", std::strerror(errno));
 }
 
 /// So that what --check prints is a configuration file as a whole.
@@ -123,6 +130,7 @@ int run_plan(const CommandLine& line) {
         return kSuccess;
     }
     check_writable(line.json_path);
+    check_readable(line.cmdline_file);
     StopSignals signals;
     std::optional<ControlSocket> socket = control_socket(line);
     const runtime::Eal eal(layout.eal_args);
@@ -138,6 +146,9 @@ int run_plan(const CommandLine& line) {
         runtime::Executor executor;
         runtime::Engine engine(plan, layout);
         engine.serve(executor);
+        // Who looks wants to see what is left when the senders are done.
+        if (line.interactive)
+            engine.stay();
         engine.start();
         if (!line.quiet)
             fmt::print(stderr, "{}\n", started_text(line.plan));

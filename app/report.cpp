@@ -17,6 +17,23 @@ using stats::SendSnapshot;
 using stats::Snapshot;
 using stats::StreamSnapshot;
 
+/// What streams that are no more stand under; no stream can have this name.
+constexpr const char* kRemoved = "(removed)";
+
+bool any_removed(const Snapshot& snapshot) {
+    return snapshot.removed.received != 0 || snapshot.removed.heaps_started != 0;
+}
+
+/// The streams, and those that were removed as one more.
+std::vector<StreamSnapshot> all_streams(const Snapshot& snapshot) {
+    std::vector<StreamSnapshot> all = snapshot.streams;
+    if (any_removed(snapshot)) {
+        all.push_back(snapshot.removed);
+        all.back().name = kRemoved;
+    }
+    return all;
+}
+
 constexpr std::size_t kStream = static_cast<std::size_t>(PortOutcome::stream);
 
 std::uint64_t of(const StreamSnapshot& s, PacketOutcome o) {
@@ -145,7 +162,11 @@ class Rates {
         return seconds_ > 0 ? human_packet_rate(per_second(count, before)) : "-";
     }
     /// As it was before; of one that came since: all zero.
-    StreamSnapshot before(const StreamSnapshot& s) const { return find(&Snapshot::streams, s.name); }
+    StreamSnapshot before(const StreamSnapshot& s) const {
+        if (before_ != nullptr && s.name == kRemoved)
+            return before_->removed;
+        return find(&Snapshot::streams, s.name);
+    }
     SendSnapshot before(const SendSnapshot& s) const { return find(&Snapshot::sends, s.name); }
     PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p.name); }
 
@@ -179,7 +200,7 @@ std::string endpoints_text(const std::vector<std::string>& endpoints) {
 std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, const Rates& rates) {
     Table packets;
     Table heaps;
-    for (const StreamSnapshot& s : snapshot.streams) {
+    for (const StreamSnapshot& s : all_streams(snapshot)) {
         const StreamSnapshot before = rates.before(s);
         packets.row("stream", s.name);
         packets.word("endpoints", endpoints_text(s.endpoints));
@@ -269,6 +290,11 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
         document["streams"].push_back(stream_json(s));
+    if (any_removed(snapshot)) {
+        document["removed"] = stream_json(snapshot.removed);
+        document["removed"].erase("name");
+        document["removed"].erase("endpoints");
+    }
     for (const SendSnapshot& s : snapshot.sends)
         document["sends"].push_back(send_json(s));
     for (const PortSnapshot& p : snapshot.ports)

@@ -14,9 +14,9 @@ Vocabulary vocabulary_of(Process& process) {
         vocabulary.streams.push_back(r.name);
     for (const runtime::SendPlan& s : plan.sends)
         vocabulary.sends.push_back(s.name);
-    if (const auto recent = process.recent())
-        for (const stats::LcoreSnapshot& lcore : recent->lcores)
-            vocabulary.lcores.push_back(fmt::format("{}", lcore.lcore));
+    const auto recent = process.recent();
+    for (const stats::LcoreSnapshot& lcore : (recent ? *recent : process.snapshot()).lcores)
+        vocabulary.lcores.push_back(fmt::format("{}", lcore.lcore));
     return vocabulary;
 }
 

@@ -78,6 +78,11 @@ std::string owner_of(const std::string& path) {
     return stat(path.c_str(), &there) == 0 ? user_name(there.st_uid) : std::string("another");
 }
 
+/// Whether the directory is one that is made for sockets by name.
+bool is_ours(const fs::path& directory) {
+    return directory.filename() == "dpdk-spead";
+}
+
 /// Names of processes that listen in the directories.
 std::vector<std::string> living(const std::vector<std::string>& directories) {
     std::vector<std::string> names;
@@ -187,7 +192,8 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
     const sockaddr_un address = address_of(path_);
     const fs::path directory = fs::absolute(path_).parent_path();
     std::error_code error;
-    fs::create_directory(directory, error);
+    if (is_ours(directory))
+        fs::create_directory(directory, error);
     const Descriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!lock)
         throw_error(path_, "cannot make a control socket there: {}",
@@ -219,7 +225,7 @@ ControlSocket::~ControlSocket() {
     unlink(path_.c_str());
     // Only directories that were made for sockets, and only empty ones.
     const fs::path directory = fs::path(path_).parent_path();
-    if (directory.filename() == "dpdk-spead")
+    if (is_ours(directory))
         rmdir(directory.c_str());
 }
 

@@ -50,6 +50,8 @@ void run_terminal(Context& context, Line& line) {
             context.process.end();
         seat.over = true;
     };
+    seat.print(fmt::format("`help` lists the commands, Tab completes, ? shows what may follow, `quit` {}\n",
+                           seat.attached ? "leaves" : "ends the program"));
     editor.begin();
     while (!seat.over && !line.gone()) {
         char c = 0;

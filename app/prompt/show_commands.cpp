@@ -49,6 +49,11 @@ void keep_only(std::vector<T>& list, const std::string& name) {
     std::erase_if(list, [&](const T& one) { return one.name != name; });
 }
 
+void keep_only_stream(stats::Snapshot& now, const std::string& name) {
+    keep_only(now.streams, name);
+    now.removed = {};
+}
+
 /// Every number of a part of the JSON report, by the name it has there.
 void flatten(Table& table, const std::string& path, const nlohmann::ordered_json& value) {
     if (value.is_object()) {
@@ -93,7 +98,7 @@ void show_stream(Context& context, const Call& call) {
     Picture picture = picture_of(context);
     const std::string name = chosen(call, "STREAM");
     if (!name.empty())
-        keep_only(picture.now.streams, name);
+        keep_only_stream(picture.now, name);
     const ReportTables tables = report_tables(picture.now, picture.from());
     std::string text = head(context, picture);
     if (picture.now.streams.empty())
@@ -109,7 +114,7 @@ void show_heap(Context& context, const Call& call) {
     Picture picture = picture_of(context);
     const std::string name = chosen(call, "STREAM");
     if (!name.empty())
-        keep_only(picture.now.streams, name);
+        keep_only_stream(picture.now, name);
     const std::string text = report_tables(picture.now, picture.from()).heaps;
     context.seat.print(head(context, picture) + (text.empty() ? "no stream is received\n" : text));
 }
@@ -206,6 +211,11 @@ void show_lcore(Context& context, const Call& call) {
             received += share.received;
             before += earlier_share(picture, l.lcore, share.name, &stats::LcoreSnapshot::streams);
             streams.push_back(fmt::format("{}: {}", share.name, share.received));
+        }
+        if (l.removed != 0) {
+            received += l.removed;
+            before += l.removed;
+            streams.push_back(fmt::format("(removed): {}", l.removed));
         }
         sum += received;
         table.count("packets", received);

@@ -80,6 +80,12 @@ void less(stats::LcoreSnapshot::Share& share, const stats::LcoreSnapshot::Share&
         less(share.received, before.received);
 }
 
+/// Removed since: what it had counted stands under `removed` now.
+bool is_gone(const std::vector<stats::StreamSnapshot>& streams, const std::string& name) {
+    return std::none_of(streams.begin(), streams.end(),
+                        [&](const stats::StreamSnapshot& s) { return s.name == name; });
+}
+
 template <typename T>
 void less_by_name(std::vector<T>& list, const std::vector<T>& before) {
     for (T& one : list) {
@@ -95,12 +101,20 @@ void less_by_name(std::vector<T>& list, const std::vector<T>& before) {
 stats::Snapshot since(stats::Snapshot now, const stats::Snapshot& before) {
     now.duration_s = std::max(now.duration_s - before.duration_s, 0.0);
     less_by_name(now.streams, before.streams);
+    less(now.removed, before.removed);
+    for (const stats::StreamSnapshot& old : before.streams)
+        if (is_gone(now.streams, old.name))
+            less(now.removed, old);
     less_by_name(now.sends, before.sends);
     less_by_name(now.ports, before.ports);
     for (stats::LcoreSnapshot& lcore : now.lcores)
         for (const stats::LcoreSnapshot& old : before.lcores)
             if (old.lcore == lcore.lcore) {
                 less_by_name(lcore.streams, old.streams);
+                less(lcore.removed, old.removed);
+                for (const stats::LcoreSnapshot::Share& share : old.streams)
+                    if (is_gone(now.streams, share.name))
+                        less(lcore.removed, share.received);
                 less_by_name(lcore.ports, old.ports);
             }
     return now;

@@ -39,8 +39,8 @@ struct RuntimePlan {
     std::string log_level;             ///< "notice", "debug" or DPDK's pattern syntax
     /// Streams may come, go and move while it runs: room is made for that at the start.
     bool live = false;
-    /// Where `dpdk-spead attach` finds the process: "auto" (a socket by its name), a path, "off", or empty: as
-    /// the command has it.
+    /// Where `dpdk-spead attach` finds the process: "auto" (a socket by its name), a path, "off", or empty:
+    /// as the command has it.
     std::string control;
     bool operator==(const RuntimePlan&) const = default;
 };

@@ -23,7 +23,7 @@ class AttachTest(harness.ProgramTest):
 
     def daemon(self, *words, first=LOOPBACK, **options):
         running = self.start(*first, "--control", self.socket, *words, **options)
-        running.wait_for(self.socket.exists, "control socket")
+        running.wait_for(lambda: "Ctrl-C" in running.text(1), "word that it runs")
         return running
 
     def attach(self, *words, status=0, typed="", target=None, prefix=(), environment=None):

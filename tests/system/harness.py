@@ -36,7 +36,10 @@ def broken_identities(report):
         if left != right:
             broken.append(f"{what}: {left} != {right}")
 
-    for stream in report["streams"]:
+    streams = list(report["streams"])
+    if "removed" in report:
+        streams.append({"name": "(removed)", **report["removed"]})
+    for stream in streams:
         packets, heaps, name = stream["packets"], stream["heaps"], f"stream {stream['name']}"
         ended = sum(heaps[end] for end in HEAP_ENDS)
         same(f"{name}: received = sum of outcomes", packets["received"],
@@ -47,7 +50,7 @@ def broken_identities(report):
     refused = sum(count for port in report["ports"] for name, count in port["rx"].items()
                   if name not in ("packets", "bytes"))
     same("ports' rx packets = refusals + streams' received", sum(port["rx"]["packets"] for port in report["ports"]),
-         refused + sum(stream["packets"]["received"] for stream in report["streams"]))
+         refused + sum(stream["packets"]["received"] for stream in streams))
     for send in report["sends"]:
         same(f"send {send['name']}: packets = zero_copy + copied", send["packets"],
              send["zero_copy_packets"] + send["copied_packets"])

@@ -114,7 +114,7 @@ class Ends(PromptTest):
             self.assertTrue(t.is_as_before())
 
     def test_the_run_may_end_under_the_prompt(self):
-        t = self.prompt(first=("loopback", "--heaps", "20", "--rate", "20Mbps", "--heap-size", "64KiB"))
+        t = self.prompt(first=("loopback", "--duration", "2s", "--rate", "20Mbps", "--heap-size", "64KiB"))
         t.wait(timeout=60)
         self.assertTrue(t.is_as_before())
 

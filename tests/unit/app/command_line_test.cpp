@@ -45,6 +45,34 @@ TEST(CommandLine, EachCommandIsKnown) {
     EXPECT_EQ(parsed("bench transmit").command, Command::bench_transmit);
 }
 
+TEST(CommandLine, APromptAndASocketMakeRoomForChanges) {
+    const CommandLine plain = parsed("loopback");
+    EXPECT_FALSE(plain.interactive);
+    EXPECT_FALSE(plain.plan.runtime.live);
+    EXPECT_EQ(plain.plan.runtime.control, "");
+    for (const char* words :
+         {"-i", "--interactive", "--cmdline-file f", "--control auto", "--control /tmp/s"})
+        EXPECT_TRUE(parsed(std::string("loopback ") + words).plan.runtime.live) << words;
+    EXPECT_TRUE(parsed("recv -i --port p 239.1.2.3:7148").interactive);
+    EXPECT_EQ(parsed("loopback --cmdline-file f").cmdline_file, "f");
+    EXPECT_EQ(parsed("loopback --control /tmp/s").plan.runtime.control, "/tmp/s");
+    EXPECT_FALSE(parsed("loopback --control off").plan.runtime.live);
+    expect_refused("loopback --control=", {"--control", "auto"});
+    expect_refused("bench assemble -i", {"-i"});
+}
+
+TEST(CommandLine, AttachTakesANameAndACommandBehindADoubleDash) {
+    EXPECT_EQ(parsed("attach").command, Command::attach);
+    EXPECT_EQ(parsed("attach").attach, AttachOptions{});
+    EXPECT_EQ(parsed("attach a").attach, (AttachOptions{"a", {}}));
+    const AttachOptions expected{"a", {"show", "stream", "--", "all"}};
+    EXPECT_EQ(parsed("attach a -- show stream -- all").attach, expected);
+    EXPECT_EQ(parsed("-- attach a -- show stream -- all").attach, expected);
+    EXPECT_EQ(parsed("attach -- quit").attach, (AttachOptions{"", {"quit"}}));
+    expect_refused("attach a b", {"`b`"});
+    expect_refused("attach a --", {"no command"});
+}
+
 TEST(CommandLine, CommonOptionsWorkWithEveryCommand) {
     for (const char* command : {"recv --port p 239.1.2.3:7148", "send --port p 239.1.2.3:7148", "loopback",
                                 "bench assemble", "bench transmit"}) {
@@ -103,10 +131,11 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 }
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
-    expect_refused("", {"no command", "recv, send, loopback, run, info, check, selftest or bench", "--help"});
+    expect_refused(
+        "", {"no command", "recv, send, loopback, run, info, check, selftest, attach or bench", "--help"});
     expect_refused("-l 0 --", {"no command"});
     expect_refused("rcv", {"`rcv` is not a command", "did you mean `recv`",
-                           "recv, send, loopback, run, info, check, selftest or bench"});
+                           "recv, send, loopback, run, info, check, selftest, attach or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
     expect_refused("bench", {"bench assemble or transmit"});

@@ -187,5 +187,21 @@ TEST(ReportAdvice, EachLossNamesTheStreamTheCountAndTheOption) {
     }
 }
 
+TEST(Report, RemovedStreamsAreOneMore) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    EXPECT_FALSE(report_document(snapshot).contains("removed"));
+    EXPECT_EQ(report_table(snapshot).find("(removed)"), std::string::npos);
+    snapshot.removed.received = 4711;
+    snapshot.removed.packets[0] = 4711;
+    const auto document = report_document(snapshot);
+    EXPECT_EQ(document["removed"]["packets"]["received"], 4711);
+    EXPECT_EQ(document["streams"].size(), 1u);
+    EXPECT_NE(report_table(snapshot).find("(removed)"), std::string::npos);
+    // Rates of what was removed before.
+    stats::Snapshot before = snapshot;
+    before.duration_s = snapshot.duration_s - 1;
+    EXPECT_NE(report_tables(snapshot, &before).packets.find("0 pps"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace spead::app

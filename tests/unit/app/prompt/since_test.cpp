@@ -42,6 +42,15 @@ TEST(Since, NothingIsCountedBetweenASnapshotAndItself) {
         EXPECT_EQ(count, 0) << name;
 }
 
+TEST(Since, WhatWasRemovedCountsFromThereToo) {
+    const stats::Snapshot before = test::numbered_snapshot();
+    stats::Snapshot now = before;
+    now.removed = now.streams[0];
+    now.removed.received += 3;
+    now.streams.clear();
+    EXPECT_EQ(since(now, before).removed.received, 3u);
+}
+
 TEST(Since, WhatCameOrBeganAnewCountsWhole) {
     const stats::Snapshot before = test::numbered_snapshot();
     stats::Snapshot now = before;

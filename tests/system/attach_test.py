@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import uuid
 
@@ -32,7 +33,8 @@ class AttachTest(harness.ProgramTest):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
                               timeout=60 * harness.PATIENCE, cwd=self.directory,
                               env={**os.environ, **(environment or {})})
-        self.assertEqual(done.returncode, status, f"{words} {typed}:\n{done.stdout}\n{done.stderr}")
+        if status is not None:
+            self.assertEqual(done.returncode, status, f"{words} {typed}:\n{done.stdout}\n{done.stderr}")
         self.said = done.stderr
         return done.stdout
 
@@ -264,6 +266,69 @@ rate = "10Mbps"
                             (self.directory / ("x" * 150), "too long"),
                             (self.config(), "not a socket")):
             self.refused(*LOOPBACK, "--control", place, status=1 if "nonexistent" in str(place) else 2, says=(says,))
+
+
+class Wire(AttachTest):
+    """What speaks to the socket without being `attach`."""
+
+    def connect(self, data=b""):
+        client = socket.socket(socket.AF_UNIX)
+        self.addCleanup(client.close)
+        client.settimeout(30 * harness.PATIENCE)
+        client.connect(str(self.socket))
+        if data:
+            client.sendall(data)
+        return client
+
+    @staticmethod
+    def answer(client):
+        text = b""
+        try:
+            while part := client.recv(4096):
+                text += part
+        except ConnectionResetError:
+            pass  # not all that was sent has been read
+        return text.decode()
+
+    def test_other_protocols_are_turned_away(self):
+        running = self.daemon()
+        for data in (b"GET / HTTP/1.0\r\n\r\n", b"\n", b"dpdk-spead-attach 99 keys /\nquit\n", b"\0\xff\n"):
+            self.assertRegex(self.answer(self.connect(data)), r"(?s)^e \d+\n.*own version\ns 1\n1$")
+        # Nor does it matter what comes behind the greeting.
+        client = self.connect(b"dpdk-spead-attach 1 commands /\n" + bytes(range(1, 256)) * 20 + b"\nquit\n")
+        self.assertRegex(self.answer(client), r"(?s)^e .*s 1\n2$")
+        client = self.connect(b"dpdk-spead-attach 1 keys /\n" + bytes(b for b in range(5, 256) if b != 9) * 20)
+        client.shutdown(socket.SHUT_WR)
+        self.answer(client)
+        self.assertIn("s0", self.attach("--", "show", "stream"))
+        self.shut_down(running)
+
+    def test_there_is_an_end_to_how_many_there_may_be(self):
+        running = self.daemon()
+        greeting = b"dpdk-spead-attach 1 keys /\n"
+        held = []
+        for _ in range(16):
+            held.append(self.connect(greeting))
+            self.assertTrue(held[-1].recv(1))
+        self.assertIn("16 sessions already", self.answer(self.connect()))
+        for client in held:
+            client.close()
+        # Places come free as sessions notice that they were left.
+        for _ in range(200):
+            if "16 sessions" not in self.attach(typed="", status=None) + self.said:
+                break
+        self.shut_down(running)
+
+    def test_one_that_does_not_read_holds_nobody_up(self):
+        running = self.daemon()
+        client = self.connect(b"dpdk-spead-attach 1 commands /\n")
+        client.setblocking(False)
+        with self.assertRaises(BlockingIOError):
+            while True:
+                client.send(b"show config\n" * 100)
+        self.assertIn("s0", self.attach("--", "show", "stream"))
+        self.shut_down(running)
+        client.close()
 
 
 class Strangers(AttachTest):

@@ -157,11 +157,14 @@ class Show(PromptTest):
 
     def test_clear_stats_counts_from_there(self):
         t = self.prompt()
+        while self.received(t.command("show stream s0")) == 0:
+            pass
+        before = self.received(t.command("show stream s0"))
         t.command("clear stats")
-        first = self.received(t.command("show stream s0"))
-        self.assertGreater(self.received(t.command("show stream s0")), 0)
+        since = self.received(t.command("show stream s0"))
+        self.assertIn("since `clear stats`", t.command("show heap"))
         t.command("clear undo")
-        self.assertGreater(self.received(t.command("show stream s0")), first)
+        self.assertGreaterEqual(self.received(t.command("show stream s0")), before + since)
         self.leave(t)
 
     @staticmethod

@@ -36,7 +36,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("hosts_full":321,"host_frames":322},)"
         R"("rules":[{"endpoint":"239.1.2.0:7148","queues":[0,1],"rule":"flow create","hits":323},)"
         R"({"endpoint":"239.1.2.1:7148","queues":[2],"rule":"flow create","hits":null}]}],)"
-        R"("lcores":[{"lcore":1,"cpu":5,"poll":"busy","streams":[{"name":"s0","received":101}],)"
+        R"("lcores":[{"lcore":1,"cpu":5,"poll":"busy","streams":[{"name":"s0","received":101}],"removed":0,)"
         R"("ports":[{"name":"p0","received":310}],"sends":["d0"]}]})");
 }
 

@@ -6,6 +6,7 @@
 
 #include <rte_version.h>
 
+#include "app/bench_pair_options.hpp"
 #include "app/option_set.hpp"
 #include "app/stream_options.hpp"
 #include "base/error.hpp"
@@ -17,9 +18,18 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::array<std::string_view, 8> kCommands{"recv", "send",  "loopback", "run",
-                                                    "info", "check", "selftest", "bench"};
-constexpr std::array<std::string_view, 2> kBenches{"assemble", "transmit"};
+constexpr std::array<std::string_view, 12> kCommands{"recv",     "send", "loopback", "capture",
+                                                     "replay",   "run",  "info",     "check",
+                                                     "selftest", "top",  "attach",   "bench"};
+constexpr std::array<std::string_view, 4> kBenches{"assemble", "transmit", "link", "latency"};
+
+constexpr std::array kTopPageWords{
+    config::Word{TopPage::streams, kTopPages[0]}, config::Word{TopPage::loss, kTopPages[1]},
+    config::Word{TopPage::sends, kTopPages[2]}, config::Word{TopPage::ports, kTopPages[3]},
+    config::Word{TopPage::lcores, kTopPages[4]}};
+constexpr std::array kTopSortWords{
+    config::Word{TopSort::name, kTopSorts[0]}, config::Word{TopSort::rate, kTopSorts[1]},
+    config::Word{TopSort::loss, kTopSorts[2]}, config::Word{TopSort::ring, kTopSorts[3]}};
 
 /// EAL's options that people know, for a hint when one stands among ours.
 constexpr std::array<std::string_view, 27> kEalOptions{"-l",
@@ -79,7 +89,11 @@ class HelpFormatter : public CLI::Formatter {
         return fmt::format("\nUsage: dpdk-spead [EAL options --]{} [options]{}\n",
                            path.empty() ? " COMMAND" : path,
                            path == " recv" || path == " send"    ? " ENDPOINT..."
+                           : path == " capture"                  ? " ENDPOINT... FILE"
+                           : path == " replay"                   ? " FILE..."
                            : path == " info" || path == " check" ? " [PORT...]"
+                           : path == " top"                      ? " [PROCESS]"
+                           : path == " attach"                   ? " [NAME] [-- COMMAND...]"
                                                                  : "");
     }
     // One row per option: TYPE, then the default in brackets.
@@ -106,7 +120,8 @@ struct Split {
 Split split(int argc, const char* const* argv) {
     const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const auto mark = std::find(words.begin(), words.end(), "--");
-    if (mark == words.end())
+    // attach needs no EAL; its own `--` stands before the command for the other side.
+    if (mark == words.end() || words.front() == "attach")
         return {{}, words};
     return {{words.begin(), mark}, {mark + 1, words.end()}};
 }
@@ -185,6 +200,51 @@ void add_common_options(CLI::App& app, CommandLine& result) {
                     check_log_level(text, "--log-level");
                     result.plan.runtime.log_level = text;
                 });
+}
+
+void add_top_options(CLI::App& app, TopOptions& top) {
+    app.add_option("PROCESS", top.process, "Its name, pid or telemetry socket; none: the only one that runs")
+        ->type_name("");
+    OptionSet options(app);
+    options.flag("--once", top.once, "Print one picture as text and exit");
+    options.duration("--interval", top.interval, false, "Between two pictures; rates are over so long");
+    options.choice("--page", top.view.page, kTopPageWords, "What the table shows at first");
+    options.choice("--sort", top.view.sort, kTopSortWords, "What its rows are sorted by");
+}
+
+void add_metrics_option(CLI::App& app, CommandLine& result) {
+    OptionSet(app).add("--metrics", "[ADDRESS:]PORT", "",
+                       "Where Prometheus may fetch metrics; without ADDRESS on 127.0.0.1",
+                       [&result](const std::string& text) {
+                           result.plan.runtime.metrics = parse_listen_address(text, "--metrics");
+                       });
+}
+
+void add_prompt_options(CLI::App& app, CommandLine& result, std::string& control) {
+    OptionSet options(app);
+    options.flag("-i,--interactive", result.interactive,
+                 "A prompt to look and to change things while it runs");
+    options.text("--cmdline-file", result.cmdline_file, "FILE",
+                 "Carry out this file's commands at the start");
+    options.add("--control", "auto|PATH|off", "auto for run, else off",
+                "Socket for dpdk-spead attach; auto = by [runtime] name",
+                [&control](const std::string& text) {
+                    if (text.empty())
+                        throw_usage("--control", "it is empty; give auto, off or a path");
+                    control = text;
+                });
+}
+
+/// Cuts the command for the other side off attach's words.
+std::vector<std::string> cut_command(std::vector<std::string>& words) {
+    const auto mark = std::find(words.begin(), words.end(), "--");
+    if (words.empty() || words.front() != "attach" || mark == words.end())
+        return {};
+    std::vector<std::string> command(mark + 1, words.end());
+    if (command.empty())
+        throw_usage("attach", "there is no command after `--`; leave it out to type");
+    words.erase(mark, words.end());
+    return command;
 }
 
 void add_bench_options(CLI::App& app, BenchOptions& bench, bool transmit) {
@@ -282,17 +342,23 @@ void check_bench(const BenchOptions& bench) {
 
 CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment,
                                const FindLonePort& lone_port) {
-    const Split words = split(argc, argv);
+    Split words = split(argc, argv);
     check_command(words);
 
     CommandLine result;
+    result.attach.command = cut_command(words.ours);
     result.eal_args = words.eal;
     StreamWords recv_words;
     StreamWords send_words;
     StreamWords loopback_words;
+    StreamWords capture_words;
     BenchOptions assemble;
     BenchOptions transmit;
+    PairOptions link;
+    PairOptions latency;
+    latency.kind = PairKind::latency;
     std::string config_file;
+    std::string control;
     std::vector<std::string> check_ports;
     bool version = false;
 
@@ -309,6 +375,10 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     CLI::App& loopback =
         *app.add_subcommand("loopback", "Send to itself and check every byte; needs no card and no root");
     add_loopback_options(loopback, loopback_words);
+    CLI::App& capture = *app.add_subcommand("capture", "Write the packets of streams to pcap files");
+    add_capture_options(capture, capture_words);
+    CLI::App& replay = *app.add_subcommand("replay", "Send pcap files again");
+    add_replay_options(replay, result.replay);
     CLI::App& run = *app.add_subcommand("run", "Do what a configuration file says");
     OptionSet(run).text("--config", config_file, "FILE", "The file; examples are in config/");
     CLI::App& info = *app.add_subcommand("info", "Tell what ports are and can do");
@@ -325,17 +395,34 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     OptionSet(selftest).text("--port", result.selftest.port, "PORT", "As for --port of recv");
     OptionSet(selftest).text("--to", result.selftest.destination, "GROUP:PORT", "Where the test packets go");
     OptionSet(selftest).flag("--json", result.selftest.json, "As JSON on standard output");
-    CLI::App& bench = *app.add_subcommand("bench", "Measure what one core can do");
+    CLI::App& top = *app.add_subcommand("top", "Show what a running process does, live");
+    add_top_options(top, result.top);
+    CLI::App& attach = *app.add_subcommand("attach", "Type at the prompt of a running process");
+    attach
+        .add_option("NAME", result.attach.target, "Its [runtime] name, or its socket's path [the only one]")
+        ->type_name("");
+    CLI::App& bench = *app.add_subcommand("bench", "Measure what one core, or a link, can do");
     CLI::App& bench_assemble = *bench.add_subcommand("assemble", "Packets to heaps, against a bare copy");
     add_bench_options(bench_assemble, assemble, false);
     CLI::App& bench_transmit = *bench.add_subcommand("transmit", "Heaps to packets to a port");
     add_bench_options(bench_transmit, transmit, true);
-    for (CLI::App* command : {&recv, &send, &loopback, &run, &bench_assemble, &bench_transmit}) {
+    CLI::App& bench_link =
+        *bench.add_subcommand("link", "The rate at which nothing is lost between two ends");
+    add_pair_options(bench_link, link);
+    CLI::App& bench_latency =
+        *bench.add_subcommand("latency", "The time heaps take between two ends and back");
+    add_pair_options(bench_latency, latency);
+    for (CLI::App* command : {&recv, &send, &loopback, &capture, &replay, &run, &bench_assemble,
+                              &bench_transmit, &bench_link, &bench_latency}) {
         add_common_options(*command, result);
         command->allow_extras();
     }
-    for (CLI::App* command : {&info, &check, &selftest})
+    for (CLI::App* command : {&recv, &send, &loopback, &run})
+        add_metrics_option(*command, result);
+    for (CLI::App* command : {&info, &check, &selftest, &top, &attach})
         command->allow_extras();
+    for (CLI::App* command : {&recv, &send, &loopback, &run})
+        add_prompt_options(*command, result, control);
 
     app.footer(kExamples);  // after the commands, which would inherit it
 
@@ -378,6 +465,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
                                return found;
                            }};
     const std::string log_level = result.plan.runtime.log_level;
+    const std::optional<ListenAddress> metrics = result.plan.runtime.metrics;
     if (recv.parsed()) {
         no_extras(recv, "recv");
         result.command = Command::recv;
@@ -390,11 +478,20 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         no_extras(loopback, "loopback");
         result.command = Command::loopback;
         result.plan = loopback_plan(loopback_words);
+    } else if (capture.parsed()) {
+        no_extras(capture, "capture");
+        result.command = Command::capture;
+        result.plan = capture_plan(capture_words, port);
+    } else if (replay.parsed()) {
+        no_extras(replay, "replay");
+        result.command = Command::replay;
+        complete_replay(result.replay, port);
     } else if (run.parsed()) {
         no_extras(run, "run");
         if (config_file.empty())
             throw_usage("--config", "it is missing: dpdk-spead run --config FILE; examples are in config/");
         result.command = Command::run;
+        result.config_path = config_file;
         result.plan = config::load_file(config_file);
     } else if (info.parsed()) {
         no_extras(info, "info");
@@ -413,17 +510,38 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
             throw_usage("--port",
                         "it is missing: dpdk-spead selftest --port PORT (`dpdk-spead info` lists them)");
         result.command = Command::selftest;
+    } else if (top.parsed()) {
+        no_extras(top, "top");
+        if (result.top.interval < 0.1 || result.top.interval > 3600)
+            throw_usage("--interval", "pictures come every 100ms to 1h");
+        result.command = Command::top;
+    } else if (attach.parsed()) {
+        no_extras(attach, "attach");
+        result.command = Command::attach;
     } else if (bench_assemble.parsed() || bench_transmit.parsed()) {
         const bool sends = bench_transmit.parsed();
         no_extras(sends ? bench_transmit : bench_assemble, sends ? "bench transmit" : "bench assemble");
         result.command = sends ? Command::bench_transmit : Command::bench_assemble;
         result.bench = sends ? transmit : assemble;
         check_bench(result.bench);
+    } else if (bench_link.parsed() || bench_latency.parsed()) {
+        const bool rates = bench_link.parsed();
+        no_extras(rates ? bench_link : bench_latency, rates ? "bench link" : "bench latency");
+        result.command = rates ? Command::bench_link : Command::bench_latency;
+        result.pair = rates ? link : latency;
+        check_pair(result.pair);
     } else {
         throw_usage("", "bench what? Give bench {}", list_of(kBenches));
     }
     if (!log_level.empty())
         result.plan.runtime.log_level = log_level;
+    if (metrics)
+        result.plan.runtime.metrics = metrics;
+    if (!control.empty())
+        result.plan.runtime.control = control;
+    const std::string& socket = result.plan.runtime.control;
+    if (result.interactive || !result.cmdline_file.empty() || (!socket.empty() && socket != "off"))
+        result.plan.runtime.live = true;
     return result;
 }
 

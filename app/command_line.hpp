@@ -8,8 +8,11 @@
 #include <string_view>
 #include <vector>
 
+#include "app/bench_pair.hpp"
 #include "app/info.hpp"
+#include "app/replay.hpp"
 #include "app/selftest.hpp"
+#include "app/top.hpp"
 #include "port/candidates.hpp"
 #include "runtime/plan.hpp"
 
@@ -22,14 +25,20 @@ enum class Command : std::uint8_t {
     help,
     version,
     recv,
+    capture,
     send,
     loopback,
+    replay,
     run,
     info,
     check,
     selftest,
+    top,
+    attach,
     bench_assemble,
-    bench_transmit
+    bench_transmit,
+    bench_link,
+    bench_latency
 };
 
 /// What `bench` measures: every combination of the lists.
@@ -48,6 +57,13 @@ struct BenchOptions {
     bool operator==(const BenchOptions&) const = default;
 };
 
+/// Whom `attach` speaks with, and what it says.
+struct AttachOptions {
+    std::string target;                ///< a name or a path; empty: the only process there is
+    std::vector<std::string> command;  ///< words after `--`; empty: what is typed
+    bool operator==(const AttachOptions&) const = default;
+};
+
 struct CommandLine {
     /// The words before the first `--`, without the program's name; empty when there is no `--`.
     std::vector<std::string> eal_args;
@@ -55,8 +71,15 @@ struct CommandLine {
     runtime::Plan plan;                ///< recv, send, loopback, run, check
     InfoOptions info;                  ///< info
     SelftestOptions selftest;          ///< selftest
+    TopOptions top;                    ///< top
+    AttachOptions attach;              ///< attach
+    bool interactive = false;          ///< recv, send, loopback, run: a prompt at the terminal
+    std::string cmdline_file;          ///< commands to carry out at the start; empty: none
+    ReplayOptions replay;              ///< replay
     bool json = false;                 ///< check: findings as JSON on standard output
-    BenchOptions bench;                ///< bench_*
+    BenchOptions bench;                ///< bench_assemble, bench_transmit
+    PairOptions pair;                  ///< bench_link, bench_latency
+    std::string config_path;           ///< run: where the plan comes from, to be read again
     std::string json_path;             ///< final report; "-": standard output; empty: none
     bool quiet = false;                ///< no progress line, no final table
     bool check = false;                ///< print the effective plan and EAL's arguments, then exit

@@ -31,16 +31,18 @@ std::string steering(const port::Capabilities& c) {
 }  // namespace
 
 std::string driver_table(std::span<const port::Driver* const> drivers) {
-    using Row = std::array<std::string, 11>;
+    using Row = std::array<std::string, 13>;
     std::vector<Row> rows{{"driver", "named by", "steering", "membership", "chains sent", "zero copy",
-                           "freed late", "interrupt", "by source", "lossless", "largest frame"}};
+                           "freed late", "interrupt", "by source", "lossless", "timestamps", "send times",
+                           "largest frame"}};
     for (const port::Driver* driver : drivers) {
         const port::Capabilities c = driver->declared();
         rows.push_back({std::string(driver->name()), named_by(*driver), steering(c),
                         std::string(port::name_of(c.membership)), yes(c.tx_multi_segment),
                         yes(c.tx_multi_segment && c.tx_external_buffer),
                         fmt::format("{}", c.late_free_segments), yes(c.rx_interrupt), yes(c.spreads_sources),
-                        yes(c.lossless), fmt::format("{}", c.max_rx_frame)});
+                        yes(c.lossless), std::string(port::name_of(c.rx_timestamps)), yes(c.send_on_time),
+                        fmt::format("{}", c.max_rx_frame)});
     }
     std::array<std::size_t, std::tuple_size_v<Row>> widths{};
     for (const Row& row : rows)
@@ -74,6 +76,9 @@ nlohmann::ordered_json capability_document(const port::Capabilities& c) {
             {"finite", c.finite},
             {"receives_own", c.receives_own},
             {"needs_peer", c.needs_peer},
+            {"rx_timestamps",
+             c.rx_timestamps == port::RxTimestamps::none ? "none" : port::name_of(c.rx_timestamps)},
+            {"send_on_time", c.send_on_time},
             {"max_rx_frame", c.max_rx_frame},
             {"max_tx_frame", c.max_tx_frame}};
 }

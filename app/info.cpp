@@ -34,6 +34,7 @@ Looked look(const std::string& name, const runtime::EalOptions& eal) {
     Looked looked;
     looked.facts.named = name;
     port::PortRequest request;
+    request.timestamps = request.send_on_time = port::UseDevice::if_it_can;
     request.name = name;
     request.device = name;
     request.tx_queues = 1;

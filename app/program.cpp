@@ -2,25 +2,42 @@
 #include "app/program.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <fstream>
+#include <optional>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/bench_assemble.hpp"
+#include "app/bench_latency.hpp"
+#include "app/bench_link.hpp"
 #include "app/bench_transmit.hpp"
 #include "app/check.hpp"
 #include "app/command_line.hpp"
 #include "app/info.hpp"
+#include "app/metrics.hpp"
 #include "app/progress.hpp"
+#include "app/prompt/attach.hpp"
+#include "app/prompt/console.hpp"
+#include "app/prompt/engine_process.hpp"
+#include "app/reload_signal.hpp"
+#include "app/replay.hpp"
 #include "app/report.hpp"
+#include "app/report_file.hpp"
 #include "app/selftest.hpp"
+#include "app/service_notifier.hpp"
 #include "app/stop_signals.hpp"
+#include "app/telemetry.hpp"
+#include "app/tell.hpp"
+#include "app/top.hpp"
 #include "app/verdict.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -29,23 +46,15 @@
 #include "drivers/table.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/engine.hpp"
+#include "stats/snapshot_board.hpp"
 
 namespace spead::app {
 
 namespace {
 
-void write_json(const std::string& path, const std::string& text) {
-    if (path == "-") {
-        fmt::print("{}\n", text);
-    } else if (!(std::ofstream(path) << text << '\n' << std::flush)) {
-        throw_error(path, "cannot write the report");
-    }
-}
-
-/// A report that cannot be written at the end of a long run is known at its start.
-void check_writable(const std::string& path) {
-    if (!path.empty() && path != "-" && !std::ofstream(path, std::ios::app))
-        throw_error(path, "cannot write the report here");
+void check_readable(const std::string& path) {
+    if (!path.empty() && !std::ifstream(path))
+        throw_error(path, "cannot read the commands: {}", std::strerror(errno));
 }
 
 /// So that what --check prints is a configuration file as a whole.
@@ -76,36 +85,166 @@ std::string started_text(const runtime::Plan& plan) {
                        more == 0 ? "" : fmt::format("; {} more", more));
 }
 
+/// What telemetry tells of the process itself.
+nlohmann::ordered_json facts_of(const runtime::Plan& plan) {
+    return {{"name", plan.runtime.name}, {"version", DPDK_SPEAD_VERSION}, {"pid", getpid()}};
+}
+/// Rates for the service manager, since the last line.
+class ServiceStatus {
+  public:
+    std::string line(const stats::Snapshot& now) {
+        const ProgressSample sample = progress_sample(now);
+        if (sample.time_s - last_.time_s >= kEvery) {
+            text_ = progress_line(last_, sample);
+            last_ = sample;
+        }
+        return text_;
+    }
+
+  private:
+    static constexpr double kEvery = 5;
+    ProgressSample last_;
+    std::string text_ = "running";
+};
+
+const char* environment(const char* name) {
+    return std::getenv(name);
+}
+
+/// SIGHUP: the file as it is now is what the process is to do. What cannot be is said, and changes nothing.
+void reload(const std::string& path, runtime::Engine& engine) {
+    try {
+        runtime::Plan wanted = config::load_file(path);
+        // What options gave besides the file stays.
+        const runtime::RuntimePlan& now = engine.plan().runtime;
+        wanted.runtime.live = now.live;
+        wanted.runtime.control = now.control;
+        wanted.runtime.metrics = now.metrics;
+        const std::string level = wanted.runtime.log_level;
+        if (wanted == engine.plan()) {
+            log_notice(LogType::app, "SIGHUP: {} says what is done already", path);
+            return;
+        }
+        engine.reconfigure(wanted);
+        if (!level.empty())
+            set_log_level(level);
+        log_notice(LogType::app, "SIGHUP: {} was read again and is carried out: {} streams, {} senders", path,
+                   wanted.receives.size(), wanted.sends.size());
+    } catch (const std::exception& e) {
+        log_error(LogType::app, "SIGHUP: nothing was changed: {}", e.what());
+    }
+}
+
+/// Whether there is to be a control socket: it was asked for, or the command has one if it can.
+bool wants_control(const CommandLine& line) {
+    const std::string& control = line.plan.runtime.control;
+    return control.empty() ? line.command == Command::run : control != "off";
+}
+
+/// None when nobody asked for one and there is no place for it, or a process of that name has it.
+std::optional<ControlSocket> control_socket(const CommandLine& line) {
+    const std::string& control = line.plan.runtime.control;
+    if (!wants_control(line))
+        return std::nullopt;
+    try {
+        return std::make_optional<ControlSocket>(
+            socket_path(control.empty() ? "auto" : control, line.plan.runtime.name, environment, geteuid()));
+    } catch (const Error& error) {
+        if (!control.empty())
+            throw;
+        log_notice(LogType::app, "there is no control socket: {}", error.what());
+        return std::nullopt;
+    }
+}
+
+/// On the way out nobody waits for the main thread any more.
+struct CloseFirst {
+    runtime::Executor& executor;
+    ~CloseFirst() { executor.close(); }
+};
+
 int run_plan(const CommandLine& line) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
-    runtime::Layout layout = runtime::lay_out(line.plan, eal_options, drivers::table());
+    runtime::Plan plan = line.plan;
+    plan.runtime.live |= wants_control(line);
+    runtime::Layout layout = runtime::lay_out(plan, eal_options, drivers::table());
     if (line.check) {
         fmt::print("{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
         return kSuccess;
     }
     check_writable(line.json_path);
+    if (line.plan.runtime.metrics)
+        check_metrics(*line.plan.runtime.metrics);
+    check_readable(line.cmdline_file);
     StopSignals signals;
+    ReloadSignal hangups(!line.config_path.empty());
+    std::optional<ControlSocket> socket = control_socket(line);
+    ServiceNotifier service(environment, getpid());
     const runtime::Eal eal(layout.eal_args);
     runtime::use_lcores_of_eal(layout, eal_options);
     for (const std::string& remark : layout.remarks)
         log_notice(LogType::app, "{}", remark);
 
+    // Threads that serve others look at the board as long as they like, rather than at the engine.
+    const auto board = std::make_shared<stats::SnapshotBoard>();
+    const Telemetry telemetry(std::make_shared<TelemetryAnswers>(board, facts_of(line.plan)));
+    std::optional<Metrics> metrics;
+    if (line.plan.runtime.metrics) {
+        metrics.emplace(board, *line.plan.runtime.metrics, layout.control_cpus());
+        log_notice(LogType::app, "metrics are at http://{}/metrics", to_string(metrics->address()));
+    }
     stats::Snapshot last;
+    stats::Snapshot total;  // counters may be cleared during the run; whether it was good they all tell
     std::vector<std::string> problems;
+    std::vector<std::string> script_problems;
     runtime::Engine::Reason reason{};
     {
-        runtime::Engine engine(line.plan, layout);
+        runtime::Executor executor;
+        runtime::Engine engine(plan, layout);
+        engine.serve(executor);
+        // Who looks wants to see what is left when the senders are done.
+        if (line.interactive)
+            engine.stay();
         engine.start();
+        service.ready();
         if (!line.quiet)
-            fmt::print(stderr, "{}\n", started_text(line.plan));
-        Progress progress(!line.quiet);
-        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) { progress.update(now); });
+            tell(stderr, "{}\n", started_text(line.plan));
+        // The terminal is the prompt's where there is one.
+        Progress progress(!line.quiet && !line.interactive);
+        EngineProcess process(engine, executor);
+        Console console(process, {line.interactive, line.cmdline_file,
+                                  line.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO,
+                                  layout.control_cpus(), socket ? &*socket : nullptr});
+        const CloseFirst close_first{executor};
+        ServiceStatus status;
+        reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) {
+            if (hangups.take()) {
+                service.notify_reloading();
+                reload(line.config_path, engine);
+                service.ready();
+            }
+            board->publish(now);
+            process.tick(now);
+            progress.update(now);
+            // Every lcore has answered for this snapshot.
+            service.alive(ServiceNotifier::Clock::now());
+            if (service.active())
+                service.status(status.line(now), ServiceNotifier::Clock::now());
+        });
+        service.stopping();
         progress.finish();
+        executor.close();
+        console.end();
+        for (const std::string& problem : console.problems())
+            script_problems.push_back(problem);
         signals.give_back();
         log_info(LogType::app, "ending: {}", runtime::name_of(reason));
         engine.stop();
         last = engine.snapshot();
+        total = engine.totals();
+        board->publish(last);
         problems = engine.problems();
+        problems.insert(problems.end(), script_problems.begin(), script_problems.end());
         for (const std::string& remark : engine.remarks())
             log_notice(LogType::app, "{}", remark);
     }
@@ -113,15 +252,15 @@ int run_plan(const CommandLine& line) {
     // Standard output is the report's when it was asked for there.
     std::FILE* const out = line.json_path == "-" ? stderr : stdout;
     if (!line.quiet)
-        fmt::print(out, "{}", report_table(last));
+        tell(out, "{}", report_table(last));
     bool good = true;
     if (line.command == Command::loopback) {
-        const LoopbackVerdict verdict = judge_loopback(last, reason);
+        const LoopbackVerdict verdict = judge_loopback(total, reason);
         good = verdict.good;
         if (!good || !line.quiet)
-            fmt::print(good ? out : stderr, "{}\n", verdict.sentence);
+            tell(good ? out : stderr, "{}\n", verdict.sentence);
     } else {
-        for (std::string& problem : verification_problems(line.plan, last))
+        for (std::string& problem : verification_problems(line.plan, total))
             problems.push_back(std::move(problem));
     }
     if (!line.json_path.empty())
@@ -130,7 +269,7 @@ int run_plan(const CommandLine& line) {
         problems.push_back("counters do not add up: " + broken);
     std::fflush(stdout);
     for (const std::string& problem : problems)
-        fmt::print(stderr, "dpdk-spead: {}\n", problem);
+        tell(stderr, "dpdk-spead: {}\n", problem);
     return good && problems.empty() ? kSuccess : kFailure;
 }
 
@@ -153,6 +292,22 @@ int run_bench(const CommandLine& line) {
     return assemble ? bench_assemble(line.bench, line.json_path) : bench_transmit(line.bench, line.json_path);
 }
 
+int run_bench_pair(const CommandLine& line) {
+    if (line.check) {
+        fmt::print("{}", describe_pair(line.pair, line.eal_args));
+        return kSuccess;
+    }
+    if (!line.pair.server.empty()) {
+        const PairOutcome outcome = serve_pair(line.pair, line.eal_args);
+        return outcome.interrupted ? kFailure : kSuccess;
+    }
+    check_writable(line.json_path);
+    check_writable(line.pair.histogram_path);
+    if (line.command == Command::bench_latency)
+        return bench_latency(line.pair, line.eal_args, line.json_path, line.quiet);
+    return bench_link(line.pair, line.eal_args, line.json_path, line.quiet);
+}
+
 int carry_out(const CommandLine& line) {
     switch (line.command) {
         case Command::help:
@@ -163,11 +318,20 @@ int carry_out(const CommandLine& line) {
             return info(line.info, line.eal_args);
         case Command::selftest:
             return selftest(line.selftest, line.eal_args);
+        case Command::top:
+            return top(line.top);
         case Command::check:
             return check(line.plan, line.eal_args, line.json);
+        case Command::attach:
+            return attach(line.attach, environment);
         case Command::bench_assemble:
         case Command::bench_transmit:
             return run_bench(line);
+        case Command::bench_link:
+        case Command::bench_latency:
+            return run_bench_pair(line);
+        case Command::replay:
+            return replay(line.replay, line.eal_args, line.json_path, line.quiet, line.check);
         default:
             return run_plan(line);
     }
@@ -177,19 +341,18 @@ int carry_out(const CommandLine& line) {
 
 int run_program(int argc, char** argv) {
     try {
-        const CommandLine line = parse_command_line(
-            argc, argv, [](const char* name) { return std::getenv(name); },
-            [] { return port::lone_port(port::this_host()); });
+        const CommandLine line =
+            parse_command_line(argc, argv, environment, [] { return port::lone_port(port::this_host()); });
         if (!line.plan.runtime.log_level.empty())
             set_log_level(line.plan.runtime.log_level);
         for (const std::string& remark : line.remarks)
             log_notice(LogType::app, "{}", remark);
         return carry_out(line);
     } catch (const UsageError& e) {
-        fmt::print(stderr, "dpdk-spead: {}\n", e.what());
+        tell(stderr, "dpdk-spead: {}\n", e.what());
         return kUsage;
     } catch (const std::exception& e) {
-        fmt::print(stderr, "dpdk-spead: {}\n", e.what());
+        tell(stderr, "dpdk-spead: {}\n", e.what());
         return kFailure;
     }
 }

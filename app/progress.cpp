@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "app/tell.hpp"
 #include "base/units.hpp"
 
 namespace spead::app {
@@ -87,7 +88,7 @@ void Progress::update(const stats::Snapshot& snapshot) {
     const std::size_t columns = line.size();
     if (columns < shown_)
         line.append(shown_ - columns, ' ');
-    fmt::print(out_, "\r{}", line);
+    tell(out_, "\r{}", line);
     std::fflush(out_);
     shown_ = columns;
 }
@@ -95,7 +96,7 @@ void Progress::update(const stats::Snapshot& snapshot) {
 void Progress::finish() {
     if (out_ == nullptr || shown_ == 0)
         return;
-    fmt::print(out_, "\r{}\r", std::string(shown_, ' '));
+    tell(out_, "\r{}\r", std::string(shown_, ' '));
     std::fflush(out_);
     shown_ = 0;
 }

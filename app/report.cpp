@@ -4,8 +4,11 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "app/capture_report.hpp"
+#include "app/report_details.hpp"
 #include "app/table.hpp"
 #include "base/units.hpp"
+#include "stats/diagnosis.hpp"
 
 namespace spead::app {
 
@@ -16,6 +19,23 @@ using stats::PortSnapshot;
 using stats::SendSnapshot;
 using stats::Snapshot;
 using stats::StreamSnapshot;
+
+/// What streams that are no more stand under; no stream can have this name.
+constexpr const char* kRemoved = "(removed)";
+
+bool any_removed(const Snapshot& snapshot) {
+    return snapshot.removed.received != 0 || snapshot.removed.heaps_started != 0;
+}
+
+/// The streams, and those that were removed as one more.
+std::vector<StreamSnapshot> all_streams(const Snapshot& snapshot) {
+    std::vector<StreamSnapshot> all = snapshot.streams;
+    if (any_removed(snapshot)) {
+        all.push_back(snapshot.removed);
+        all.back().name = kRemoved;
+    }
+    return all;
+}
 
 constexpr std::size_t kStream = static_cast<std::size_t>(PortOutcome::stream);
 
@@ -43,8 +63,12 @@ Json stream_json(const StreamSnapshot& s) {
     info["reordered"] = s.packets_reordered;
     info["interleaved_evictions"] = s.heaps_interleaved_evictions;
     info["stop_items"] = s.stop_items;
+    info["held_now"] = s.held_now;
+    info["hold_refused"] = s.hold_refused;
     info["verified"] = s.heaps_verified;
     info["wrong"] = s.heaps_wrong;
+    info["queue_heaps"] = s.queue_heaps;
+    info["expected_rate"] = s.expected_rate;
     Json stream;
     stream["name"] = s.name;
     stream["endpoints"] = s.endpoints;
@@ -52,6 +76,7 @@ Json stream_json(const StreamSnapshot& s) {
     stream["packets"] = std::move(packets);
     stream["heaps"] = std::move(heaps);
     stream["info"] = std::move(info);
+    add_stream_details(stream, s);
     return stream;
 }
 
@@ -61,6 +86,7 @@ Json send_json(const SendSnapshot& s) {
     send["name"] = s.name;
     send["heaps"] = c.heaps;
     send["aborted"] = c.aborted;
+    send["timed_out"] = c.timed_out;
     send["packets"] = c.packets;
     send["bytes"] = c.bytes;
     send["zero_copy_packets"] = c.zero_copy_packets;
@@ -69,6 +95,8 @@ Json send_json(const SendSnapshot& s) {
     send["info"]["control_heaps"] = s.control_heaps;
     send["info"]["frame_bytes"] = c.frame_bytes;
     send["info"]["dropped"] = c.dropped;
+    send["info"]["scheduled"] = c.scheduled;
+    send["info"]["dummy_packets"] = c.dummy_packets;
     send["info"]["unregistered_packets"] = c.unregistered_packets;
     send["info"]["tx_full"] = c.tx_full;
     send["info"]["stalls"] = c.stalls;
@@ -130,21 +158,45 @@ Json port_json(const PortSnapshot& p) {
     port["rules"] = Json::array();
     for (const stats::RuleSnapshot& r : p.rules)
         port["rules"].push_back(rule_json(r));
+    add_port_details(port, p);
     return port;
 }
 
-/// Rates over a run; "-" when it took no time.
+/// Rates since an earlier snapshot, or over the whole run; "-" when no time has passed.
 class Rates {
   public:
-    explicit Rates(double seconds) : seconds_(seconds) {}
-    std::string bits(std::uint64_t bytes) const {
-        return seconds_ > 0 ? human_bit_rate(static_cast<double>(bytes) / seconds_) : "-";
+    Rates(const Snapshot& now, const Snapshot* before)
+        : before_(before), seconds_(now.duration_s - (before == nullptr ? 0 : before->duration_s)) {}
+    std::string bits(std::uint64_t bytes, std::uint64_t before) const {
+        return seconds_ > 0 ? human_bit_rate(per_second(bytes, before)) : "-";
     }
-    std::string packets(std::uint64_t count) const {
-        return seconds_ > 0 ? human_packet_rate(static_cast<double>(count) / seconds_) : "-";
+    std::string packets(std::uint64_t count, std::uint64_t before) const {
+        return seconds_ > 0 ? human_packet_rate(per_second(count, before)) : "-";
     }
+    /// As it was before; of one that came since: all zero.
+    StreamSnapshot before(const StreamSnapshot& s) const {
+        if (before_ != nullptr && s.name == kRemoved)
+            return before_->removed;
+        return find(&Snapshot::streams, s.name);
+    }
+    SendSnapshot before(const SendSnapshot& s) const { return find(&Snapshot::sends, s.name); }
+    PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p.name); }
 
   private:
+    // What begins anew counts from 0.
+    double per_second(std::uint64_t count, std::uint64_t before) const {
+        return static_cast<double>(count < before ? count : count - before) / seconds_;
+    }
+    template <typename T>
+    T find(std::vector<T> Snapshot::*list, const std::string& name) const {
+        if (before_ != nullptr)
+            for (const T& one : before_->*list)
+                if (one.name == name)
+                    return one;
+        return {};
+    }
+
+    const Snapshot* before_;
     double seconds_;
 };
 
@@ -156,15 +208,17 @@ std::string endpoints_text(const std::vector<std::string>& endpoints) {
     return fmt::format("{} and {} more", endpoints.front(), endpoints.size() - 1);
 }
 
-std::string streams_table(const Snapshot& snapshot, const Rates& rates) {
+/// Packets, and heaps.
+std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, const Rates& rates) {
     Table packets;
     Table heaps;
-    for (const StreamSnapshot& s : snapshot.streams) {
+    for (const StreamSnapshot& s : all_streams(snapshot)) {
+        const StreamSnapshot before = rates.before(s);
         packets.row("stream", s.name);
         packets.word("endpoints", endpoints_text(s.endpoints));
         packets.number("payload", human_size(s.bytes));
-        packets.number("rate", rates.bits(s.bytes));
-        packets.number("packet rate", rates.packets(s.received));
+        packets.number("rate", rates.bits(s.bytes, before.bytes));
+        packets.number("packet rate", rates.packets(s.received, before.received));
         packets.count("received", s.received);
         packets.count("placed", of(s, PacketOutcome::placed));
         for (std::size_t i = 1; i < kPacketOutcomes; i++)
@@ -185,20 +239,22 @@ std::string streams_table(const Snapshot& snapshot, const Rates& rates) {
         heaps.count_if_any("(wrong)", s.heaps_wrong);
         heaps.count_if_any("(stop items)", s.stop_items);
     }
-    return packets.empty() ? std::string{} : packets.text() + "\n" + heaps.text() + "\n";
+    return {packets.text(), heaps.text()};
 }
 
 std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
     Table table;
     for (const SendSnapshot& s : snapshot.sends) {
         const stats::SendCounters& c = s.counters;
+        const stats::SendCounters before = rates.before(s).counters;
         table.row("sender", s.name);
         table.word("endpoints", endpoints_text(s.endpoints));
         table.number("payload", human_size(c.bytes));
-        table.number("rate", rates.bits(c.bytes));
-        table.number("packet rate", rates.packets(c.packets));
+        table.number("rate", rates.bits(c.bytes, before.bytes));
+        table.number("packet rate", rates.packets(c.packets, before.packets));
         table.count("heaps", c.heaps);
         table.count_if_any("aborted", c.aborted);
+        table.count_if_any("timed_out", c.timed_out);
         table.count("packets", c.packets);
         table.count_if_any("zero copy", c.zero_copy_packets);
         table.count_if_any("copied", c.copied_packets);
@@ -213,11 +269,12 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
     const bool sends = !snapshot.sends.empty();
     const bool receives = !snapshot.streams.empty();
     for (const PortSnapshot& p : snapshot.ports) {
+        const PortSnapshot before = rates.before(p);
         table.row("port", p.name);
         table.word("driver", p.driver);
         if (receives || p.rx_packets > 0) {
             table.count("rx packets", p.rx_packets);
-            table.number("rx rate", rates.bits(p.rx_bytes));
+            table.number("rx rate", rates.bits(p.rx_bytes, before.rx_bytes));
         }
         for (std::size_t i = 0; i < kPortOutcomes; i++)
             if (i != kStream)
@@ -226,7 +283,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         table.count_if_any("(hosts full)", p.rx_hosts_full);
         if (sends || p.tx_packets > 0) {
             table.count("tx packets", p.tx_packets);
-            table.number("tx rate", rates.bits(p.tx_bytes));
+            table.number("tx rate", rates.bits(p.tx_bytes, before.tx_bytes));
         }
         table.count_if_any("tx dropped", p.tx_dropped);
         table.count_if_any("nic missed", p.nic.missed);
@@ -242,16 +299,30 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     Json document;
     document["version"] = kReportVersion;
     document["duration_s"] = snapshot.duration_s;
+    document["cleared_s"] = snapshot.cleared_s;
     for (const char* part : {"streams", "sends", "ports", "lcores"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
         document["streams"].push_back(stream_json(s));
+    if (any_removed(snapshot)) {
+        document["removed"] = stream_json(snapshot.removed);
+        // Of all together these would tell nothing.
+        for (const char* part : {"name", "endpoints", "by_endpoint", "latency", "gap", "ring", "pool"})
+            document["removed"].erase(part);
+    }
     for (const SendSnapshot& s : snapshot.sends)
         document["sends"].push_back(send_json(s));
     for (const PortSnapshot& p : snapshot.ports)
         document["ports"].push_back(port_json(p));
-    for (const stats::LcoreSnapshot& l : snapshot.lcores)
+    for (const stats::LcoreSnapshot& l : snapshot.lcores) {
         document["lcores"].push_back(lcore_json(l));
+        add_lcore_details(document["lcores"].back(), l, snapshot.ticks_per_second);
+    }
+    for (const stats::CaptureSnapshot& c : snapshot.captures)
+        document["captures"].push_back(capture_json(c));
+    for (const stats::ReplaySnapshot& r : snapshot.replays)
+        document["replays"].push_back(replay_json(r));
+    document["findings"] = findings_json(snapshot);
     return document;
 }
 
@@ -261,10 +332,16 @@ std::string report_json(const Snapshot& snapshot) {
 }
 
 std::string report_table(const Snapshot& snapshot) {
-    const Rates rates(snapshot.duration_s);
-    std::string text = fmt::format("after {}\n\n", human_duration(snapshot.duration_s));
-    text += streams_table(snapshot, rates);
+    const Rates rates(snapshot, nullptr);
+    std::string text = fmt::format("after {}", human_duration(snapshot.duration_s));
+    if (snapshot.cleared_s > 0)
+        text += fmt::format(", since the counters were cleared at {}", human_duration(snapshot.cleared_s));
+    text += "\n\n";
+    if (const auto [packets, heaps] = streams_tables(snapshot, rates); !packets.empty())
+        text += packets + "\n" + heaps + "\n";
     text += sends_table(snapshot, rates);
+    text += captures_table(snapshot);
+    text += replays_table(snapshot);
     text += ports_table(snapshot, rates);
     const std::vector<std::string> advice = report_advice(snapshot);
     if (!advice.empty())
@@ -274,38 +351,18 @@ std::string report_table(const Snapshot& snapshot) {
     return text;
 }
 
+ReportTables report_tables(const Snapshot& now, const Snapshot* before) {
+    const Rates rates(now, before);
+    auto [packets, heaps] = streams_tables(now, rates);
+    return {std::move(packets), std::move(heaps), sends_table(now, rates), ports_table(now, rates)};
+}
+
 std::vector<std::string> report_advice(const Snapshot& snapshot) {
     std::vector<std::string> advice;
-    const auto advise = [&](const std::string& name, std::uint64_t count, std::string_view what) {
-        if (count > 0)
-            advice.push_back(fmt::format("{}: {} {}", name, count, what));
-    };
-    for (const StreamSnapshot& s : snapshot.streams) {
-        advise(s.name, s.heaps_interleaved_evictions,
-               "heaps were given up while their packets still came: senders interleave; raise --max-heaps, "
-               "or give each sender "
-               "a substream (--substreams)");
-        advise(
-            s.name, s.heaps_dropped_full,
-            "heaps were thrown away because the consumer was slow; raise --ring-heaps or do less per heap");
-        advise(s.name, of(s, PacketOutcome::oversize),
-               "packets were larger than --max-packet-size; raise it");
-        advise(s.name, of(s, PacketOutcome::heap_too_big),
-               "packets were of heaps larger than --max-heap-bytes; raise it");
-        advise(s.name, of(s, PacketOutcome::no_memory),
-               "packets had no memory left for their heap; raise --memory, or take heaps faster");
-        advise(s.name, of(s, PacketOutcome::out_of_order),
-               "packets were not the next of their heap; leave out --in-order to take them");
-    }
-    for (const PortSnapshot& p : snapshot.ports) {
-        advise(p.name, p.nic.missed,
-               "packets were lost before they could be fetched; raise --buffer-size, use --poll busy or more "
-               "--lcores");
-        advise(p.name, p.rx_oversized_frames,
-               "frames were longer than the link or --max-packet-size allows; a sender on this machine must "
-               "cut its packets itself: `ethtool -K INTERFACE tx-udp-segmentation off` on its interface");
-        advise(p.name, p.nic.no_mbuf, "times the port had no buffer to receive into; raise --buffer-size");
-    }
+    for (const stats::Finding& f : stats::diagnose(snapshot))
+        advice.push_back(f.sentence());
+    for (std::string& sentence : capture_advice(snapshot))
+        advice.push_back(std::move(sentence));
     return advice;
 }
 

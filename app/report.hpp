@@ -24,6 +24,16 @@ std::string report_json(const stats::Snapshot& snapshot);
 /// row has one that is not 0. Below them what can be done about losses.
 std::string report_table(const stats::Snapshot& snapshot);
 
+/// The same tables one by one, with rates since `before`; null: over the whole run. Empty where there is
+/// nothing of the kind.
+struct ReportTables {
+    std::string packets;
+    std::string heaps;
+    std::string sends;
+    std::string ports;
+};
+ReportTables report_tables(const stats::Snapshot& now, const stats::Snapshot* before);
+
 /// One sentence for each kind of loss that an option could cure, naming it.
 std::vector<std::string> report_advice(const stats::Snapshot& snapshot);
 

@@ -4,7 +4,7 @@
 namespace spead::app {
 
 /// SIGINT and SIGTERM as a readable descriptor instead of a handler. Make it before any thread is started,
-/// since threads inherit that the signals are blocked. SIGPIPE is ignored.
+/// since threads inherit that the signals are blocked. SIGPIPE and SIGXFSZ are ignored: such a write fails.
 class StopSignals {
   public:
     StopSignals();

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/mac.hpp"
 #include "config/config.hpp"
+#include "recv/filter_expression.hpp"
 
 namespace spead::app {
 
@@ -39,6 +40,8 @@ void add_receive_details(OptionSet& options, StreamWords& words) {
     options.integer("--history", r.history, config::kHistory,
                     "Finished heaps remembered per substream, to know repeats; 0 = none");
     options.duration("--history-time", r.history_time, false, "How long they are remembered");
+    options.rate("--expected-rate", r.expected_rate,
+                 "Payload per second that should come; 0 = nothing is expected");
     options.flag("--in-order", r.in_order, "Take a heap's packets in order only, as spead2 does");
     options.choice("--on-full", r.on_full, config::kOnFull,
                    "When the consumer is slow; auto = block on lossless ports, else drop_newest");
@@ -84,6 +87,8 @@ void add_send_details(OptionSet& options, StreamWords& words) {
                  "Bytes sent between two looks at the clock");
     options.real("--burst-rate-ratio", s.burst_rate_ratio, config::kBurstRateRatio,
                  "How much faster late packets catch up");
+    options.choice("--pacer", s.pacer, config::kDoers,
+                   "Who keeps the rate: the lcore or the port's hardware");
     options.integer("--first-count", s.first_count, config::kHeapCount, "Heap count of the first heap");
     options.integer("--count-step", s.count_step, config::kCountStep, "From one heap's count to the next");
     options.integer("--addr-bits", s.address_bits, Limits<std::uint8_t>{8, 56}, "XX of SPEAD-64-XX");
@@ -203,10 +208,55 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     add_max_heap_bytes(options, words);
     options.sink("--sink", words.receive.sink, "What becomes of heaps: counted, checked, or written to DIR");
     options.flag("--stop-on-stop-item", words.receive.stop_on_stop_item, "A stop item ends its stream");
+    options.add("--filter", "EXPRESSION", "", "Keep only the packets for which it holds (docs/hooks.md)",
+                [&words](const std::string& text) {
+                    recv::FilterExpression::parse(text, "--filter");
+                    words.receive.filter = text;
+                });
     options.flag("--exit-on-stop", words.end.exit_on_stop, "Leave when every endpoint has seen a stop item");
     options.integer("--heaps", words.end.heaps, config::kEndHeaps, "Leave after N heaps; 0 = no limit");
     add_duration(options, words, "off");
     add_receive_details(options, words);
+    options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5");
+}
+
+void add_capture_options(CLI::App& app, StreamWords& words) {
+    app.add_option("ENDPOINT... FILE", words.words,
+                   "A.B.C.D[+N]:PORT[@SOURCE], then where to: a pcap file, or several on several disks")
+        ->type_name("");
+    app.add_option("--port", words.ports, "Port to receive on [$DPDK_SPEAD_INTERFACE]")
+        ->type_name("DEVICE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    app.add_option("--file", words.capture.files, "Another FILE; packets are dealt over all of them")
+        ->type_name("FILE")
+        ->expected(1)
+        ->allow_extra_args(false)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+    add_address(app, words);
+    OptionSet options(app);
+    capture::Options& c = words.capture;
+    options.size("--rotate-size", c.rotate_size, config::kRotateSize,
+                 "Bytes of a file, at most; 0 = no limit");
+    options.duration("--rotate-seconds", c.rotate_seconds, true, "Time of the packets in a file, at most");
+    options.integer("--snaplen", c.snap_length, config::kSnapLength, "Bytes of a packet that are kept");
+    options.integer("--count", c.count, config::kCaptureCount, "Leave after N packets; 0 = no limit");
+    options.flag("--direct-io", c.direct_io, "Write past the kernel's page cache (O_DIRECT)");
+    options.size("--buffer", c.buffer, config::kCaptureBuffer, "Packets that may wait for the disks");
+    add_duration(options, words, "off");
+    options.duration("--idle-exit", words.end.idle_exit, true,
+                     "Leave after so long without a packet, once one has come");
+    options.integer("--vlan", words.vlan, Limits<std::uint16_t>{1, 4094}, "VLAN of what steering lets in");
+    options.integer("--max-packet-size", words.receive.max_packet_size, config::kReceivePacket,
+                    "UDP payload of a packet that buffers are made for");
+    options.size("--buffer-size", words.receive.buffer_size, config::kBufferSize,
+                 "Packets that the port's receive queue holds; 0 = default");
+    options.choice("--poll", words.receive.poll, config::kPollModes, "What an idle receive lcore does");
+    options.integer("--max-poll", words.receive.max_poll, config::kMaxPoll,
+                    "Empty polls before an adaptive lcore pauses");
+    options.choice("--on-full", words.receive.on_full, config::kOnFull,
+                   "When disks are slow; auto = block on lossless ports, else drop_newest");
     options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5");
 }
 
@@ -280,6 +330,49 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     return plan;
 }
 
+namespace {
+
+/// A word of capture's that is an endpoint, or was meant to be one.
+bool is_endpoint(const std::string& word) {
+    const bool digits = !word.empty() && word.front() >= '0' && word.front() <= '9';
+    return word.starts_with("spead://") ||
+           (digits && !word.ends_with(".pcap") && word.find('/') == word.npos);
+}
+
+}  // namespace
+
+runtime::Plan capture_plan(const StreamWords& typed, const DefaultPort& default_port) {
+    StreamWords words = typed;
+    const auto first_file = std::find_if_not(words.words.begin(), words.words.end(), is_endpoint);
+    words.endpoints.assign(words.words.begin(), first_file);
+    words.capture.files.insert(words.capture.files.begin(), first_file, words.words.end());
+    if (words.endpoints.empty() || words.capture.files.empty())
+        throw_usage("",
+                    "capture needs {}: dpdk-spead capture 239.1.2.3:7148 out.pcap, or 239.1.2.0+15:7148 for "
+                    "sixteen groups",
+                    words.endpoints.empty() ? "an endpoint" : "a file");
+    words.joint = true;
+    words.capture.only = true;
+    // No heap is made of what is captured.
+    words.receive.max_bytes = 1;
+    words.receive.max_live = 1;
+    words.receive.ring = 1;
+    words.receive.history = 0;
+    words.memory.heaps = config::kMemoryHeaps.min;
+    words.receive.capture = words.capture;
+    Plan plan;
+    plan.memory = words.memory;
+    plan.end = words.end;
+    plan.receives = streams_of(words);
+    add_ports(plan, ports_of(words, default_port), words.addresses, words.vlan);
+    if (plan.ports.size() > 1)
+        throw_usage("--port", "capture takes one port, and there are {}; run one capture for each",
+                    plan.ports.size());
+    plan.receives.front().lcores = words.lcores;
+    check_with_port(plan, "capture", default_port);
+    return plan;
+}
+
 runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_port) {
     need_endpoints(words, "send");
     Plan plan;
@@ -325,11 +418,12 @@ std::string option_of(std::string_view path, std::string_view port_option) {
         std::string_view option;
     };
     static constexpr std::array kPlaces{
-        Place{"memory.heaps", "--memory"},        Place{"heaps.max_live", "--max-heaps"},
-        Place{"heaps.ring", "--ring-heaps"},      Place{"heaps.max_bytes", "--max-heap-bytes"},
-        Place{"heaps.timeout", "--heap-timeout"}, Place{"heaps.history_time", "--history-time"},
-        Place{"heaps.history", "--history"},      Place{"sink.directory", "--sink"},
-        Place{"].address", "--address"},
+        Place{"memory.heaps", "--memory"},         Place{"heaps.max_live", "--max-heaps"},
+        Place{"heaps.ring", "--ring-heaps"},       Place{"heaps.max_bytes", "--max-heap-bytes"},
+        Place{"heaps.timeout", "--heap-timeout"},  Place{"heaps.history_time", "--history-time"},
+        Place{"heaps.history", "--history"},       Place{"sink.directory", "--sink"},
+        Place{"].address", "--address"},           Place{"capture.files", "FILE"},
+        Place{"capture.snap_length", "--snaplen"},
     };
     for (const Place& place : kPlaces)
         if (path.ends_with(place.key))

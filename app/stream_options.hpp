@@ -26,6 +26,8 @@ struct StreamWords {
     bool joint = false;
     bool receive_limit_given = false;  ///< --max-heap-bytes
     bool duration_given = false;
+    capture::Options capture;        ///< capture
+    std::vector<std::string> words;  ///< capture: endpoints and files as they stand
 };
 
 /// Each adds its command's options to `app`; `words` gets the defaults at once and what is typed at the
@@ -33,6 +35,7 @@ struct StreamWords {
 void add_recv_options(CLI::App& app, StreamWords& words);
 void add_send_options(CLI::App& app, StreamWords& words);
 void add_loopback_options(CLI::App& app, StreamWords& words);
+void add_capture_options(CLI::App& app, StreamWords& words);
 
 /// The port when none was given.
 struct DefaultPort {
@@ -46,6 +49,7 @@ struct DefaultPort {
 runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_port);
 runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_port);
 runtime::Plan loopback_plan(const StreamWords& words);
+runtime::Plan capture_plan(const StreamWords& words, const DefaultPort& default_port);
 
 /// The option that a path of the plan came from: "receive[0].heaps.ring" -> "--ring-heaps". `port_option` is
 /// --port or --device. Empty when no option stands for it.

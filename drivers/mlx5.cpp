@@ -16,7 +16,10 @@
 /// pool.
 ///
 /// The engine of flow rules (dv_flow_en=1), inlining (txq_inline_*) and vectors are left as the PMD has them.
-/// tx_pp (send scheduling, ConnectX-6 Dx and later) is the user's choice.
+/// tx_pp (send scheduling, ConnectX-6 Dx and later; ConnectX-7 can without it): added when it must be there,
+/// as a card that lacks it then fails to start; the number is the granularity, 500 ns at least. The clock
+/// that packets are stamped with can be read with tx_pp, or where the card shows it; not in isolated mode
+/// else.
 #include <algorithm>
 #include <memory>
 
@@ -35,6 +38,7 @@ namespace {
 constexpr std::uint16_t kTxDescriptors = 1024;
 constexpr std::uint16_t kLateSegments = 31;    // MLX5_TX_COMP_THRESH - 1
 constexpr std::uint32_t kMostMtu = 9978;       // of the cards' network interfaces
+constexpr const char* kGranularity = "500";    // nanoseconds
 constexpr std::uint32_t kLogStrides = 6;       // MLX5_MPRQ_DEFAULT_LOG_STRIDE_NUM
 constexpr std::uint32_t kLogStrideBytes = 11;  // MLX5_MPRQ_DEFAULT_LOG_STRIDE_SIZE
 
@@ -58,6 +62,8 @@ class Mlx5 final : public port::Driver {
         c.tx_multi_segment = true;
         c.tx_external_buffer = true;
         c.late_free_segments = kLateSegments;
+        c.rx_timestamps = port::RxTimestamps::device_clock;
+        c.send_on_time = true;
         c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
         c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
         return c;
@@ -143,6 +149,9 @@ port::PreparedDevice Mlx5::plan(const port::PortRequest& request) const {
     auto plan = start_plan(*this, request, device);
     plan_on_netdev(host_, request, netdev_of(card, where), kTxDescriptors, plan);
     plan_mprq(request, device, plan);
+    if (request.send_on_time == port::UseDevice::must) {
+        recommend(request, device, "tx_pp", kGranularity);
+    }
     // A run of errors must not fill the disk with dumps.
     recommend(request, device, "max_dump_files_num", "1");
     plan.devargs = device.text();

@@ -156,6 +156,7 @@ class Pcap final : public port::Driver {
         c.tx_external_buffer = true;
         c.lossless = true;
         c.finite = true;
+        c.rx_timestamps = port::RxTimestamps::microseconds;
         c.max_rx_frame = kMaxRecord;
         c.max_tx_frame = kMaxChainFrame;
         return c;

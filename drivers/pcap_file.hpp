@@ -4,15 +4,14 @@
 #include <cstdint>
 #include <string>
 
-/// The classic pcap file: a 24-byte header, then records of a 16-byte header and the captured bytes. What
-/// libpcap's documentation calls the "savefile" format (pcap-savefile(5)); link types are from
-/// tcpdump.org/linktypes.html.
+#include "capture/pcap_format.hpp"
+
+/// What net_pcap will make of a capture file.
 namespace spead::drivers {
 
-inline constexpr std::uint64_t kPcapHeader = 24;
-inline constexpr std::uint64_t kPcapRecordHeader = 16;
-/// A record that claims more is damaged; libpcap gives up at the same size.
-inline constexpr std::uint32_t kPcapMaxRecord = 262144;
+using capture::kPcapHeader;
+using capture::kPcapMaxRecord;
+using capture::kPcapRecordHeader;
 
 struct PcapSummary {
     std::uint64_t packets = 0;  ///< whole records

@@ -4,6 +4,7 @@
 #include <array>
 #include <chrono>
 #include <optional>
+#include <utility>
 
 #include <rte_log.h>
 
@@ -43,6 +44,10 @@ std::optional<std::uint32_t> level_of(std::string_view name) {
         if (kLevelNames[i] == name)
             return static_cast<std::uint32_t>(LogLevel::error) + static_cast<std::uint32_t>(i);
     return std::nullopt;
+}
+
+double now_in_seconds() {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 struct LevelRule {
@@ -112,6 +117,7 @@ void check_log_level(std::string_view text, std::string_view where) {
 
 LogLimiter::Verdict LogLimiter::ask(double now_s) {
     const std::scoped_lock lock(mutex_);
+    last_asked_ = now_s;
     if (now_s - window_start_ >= interval_s_) {
         window_start_ = now_s;
         passed_ = 0;
@@ -126,9 +132,17 @@ LogLimiter::Verdict LogLimiter::ask(double now_s) {
     return {true, held_back};
 }
 
+std::uint64_t LogLimiter::settle(double now_s) {
+    const std::scoped_lock lock(mutex_);
+    return suppressed_ == 0 || now_s - last_asked_ < interval_s_ ? 0 : std::exchange(suppressed_, 0);
+}
+
 LogLimiter::Verdict LogLimiter::ask() {
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    return ask(std::chrono::duration<double>(now).count());
+    return ask(now_in_seconds());
+}
+
+std::uint64_t LogLimiter::settle() {
+    return settle(now_in_seconds());
 }
 
 }  // namespace spead

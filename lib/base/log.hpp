@@ -77,11 +77,18 @@ class LogLimiter {
     Verdict ask(double now_s);
     Verdict ask();
 
+    /// Whether the flood is over: lines were held back, and none was asked for since a whole interval.
+    /// Returns how many were held back since the last one that passed, once; else 0. For whoever comes by
+    /// regularly.
+    std::uint64_t settle(double now_s);
+    std::uint64_t settle();
+
   private:
     std::mutex mutex_;
     unsigned lines_;
     double interval_s_;
     double window_start_ = -1e300;
+    double last_asked_ = -1e300;
     unsigned passed_ = 0;
     std::uint64_t suppressed_ = 0;
 };
@@ -99,6 +106,14 @@ void log_limited(LogLimiter& limiter, LogType type, LogLevel level, fmt::format_
     if (verdict.suppressed > 0)
         text += fmt::format(" ({} similar lines not shown)", verdict.suppressed);
     log_text(type, level, text);
+}
+
+/// Says once, when a flood that log_limited() cut short is over, how many lines of it were never shown.
+/// `what` is what they were about, as in "port p0: its link".
+inline void log_settled(LogLimiter& limiter, LogType type, LogLevel level, std::string_view what) {
+    if (const std::uint64_t held_back = limiter.settle(); held_back > 0 && log_enabled(type, level))
+        log_text(type, level,
+                 fmt::format("{}: {} similar lines were not shown; it is quiet now", what, held_back));
 }
 
 }  // namespace spead

@@ -26,6 +26,7 @@ enum class PacketOutcome : std::uint8_t {
     captured,      ///< taken by a capture
     control,       ///< heap that carries only stream control
     stopped,       ///< the stream has stopped
+    capture_full,  ///< for a capture whose buffer had no room
     count_
 };
 
@@ -49,8 +50,8 @@ inline constexpr std::size_t kPortOutcomes = static_cast<std::size_t>(PortOutcom
 inline constexpr std::size_t kHeapEnds = static_cast<std::size_t>(HeapEnd::count_);
 
 inline constexpr std::array<std::string_view, kPacketOutcomes> kPacketOutcomeNames{
-    "placed",       "duplicate", "late",     "malformed", "oversize", "heap_too_big", "inconsistent",
-    "out_of_order", "no_memory", "filtered", "held",      "captured", "control",      "stopped"};
+    "placed",    "duplicate", "late", "malformed", "oversize", "heap_too_big", "inconsistent", "out_of_order",
+    "no_memory", "filtered",  "held", "captured",  "control",  "stopped",      "capture_full"};
 inline constexpr std::array<std::string_view, kPortOutcomes> kPortOutcomeNames{
     "stream", "malformed", "not_udp", "fragment", "bad_checksum", "unmatched", "igmp", "arp"};
 inline constexpr std::array<std::string_view, kHeapEnds> kHeapEndNames{"complete", "evicted", "timed_out",

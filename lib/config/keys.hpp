@@ -17,31 +17,50 @@ struct TableKeys {
 namespace keys {
 inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "memory", "port",
                                                        "receive", "send",    "end"};
-inline constexpr std::array<std::string_view, 6> kRuntime{"name", "main_cpu", "lcores",
-                                                          "live", "control",  "log_level"};
+inline constexpr std::array<std::string_view, 8> kRuntime{"name",    "main_cpu",  "lcores",   "live",
+                                                          "control", "log_level", "on_event", "metrics"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
-inline constexpr std::array<std::string_view, 5> kPort{"name", "device", "mtu", "address", "vlan"};
-inline constexpr std::array<std::string_view, 14> kReceive{
-    "name",       "port",     "endpoints",         "lcores",
-    "poll",       "max_poll", "max_packet_size",   "buffer_size",
-    "substreams", "in_order", "stop_on_stop_item", "heaps",
-    "enabled",    "sink"};
+inline constexpr std::array<std::string_view, 6> kPort{"name",    "device", "mtu",
+                                                       "address", "vlan",   "timestamps"};
+inline constexpr std::array<std::string_view, 20> kReceive{"name",
+                                                           "port",
+                                                           "endpoints",
+                                                           "lcores",
+                                                           "poll",
+                                                           "max_poll",
+                                                           "max_packet_size",
+                                                           "buffer_size",
+                                                           "substreams",
+                                                           "in_order",
+                                                           "stop_on_stop_item",
+                                                           "filter",
+                                                           "held_buffers",
+                                                           "expected_rate",
+                                                           "silent_after",
+                                                           "loss_threshold",
+                                                           "enabled",
+                                                           "heaps",
+                                                           "sink",
+                                                           "capture"};
+inline constexpr std::array<std::string_view, 8> kReceiveCapture{
+    "files", "rotate_size", "rotate_seconds", "snap_length", "count", "direct_io", "buffer", "only"};
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 2> kReceiveSink{"kind", "directory"};
-inline constexpr std::array<std::string_view, 22> kSend{
+inline constexpr std::array<std::string_view, 24> kSend{
     "name",         "port",      "endpoints",       "lcore",
     "dst_mac",      "rate",      "burst_size",      "burst_rate_ratio",
     "ttl",          "dscp",      "max_packet_size", "heap_size",
     "items",        "heaps",     "max_heaps",       "first_count",
     "count_step",   "addr_bits", "zero_copy",       "verify",
-    "udp_checksum", "enabled"};
+    "udp_checksum", "enabled",   "timeout",         "pacer"};
 inline constexpr std::array<std::string_view, 4> kEnd{"heaps", "duration", "idle_exit", "exit_on_stop"};
 }  // namespace keys
 
 inline constexpr std::array kTables{
     TableKeys{"receive.heaps", false, keys::kReceiveHeaps},
     TableKeys{"receive.sink", false, keys::kReceiveSink},
+    TableKeys{"receive.capture", false, keys::kReceiveCapture},
     TableKeys{"receive", true, keys::kReceive},
     TableKeys{"send", true, keys::kSend},
     TableKeys{"port", true, keys::kPort},
@@ -73,6 +92,8 @@ inline constexpr std::array kAliases{
     Alias{"streams", "[[receive]] or [[send]]"},
     Alias{"main", "main_cpu"},
     Alias{"cpus", "lcores"},
+    Alias{"snaplen", "snap_length"},
+    Alias{"file", "files in [receive.capture]"},
 };
 
 }  // namespace spead::config

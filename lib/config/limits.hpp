@@ -33,6 +33,7 @@ inline constexpr Limits<std::uint64_t> kBufferSize{0, std::uint64_t{1} << 36};
 inline constexpr Limits<std::uint32_t> kSubstreams{1, 65536};
 inline constexpr Limits<std::uint32_t> kMaxLive{1, 65536};
 inline constexpr Limits<std::uint32_t> kRing{1, 1048576};
+inline constexpr Limits<std::uint32_t> kHeldBuffers{0, 65536};
 /// Coverage of a heap is kept in 32-bit ranges.
 inline constexpr Limits<std::uint64_t> kMaxHeapBytes{1, std::uint64_t{2} << 30};
 inline constexpr Limits<std::uint32_t> kHistory{0, 1048576};
@@ -42,6 +43,7 @@ inline constexpr Limits<std::uint32_t> kSendPacket{56, 65507};
 inline constexpr Limits<std::uint64_t> kBurstSize{1, std::uint64_t{1} << 32};
 inline constexpr Limits<double> kBurstRateRatio{1.0, 1000.0};
 inline constexpr Limits<std::uint32_t> kTtl{1, 255};
+inline constexpr Limits<double> kFraction{0.0, 1.0};
 inline constexpr Limits<std::uint64_t> kHeapSize{4, std::uint64_t{1} << 46};
 inline constexpr Limits<std::uint32_t> kItems{1, 1048576};
 inline constexpr Limits<std::int64_t> kSendHeaps{-1, std::numeric_limits<std::int64_t>::max()};
@@ -49,6 +51,13 @@ inline constexpr Limits<std::uint32_t> kInFlight{1, 65536};
 inline constexpr Limits<std::uint64_t> kHeapCount{0, (std::uint64_t{1} << 56) - 1};
 inline constexpr Limits<std::uint64_t> kCountStep{1, (std::uint64_t{1} << 56) - 1};
 inline constexpr Limits<std::uint32_t> kAddressBits{8, 56};
+
+/// More than a file needs for its head and one packet.
+inline constexpr Limits<std::uint64_t> kRotateSize{0, std::uint64_t{1} << 50};
+inline constexpr Limits<std::uint32_t> kSnapLength{1, capture::kLongestRecord};
+inline constexpr Limits<std::uint64_t> kCaptureCount{0, std::numeric_limits<std::int64_t>::max()};
+inline constexpr Limits<std::uint64_t> kCaptureBuffer{std::uint64_t{1} << 20, std::uint64_t{1} << 40};
+inline constexpr std::size_t kCaptureFiles = 16;
 
 inline constexpr Limits<std::uint64_t> kEndHeaps{0, std::numeric_limits<std::int64_t>::max()};
 

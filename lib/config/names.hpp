@@ -28,6 +28,9 @@ inline constexpr std::array kOnFull{
 inline constexpr std::array kSinkKinds{Word{runtime::SinkKind::null, "null"},
                                        Word{runtime::SinkKind::verify, "verify"},
                                        Word{runtime::SinkKind::file, "file"}};
+inline constexpr std::array kDoers{Word{runtime::Doer::software, "software"},
+                                   Word{runtime::Doer::automatic, "auto"},
+                                   Word{runtime::Doer::hardware, "hardware"}};
 inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopy::automatic, "auto"},
                                       Word{runtime::ZeroCopy::always, "always"},
                                       Word{runtime::ZeroCopy::never, "never"}};

@@ -55,8 +55,13 @@ void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
     table.read("live", out.live);
     table.read("control", out.control);
     table.read("log_level", out.log_level);
+    table.read_strings("on_event", out.on_event);
     if (table.has("log_level"))
         check_log_level(out.log_level, table.where("log_level"));
+    if (std::string metrics; table.has("metrics")) {
+        table.read("metrics", metrics);
+        out.metrics = parse_listen_address(metrics, table.where("metrics"));
+    }
 }
 
 runtime::PortPlan read_port(const TomlTable& table) {
@@ -78,6 +83,7 @@ runtime::PortPlan read_port(const TomlTable& table) {
         table.read("vlan", vlan, kVlan);
         port.vlan = static_cast<std::uint16_t>(vlan);
     }
+    table.read("timestamps", port.timestamps, kDoers);
     return port;
 }
 
@@ -97,6 +103,18 @@ void read_sink(const TomlTable& table, runtime::SinkPlan& out) {
     table.read("directory", out.directory);
 }
 
+void read_capture(const TomlTable& table, capture::Options& out) {
+    table.require("files", "[\"s0.pcap\"]");
+    table.read_strings("files", out.files);
+    table.read_size("rotate_size", out.rotate_size, kRotateSize);
+    table.read_duration("rotate_seconds", out.rotate_seconds, true);
+    table.read("snap_length", out.snap_length, kSnapLength);
+    table.read("count", out.count, kCaptureCount);
+    table.read("direct_io", out.direct_io);
+    table.read_size("buffer", out.buffer, kCaptureBuffer);
+    table.read("only", out.only);
+}
+
 runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
     runtime::ReceivePlan r;
     table.require("name", "\"s0\"");
@@ -113,10 +131,19 @@ runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
     table.read("in_order", r.in_order);
     table.read("stop_on_stop_item", r.stop_on_stop_item);
     table.read("enabled", r.enabled);
+    table.read("filter", r.filter);
+    table.read("held_buffers", r.held_buffers, kHeldBuffers);
+    table.read_duration("silent_after", r.silent_after, true);
+    table.read("loss_threshold", r.loss_threshold, kFraction);
+    table.read_rate("expected_rate", r.expected_rate);
     if (const toml::table* heaps = table.sub_table("heaps"))
         read_heaps(TomlTable(*heaps, source, table.path("heaps"), "[receive.heaps]", keys::kReceiveHeaps), r);
     if (const toml::table* sink = table.sub_table("sink"))
         read_sink(TomlTable(*sink, source, table.path("sink"), "[receive.sink]", keys::kReceiveSink), r.sink);
+    if (const toml::table* capture = table.sub_table("capture"))
+        read_capture(
+            TomlTable(*capture, source, table.path("capture"), "[receive.capture]", keys::kReceiveCapture),
+            r.capture.emplace());
     return r;
 }
 
@@ -135,6 +162,7 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read_rate("rate", s.rate);
     table.read_size("burst_size", s.burst_size, kBurstSize);
     table.read("burst_rate_ratio", s.burst_rate_ratio, kBurstRateRatio);
+    table.read("pacer", s.pacer, kDoers);
     std::uint32_t ttl = s.ttl;
     table.read("ttl", ttl, kTtl);
     s.ttl = static_cast<std::uint8_t>(ttl);
@@ -146,6 +174,7 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read("items", s.items, kItems);
     table.read("heaps", s.heaps, kSendHeaps);
     table.read("max_heaps", s.max_heaps, kInFlight);
+    table.read_duration("timeout", s.timeout, true);
     table.read("first_count", s.first_count, kHeapCount);
     table.read("count_step", s.count_step, kCountStep);
     std::uint32_t bits = s.address_bits;

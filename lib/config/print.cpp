@@ -73,6 +73,13 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
     p.flag("in_order", r.in_order);
     p.flag("stop_on_stop_item", r.stop_on_stop_item);
     p.flag("enabled", r.enabled);
+    if (!r.filter.empty())
+        p.text("filter", r.filter);
+    if (r.held_buffers != 0)
+        p.number("held_buffers", r.held_buffers);
+    p.duration("silent_after", r.silent_after, true);
+    p.number("loss_threshold", r.loss_threshold);
+    p.text("expected_rate", rate_text(r.expected_rate));
     p.line("[receive.heaps]");
     p.number("max_live", r.max_live);
     p.number("ring", r.ring);
@@ -85,6 +92,17 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
     p.text("kind", name_in(kSinkKinds, r.sink.kind));
     if (r.sink.kind == runtime::SinkKind::file)
         p.text("directory", r.sink.directory);
+    if (r.capture) {
+        p.line("[receive.capture]");
+        p.texts("files", r.capture->files);
+        p.size("rotate_size", r.capture->rotate_size);
+        p.duration("rotate_seconds", r.capture->rotate_seconds, true);
+        p.number("snap_length", r.capture->snap_length);
+        p.number("count", r.capture->count);
+        p.flag("direct_io", r.capture->direct_io);
+        p.size("buffer", r.capture->buffer);
+        p.flag("only", r.capture->only);
+    }
 }
 
 void print(Printer& p, const runtime::SendPlan& s) {
@@ -99,6 +117,7 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.text("rate", rate_text(s.rate));
     p.size("burst_size", s.burst_size);
     p.number("burst_rate_ratio", s.burst_rate_ratio);
+    p.text("pacer", name_in(kDoers, s.pacer));
     p.number("ttl", s.ttl);
     p.number("dscp", s.dscp);
     p.number("max_packet_size", s.max_packet_size);
@@ -106,6 +125,7 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.number("items", s.items);
     p.number("heaps", s.heaps);
     p.number("max_heaps", s.max_heaps);
+    p.duration("timeout", s.timeout, true);
     p.number("first_count", s.first_count);
     p.number("count_step", s.count_step);
     p.number("addr_bits", s.address_bits);
@@ -132,6 +152,10 @@ std::string to_toml(const runtime::Plan& plan) {
         p.text("control", plan.runtime.control);
     if (!plan.runtime.log_level.empty())
         p.text("log_level", plan.runtime.log_level);
+    if (!plan.runtime.on_event.empty())
+        p.texts("on_event", plan.runtime.on_event);
+    if (plan.runtime.metrics)
+        p.text("metrics", to_string(*plan.runtime.metrics));
 
     p.head("[memory]");
     p.size("heaps", plan.memory.heaps);
@@ -151,6 +175,7 @@ std::string to_toml(const runtime::Plan& plan) {
             p.text("address", to_string(port.address));
         if (port.vlan)
             p.number("vlan", *port.vlan);
+        p.text("timestamps", name_in(kDoers, port.timestamps));
     }
     for (const runtime::ReceivePlan& r : plan.receives)
         print(p, r);

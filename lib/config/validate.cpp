@@ -12,6 +12,7 @@
 #include "config/limits.hpp"
 #include "config/names.hpp"
 #include "config/utf8.hpp"
+#include "recv/filter_expression.hpp"
 
 namespace spead::config {
 
@@ -39,6 +40,7 @@ class Rules {
         no_name_twice("receive", plan_.receives);
         no_name_twice("send", plan_.sends);
         no_endpoint_twice();
+        no_file_twice();
         what_is_sent_can_be_received();
         end();
         if (plan_.receives.empty() && plan_.sends.empty() && !plan_.runtime.live)
@@ -100,6 +102,11 @@ class Rules {
             in_range("runtime.main_cpu", *plan_.runtime.main_cpu, kCpu);
         cpus("runtime.lcores", plan_.runtime.lcores);
         text("runtime.log_level", plan_.runtime.log_level);
+        const std::vector<std::string>& command = plan_.runtime.on_event;
+        for (std::size_t i = 0; i < command.size(); i++)
+            text(fmt::format("runtime.on_event[{}]", i), command[i]);
+        if (!command.empty() && command.front().empty())
+            fail("runtime.on_event", "the program's name is empty; give its path, then its arguments");
         if (!plan_.runtime.log_level.empty())
             check_log_level(plan_.runtime.log_level, locate_ ? locate_("runtime.log_level") : std::string{});
     }
@@ -184,11 +191,21 @@ class Rules {
         in_range(path + ".max_packet_size", r.max_packet_size, kReceivePacket);
         in_range(path + ".buffer_size", r.buffer_size, kBufferSize);
         in_range(path + ".substreams", r.substreams, kSubstreams);
+        text(path + ".filter", r.filter);
+        if (!r.filter.empty())
+            recv::FilterExpression::parse(r.filter, locate_ ? locate_(path + ".filter") : std::string{});
+        in_range(path + ".held_buffers", r.held_buffers, kHeldBuffers);
         in_range(path + ".heaps.max_live", r.max_live, kMaxLive);
         in_range(path + ".heaps.ring", r.ring, kRing);
         in_range(path + ".heaps.max_bytes", r.max_bytes, kMaxHeapBytes);
         in_range(path + ".heaps.history", r.history, kHistory);
+        if (!(r.expected_rate >= 0 && r.expected_rate <= kMaxRate))
+            fail(path + ".expected_rate",
+                 "`expected_rate` is {} bytes per second; give 0 (nothing is expected) to {}",
+                 r.expected_rate, rate_text(kMaxRate));
         duration(path + ".heaps.timeout", r.timeout);
+        duration(path + ".silent_after", r.silent_after);
+        in_range(path + ".loss_threshold", r.loss_threshold, kFraction);
         duration(path + ".heaps.history_time", r.history_time);
         if (r.history > 0 && r.history_time == 0)
             fail(path + ".heaps.history_time",
@@ -207,6 +224,36 @@ class Rules {
                  "`directory` is for a file sink, and this one is `{}`; set `kind` to `file` or leave "
                  "`directory` out",
                  name_in(kSinkKinds, r.sink.kind));
+        if (r.capture)
+            capture(path + ".capture", *r.capture);
+    }
+
+    void capture(const std::string& path, const capture::Options& c) const {
+        if (c.files.empty() || c.files.size() > kCaptureFiles)
+            fail(path + ".files", "there are {} files to capture into; give 1 to {}", c.files.size(),
+                 kCaptureFiles);
+        for (const std::string& file : c.files) {
+            text(path + ".files", file);
+            if (file.empty() || file.ends_with('/'))
+                fail(path + ".files", "`{}` names no file to capture into", file);
+        }
+        in_range(path + ".rotate_size", c.rotate_size, kRotateSize);
+        duration(path + ".rotate_seconds", c.rotate_seconds);
+        in_range(path + ".snap_length", c.snap_length, kSnapLength);
+        in_range(path + ".count", c.count, kCaptureCount);
+        in_range(path + ".buffer", c.buffer, kCaptureBuffer);
+    }
+
+    /// Two threads would write over each other.
+    void no_file_twice() const {
+        std::set<std::string> seen;
+        for (std::size_t i = 0; i < plan_.receives.size(); i++)
+            if (plan_.receives[i].capture)
+                for (const std::string& file : plan_.receives[i].capture->files)
+                    if (!seen.insert(file).second)
+                        fail(fmt::format("receive[{}].capture.files", i),
+                             "{} is captured into twice; give each capture, and each disk, its own file",
+                             file);
     }
 
     void send(std::size_t i) const {
@@ -235,6 +282,7 @@ class Rules {
         in_range(path + ".items", s.items, kItems);
         in_range(path + ".heaps", s.heaps, kSendHeaps);
         in_range(path + ".max_heaps", s.max_heaps, kInFlight);
+        duration(path + ".timeout", s.timeout);
         in_range(path + ".first_count", s.first_count, kHeapCount);
         in_range(path + ".count_step", s.count_step, kCountStep);
         in_range(path + ".addr_bits", std::uint32_t{s.address_bits}, kAddressBits);

@@ -56,7 +56,11 @@ class Heap {
     /// Address bits of the SPEAD-64-XX flavour.
     std::uint8_t flavour() const noexcept { return record_->flavour; }
     std::uint32_t source() const noexcept { return record_->source; }
-    /// Ticks of the receiving lcore's clock (TSC, or the NIC's where timestamps are on).
+    /// When the first packet with payload came and the last one, by the port: nanoseconds since 1970. 0: the
+    /// port does not tell, or was not asked to.
+    std::uint64_t first_time() const noexcept { return record_->first_time; }
+    std::uint64_t last_time() const noexcept { return record_->last_time; }
+    /// When the lcore took them: ticks of its clock (TSC).
     std::uint64_t first_arrival() const noexcept { return record_->first_arrival; }
     std::uint64_t last_arrival() const noexcept { return record_->last_arrival; }
 

@@ -150,8 +150,11 @@ void HeapQueue::close() noexcept {
 }
 
 std::size_t HeapQueue::push(Record* const* records, std::size_t count) noexcept {
-    return rte_ring_sp_enqueue_burst(queue_.get(), reinterpret_cast<void* const*>(records),
-                                     static_cast<unsigned>(count), nullptr);
+    unsigned free = 0;
+    const unsigned pushed = rte_ring_sp_enqueue_burst(queue_.get(), reinterpret_cast<void* const*>(records),
+                                                      static_cast<unsigned>(count), &free);
+    most_queued_ = std::max(most_queued_, capacity_ - free);
+    return pushed;
 }
 
 Record* HeapQueue::take_oldest() noexcept {

@@ -69,6 +69,9 @@ class HeapQueue {
     Record* take_oldest() noexcept;
     /// Records that consumers have given back; returns how many of at most `max`.
     std::size_t reclaim(Record** out, std::size_t max) noexcept;
+    /// Most heaps that were queued after a push.
+    std::size_t most_queued() const noexcept { return most_queued_; }
+    void forget_most_queued() noexcept { most_queued_ = size(); }
     /// Call once after pushes: wakes a consumer that sleeps on the descriptor.
     void wake() noexcept {
         std::atomic_thread_fence(std::memory_order_seq_cst);
@@ -95,6 +98,7 @@ class HeapQueue {
     alignas(64) std::atomic<bool> armed_{false};
     std::atomic<bool> closed_{false};
     alignas(64) std::atomic<std::uint64_t> taken_{0};
+    alignas(64) std::size_t most_queued_ = 0;  ///< the lcore's
 };
 
 }  // namespace spead::heap

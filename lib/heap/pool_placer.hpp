@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -45,8 +46,10 @@ class PoolPlacer {
         if (!may_take(arena_->class_size(bytes))) [[unlikely]]
             return {};
         const memory::Block block = arena_->alloc(bytes);
-        if (block) [[likely]]
+        if (block) [[likely]] {
             set_out(out_ + arena_->size_of(block));
+            most_out_ = std::max(most_out_, out_);
+        }
         return block;
     }
 
@@ -83,6 +86,9 @@ class PoolPlacer {
     std::size_t capacity(memory::Block block) const noexcept { return arena_->size_of(block); }
     std::size_t out() const noexcept { return out_; }
     std::size_t quota() const noexcept { return quota_; }
+    /// Most bytes of blocks that were out at once.
+    std::size_t most_out() const noexcept { return most_out_; }
+    void forget_most_out() noexcept { most_out_ = out_; }
 
   private:
     std::size_t left(std::size_t out) const noexcept { return out < quota_ ? quota_ - out : 0; }
@@ -104,6 +110,7 @@ class PoolPlacer {
     Shares* shares_ = nullptr;
     std::size_t quota_ = 0;
     std::size_t out_ = 0;
+    std::size_t most_out_ = 0;
 };
 
 }  // namespace spead::heap

@@ -40,8 +40,10 @@ struct alignas(64) Record {
     // Touched at the start, the end, and when something unusual comes.
     std::uint64_t key;
     std::uint64_t first_arrival;  ///< ticks
-    std::uint64_t item_extent;    ///< highest address of any item word
-    std::uint64_t* items;         ///< item words, big-endian, in order of arrival, no value twice
+    std::uint64_t first_time;     ///< nanoseconds since 1970 by the port, of its packets; 0: not told
+    std::uint64_t last_time;
+    std::uint64_t item_extent;  ///< highest address of any item word
+    std::uint64_t* items;       ///< item words, big-endian, in order of arrival, no value twice
     std::uint32_t item_count;
     std::uint32_t item_capacity;
     std::uint32_t source;  ///< of the first packet, host order

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "heap/secret.hpp"
 
@@ -121,6 +122,7 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
                                         (v.heap_length == kUnknownLength ? Record::kBeganUnsized : 0));
     r.key = v.key;
     r.first_arrival = v.arrival;
+    r.first_time = r.last_time = 0;
     r.item_extent = v.item_extent;
     r.items = r.inline_items.data();
     r.item_count = 0;
@@ -138,6 +140,7 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     Substream& s = substream_of(v.key);
     r.place = take_place(s, v.arrival);
     counters_.heaps_started++;
+    count_start(v.arrival);
     counters_.packets_reordered += v.offset != 0;
     if (r.complete() && (v.flags & PacketView::kControl) == 0)
         return end_at_once(r, v);
@@ -170,6 +173,13 @@ std::uint32_t Window::take_place(Substream& s, std::uint64_t now) noexcept {
     }
     s.newest_start = now;
     return place;
+}
+
+[[gnu::noinline]] void Window::count_gap(std::uint64_t now) noexcept {
+    times_.gap.add(0, std::exchange(same_start_, 0));
+    if (last_start_ != 0)
+        times_.gap.add(now > last_start_ ? now - last_start_ : 0);
+    last_start_ = now;
 }
 
 /// placed() and end() of a heap that its first packet completes.
@@ -385,6 +395,7 @@ bool Window::retract_if_control(Record& r) noexcept {
     counters_[PacketOutcome::placed] -= r.packets;
     counters_[PacketOutcome::control] += r.packets;
     counters_.bytes -= r.coverage.received();
+    counters_.control_bytes += r.coverage.received();
     counters_.heaps_started--;
     return true;
 }
@@ -454,15 +465,15 @@ void Window::expire(std::uint64_t now) noexcept {
                 r != nullptr && now > r->last_arrival && now - r->last_arrival > config_.timeout_ticks)
                 end(*r, HeapEnd::timed_out);
     }
-    hand_over();
+    hand_over(now);
 }
 
-void Window::flush() noexcept {
+void Window::flush(std::uint64_t now) noexcept {
     for (Substream& s : substreams_)
         for (std::uint32_t i = 0; i < config_.max_live; i++)
             if (Record* const r = s.live[(s.head + i) % config_.max_live]; r != nullptr)
                 end(*r, HeapEnd::flushed);
-    hand_over();
+    hand_over(now);
 }
 
 void Window::refuse_packets() noexcept {
@@ -473,7 +484,7 @@ void Window::refuse_packets() noexcept {
 
 void Window::finish_stop() noexcept {
     stop_pending_ = false;
-    flush();
+    flush(now_);
 }
 
 }  // namespace spead::heap

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/byte_order.hpp"
@@ -16,6 +17,7 @@
 #include "heap/pool_placer.hpp"
 #include "heap/record.hpp"
 #include "stats/counters.hpp"
+#include "stats/stream_times.hpp"
 
 namespace spead::heap {
 
@@ -121,7 +123,8 @@ class Window {
     /// Moves ended heaps into the queue, by the full-queue policy; nothing while copies are outstanding. Full
     /// is a queue without a place, and one whose heaps, with those that consumers hold, leave too little of
     /// the quota for live heaps.
-    void hand_over() noexcept;
+    /// `now`: ticks of the packets' arrival.
+    void hand_over(std::uint64_t now) noexcept;
     /// on_full = block, and the consumer has not made room yet: give this stream no more packets.
     bool blocked() const noexcept { return blocked_; }
 
@@ -132,7 +135,7 @@ class Window {
     /// batches.
     void expire(std::uint64_t now) noexcept;
     /// Ends every live heap (end of the run, stop); hands over as far as the queue allows.
-    void flush() noexcept;
+    void flush(std::uint64_t now) noexcept;
     /// After flush: gives up heaps that a blocking queue would not take; nothing while copies are
     /// outstanding.
     void drop_waiting() noexcept;
@@ -147,6 +150,17 @@ class Window {
     /// Records not in the free pool.
     std::size_t records_out() const noexcept { return records_.size() - free_count_; }
     const PoolPlacer& placer() const noexcept { return placer_; }
+    /// Latencies and gaps of heaps, in ticks.
+    const stats::StreamTimes& times() noexcept {
+        times_.gap.add(0, std::exchange(same_start_, 0));
+        return times_;
+    }
+    /// What is no count begins anew: times, and the most memory that was in use.
+    void forget_peaks() noexcept {
+        times_ = {};
+        same_start_ = 0;
+        placer_.forget_most_out();
+    }
 
     /// Changes what can change at run time; called by the owning lcore between bursts.
     void set_timeout(std::uint64_t ticks) noexcept { config_.timeout_ticks = ticks; }
@@ -189,7 +203,15 @@ class Window {
     bool retract_if_control(Record& r) noexcept;
     bool leaves_room(const Record& next) const noexcept;
     bool must_wait(const Record& next) noexcept;
-    std::uint32_t push(std::uint32_t count) noexcept;
+    std::uint32_t push(std::uint32_t count, std::uint64_t now) noexcept;
+    /// Heaps of one burst begin at the same time: they are counted together.
+    void count_start(std::uint64_t now) noexcept {
+        if (now == last_start_) [[likely]]
+            same_start_++;
+        else
+            count_gap(now);
+    }
+    void count_gap(std::uint64_t now) noexcept;
     void drop(Record& r) noexcept;
     void free_record(Record& r) noexcept;
     void refuse_packets() noexcept;
@@ -209,6 +231,8 @@ class Window {
     std::uint64_t last_key_ = 0;     ///< of last_record_
     Record* last_record_ = nullptr;  ///< live heap of the packet before, or null
     std::uint64_t now_ = 0;          ///< arrival of the packet being decided
+    std::uint64_t last_start_ = 0;   ///< first arrival of the heap that began last; 0: none has
+    std::uint64_t same_start_ = 0;   ///< heaps that began at that time, too, and are not in times_ yet
     std::uint32_t outstanding_ = 0;
     bool stopped_ = false;
     bool stop_pending_ = false;
@@ -223,6 +247,7 @@ class Window {
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
     std::vector<Substream> substreams_;
     std::vector<Record> records_;
+    stats::StreamTimes times_;
 };
 
 }  // namespace spead::heap

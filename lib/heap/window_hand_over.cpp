@@ -26,7 +26,8 @@ bool Window::leaves_room(const Record& next) const noexcept {
 
 /// Whether `next` has to wait outside the queue although that may have a place.
 bool Window::must_wait(const Record& next) noexcept {
-    if (leaves_room(next)) [[likely]]
+    // Without a quota the stream is on its way out: nothing begins that could want the room.
+    if (leaves_room(next) || placer_.quota() == 0) [[likely]]
         return false;
     reclaim();
     // If nobody has anything to give back, waiting would not help.
@@ -34,7 +35,7 @@ bool Window::must_wait(const Record& next) noexcept {
            (config_.on_full == OnFull::block ? records_elsewhere() != 0 : !queue_->empty());
 }
 
-void Window::hand_over() noexcept {
+void Window::hand_over(std::uint64_t now) noexcept {
     if (outstanding_ != 0 || ended_head_ == ended_tail_)
         return;
     blocked_ = false;
@@ -52,7 +53,7 @@ void Window::hand_over() noexcept {
             }
             count = 1;
         }
-        const std::uint32_t pushed = must_wait(*next) ? 0 : push(count);
+        const std::uint32_t pushed = must_wait(*next) ? 0 : push(count, now);
         pushed_any |= pushed != 0;
         if (pushed == count) [[likely]]
             continue;
@@ -64,12 +65,13 @@ void Window::hand_over() noexcept {
             if (Record* const oldest = queue_->take_oldest(); oldest != nullptr) {
                 counters_.heaps_pushed--;
                 counters_.heaps_dropped_full++;
+                counters_.heaps_dropped_oldest++;
                 free_record(*oldest);
                 continue;
             }
             // Consumers were faster, and there is room now; or one is in the middle of a pop, and waiting
             // for it is not for this lcore.
-            if (push(1) == 1) {
+            if (push(1, now) == 1) {
                 pushed_any = true;
                 continue;
             }
@@ -83,8 +85,19 @@ void Window::hand_over() noexcept {
 }
 
 /// Moves the first of at most `count` ended heaps, which stand in one piece, into the queue.
-std::uint32_t Window::push(std::uint32_t count) noexcept {
-    const auto pushed = static_cast<std::uint32_t>(queue_->push(&ended_[ended_head_ & ended_mask_], count));
+std::uint32_t Window::push(std::uint32_t count, std::uint64_t now) noexcept {
+    Record* const* const first = &ended_[ended_head_ & ended_mask_];
+    const auto pushed = static_cast<std::uint32_t>(queue_->push(first, count));
+    // Small heaps began in the same burst, most of them: equal ones are counted together. Consumers only read
+    // the records, and they come back through this lcore.
+    for (std::uint32_t i = 0; i < pushed;) {
+        const std::uint64_t began = first[i]->first_arrival;
+        std::uint32_t same = 1;
+        while (i + same < pushed && first[i + same]->first_arrival == began)
+            same++;
+        times_.latency.add(now > began ? now - began : 0, same);
+        i += same;
+    }
     counters_.heaps_pushed += pushed;
     counters_.heaps_waiting -= pushed;
     ended_head_ += pushed;

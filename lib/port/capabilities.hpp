@@ -12,6 +12,13 @@ enum class Steering : std::uint8_t { software, rte_flow, xdp_map };
 /// or our own IGMP host, where the kernel does not see the port.
 enum class Membership : std::uint8_t { none, kernel_socket, own_host };
 
+/// What a port's driver writes into mbufs about the time at which packets came.
+enum class RxTimestamps : std::uint8_t {
+    none,
+    microseconds,  ///< since 1970, of a capture file's records
+    device_clock   ///< RTE_ETH_RX_OFFLOAD_TIMESTAMP: ticks of the device, or UTC nanoseconds
+};
+
 /// What a port can do, after the driver file's declaration was masked with what the device reports.
 struct Capabilities {
     Steering steering = Steering::software;
@@ -35,6 +42,9 @@ struct Capabilities {
     /// Longest frame that the link can have carried, VLAN tags included; 0: not known. Longer ones, and those
     /// that the port had to cut to max_rx_frame, come from senders that leave segmentation to somebody else.
     std::uint32_t link_frame = 0;
+    RxTimestamps rx_timestamps = RxTimestamps::none;
+    /// RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP: the device sends a packet at the time that is written into it.
+    bool send_on_time = false;
     std::uint64_t rx_offloads = 0;  ///< RTE_ETH_RX_OFFLOAD_*, granted
     std::uint64_t tx_offloads = 0;  ///< RTE_ETH_TX_OFFLOAD_*, granted
 };
@@ -49,6 +59,18 @@ constexpr std::string_view name_of(Steering s) {
             break;
     }
     return "software";
+}
+
+constexpr std::string_view name_of(RxTimestamps t) {
+    switch (t) {
+        case RxTimestamps::microseconds:
+            return "of the file";
+        case RxTimestamps::device_clock:
+            return "device clock";
+        case RxTimestamps::none:
+            break;
+    }
+    return "-";
 }
 
 constexpr std::string_view name_of(Membership m) {

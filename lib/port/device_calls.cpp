@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #ifndef ALLOW_EXPERIMENTAL_API
-#define ALLOW_EXPERIMENTAL_API  // rte_dev_dma_map is stable from DPDK 23.11 on
+#define ALLOW_EXPERIMENTAL_API  // rte_dev_dma_map and rte_eth_read_clock are stable from DPDK 23.11 on
 #endif
 #include "port/device_calls.hpp"
 
@@ -30,6 +30,10 @@ DeviceCallsInstead::~DeviceCallsInstead() {
     current = before_;
 }
 
+int DeviceCalls::info(std::uint16_t port, rte_eth_dev_info& info) {
+    return rte_eth_dev_info_get(port, &info);
+}
+
 int DeviceCalls::configure(std::uint16_t port, std::uint16_t rx, std::uint16_t tx, const rte_eth_conf& conf) {
     return rte_eth_dev_configure(port, rx, tx, &conf);
 }
@@ -44,6 +48,10 @@ int DeviceCalls::stop(std::uint16_t port) {
 
 int DeviceCalls::close(std::uint16_t port) {
     return rte_eth_dev_close(port);
+}
+
+int DeviceCalls::read_clock(std::uint16_t port, std::uint64_t& ticks) {
+    return rte_eth_read_clock(port, &ticks);
 }
 
 int DeviceCalls::flow_isolate(std::uint16_t port, bool set, rte_flow_error& error) {

@@ -6,6 +6,7 @@
 
 struct rte_device;
 struct rte_eth_conf;
+struct rte_eth_dev_info;
 struct rte_flow;
 struct rte_flow_action;
 struct rte_flow_attr;
@@ -22,10 +23,14 @@ class DeviceCalls {
   public:
     virtual ~DeviceCalls() = default;
 
+    virtual int info(std::uint16_t port, rte_eth_dev_info& info);
     virtual int configure(std::uint16_t port, std::uint16_t rx, std::uint16_t tx, const rte_eth_conf& conf);
     virtual int start(std::uint16_t port);
     virtual int stop(std::uint16_t port);
     virtual int close(std::uint16_t port);
+
+    /// rte_eth_read_clock.
+    virtual int read_clock(std::uint16_t port, std::uint64_t& ticks);
 
     virtual int flow_isolate(std::uint16_t port, bool set, rte_flow_error& error);
     virtual int flow_validate(std::uint16_t port, const rte_flow_attr& attr, const rte_flow_item* pattern,

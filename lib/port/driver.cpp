@@ -39,6 +39,33 @@ std::string numbered(const std::string& name, const Driver& driver, const std::s
     return fmt::format("{}{}", name, n);
 }
 
+template <typename Has>
+std::string drivers_that(std::span<const Driver* const> table, const Has& has) {
+    std::string names;
+    for (const Driver* d : table)
+        if (has(d->declared()))
+            names += (names.empty() ? "" : ", ") + std::string(d->name());
+    return names;
+}
+
+/// What must be there and is not, before EAL starts.
+void check_times(const PortRequest& request, const Driver& driver, std::span<const Driver* const> table) {
+    const Capabilities c = driver.declared();
+    if (request.timestamps == UseDevice::must && c.rx_timestamps == RxTimestamps::none)
+        throw_usage(where(request),
+                    "`timestamps` is \"hardware\", and {} does not tell when packets came; of the drivers "
+                    "here {} do; use \"auto\" or \"software\"",
+                    driver.name(), drivers_that(table, [](const Capabilities& d) {
+                        return d.rx_timestamps != RxTimestamps::none;
+                    }));
+    if (request.send_on_time == UseDevice::must && !c.send_on_time)
+        throw_usage(
+            where(request),
+            "`pacer` is \"hardware\", and {} cannot send packets at a given time; of the drivers here "
+            "{} can, with a card that has it; use \"auto\" or \"software\"",
+            driver.name(), drivers_that(table, [](const Capabilities& d) { return d.send_on_time; }));
+}
+
 }  // namespace
 
 std::string where(const PortRequest& request) {
@@ -114,6 +141,7 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
         if (request.fewer_queues_do) {
             request.rx_queues = driver.grant_queues(request);
         }
+        check_times(request, driver, table);
         planned.push_back({request, &driver, driver.plan(request)});
         if (request.held_mbufs != 0) {
             QueueSizes& rx = planned.back().device.rx;

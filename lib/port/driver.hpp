@@ -24,6 +24,9 @@
 /// Everything here is control world: main thread only, may throw spead::Error.
 namespace spead::port {
 
+/// Whether something that only some devices can do is asked of them.
+enum class UseDevice : std::uint8_t { never, if_it_can, must };
+
 /// What the configuration asks of a port. Packet sizes are UDP payload bytes; 0 means "none" or "the
 /// default".
 struct PortRequest {
@@ -39,8 +42,10 @@ struct PortRequest {
     std::uint32_t max_tx_packet = 0;     ///< largest UDP payload that will be sent; 0: nothing is sent
     std::optional<std::uint16_t> vlan;   ///< rules let in only packets of this VLAN; none: tagged or not
     bool interrupts = false;             ///< an lcore wants to sleep until a packet comes
-    /// mbufs that lcores without a queue of their own may keep; each pool gets so many more.
+    /// mbufs that lcores without a queue of their own and filters may keep; each pool gets so many more.
     std::uint32_t held_mbufs = 0;
+    UseDevice timestamps = UseDevice::never;  ///< the device's word of when packets came
+    UseDevice send_on_time = UseDevice::never;
     std::size_t buffer_size = 0;  ///< bytes of packets a receive queue should hold (`--buffer-size`)
     /// EAL's --vdev or -a makes the device: `device` then holds all its arguments and a plan may not add any.
     bool exists = false;

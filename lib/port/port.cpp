@@ -44,6 +44,12 @@ rte_mempool* Port::rx_pool(std::uint16_t i) const {
 const Capabilities& Port::capabilities() const noexcept {
     return state_->capabilities;
 }
+const ArrivalTimes* Port::arrivals() const noexcept {
+    return state_->arrivals ? &*state_->arrivals : nullptr;
+}
+const SendTimes& Port::send_times() const noexcept {
+    return state_->send_times;
+}
 const MacAddress& Port::mac() const noexcept {
     return state_->mac;
 }

@@ -15,6 +15,7 @@
 #include "port/port_io.hpp"
 #include "port/rx_events.hpp"
 #include "port/steering.hpp"
+#include "port/timestamps.hpp"
 #include "stats/snapshot.hpp"
 
 struct rte_mempool;
@@ -93,6 +94,11 @@ class Port {
     rte_mempool* rx_pool(std::uint16_t i) const;
 
     const Capabilities& capabilities() const noexcept;
+    /// Where packets say when they came, if that was asked for and the port can; else null. Valid as long as
+    /// the port.
+    const ArrivalTimes* arrivals() const noexcept;
+    /// How to have packets sent at a time; without a clock where that was not asked for or the port cannot.
+    const SendTimes& send_times() const noexcept;
     const MacAddress& mac() const noexcept;
     /// IPv4 address of the netdev, else kFallbackAddress.
     Ipv4 source_address() const noexcept;

@@ -29,6 +29,12 @@ struct RxQueue {
     }
 };
 
+/// A queue that never brings anything: in the place of one whose port is stopped.
+inline RxQueue silent_queue() noexcept {
+    return {[](void*, std::uint16_t, rte_mbuf**, std::uint16_t) -> std::uint16_t { return 0; }, nullptr, 0,
+            nullptr};
+}
+
 /// One transmit queue. tx_burst takes ownership of the first n mbufs it returns; the rest stay the caller's.
 struct TxQueue {
     using Burst = std::uint16_t (*)(void* context, std::uint16_t queue, rte_mbuf** mbufs,

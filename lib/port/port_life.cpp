@@ -80,6 +80,7 @@ bool Port::State::try_start(std::string& reason) {
     }
     started = true;
     waiting = false;
+    start_clock();
     make_rules();
     return true;
 }
@@ -297,6 +298,9 @@ bool Port::poll_link() {
     if (s.waiting) {
         std::string reason;
         s.try_start(reason);
+    }
+    if (s.started) {
+        s.follow_clock();
     }
     if (s.started && s.guard) {
         s.follow_peer();

@@ -170,7 +170,7 @@ void Port::State::attach() {
 
 void Port::State::configure() {
     rte_eth_dev_info info{};
-    if (const int error = rte_eth_dev_info_get(port_id, &info); error != 0) {
+    if (const int error = device_calls().info(port_id, info); error != 0) {
         throw_error(name, "the device {} does not tell what it can do: {}", device.name, reason_of(error));
     }
     eal_device = info.device;
@@ -193,6 +193,7 @@ void Port::State::configure() {
     if (device.rx_queues == 0) {
         capabilities.rx_offloads = 0;
     }
+    choose_times(info);
     if (!device.isolates_with_queues) {
         isolate();
     }
@@ -209,7 +210,7 @@ void Port::State::configure() {
                     log.take_reason());
     }
     make_pools();
-    set_up_queues(info, conf);
+    set_up_queues(info);
     if (device.isolates_with_queues) {
         isolate();
     }
@@ -242,7 +243,7 @@ void Port::State::make_pools() {
     }
 }
 
-void Port::State::set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf& conf) {
+void Port::State::set_up_queues(const rte_eth_dev_info& info) {
     LogCapture log;
     std::uint16_t rx_descriptors = device.rx.descriptors;
     std::uint16_t tx_descriptors = device.tx.descriptors;
@@ -254,10 +255,11 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf
     device.rx.descriptors = device.rx_queues == 0 ? std::uint16_t{0} : rx_descriptors;
     device.tx.descriptors = device.tx_queues == 0 ? std::uint16_t{0} : tx_descriptors;
 
+    // What the port was configured with is all queues' as well.
     rte_eth_rxconf rxconf = info.default_rxconf;
-    rxconf.offloads = conf.rxmode.offloads;
+    rxconf.offloads = 0;
     rte_eth_txconf txconf = info.default_txconf;
-    txconf.offloads = conf.txmode.offloads;
+    txconf.offloads = 0;
     const auto socket = static_cast<unsigned>(socket_id);
     for (std::uint16_t q = 0; q < device.rx_queues; ++q) {
         if (const int error =

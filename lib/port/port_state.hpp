@@ -4,16 +4,19 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 
+#include "port/device_clock.hpp"
 #include "port/gate.hpp"
 #include "port/link_guard.hpp"
 #include "port/port.hpp"
 #include "port/queues.hpp"
+#include "port/timestamps.hpp"
 
 /// What a Port owns. Internal to lib/port: port_open.cpp makes it, port_life.cpp starts, stops and tears it
 /// down, port.cpp tells of it.
@@ -45,6 +48,11 @@ struct Port::State {
     MacAddress mac{};
     Ipv4 address = kFallbackAddress;
     Capabilities capabilities;
+    DeviceClock clock;  ///< once started, where times of the device are used
+    std::optional<ArrivalTimes> arrivals;
+    SendTimes send_times;
+    std::uint64_t next_clock_sample = 0;  ///< cycles
+    bool told_of_clock = false;
     std::vector<rte_mempool*> pools;
     std::deque<RxState> rx;
     std::deque<TxState> tx;
@@ -69,8 +77,12 @@ struct Port::State {
     void attach();
     void configure();
     void isolate();
+    void choose_times(const rte_eth_dev_info& info);
+    void start_clock();
+    void follow_clock();
+    bool sample_clock();
     void make_pools();
-    void set_up_queues(const rte_eth_dev_info& info, const rte_eth_conf& conf);
+    void set_up_queues(const rte_eth_dev_info& info);
     void identify();
     bool try_start(std::string& reason);
     void make_rules();

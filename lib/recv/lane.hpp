@@ -2,12 +2,15 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "capture/tap.hpp"
 #include "heap/heap_queue.hpp"
 #include "heap/window.hpp"
+#include "recv/filter_gate.hpp"
 #include "stats/counters.hpp"
 
 namespace spead::recv {
@@ -29,6 +32,7 @@ struct Lane {
           queue(config.queue_heaps, heap::Window::records_needed(config.window, config.queue_heaps)),
           window(config.window, placer, queue, counters),
           max_packet_size(config.max_packet_size),
+          endpoints(config.endpoints.size()),
           stops_seen(config.endpoints.size(), 0) {}
 
     const LaneConfig config;
@@ -37,12 +41,25 @@ struct Lane {
     heap::Window window;
     Decoder decoder;
     const std::uint32_t max_packet_size;
-    std::vector<std::uint64_t> stops_seen;  ///< stop items by endpoint
+    std::vector<stats::EndpointCounters> endpoints;  ///< as config.endpoints
+    std::vector<std::uint64_t> stops_seen;           ///< stop items by endpoint
+
+    std::unique_ptr<FilterGate> filter;  ///< asked before packets are placed; null: all are kept
+    /// Where packets of the stream are copied to as they come, whatever becomes of them; null: nowhere. The
+    /// capture's, which outlives it here (capture/capture.hpp). Set by the lcore (mailbox), or before it
+    /// runs.
+    capture::Tap* tap = nullptr;
 
     // The lcore's own notes.
     std::uint32_t copies = 0;  ///< accepted in this batch and not yet committed
     std::uint32_t batch = 0;   ///< the batch that touched it last
     bool has_ended = false;    ///< listed for hand-over
+
+    /// What is no count begins anew: the times of heaps, and how full queue and memory were. The lcore's.
+    void forget_peaks() noexcept {
+        queue.forget_most_queued();
+        window.forget_peaks();
+    }
 };
 
 }  // namespace spead::recv

@@ -3,10 +3,13 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
+#include <rte_cycles.h>
 #include <rte_mbuf.h>
 #include <rte_prefetch.h>
 
+#include "recv/mbufs.hpp"
 #include "wire/net.hpp"
 
 namespace spead::recv {
@@ -22,24 +25,6 @@ constexpr std::uint16_t kHeaderAhead = 5;
 /// Under full load, heaps are handed over when so many wait, or after so many bursts.
 constexpr std::uint32_t kHandOverAt = 32;
 constexpr std::uint16_t kHandOverEvery = 4;
-
-std::uint8_t* frame_of(rte_mbuf* m) {
-    return rte_pktmbuf_mtod(m, std::uint8_t*);
-}
-
-/// Its second line, too, where freeing reads the pool there.
-void prefetch_mbuf(rte_mbuf* m, bool second) {
-    rte_prefetch0(m);
-    if (second)
-        rte_prefetch0(&m->cacheline1);
-}
-
-void prefetch_header(rte_mbuf* m) {
-    const std::uint8_t* const frame = frame_of(m);
-    rte_prefetch0(frame);
-    rte_prefetch0(frame + 64);
-    rte_prefetch0(frame + 128);
-}
 
 constexpr std::uint64_t kIpChecksumGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 /// The bits of "bad", which "none" (bad and good) has too: those packets go the general way.
@@ -58,47 +43,44 @@ NicVerdict nic_verdict(const rte_mbuf* m) {
             ip != RTE_MBUF_F_RX_IP_CKSUM_GOOD};
 }
 
-/// rte_pktmbuf_free_bulk for what a burst usually is, inline: single segments of one pool, which is `own` if
-/// that is not null.
-void free_burst(rte_mbuf** mbufs, std::uint16_t count, rte_mempool* own) {
-    std::array<void*, RxAgent::kBurst> free;
-    rte_mempool* pool = own;
-    unsigned n = 0;
-    for (std::uint16_t i = 0; i < count; i++) {
-        rte_mbuf* m = mbufs[i];
-        if (m->nb_segs != 1) [[unlikely]] {
-            rte_pktmbuf_free(m);
-            continue;
-        }
-        // As its pool wants it back, without a look at its second line.
-        if (own != nullptr && pool == own && rte_mbuf_refcnt_read(m) == 1 && RTE_MBUF_DIRECT(m)) [[likely]] {
-            free[n++] = m;
-            continue;
-        }
-        m = rte_pktmbuf_prefree_seg(m);
-        if (m == nullptr) [[unlikely]]
-            continue;
-        if (m->pool != pool) [[unlikely]] {
-            if (n != 0)
-                rte_mempool_put_bulk(pool, free.data(), n);
-            pool = m->pool;
-            n = 0;
-        }
-        free[n++] = m;
-    }
-    if (n != 0)
-        rte_mempool_put_bulk(pool, free.data(), n);
+/// While bursts are full, so many packets stand behind each that is looked at for its sender.
+constexpr std::uint64_t kLookEvery = 256;
+
+/// One of `count`, another one each time, so that senders that take turns are all seen.
+std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
+    return static_cast<std::uint16_t>(((turn * 0x9E3779B9) & 0xFFFFFFFF) * count >> 32);
 }
 
-/// Copies the first `length` bytes of a chain; there are at least so many.
-void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
-    while (length != 0) {
-        const std::size_t n = std::min<std::size_t>(length, m->data_len);
-        std::memcpy(to, rte_pktmbuf_mtod(m, const std::uint8_t*), n);
-        to += n;
-        length -= n;
-        m = m->next;
+/// `mbuf` stands for all packets that came since the last one that was looked at.
+[[gnu::noinline]] void look_at_sender(Source& source, const rte_mbuf* mbuf) {
+    const std::uint64_t packets = std::exchange(source.untold, 0);
+    wire::UdpView udp;
+    if (wire::parse_udp(rte_pktmbuf_mtod(mbuf, const std::uint8_t*), mbuf->data_len, mbuf->pkt_len, false,
+                        udp) != PortOutcome::stream) {
+        source.talkers.add_others(packets);
+        return;
     }
+    const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    source.talkers.add(udp.src_ip, target == nullptr ? stats::Talkers::kNoLane : target->lane, packets);
+}
+
+PacketWay way_of(const wire::UdpView& udp) {
+    return {{udp.src_ip}, {udp.dst_ip}, udp.src_port, udp.dst_port};
+}
+
+/// Of a frame without tag and options.
+PacketWay way_of(const std::uint8_t* frame) {
+    return {{load_be32(frame + 26)}, {load_be32(frame + 30)}, load_be16(frame + 34), load_be16(frame + 36)};
+}
+
+/// Of a packet whose payload goes into the heap. Packets may overtake each other.
+[[gnu::noinline]] void note_arrival(heap::Record& record, const rte_mbuf& mbuf,
+                                    const port::ArrivalTimes& times) noexcept {
+    const std::uint64_t time = port::arrival_of(mbuf, times);
+    if (time == 0)
+        return;
+    record.first_time = record.first_time == 0 ? time : std::min(record.first_time, time);
+    record.last_time = std::max(record.last_time, time);
 }
 
 }  // namespace
@@ -144,6 +126,38 @@ void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
     touched_[touched_count_++] = &lane;
 }
 
+/// What the stream's filter says; false: the packet was counted, and is not to be placed.
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::filter(Lane<Decoder>& lane, const heap::PacketView& view,
+                                                     const PacketWay& way, rte_mbuf* mbuf,
+                                                     std::uint32_t payload_at, std::uint64_t now) noexcept {
+    heap::PacketView seen = view;
+    seen.arrival = now;
+    seen.source = way.source.value;
+    return lane.filter->pass({seen, way, mbuf, payload_at}, lane.counters);
+}
+
+/// Offers the packet to the capture of its stream. True when it ends there.
+template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf,
+                                                     std::uint64_t now) noexcept {
+    const capture::Tap::Offer offer = lane.tap->offer(*mbuf, now);
+    if (!lane.tap->only())
+        return false;
+    switch (offer) {
+        case capture::Tap::Offer::taken:
+            lane.counters[PacketOutcome::captured]++;
+            break;
+        case capture::Tap::Offer::full:
+            lane.counters[PacketOutcome::capture_full]++;
+            break;
+        case capture::Tap::Offer::over:
+            lane.counters[PacketOutcome::stopped]++;
+            break;
+    }
+    return true;
+}
+
 /// True when the payload is to be copied into `record`.
 template <class Decoder>
 [[gnu::noinline]] bool BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint,
@@ -159,6 +173,7 @@ template <class Decoder>
         return false;
     record = a.record;
     lane.copies++;
+    lane.endpoints[endpoint].bytes += view.payload_length;
     return true;
 }
 
@@ -180,8 +195,16 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
         source.flows.turn(frame);
     }
     Lane<Decoder>& lane = *lanes_[flow->lane()];
+    stats::EndpointCounters& endpoint = lane.endpoints[flow->endpoint()];
+    endpoint.packets++;
+    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+        return true;
     view.arrival = now;
     touch(lane);
+    if (lane.filter) [[unlikely]]
+        if (const heap::PacketView seen = view;
+            !filter(lane, seen, way_of(frame), mbuf, flow->payload_at(), now))
+            return true;
     heap::Record* record = lane.window.accept_next(view);
     if (record == nullptr) {
         heap::PacketView other = view;
@@ -190,7 +213,10 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
             return true;
     } else {
         lane.copies++;
+        endpoint.bytes += view.payload_length;
     }
+    if (source.arrivals != nullptr) [[unlikely]]
+        note_arrival(*record, *mbuf, *source.arrivals);
     copies_[copy_count_++] = {record, frame + flow->payload_at(), static_cast<std::uint32_t>(view.offset),
                               view.payload_length};
     return true;
@@ -225,6 +251,9 @@ template <class Decoder>
     if (target == nullptr)
         return PortOutcome::unmatched;
     Lane<Decoder>& lane = *lanes_[target->lane];
+    lane.endpoints[target->endpoint].packets++;
+    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+        return PortOutcome::stream;
     touch(lane);
     if (udp.payload_length > lane.max_packet_size) [[unlikely]] {
         lane.counters[PacketOutcome::oversize]++;
@@ -242,10 +271,15 @@ template <class Decoder>
         Decoder::learn(source.flows.turn(frame), frame, udp, *target,
                        std::min(lane.max_packet_size,
                                 source.longest_frame - static_cast<std::uint32_t>(wire::kNetHeader)));
+    if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
+        return PortOutcome::stream;
     heap::Record* record = nullptr;
-    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]]
+    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]] {
+        if (source.arrivals != nullptr)
+            note_arrival(*record, *mbuf, *source.arrivals);
         copies_[copy_count_++] = {record, datagram + payload_at, static_cast<std::uint32_t>(view.offset),
                                   view.payload_length};
+    }
     return PortOutcome::stream;
 }
 
@@ -267,6 +301,9 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
     if (target == nullptr)
         return PortOutcome::unmatched;
     Lane<Decoder>& lane = *lanes_[target->lane];
+    lane.endpoints[target->endpoint].packets++;
+    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+        return PortOutcome::stream;
     touch(lane);
     if (udp.payload_length > lane.max_packet_size) {
         lane.counters[PacketOutcome::oversize]++;
@@ -287,10 +324,15 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
         lane.counters[PacketOutcome::malformed]++;
         return PortOutcome::stream;
     }
+    if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
+        return PortOutcome::stream;
     heap::Record* record = nullptr;
-    if (accept(lane, target->endpoint, view, udp.src_ip, now, record))
+    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) {
+        if (source.arrivals != nullptr)
+            note_arrival(*record, *mbuf, *source.arrivals);
         chains_[chain_count_++] = {record, mbuf, udp.payload_offset + payload_at,
                                    static_cast<std::uint32_t>(view.offset), view.payload_length};
+    }
     return PortOutcome::stream;
 }
 
@@ -377,6 +419,7 @@ void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint1
                                     std::uint64_t now) noexcept {
     source.counters.bursts++;
     source.counters.full_bursts += count == kBurst;
+    source.counters.burst_sizes[stats::burst_bin(count)]++;
     const std::uint64_t bytes_before = source.counters.bytes;
     for (std::uint16_t i = 0; i < kAhead; i++)
         mbufs[count + i] = mbufs[count - 1];
@@ -392,7 +435,10 @@ void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint1
     const std::uint64_t average = (source.counters.bytes - bytes_before) / count;
     source.batch = static_cast<std::uint16_t>(
         std::clamp<std::uint64_t>(kBatchBytes / (average + 1), kLeastBatch, kBurst));
-    free_burst(mbufs, count, source.queue.pool);
+    source.untold += count;
+    if (count < kBurst || source.untold >= kLookEvery)
+        look_at_sender(source, mbufs[some(source.counters.bursts, count)]);
+    free_burst<kBurst>(mbufs, count, source.queue.pool);
 }
 
 /// Full bursts mean that more packets are waiting: then the hand-over of many heaps at once is cheaper, and
@@ -405,7 +451,7 @@ void BasicRxAgent<Decoder>::hand_over(bool all) noexcept {
         if (all || lane->window.ended() >= kHandOverAt) {
             // What consumers have given back makes room first.
             lane->window.reclaim();
-            lane->window.hand_over();
+            lane->window.hand_over(rte_rdtsc());
         }
         blocked |= lane->window.blocked();
         if (lane->window.has_ended())
@@ -424,12 +470,25 @@ bool BasicRxAgent<Decoder>::paused(const Source& source) noexcept {
 }
 
 template <class Decoder>
+[[gnu::noinline]] bool BasicRxAgent<Decoder>::held_by_tap(const Source& source) noexcept {
+    const bool held = std::any_of(source.lanes.begin(), source.lanes.end(), [this](std::uint16_t lane) {
+        capture::Tap* const tap = lanes_[lane]->tap;
+        return tap != nullptr && tap->may_block() && tap->blocked();
+    });
+    held_ |= held;
+    return held;
+}
+
+template <class Decoder>
 bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
     std::array<rte_mbuf*, kBurst + kAhead> mbufs;
     std::uint16_t fullest = 0;
     if (blocked_) [[unlikely]]
         hand_over(true);
+    held_ = false;
     for (Source* const source : sources_) {
+        if (taps_block_ && held_by_tap(*source)) [[unlikely]]
+            continue;
         if (blocked_ && paused(*source)) [[unlikely]]
             continue;
         const std::uint16_t n = source->queue.rx_burst(mbufs.data(), kBurst);
@@ -453,14 +512,22 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
     for (Lane<Decoder>* const lane : lanes_) {
         if (lane == nullptr)
             continue;
+        if (lane->filter)
+            lane->filter->reclaim(lane->counters);
         lane->window.reclaim();
         lane->window.expire(now);
+        if (lane->tap != nullptr) [[unlikely]]
+            lane->tap->housekeep(now);
         if (lane->window.has_ended() && !lane->has_ended) {
             lane->has_ended = true;
             with_ended_.push_back(lane);
         }
         blocked_ |= lane->window.blocked();
     }
+    for (Source* const source : sources_)
+        if (source->queue.pool != nullptr)
+            source->counters.fewest_free_mbufs =
+                std::min(source->counters.fewest_free_mbufs, free_mbufs(*source->queue.pool));
 }
 
 template <class Decoder>
@@ -470,7 +537,7 @@ bool BasicRxAgent<Decoder>::flush() noexcept {
         if (lane == nullptr)
             continue;
         lane->window.reclaim();
-        lane->window.flush();
+        lane->window.flush(rte_rdtsc());
         left |= lane->window.has_ended();
     }
     return !left;

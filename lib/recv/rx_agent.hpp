@@ -12,11 +12,13 @@
 #include "memory/copy.hpp"
 #include "port/capabilities.hpp"
 #include "port/port_io.hpp"
+#include "port/timestamps.hpp"
 #include "recv/classifier.hpp"
 #include "recv/flow_template.hpp"
 #include "recv/lane.hpp"
 #include "recv/spead_decoder.hpp"
 #include "stats/counters.hpp"
+#include "stats/talkers.hpp"
 
 struct rte_mbuf;
 
@@ -31,8 +33,11 @@ struct Source {
     std::vector<std::uint16_t> lanes;          ///< every lane the classifier names, once
     std::uint32_t longest_frame = UINT32_MAX;  ///< longer ones are counted as oversized_frames
     std::uint32_t cut_frame = UINT32_MAX;  ///< so are malformed ones of this length: what the port cuts to
+    const port::ArrivalTimes* arrivals = nullptr;  ///< heaps are told when packets came; null: they are not
     FrameRing* hosts = nullptr;  ///< where IGMP and ARP frames go besides being counted; null: nowhere
     std::uint16_t batch = 64;    ///< the lcore's note: packets per batch, by their recent size
+    stats::Talkers talkers;      ///< senders, of whose packets every so many-th is looked at
+    std::uint64_t untold = 0;    ///< packets that stand in talkers with the next one that is looked at
 
     /// Takes the lengths from those of the port.
     void limit(const port::Capabilities& port) {
@@ -40,6 +45,13 @@ struct Source {
             longest_frame = port.link_frame;
             cut_frame = port.max_rx_frame;
         }
+    }
+
+    /// What is no count begins anew. The lcore's.
+    void forget_peaks() noexcept {
+        talkers = {};
+        untold = 0;
+        counters.fewest_free_mbufs = stats::RxCounters::kNeverLooked;
     }
 };
 
@@ -70,7 +82,7 @@ class BasicRxAgent {
     static constexpr std::uint16_t kBurst = 64;
     /// How far ahead of the packet being parsed mbufs are fetched.
     static constexpr std::uint16_t kAhead = 10;
-    static_assert(kBurst <= heap::Window::kMaxBatch);
+    static_assert(kBurst <= heap::Window::kMaxBatch && kBurst == stats::kFullBurst);
     /// How many an agent may have at once. Their tables are made with it: the lcore never allocates.
     static constexpr std::size_t kMaxLanes = 4096;
     static constexpr std::size_t kMaxSources = 256;
@@ -100,7 +112,9 @@ class BasicRxAgent {
     const std::vector<Lane<Decoder>*>& lanes() const noexcept { return lanes_; }
     const std::vector<Source*>& sources() const noexcept { return sources_; }
     /// A lossless source is paused because a stream's consumer is behind.
-    bool blocked() const noexcept { return blocked_; }
+    bool blocked() const noexcept { return blocked_ || held_; }
+    /// Whether captures may make lossless sources wait. For the lcore (mailbox), or before it runs.
+    void let_taps_block(bool may) noexcept { taps_block_ = may; }
     /// Fullest burst of the last poll, as a measure of load: 0..kBurst.
     std::uint16_t last_burst() const noexcept { return last_burst_; }
 
@@ -128,13 +142,17 @@ class BasicRxAgent {
     PortOutcome one(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome one_chained(Source& source, rte_mbuf* mbuf, bool verify, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
+    bool filter(Lane<Decoder>& lane, const heap::PacketView& view, const PacketWay& way, rte_mbuf* mbuf,
+                std::uint32_t payload_at, std::uint64_t now) noexcept;
     bool accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, std::uint32_t from,
                 std::uint64_t now, heap::Record*& record) noexcept;
     void touch(Lane<Decoder>& lane) noexcept;
+    bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c) noexcept;
     void commit_batch() noexcept;
     void hand_over(bool all) noexcept;
     bool paused(const Source& source) noexcept;
+    bool held_by_tap(const Source& source) noexcept;
 
     memory::CopyFunction copy_;
     std::uint32_t batch_number_ = 0;
@@ -144,6 +162,8 @@ class BasicRxAgent {
     std::uint16_t last_burst_ = 0;
     std::uint16_t polls_since_hand_over_ = 0;
     bool blocked_ = false;
+    bool taps_block_ = false;
+    bool held_ = false;  ///< a source waits for a capture
     std::array<Copy, kBurst> copies_;
     std::array<ChainCopy, kBurst> chains_;
     std::array<Lane<Decoder>*, kBurst> touched_;

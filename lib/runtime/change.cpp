@@ -15,7 +15,7 @@ namespace {
 constexpr std::string_view kRemedy = "; end the program and start it with the new configuration";
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what) {
-    throw_usage(where, "{} cannot change while the program runs{}", what, kRemedy);
+    throw_usage(where, "{} while the program runs{}", what, kRemedy);
 }
 
 template <typename T>
@@ -54,7 +54,8 @@ void check_send(const SendPlan& now, const SendPlan& wanted) {
     same.heaps = wanted.heaps;
     if (same != wanted)
         refuse(fmt::format("send {}", now.name),
-               "nothing but `enabled`, `rate`, `burst_size`, `burst_rate_ratio`, `ttl`, `dscp` and `heaps`");
+               "only `enabled`, `rate`, `burst_size`, `burst_rate_ratio`, `ttl`, `dscp` and (from its next "
+               "start on) `heaps` can change");
 }
 
 Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
@@ -63,6 +64,9 @@ Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
     same.endpoint_texts = wanted.endpoint_texts;
     same.poll = wanted.poll;
     same.max_poll = wanted.max_poll;
+    same.expected_rate = wanted.expected_rate;
+    same.silent_after = wanted.silent_after;
+    same.loss_threshold = wanted.loss_threshold;
     if (!now.enabled && !wanted.enabled)
         return Change::Kind::none;
     if (same == wanted)
@@ -77,15 +81,15 @@ Change compare(const Plan& now, Plan& wanted) {
     RuntimePlan runtime = now.runtime;
     runtime.log_level = wanted.runtime.log_level;
     if (runtime != wanted.runtime)
-        refuse("[runtime]", "nothing but `log_level`");
+        refuse("[runtime]", "only `log_level` can change");
     if (now.memory != wanted.memory)
-        refuse("[memory]", "`heaps`");
+        refuse("[memory]", "`heaps` cannot change");
     if (now.end.heaps != wanted.end.heaps)
-        refuse("[end]", "`heaps`");
+        refuse("[end]", "`heaps` cannot change");
     order(now.ports, wanted.ports, "port");
     for (std::size_t i = 0; i < now.ports.size(); i++)
         if (now.ports[i] != wanted.ports[i])
-            refuse(fmt::format("port {}", now.ports[i].name), "a port");
+            refuse(fmt::format("port {}", now.ports[i].name), "a port cannot change");
     order(now.sends, wanted.sends, "send");
     for (std::size_t i = 0; i < now.sends.size(); i++)
         check_send(now.sends[i], wanted.sends[i]);
@@ -100,6 +104,11 @@ Change compare(const Plan& now, Plan& wanted) {
             continue;
         }
         one.before = static_cast<std::size_t>(before - now.receives.begin());
+        if (before->capture != r.capture)
+            throw_usage(
+                fmt::format("receive {}", r.name),
+                "its `capture` begins with the stream; captures that begin and end while it is received "
+                "are started and stopped at the prompt");
         one.kind = kind_of(*before, r);
         one.new_sink = before->sink != r.sink || before->enabled != r.enabled;
     }

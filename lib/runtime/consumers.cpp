@@ -184,6 +184,7 @@ bool Consumers::drain(Feed& feed) {
 /// nothing left, are let go of.
 std::pair<std::vector<Consumers::Feed*>, bool> Consumers::look_at_feeds(Thread& me) {
     std::vector<Feed*> leave;
+    std::vector<Feed*> rest;
     {
         const std::lock_guard lock(me.mutex);
         std::erase_if(me.feeds, [&leave](Feed* f) {
@@ -192,9 +193,15 @@ std::pair<std::vector<Consumers::Feed*>, bool> Consumers::look_at_feeds(Thread& 
                 leave.push_back(f);
             return over;
         });
+        rest = me.feeds;
     }
-    for (Feed* const f : leave) {
-        if (f->finishes_sink_)
+    for (std::size_t i = 0; i < leave.size(); i++) {
+        Feed* const f = leave[i];
+        // All queues of a sink are this thread's: the last one to leave finishes it.
+        const auto same = [f](const Feed* other) { return other->sink_ == f->sink_; };
+        const auto next = leave.begin() + static_cast<std::ptrdiff_t>(i) + 1;
+        if (f->finishes_sink_ && std::none_of(rest.begin(), rest.end(), same) &&
+            std::none_of(next, leave.end(), same))
             finish(*f->sink_);
         f->gone_.store(true, std::memory_order_release);
     }

@@ -53,8 +53,8 @@ class Consumers {
     /// Queue and sink outlive the feed. A sink may have several queues.
     Feed& add(heap::HeapQueue& queue, Sink& sink);
     /// To be called after the queue was closed, until it returns true: its heaps were taken, no thread will
-    /// touch it again, and the feed is no more. `finish_sink`: the sink has no other queue and gets none; it
-    /// is finished first.
+    /// touch it again, and the feed is no more. `finish_sink`: the sink gets no
+    /// other queue; it is finished when its last one leaves.
     bool remove(Feed& feed, bool finish_sink);
 
     /// Deals the sinks over at most `threads` threads that run on `cpus`; `all`: so many even if there are

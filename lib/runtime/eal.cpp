@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <set>
 #include <unistd.h>
 
@@ -52,6 +53,9 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     for (std::string& word : words)
         pointers.push_back(word.data());
     pointers.push_back(nullptr);
+    // What is registered before EAL starts is called after what EAL registers: its telemetry's sockets are
+    // gone from the directory by then. Without shared configuration nothing else is in it.
+    static_cast<void>(std::atexit([] { rmdir(rte_eal_get_runtime_dir()); }));
     port::LogCapture log;
     if (rte_eal_init(static_cast<int>(words.size()), pointers.data()) < 0) {
         const std::string reason = log.take_reason();
@@ -59,13 +63,10 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     }
 }
 
-Eal::~Eal() {
-    // rte_eal_cleanup is left out: it frees memory that EAL's interrupt thread still looks at
-    // (net_memif 22.11 forgets the handle of its listening socket), and the process ends here anyway. Ports
-    // and pools are gone by now; what EAL keeps in the file system is a directory, empty without shared
-    // configuration.
-    rmdir(rte_eal_get_runtime_dir());
-}
+// rte_eal_cleanup is left out: it frees memory that EAL's interrupt thread still looks at
+// (net_memif 22.11 forgets the handle of its listening socket), and the process ends here anyway. Ports
+// and pools are gone by now.
+Eal::~Eal() = default;
 
 std::vector<unsigned> Eal::worker_lcores() {
     std::vector<unsigned> ids;

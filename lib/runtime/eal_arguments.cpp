@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/runtime_dir.hpp"
 
 namespace spead::runtime {
 
@@ -86,7 +87,8 @@ BusNeeds BusNeeds::of(std::span<const port::PlannedPort> ports) {
 }
 
 std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
-                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus) {
+                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus,
+                                       bool telemetry) {
     if (bus.pci && options.has_no_pci)
         throw_usage("EAL",
                     "--no-pci keeps EAL from the card that a port names; leave it out (no card but those of "
@@ -118,8 +120,9 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const std::str
         return std::any_of(options.words.begin(), options.words.end(),
                            [option](const std::string& w) { return w.starts_with(option); });
     };
+    const std::string prefix = fmt::format("{}.{}", name, getpid());
     if (!options.has_naming) {
-        args.insert(args.end(), {"--file-prefix", fmt::format("{}.{}", name, getpid())});
+        args.insert(args.end(), {"--file-prefix", prefix});
         // Under a name that no other process uses, huge pages would stay behind for ever. EAL takes this
         // option with none of those.
         if (options.has_memory && !given("--no-huge") && !given("--in-memory") && !given("--huge-unlink") &&
@@ -131,11 +134,12 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const std::str
     else if (!options.has_bus)
         args.emplace_back("--no-pci");
     if (!options.has_log)
-        args.emplace_back("--log-level=lib.*:warning");
+        // Telemetry warns that it has no socket of its older kind; of several patterns the first counts.
+        args.insert(args.end(), {"--log-level=lib.telemetry:error", "--log-level=lib.*:warning"});
     if (!given("--iova-mode"))
         args.emplace_back(bus.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va");
     if (!given("--telemetry") && !given("--no-telemetry"))
-        args.emplace_back("--no-telemetry");
+        args.emplace_back(telemetry && telemetry_socket_fits(prefix) ? "--telemetry" : "--no-telemetry");
     return args;
 }
 

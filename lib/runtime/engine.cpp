@@ -34,8 +34,13 @@ double seconds(Clock::duration d) {
 
 Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
     : state_(std::make_unique<State>(plan, layout, surroundings)) {
+    if (!plan.runtime.on_event.empty())
+        state_->event_command.emplace(plan.runtime.on_event);
     state_->open_ports();
     state_->make_workers();
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (plan.receives[i].capture && plan.receives[i].enabled)
+            state_->start_capture(i, *plan.receives[i].capture);
 }
 
 Engine::~Engine() {
@@ -66,6 +71,11 @@ void Engine::State::open_ports() {
 void Engine::State::make_workers() {
     sends.resize(plan.sends.size());
     memberships.resize(ports.size());
+    off.resize(ports.size());
+    away.resize(ports.size());
+    times_away.resize(ports.size());
+    told_away.resize(ports.size());
+    nic_before.resize(ports.size());
     for (const WorkerLayout& w : layout.workers) {
         workers.push_back(std::make_unique<Worker>());
         Worker& worker = *workers.back();
@@ -120,18 +130,26 @@ void Engine::State::make_senders(Worker& worker) {
         send::SenderConfig config = sender_config(plan_i, layout.ports[p]);
         sends[i].hops = find_next_hops(port, config);
         config.source_mac = port.mac();
+        if (plan_i.timeout > 0)
+            config.timeout_ticks = static_cast<std::uint64_t>(
+                std::max(1.0, plan_i.timeout * static_cast<double>(rte_get_tsc_hz())));
         const Ipv4 address = plan.ports[p].address;
         config.source_ip = address.value != 0 ? address : port.source_address();
         config.capabilities = port.capabilities();
         config.tx_descriptors = port.tx_sizes().descriptors;
         config.queue = port.tx_queue(queue);
+        if (plan_i.pacer != Doer::software)
+            config.send_times = port.send_times();
         config.regions = &regions;
         config.numa = port.socket_id();
         sends[i].plan = plan_i;
         sends[i].port = p;
         sends[i].worker = &worker;
         sends[i].sender = std::make_unique<send::Sender>(std::move(config));
-        sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
+        if (surroundings.make_producer)
+            sends[i].feeder = surroundings.make_producer(plan_i, *sends[i].sender, regions);
+        else
+            sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
         // Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
         if (port.capabilities().tx_external_buffer && plan_i.zero_copy != ZeroCopy::never) {
             const memory::Mapping& payload = sends[i].feeder->mapping();
@@ -177,7 +195,7 @@ void Engine::State::launch() {
     resolve_next_hops();
     for (std::size_t i = 0; i < sends.size(); i++)
         if (plan.sends[i].enabled)
-            sends[i].feeder->start(control);
+            sends[i].feeder->start(control, plan.sends[i].heaps);
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
@@ -201,13 +219,14 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         s.share_stops();
         s.leave_parts();
         const stats::Snapshot now = s.take_snapshot();
+        s.watch_streams(now);
         if (failed)
             return Reason::failure;
         if (const std::optional<Reason> reason = s.ended(now))
             return *reason;
         if (Clock::now() >= next_progress) {
             if (tick)
-                tick(now);
+                tick(s.shown(s.take_snapshot(State::Detail::full)));
             next_progress = Clock::now() + kProgress;
         }
     }
@@ -221,6 +240,8 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
         return Reason::failure;
     if (consumers.budget_used_up())
         return Reason::heaps;
+    if (captures_over())
+        return Reason::captured;
     if (end.duration > 0 && now.duration_s >= end.duration)
         return Reason::duration;
 
@@ -279,6 +300,8 @@ bool Engine::State::all_stopped() {
     bool any = false;
     for (std::size_t i = 0; i < streams.size(); i++) {
         const Stream& s = *streams[i];
+        if (!plan.receives[i].enabled)
+            continue;
         const std::vector<Endpoint>& endpoints = plan.receives[i].endpoints;
         std::vector<char> seen(s.places.size(), 0);
         for (const auto& part : s.parts)
@@ -315,6 +338,8 @@ const char* name_of(Engine::Reason reason) {
             return "interrupted";
         case Engine::Reason::heaps:
             return "the number of heaps asked for was delivered";
+        case Engine::Reason::captured:
+            return "the captures are over";
         case Engine::Reason::duration:
             return "the duration is over";
         case Engine::Reason::idle:

@@ -10,8 +10,10 @@
 #include <vector>
 
 #include "runtime/executor.hpp"
+#include "runtime/filters.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
+#include "runtime/producer.hpp"
 #include "runtime/sink.hpp"
 #include "stats/snapshot.hpp"
 
@@ -21,12 +23,21 @@ namespace spead::runtime {
 struct Surroundings {
     std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> make_sink =
         runtime::make_sink;
+    /// The filter of a stream on one of its lcores; null: none.
+    std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> make_filter = runtime::make_filter;
+    /// Null: a Feeder. The sender and the region table outlive the producer.
+    std::function<std::unique_ptr<Producer>(const SendPlan&, send::Sender&, memory::RegionTable&)>
+        make_producer{};
     /// A port that takes no packet of a sender for so long is given up.
     std::chrono::nanoseconds port_patience = std::chrono::seconds(2);
     /// A consumer that a stream waits for may take so long for one heap.
     std::chrono::nanoseconds consumer_patience = std::chrono::seconds(60);
+    /// Who holds packets of a filter has so long to give them back once the run ends.
+    std::chrono::nanoseconds holder_patience = std::chrono::seconds(2);
     /// Senders may take so long for the heaps in flight: at a low rate that could be hours.
     std::chrono::nanoseconds longest_finish = std::chrono::seconds(5);
+    /// Called on the main thread, within run(), when something befalls a stream that is watched.
+    std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
 };
 
 /// Carries out a plan: ports, lcores, streams, senders, consumers, from start to orderly end.
@@ -50,6 +61,7 @@ class Engine {
     enum class Reason : std::uint8_t {
         interrupted,
         heaps,
+        captured,
         duration,
         idle,
         stop_items,
@@ -76,6 +88,15 @@ class Engine {
     /// membership: then everything is as before.
     void reconfigure(const Plan& wanted);
 
+    /// Stops a port, or starts it again, while the others run: its groups are left and its rules removed, and
+    /// come back with it; streams and senders wait. Throws UsageError when it is so already, Error when the
+    /// device refuses.
+    void stop_port(const std::string& port);
+    void start_port(const std::string& port);
+
+    /// send::Sender::dummy on the sender's lcore. Throws UsageError for an unknown sender.
+    send::DummyResult dummy(const std::string& send, std::uint32_t packets);
+
     /// What the ports' steering has at this moment, as ports.
     std::vector<std::vector<stats::RuleSnapshot>> rules() const;
     /// The device's own counters (rte_eth_xstats), by name. Throws UsageError for an unknown port.
@@ -87,6 +108,13 @@ class Engine {
     void stay() noexcept;
     /// Has run() return Reason::interrupted, like a Ctrl-C.
     void interrupt() noexcept;
+    /// Captures a stream's packets from now on, into files; where it goes on to heaps, that is not changed by
+    /// it. While it runs: the main thread, from tick or through what run() serves. Throws UsageError for an
+    /// unknown stream or one that is being captured, Error when a file cannot be made; then nothing changed.
+    void start_capture(const std::string& stream, const capture::Options& options);
+    /// Ends it: what is buffered is written first. Returns what it was; a file that could not be written is
+    /// one of the problems. Throws UsageError when the stream is not being captured.
+    stats::CaptureSnapshot stop_capture(const std::string& stream);
 
     /// The orderly end: senders finish, streams flush, consumers drain, lcores and ports stop. Idempotent;
     /// the destructor calls it too. What goes wrong is one of the problems. After it snapshot() still
@@ -94,8 +122,14 @@ class Engine {
     void stop() noexcept;
 
     /// Consistent per lcore: every identity of stats::broken_identities holds in it. An lcore that does not
-    /// answer is one of the problems, and counts as it last answered.
+    /// answer is one of the problems, and counts as it last answered. Counts are those since the start, or
+    /// since clear() was called last.
     stats::Snapshot snapshot();
+    /// Snapshots begin at 0 again, and with them high-water marks, times of heaps and senders. Heaps that are
+    /// under way are told as carried.
+    void clear();
+    /// The counts alone, since the start: what decides whether a run was good.
+    stats::Snapshot totals();
 
     /// What must make the program's exit status 1: wrong heaps, a sink or sender that failed, a truncated
     /// source.

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <rte_cycles.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -46,21 +47,38 @@ void Engine::State::reconfigure(const Plan& asked) {
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const ReceivePlan& r = wanted.receives[i];
         const Change::Receive& c = change.receives[i];
+        if (c.before && c.kind == Change::Kind::parts && streams[*c.before]->capture)
+            throw_usage(fmt::format("receive {}", r.name),
+                        "it is being captured, which a change of its lcores or windows would cut; stop the "
+                        "capture first");
         const bool placed = c.before && plan.receives[*c.before].port == r.port &&
                             plan.receives[*c.before].lcores == r.lcores;
         cpus.push_back(placed ? layout.stream_cpus[*c.before] : cpus_for(r));
         if (c.kind == Change::Kind::parts && r.enabled)
             check_room(r, cpus.back());
     }
+    for (const std::size_t gone : change.removed)
+        if (streams[gone]->capture)
+            throw_usage(fmt::format("receive {}", plan.receives[gone].name),
+                        "it is being captured; stop the capture first");
+    for (std::size_t i = 0; i < sends.size(); i++)
+        if (wanted.sends[i].enabled && !sends[i].plan.enabled && !sends[i].feeder->done())
+            throw_error(fmt::format("send {}", wanted.sends[i].name),
+                        "it has not finished what it was sending; try again when it has");
     const Plan before = plan;
     const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
     try {
         move_to(wanted, change, cpus);
         change_sends(wanted);
     } catch (const std::exception&) {
-        Plan back = before;
-        const Change undo = compare(plan, back);
-        move_to(back, undo, cpus_before);
+        try {
+            Plan back = before;
+            const Change undo = compare(plan, back);
+            move_to(back, undo, cpus_before);
+        } catch (const std::exception& e) {
+            problems.push_back(fmt::format("a change failed, and could not be undone: {}", e.what()));
+            interrupted = true;
+        }
         throw;
     }
     plan = wanted;
@@ -211,8 +229,12 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         const Change::Receive& c = change.receives[i];
         now[i] = c.before ? std::move(streams[*c.before]) : std::move(fresh[i]);
     }
-    for (const std::size_t gone : change.removed)
+    for (const std::size_t gone : change.removed) {
+        forget_cleared(plan.receives[gone].name);
+        for (stats::CaptureSnapshot& c : past_captures)
+            c.former |= c.stream == plan.receives[gone].name;
         removed_streams.push_back(std::move(streams[gone]));
+    }
     streams = std::move(now);
     plan = wanted;
     layout.queues = to.queues;
@@ -251,23 +273,19 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     for (std::size_t i = 0; i < queues.size(); i++)
         switch_queue(queues[i], layout.queues[i]);
     for (const auto& w : workers) {
-        deal_memory(*w);
+        deal_memory(*w, false);
         set_idling(*w);
     }
     add_rules(layout.rules);
     join_groups(plan);
+    for (std::size_t i = 0; i < streams.size(); i++)
+        if (change.receives[i].kind == Change::Kind::parts && plan.receives[i].capture &&
+            plan.receives[i].enabled && !streams[i]->capture)
+            start_capture(i, *plan.receives[i].capture);
 }
 
 void Engine::State::change_sends(const Plan& wanted) {
     const std::vector<unsigned> control = layout.control_cpus();
-    for (std::size_t i = 0; i < sends.size(); i++) {
-        SendStream& s = sends[i];
-        const SendPlan& to = wanted.sends[i];
-        const SendPlan& from = s.plan;
-        if (to.enabled && !from.enabled && !s.feeder->done())
-            throw_error(fmt::format("send {}", to.name),
-                        "it has not finished what it was sending; try again when it has");
-    }
     for (std::size_t i = 0; i < sends.size(); i++) {
         SendStream& s = sends[i];
         const SendPlan& to = wanted.sends[i];
@@ -340,37 +358,43 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
         // A consumer that is waited for (on_full = block) makes room when it can.
         if (!ask(w,
                  [&] {
+                     // Not while a source still names it: a change that failed half way may leave that.
+                     for (const recv::Source* const s : w.loop->receiver().sources())
+                         if (std::find(s->lanes.begin(), s->lanes.end(), part.slot) != s->lanes.end())
+                             return;
                      part.lane->window.reclaim();
-                     part.lane->window.flush();
+                     part.lane->window.flush(rte_rdtsc());
                      done = !part.lane->window.has_ended();
                  }) ||
             !done)
             return false;
+        if (part.lane->filter)
+            part.lane->filter->ending();
         part.lane->queue.close();
         leaving.step = Leaving::Step::consume;
     }
     if (leaving.step == Leaving::Step::consume) {
-        const bool others =
-            part.sink == stream.sink ||
-            std::any_of(stream.leaving.begin(), stream.leaving.end(), [&](const Leaving& other) {
-                return &other != &leaving && other.part->sink == part.sink &&
-                       other.step != Leaving::Step::reclaim;
-            });
-        if (!consumers.remove(*part.feed, !others))
+        if (!consumers.remove(*part.feed, part.sink != stream.sink))
             return false;
         part.feed = nullptr;
         leaving.step = Leaving::Step::reclaim;
     }
+    part.details.fit(*part.lane);
     return ask(w,
                [&] {
                    part.lane->window.reclaim();
                    done = part.lane->window.records_out() == 0;
+                   if (part.lane->filter) {
+                       part.lane->filter->reclaim(part.lane->counters);
+                       done &= part.lane->filter->packets_out() == 0;
+                   }
                    if (!done)
                        return;
                    part.lane->window.set_quota(0);
                    w.loop->receiver().remove_lane(part.slot);
                    part.counts = part.lane->counters;
                    part.taken = part.lane->queue.taken();
+                   part.details.take(*part.lane);
                }) &&
            done;
 }
@@ -381,6 +405,11 @@ void Engine::State::fold(Stream& stream, const Part& part) {
     stream.past.add(part.counts, part.taken);
     for (const std::uint64_t n : part.counts.packets)
         w.past[stream.number] += n;
+    stream.past_endpoints.resize(std::max(stream.past_endpoints.size(), part.details.endpoints.size()));
+    for (std::size_t e = 0; e < part.details.endpoints.size(); e++)
+        stream.past_endpoints[e].add(part.details.endpoints[e]);
+    stream.past_times.latency.merge(part.details.times.latency);
+    stream.past_times.gap.merge(part.details.times.gap);
     std::erase(w.parts, &part);
 }
 

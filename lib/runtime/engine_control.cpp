@@ -23,6 +23,17 @@ void Engine::interrupt() noexcept {
     state_->interrupted = true;
 }
 
+send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) {
+    for (SendStream& s : state_->sends)
+        if (s.plan.name == send) {
+            send::DummyResult result;
+            if (!state_->ask(*s.worker, [&] { result = s.sender->dummy(packets); }))
+                throw_error(send, "its lcore does not answer");
+            return result;
+        }
+    throw_usage("send", "there is no sender `{}`", send);
+}
+
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {
     return state_->rules_now();
 }

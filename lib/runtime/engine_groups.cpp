@@ -51,7 +51,7 @@ void Engine::State::join_groups(const Plan& wanted) {
         for (const auto& [port, endpoint] : fresh)
             if (port == i)
                 here.push_back(endpoint);
-        if (!here.empty())
+        if (!here.empty() && is_on(i))
             join_groups(i, here);
     }
 }
@@ -119,7 +119,7 @@ void Engine::State::remove_rules(const std::vector<PortRule>& wanted) {
 
 void Engine::State::add_rules(const std::vector<PortRule>& wanted) {
     for (const PortRule& r : wanted)
-        if (std::find(rules.begin(), rules.end(), r) == rules.end()) {
+        if (is_on(r.port) && std::find(rules.begin(), rules.end(), r) == rules.end()) {
             ports[r.port]->add_rule(r.rule);
             rules.push_back(r);
         }

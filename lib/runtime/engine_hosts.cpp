@@ -114,8 +114,9 @@ void Engine::State::follow_next_hops(SendStream& s) {
         if (!mac || *mac == hop.mac)
             return;
         if (hop.mac != MacAddress{})
-            log_notice(LogType::runtime, "send {}: packets to {} go to {} now, no longer to {}", name_of(s),
-                       to_string(hop.address), mac_text(*mac), mac_text(hop.mac));
+            log_limited(hop_news, LogType::runtime, LogLevel::notice,
+                        "send {}: packets to {} go to {} now, no longer to {}", name_of(s),
+                        to_string(hop.address), mac_text(*mac), mac_text(hop.mac));
         if (ask(*s.worker, [&] { s.sender->set_mac(hop.substream, *mac); }))
             hop.mac = *mac;
     };

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <fmt/format.h>
+#include <rte_cycles.h>
 
 #include "runtime/engine_state.hpp"
 
@@ -16,19 +17,12 @@ std::uint64_t sum_of(const Array& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-std::vector<const Part*> parts_of(const Stream& stream) {
-    std::vector<const Part*> all;
-    for (const auto& part : stream.parts)
-        all.push_back(part.get());
-    for (const Leaving& leaving : stream.leaving)
-        all.push_back(leaving.part.get());
-    return all;
-}
-
 /// What the stream's parts had counted when their lcores last answered, and its sinks.
 void add_parts(const Stream& stream, stats::StreamSnapshot& to) {
-    for (const Part* const part : parts_of(stream))
+    for (const Part* const part : stream.all_parts())
         to.add(part->counts, part->taken);
+    for (const auto& part : stream.parts)
+        to.queue_heaps += part->lane->queue.capacity();
     const auto add_sink = [&to](const Sink& sink) {
         to.heaps_verified += sink.verified();
         to.heaps_wrong += sink.wrong();
@@ -41,6 +35,15 @@ void add_parts(const Stream& stream, stats::StreamSnapshot& to) {
 
 }  // namespace
 
+std::vector<const Part*> Stream::all_parts() const {
+    std::vector<const Part*> all;
+    for (const auto& part : parts)
+        all.push_back(part.get());
+    for (const Leaving& one : leaving)
+        all.push_back(one.part.get());
+    return all;
+}
+
 void Engine::State::lose(Worker& w) {
     w.lost = true;
     problems.push_back(fmt::format(
@@ -52,11 +55,13 @@ bool Engine::State::any_lost() const {
 }
 
 stats::Snapshot Engine::snapshot() {
-    return state_->take_snapshot();
+    return state_->shown(state_->take_snapshot(State::Detail::full));
 }
 
-stats::Snapshot Engine::State::take_snapshot() {
+stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     stats::Snapshot snap;
+    snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
+    snap.captures = written_captures();
     snap.duration_s = stopped   ? duration
                       : started ? std::chrono::duration<double>(Clock::now() - begin).count()
                                 : 0;
@@ -65,6 +70,7 @@ stats::Snapshot Engine::State::take_snapshot() {
         s.name = plan.receives[i].name;
         s.endpoints = plan.receives[i].endpoint_texts;
         s.add(streams[i]->past);
+        s.expected_rate = plan.receives[i].expected_rate;
         snap.streams.push_back(std::move(s));
     }
     snap.removed = removed;
@@ -78,6 +84,15 @@ stats::Snapshot Engine::State::take_snapshot() {
         s.driver = p->driver_name();
         s.steering = port::name_of(p->capabilities().steering);
         s.nic = p->nic();
+        const stats::NicSnapshot& before = nic_before[snap.ports.size()];
+        if (!away[snap.ports.size()]) {
+            s.nic.missed += before.missed;
+            s.nic.no_mbuf += before.no_mbuf;
+            s.nic.errors += before.errors;
+        } else {
+            s.nic = before;
+        }
+        s.rx_descriptors = p->rx_sizes().descriptors;
         snap.ports.push_back(std::move(s));
     }
     for (std::size_t i = 0; i < hosts.size(); i++)
@@ -85,22 +100,34 @@ stats::Snapshot Engine::State::take_snapshot() {
             snap.ports[i].tx_host_frames = hosts[i]->sent();
     for (const auto& w : workers) {
         Worker::Counts& counts = w->counts;
+        if (detail != Detail::counts)
+            fit_details(*w);
         ask(*w, [&] {
+            counts.lcore = w->loop->counters();
+            if (detail != Detail::counts)
+                take_details(*w);
             for (Part* const part : w->parts) {
                 part->counts = part->lane->counters;
+                if (part->lane->tap != nullptr)
+                    part->tap_counts = part->lane->tap->counters();
                 part->taken = part->lane->queue.taken();
             }
             for (std::size_t n = 0; n < w->sources.size(); n++)
                 counts.ports[n] = w->sources[n]->counters;
             for (std::size_t n = 0; n < counts.sends.size(); n++)
                 counts.sends[n] = sends[w->layout->sends[n]].sender->counters();
+            if (detail == Detail::full_then_forget)
+                forget_peaks(*w);
         });
-        for (std::size_t n = 0; n < w->sources.size(); n++)
+        for (std::size_t n = 0; n < w->sources.size(); n++) {
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
+            add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], counts.ports[n]);
+        }
         snap.lcores.push_back(share_of(*w));
         for (std::size_t n = 0; n < counts.sends.size(); n++)
             snap.sends[w->layout->sends[n]].counters = counts.sends[n];
     }
+    add_taken(snap.captures);
     for (std::size_t i = 0; i < streams.size(); i++)
         add_parts(*streams[i], snap.streams[i]);
     for (const auto& s : removed_streams)
@@ -115,6 +142,9 @@ stats::Snapshot Engine::State::take_snapshot() {
     }
     for (std::size_t i = 0; i < last_rules.size(); i++)
         snap.ports[i].rules = last_rules[i];
+    add_health(snap);
+    if (detail != Detail::counts)
+        add_details(snap);
     return snap;
 }
 
@@ -128,7 +158,7 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
         std::optional<std::uint64_t> sum;
         if (const auto past = w.past.find(s.number); past != w.past.end())
             sum = past->second;
-        for (const Part* const part : parts_of(s))
+        for (const Part* const part : s.all_parts())
             if (part->worker == &w)
                 sum = sum.value_or(0) + sum_of(part->counts.packets);
         return sum;
@@ -139,8 +169,11 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
     l.removed = w.removed;
     for (const auto& s : removed_streams)
         l.removed += received(*s).value_or(0);
-    for (std::size_t n = 0; n < w.sources.size(); n++)
+    for (std::size_t n = 0; n < w.sources.size(); n++) {
         l.ports.push_back({plan.ports[w.source_ports[n]].name, sum_of(w.counts.ports[n].packets)});
+        l.add(w.counts.ports[n]);
+    }
+    l.counters = w.counts.lcore;
     for (const std::size_t i : w.layout->sends)
         l.sends.push_back(plan.sends[i].name);
     return l;

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/log.hpp"
+#include "capture/capture.hpp"
 #include "memory/arena.hpp"
 #include "memory/region.hpp"
 #include "port/membership.hpp"
@@ -17,13 +19,16 @@
 #include "recv/distributor.hpp"
 #include "runtime/change.hpp"
 #include "runtime/consumers.hpp"
+#include "runtime/details.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/event_command.hpp"
 #include "runtime/feeder.hpp"
 #include "runtime/lcore_loop.hpp"
 #include "runtime/link_host.hpp"
 #include "runtime/link_watch.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/sink.hpp"
+#include "runtime/stream_health.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
 /// lib/runtime/engine*.cpp.
@@ -50,6 +55,8 @@ struct Worker {
     struct Counts {
         std::vector<stats::RxCounters> ports;    ///< as sources
         std::vector<stats::SendCounters> sends;  ///< as layout->sends
+        stats::LcoreCounters lcore;
+        std::vector<SourceDetails> sources;  ///< as sources
     };
     Counts counts;
     /// Packets of streams that it no longer has, by the stream's number, and of streams that are no more.
@@ -67,6 +74,8 @@ struct Part {
     /// What the lcore counted when it last answered.
     stats::StreamCounters counts;
     std::uint64_t taken = 0;  ///< heaps that consumers took
+    LaneDetails details;
+    capture::TapCounters tap_counts;  ///< of the capture that runs
 };
 
 /// A part on its way out: no packet comes to it any more.
@@ -96,16 +105,22 @@ struct Stream {
     std::vector<Leaving> leaving;
     /// Place of each endpoint in the lanes' tables: kept while others come and go.
     std::vector<Endpoint> places;
-    std::vector<std::shared_ptr<Sink>> old_sinks;  ///< that leaving parts still have
-    stats::StreamSnapshot past;                    ///< what parts that it no longer has have counted
-    bool blocked = false;                          ///< waits for its consumer, when look() last looked
+    std::vector<std::shared_ptr<Sink>> old_sinks;         ///< that leaving parts still have
+    stats::StreamSnapshot past;                           ///< what parts that it no longer has have counted
+    std::vector<stats::EndpointCounters> past_endpoints;  ///< as places; likewise
+    stats::EndpointCounters former;                       ///< of endpoints that have no place any more
+    stats::StreamTimes past_times;
+    std::unique_ptr<capture::Capture> capture;  ///< its taps are on the parts' lanes, as parts
+    bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
+
+    std::vector<const Part*> all_parts() const;  ///< those that leave, too
 };
 
 struct SendStream {
     SendPlan plan;  ///< as it is carried out
     std::unique_ptr<send::Sender> sender;
-    std::unique_ptr<Feeder> feeder;
+    std::unique_ptr<Producer> feeder;
     Worker* worker = nullptr;
     std::size_t port = 0;
     std::vector<NextHop> hops;
@@ -123,7 +138,7 @@ struct Engine::State {
     std::unique_ptr<Part> make_part(const Stream& stream, const ReceivePlan& r, Worker& worker);
     void make_parts(std::size_t receive);
     void install(Stream& stream, std::unique_ptr<Part> part);
-    void deal_memory(Worker& worker);
+    void deal_memory(Worker& worker, bool with_leaving);
     Queue::Reader& reader(Queue& queue, Worker& worker);
     void connect(Queue& queue, const Queue::Reader& reader);
     void make_queues();
@@ -155,6 +170,7 @@ struct Engine::State {
     void leave_parts(Stream& stream);
     bool leave(Stream& stream, Leaving& leaving);
     void fold(Stream& stream, const Part& part);
+    void forget_cleared(const std::string& stream);
     bool anything_leaves() const;
 
     void make_senders(Worker& worker);
@@ -167,6 +183,14 @@ struct Engine::State {
     void follow_next_hops();
     void follow_next_hops(SendStream& s);
     void add_host_rules();
+    std::size_t running_port(const std::string& name) const;
+    bool is_on(std::size_t port) const;
+    void take_off(std::size_t port);
+    void put_on(std::size_t port);
+    void stop_waiting(Worker& worker);
+    bool may_come_back(std::size_t port) const;
+    void lose_port(std::size_t port, const std::string& netdev);
+    void look_for(std::size_t port);
     void leave_groups();
     std::size_t port_index(const std::string& name) const;
 
@@ -184,7 +208,25 @@ struct Engine::State {
     void lose(Worker& w);
     bool any_lost() const;
 
-    stats::Snapshot take_snapshot();
+    void start_capture(std::size_t stream, const capture::Options& options);
+    void stop_capture(std::size_t stream);
+    void stop_captures();
+    std::vector<stats::CaptureSnapshot> written_captures() const;
+    void add_taken(std::vector<stats::CaptureSnapshot>& captures) const;
+    bool captures_over() const;
+    /// How much a snapshot tells: the counts, or all; `full_then_forget` has high-water marks and times begin
+    /// anew at the moment in which they are taken.
+    enum class Detail : std::uint8_t { counts, full, full_then_forget };
+    stats::Snapshot take_snapshot(Detail detail = Detail::counts);
+    static void fit_details(Worker& w);
+    static void take_details(Worker& w) noexcept;
+    static void forget_peaks(Worker& w) noexcept;
+    static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::RxCounters& c);
+    void add_details(stats::Snapshot& snap) const;
+    stats::Snapshot shown(stats::Snapshot snap) const;
+    void watch_streams(const stats::Snapshot& now);
+    void tell(const std::string& stream, const stats::LastEvent& event);
+    void add_health(stats::Snapshot& snap) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
     std::vector<std::vector<stats::RuleSnapshot>> rules_now() const;
     void remember_rules();
@@ -222,6 +264,7 @@ struct Engine::State {
     void flush_receives();
     void end_consumers();
     void stop_lcores();
+    void end_filters();
     void stop_ports();
     void carry_out(void (State::*step)()) noexcept;
 
@@ -243,9 +286,16 @@ struct Engine::State {
     std::vector<PortRule> rules;                                       ///< that ports have
     std::vector<std::pair<std::size_t, Endpoint>> groups;              ///< port and endpoint, joined
     Consumers consumers;
+    std::vector<stats::CaptureSnapshot> past_captures;
     std::vector<std::string> problems;
     bool started = false;
-    bool connected = false;  ///< ports run, and lcores poll their queues
+    // As ports.
+    std::vector<char> off;                         ///< stopped, or away: no lcore touches it
+    std::vector<std::optional<std::string>> away;  ///< the network interface that is waited for
+    std::vector<std::uint64_t> times_away;
+    std::vector<std::string> told_away;          ///< why it could not be opened again
+    std::vector<stats::NicSnapshot> nic_before;  ///< of earlier lives of the port
+    bool connected = false;                      ///< ports run, and lcores poll their queues
     bool stopped = false;
     bool interrupted = false;
     bool stays = false;            ///< ends neither with its sources nor with its senders
@@ -253,12 +303,18 @@ struct Engine::State {
     bool told_of_consumers = false;
     std::vector<std::string> remarks;
     Clock::time_point begin{};
-    double duration = 0;  ///< fixed when stopped
+    double duration = 0;                         ///< fixed when stopped
+    std::map<std::string, StreamHealth> health;  ///< of streams that are watched, by name
+    std::optional<EventCommand> event_command;
+    std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
     std::uint64_t last_progress = 0;
     Clock::time_point last_change{};                           ///< of last_progress
     std::vector<std::vector<stats::RuleSnapshot>> last_rules;  ///< as ports, once the run is over
     std::vector<LinkWatch> links;                              ///< as ports
     std::vector<PeerWatch> peers;                              ///< as ports
+    // What strangers can have happen as often as they like: a peer that comes and goes, forged ARP replies.
+    LogLimiter link_news;
+    LogLimiter hop_news;
     Clock::time_point next_look_at_ports{};
     Clock::time_point next_look_at_hops{};
 };

@@ -36,6 +36,7 @@ void Engine::stop() noexcept {
     State& s = *state_;
     if (s.stopped)
         return;
+    s.event_command.reset();
     if (s.started) {
         s.carry_out(&State::finish_sends);
         s.carry_out(&State::remember_rules);
@@ -44,6 +45,8 @@ void Engine::stop() noexcept {
         s.carry_out(&State::flush_receives);
         s.carry_out(&State::end_consumers);
         s.carry_out(&State::stop_lcores);
+        s.carry_out(&State::end_filters);
+        s.carry_out(&State::stop_captures);
         s.duration = std::chrono::duration<double>(Clock::now() - s.begin).count();
     }
     s.stopped = true;
@@ -231,7 +234,10 @@ send::Backlog Engine::State::backlog(SendStream& s) {
 void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     const std::string what =
         fmt::format("send {}: given up with {} heaps in flight", name_of(s), s.sender->in_flight());
-    if (s.cut != send::Cut::nothing && left == 0)  // the driver keeps what it was given until its port stops
+    if (off[s.port])
+        remarks.push_back(fmt::format("{}; port {} is stopped", what, ports[s.port]->name()));
+    else if (s.cut != send::Cut::nothing &&
+             left == 0)  // the driver keeps what it was given until its port stops
         remarks.push_back(what + "; at its rate they would have taken too long");
     else if (why == Waited::consumer)
         problems.push_back(fmt::format("{}; {}", what, consumer_stuck()));
@@ -335,6 +341,14 @@ void Engine::State::stop_ports() {
         if (links[i].losses() > 1)
             remarks.push_back(
                 fmt::format("port {}: its link was lost {} times", ports[i]->name(), links[i].losses()));
+    for (std::size_t i = 0; i < ports.size(); i++) {
+        if (away[i])
+            problems.push_back(fmt::format("port {}: its network interface {} has gone and has not come back",
+                                           plan.ports[i].name, *away[i]));
+        else if (times_away[i] != 0)
+            remarks.push_back(fmt::format("port {}: its network interface was away {} time{}",
+                                          plan.ports[i].name, times_away[i], times_away[i] == 1 ? "" : "s"));
+    }
     registrations.clear();
     queues.clear();
     for (SendStream& s : sends)

@@ -65,6 +65,8 @@ std::unique_ptr<Part> Engine::State::make_part(const Stream& stream, const Recei
     recv::LaneConfig config = lane_config(r, ports[port_index(r.port)]->capabilities().lossless);
     config.endpoints = stream.places;
     part->lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
+    if (auto filter = surroundings.make_filter(r))
+        part->lane->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
     part->worker = &worker;
     part->sink = stream.sink;
     return part;
@@ -95,16 +97,21 @@ void Engine::State::install(Stream& stream, std::unique_ptr<Part> part) {
     ask(worker, [&] { part->slot = worker.loop->receiver().add_lane(*part->lane); });
     worker.parts.push_back(part.get());
     stream.parts.push_back(std::move(part));
-    deal_memory(worker);
+    deal_memory(worker, true);
 }
 
-/// Every stream can count on an equal share of its lcore's memory; one that leaves on none.
-void Engine::State::deal_memory(Worker& worker) {
+/// Every stream can count on an equal share of its lcore's memory, and those that leave, too, as long as
+/// packets may still come to them.
+void Engine::State::deal_memory(Worker& worker, bool with_leaving) {
     std::vector<heap::Window*> staying;
-    for (const auto& stream : streams)
-        for (const auto& part : stream->parts)
-            if (part->worker == &worker)
-                staying.push_back(&part->lane->window);
+    if (with_leaving)
+        for (Part* const part : worker.parts)
+            staying.push_back(&part->lane->window);
+    else
+        for (const auto& stream : streams)
+            for (const auto& part : stream->parts)
+                if (part->worker == &worker)
+                    staying.push_back(&part->lane->window);
     const std::size_t quota = staying.empty() ? 0 : worker.arena.capacity() / staying.size();
     ask(worker, [&] {
         for (Part* const part : worker.parts)
@@ -116,7 +123,6 @@ void Engine::State::deal_memory(Worker& worker) {
 
 /// The endpoints keep their places in the lanes' tables; new ones take those that are free.
 void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
-    const std::vector<Endpoint> before = stream.places;
     const auto wanted = [&endpoints](const Endpoint& e) {
         return std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end();
     };
@@ -131,13 +137,22 @@ void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& end
         else
             *free = e;
     }
+    stream.past_endpoints.resize(stream.places.size());
+    for (const std::size_t place : fresh)
+        stream.former.add(std::exchange(stream.past_endpoints[place], {}));
     for (const auto& part : stream.parts) {
+        recv::SpeadLane& lane = *part->lane;
         std::vector<std::uint64_t> stops(stream.places.size());
+        std::vector<stats::EndpointCounters> counters(stream.places.size());
         ask(*part->worker, [&] {
-            std::copy(part->lane->stops_seen.begin(), part->lane->stops_seen.end(), stops.begin());
-            for (const std::size_t place : fresh)
+            std::copy(lane.stops_seen.begin(), lane.stops_seen.end(), stops.begin());
+            std::copy(lane.endpoints.begin(), lane.endpoints.end(), counters.begin());
+            for (const std::size_t place : fresh) {
                 stops[place] = 0;
-            std::swap(part->lane->stops_seen, stops);
+                stream.former.add(std::exchange(counters[place], {}));
+            }
+            std::swap(lane.stops_seen, stops);
+            std::swap(lane.endpoints, counters);
         });
     }
 }
@@ -195,6 +210,7 @@ Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
     worker.source_ports.push_back(queue.port);
     worker.counts.ports.emplace_back();
     source.limit(ports[queue.port]->capabilities());
+    source.arrivals = ports[queue.port]->arrivals();
     if (hosts[queue.port] && share == 0)
         source.hosts = &hosts[queue.port]->add_source();
     Queue::Reader& made = queue.readers.emplace_back(&source, &worker, share);
@@ -205,7 +221,9 @@ Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
 
 /// Ports run by now.
 void Engine::State::connect(Queue& queue, const Queue::Reader& made) {
-    const port::RxQueue from = ports[queue.port]->rx_queue(queue.queue);
+    // A port that is stopped or away comes with its queue when it is back (put_on).
+    const port::RxQueue from =
+        is_on(queue.port) ? ports[queue.port]->rx_queue(queue.queue) : port::silent_queue();
     LcoreLoop& loop = *made.worker->loop;
     if (made.share == 0) {
         ask(*made.worker, [&] {

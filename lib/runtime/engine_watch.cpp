@@ -24,12 +24,22 @@ bool Engine::State::ports_failed() {
     if (time < next_look_at_ports)
         return false;
     next_look_at_ports = time + kLook;
+    log_settled(link_news, LogType::runtime, LogLevel::notice, "links");
+    log_settled(hop_news, LogType::runtime, LogLevel::notice, "next hops");
     links.resize(ports.size());
     peers.resize(ports.size());
     bool failed = false;
     for (std::size_t i = 0; i < ports.size(); i++) {
+        if (away[i])
+            look_for(i);
         port::Port& p = *ports[i];
+        if (off[i])
+            continue;
         if (const std::string netdev = p.missing_netdev(); !netdev.empty()) {
+            if (may_come_back(i)) {
+                lose_port(i, netdev);
+                continue;
+            }
             problems.push_back(fmt::format(
                 "port {}: its network interface {} has gone (removed, renamed or moved to another namespace)",
                 p.name(), netdev));
@@ -40,15 +50,18 @@ bool Engine::State::ports_failed() {
         failed |= !p.output_problem().empty();
         if (p.capabilities().needs_peer) {
             if (peers[i].update(p.link_up()))
-                log_notice(LogType::runtime, "port {}: nobody is at the other end; waiting", p.name());
+                log_limited(link_news, LogType::runtime, LogLevel::notice,
+                            "port {}: nobody is at the other end; waiting", p.name());
             continue;
         }
         switch (links[i].update(p.poll_link())) {
             case LinkWatch::News::lost:
-                log_notice(LogType::runtime, "port {}: its link is down", p.name());
+                log_limited(link_news, LogType::runtime, LogLevel::notice, "port {}: its link is down",
+                            p.name());
                 break;
             case LinkWatch::News::back:
-                log_notice(LogType::runtime, "port {}: its link is up again", p.name());
+                log_limited(link_news, LogType::runtime, LogLevel::notice, "port {}: its link is up again",
+                            p.name());
                 break;
             case LinkWatch::News::none:
                 break;

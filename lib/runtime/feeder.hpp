@@ -11,6 +11,7 @@
 #include "memory/mapping.hpp"
 #include "memory/region.hpp"
 #include "runtime/plan.hpp"
+#include "runtime/producer.hpp"
 #include "send/sender.hpp"
 
 namespace spead::runtime {
@@ -21,29 +22,26 @@ namespace spead::runtime {
 /// descriptors of all; heap i goes to endpoint i mod N; one stop heap per endpoint ends it. The payload is
 /// the verification sequence, or zeros. All payload lies in one mapping, which is in the region table from
 /// construction to destruction.
-class Feeder {
+class Feeder final : public Producer {
   public:
     Feeder(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions);
-    ~Feeder();
+    ~Feeder() override;
     Feeder(const Feeder&) = delete;
     Feeder& operator=(const Feeder&) = delete;
 
-    /// Not while anything is under way. Again after it was done: heap counts go on where they were, and
-    /// descriptors are sent again. `heaps`: how many this time; -1: for ever.
-    void start(const std::vector<unsigned>& cpus, std::int64_t heaps);
+    /// Again after it was done: heap counts go on where they were, and descriptors are sent again.
+    void start(const std::vector<unsigned>& cpus, std::int64_t heaps) override;
     void start(const std::vector<unsigned>& cpus) { start(cpus, plan_.heaps); }
     /// No more data heaps; the stop heaps follow.
-    void request_stop() noexcept { stop_.store(true, std::memory_order_release); }
-    /// Gives up: nothing more is submitted or waited for. The sender is told to stop as well.
-    void abandon() noexcept;
-    void join();
+    void request_stop() noexcept override { stop_.store(true, std::memory_order_release); }
+    /// The sender is told to stop as well.
+    void abandon() noexcept override;
+    void join() override;
 
-    /// Nothing is under way: not started, or everything was submitted and completed.
-    bool done() const noexcept { return done_.load(std::memory_order_acquire); }
-    /// What ended the thread early; empty if nothing did.
-    std::string failure() const { return done() ? failure_ : std::string(); }
+    bool done() const noexcept override { return done_.load(std::memory_order_acquire); }
+    std::string failure() const override { return done() ? failure_ : std::string(); }
 
-    const memory::Mapping& mapping() const noexcept { return memory_; }
+    const memory::Mapping& mapping() const noexcept override { return memory_; }
 
   private:
     struct Slot {

@@ -120,6 +120,8 @@ void FileSink::add_line(const heap::Heap& heap, const std::string& file) {
     line["length"] =
         heap.has_length() ? nlohmann::ordered_json(heap.length()) : nlohmann::ordered_json(nullptr);
     line["received"] = heap.received();
+    if (heap.last_time() != 0)
+        line["arrival"] = {{"first_ns", heap.first_time()}, {"last_ns", heap.last_time()}};
     line["missing"] = nlohmann::ordered_json::array();
     for (const heap::Range& r : heap.missing())
         line["missing"].push_back({r.begin, r.end});

@@ -18,6 +18,7 @@
 #include "runtime/link_host.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/numa.hpp"
+#include "runtime/runtime_dir.hpp"
 
 namespace spead::runtime {
 
@@ -161,6 +162,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
         request.device = p.device;
         request.mtu = p.mtu;
         request.vlan = p.vlan;
+        request.timestamps = use_of(p.timestamps);
         request.max_rx_packet = 0;
         request.rx_queues = static_cast<std::uint16_t>(cpus.of_port[i].size());
         request.fewer_queues_do = true;
@@ -170,7 +172,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
             for (const unsigned cpu : plan.runtime.lcores)
                 add_once(holders, cpu);
         if (holders.size() > 1)
-            request.held_mbufs =
+            request.held_mbufs +=
                 static_cast<std::uint32_t>(holders.size() - 1) * recv::Distributor::kRingEntries;
         if (plan.runtime.live && !holders.empty()) {
             request.max_rx_packet = ReceivePlan{}.max_packet_size;
@@ -179,6 +181,9 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
         for (const ReceivePlan& r : plan.receives)
             if (r.port == p.name) {
                 request.interrupts |= r.poll == PollMode::interrupt;
+                // Each queue may bring all that the stream's filters hold, wherever they run.
+                request.held_mbufs +=
+                    r.held_buffers * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
                 request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
                 request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
             }
@@ -186,6 +191,7 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
             if (s.port == p.name) {
                 request.tx_queues++;
                 request.max_tx_packet = std::max(request.max_tx_packet, s.max_packet_size);
+                request.send_on_time = std::max(request.send_on_time, use_of(s.pacer));
             }
         requests.push_back(std::move(request));
     }
@@ -489,7 +495,7 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     for (const WorkerLayout& w : layout.workers)
         lcores += fmt::format(",{}@{}", w.lcore, w.cpu);
     layout.eal_args =
-        eal_arguments(options, lcores, layout.eal_bytes, plan.runtime.name, BusNeeds::of(layout.ports));
+        eal_arguments(options, lcores, layout.eal_bytes, plan.runtime.name, BusNeeds::of(layout.ports), true);
     return layout;
 }
 

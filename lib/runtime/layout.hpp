@@ -69,6 +69,13 @@ struct Layout {
     std::vector<unsigned> control_cpus() const;
 };
 
+/// What a port is asked for.
+constexpr port::UseDevice use_of(Doer doer) {
+    return doer == Doer::software    ? port::UseDevice::never
+           : doer == Doer::automatic ? port::UseDevice::if_it_can
+                                     : port::UseDevice::must;
+}
+
 /// CPUs the calling thread may run on, ascending. Once EAL runs, the main thread has one only.
 std::vector<unsigned> allowed_cpus();
 
@@ -99,9 +106,11 @@ std::size_t free_huge_bytes();
 /// EAL's arguments for a program that needs `eal_bytes` of EAL memory and these lcores ("0@0,1@1"), leaving
 /// alone what the user chose. With PCI ports, EAL is told of a card that cannot be, so that it touches none;
 /// ports attach theirs themselves. Throws Error when neither huge pages nor ordinary memory hold it, and
-/// UsageError for options of the user's that the ports exclude.
+/// UsageError for options of the user's that the ports exclude. `telemetry`: EAL serves its socket, where one
+/// fits.
 std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
-                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus);
+                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus,
+                                       bool telemetry = false);
 
 /// Lines for people: what will run where, and the sums behind the sizes.
 std::string describe(const Layout& layout, const Plan& plan);

@@ -15,11 +15,16 @@ void LcoreLoop::run() noexcept {
     // Sleeps of tens of microseconds would otherwise be rounded up by the default slack of 50.
     prctl(PR_SET_TIMERSLACK, 1000UL);
     const std::uint64_t housekeeping = rte_get_tsc_hz() / 1'000'000 * kHousekeepingMicroseconds;
-    std::uint64_t next_housekeeping = rte_rdtsc();
+    std::uint64_t before = rte_rdtsc();
+    std::uint64_t next_housekeeping = before;
+    bool worked = false;
     while (!quit_.load(std::memory_order_acquire)) {
         mailbox_.serve();
         const std::uint64_t now = rte_rdtsc();
-        bool worked = receiving_ && receiver_.poll(now);
+        counters_.loop(now - before, worked, rested_);
+        before = now;
+        rested_ = false;
+        worked = receiving_ && receiver_.poll(now);
         for (recv::Distributor* const distributor : distributors_)
             worked |= distributor->take_moved();
         for (send::Sender* const sender : senders_)
@@ -49,10 +54,7 @@ bool LcoreLoop::nothing_pending() const noexcept {
 
 void LcoreLoop::wait() noexcept {
     if (!nothing_pending()) {
-        if (yields_)
-            sched_yield();
-        else
-            rte_pause();
+        give_way();
         return;
     }
     sleeper_->arm();
@@ -60,11 +62,23 @@ void LcoreLoop::wait() noexcept {
     bool came = receiving_ && receiver_.poll(rte_rdtsc());
     for (recv::Distributor* const distributor : distributors_)
         came |= distributor->take_moved() || distributor->holds();
-    if (!came)
+    if (!came) {
+        rested_ = true;
+        counters_.sleeps++;
         sleeper_->wait(kLongestWaitMicroseconds);
+    }
     sleeper_->disarm();
     if (came)
         idle_.worked();
+}
+
+void LcoreLoop::give_way() noexcept {
+    if (yields_) {
+        rested_ = true;
+        sched_yield();
+    } else {
+        rte_pause();
+    }
 }
 
 void LcoreLoop::rest(std::uint64_t now) noexcept {
@@ -74,10 +88,8 @@ void LcoreLoop::rest(std::uint64_t now) noexcept {
         return;
     }
     if (step.action != IdlePolicy::Action::sleep) {
-        if (yields_)
-            sched_yield();
-        else if (step.action == IdlePolicy::Action::pause)
-            rte_pause();
+        if (yields_ || step.action == IdlePolicy::Action::pause)
+            give_way();
         return;
     }
     std::uint64_t microseconds = step.microseconds;
@@ -91,6 +103,8 @@ void LcoreLoop::rest(std::uint64_t now) noexcept {
         rte_pause();
         return;
     }
+    rested_ = true;
+    counters_.sleeps++;
     const timespec time{0, static_cast<long>(microseconds * 1000)};
     nanosleep(&time, nullptr);
 }

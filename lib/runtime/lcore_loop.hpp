@@ -12,6 +12,7 @@
 #include "runtime/idle.hpp"
 #include "runtime/sleeper.hpp"
 #include "send/sender.hpp"
+#include "stats/counters.hpp"
 
 namespace spead::runtime {
 
@@ -39,6 +40,7 @@ class LcoreLoop {
     void add_sender(send::Sender& sender) noexcept { senders_.push_back(&sender); }
     void remove_sender(const send::Sender& sender) noexcept { std::erase(senders_, &sender); }
     const std::vector<send::Sender*>& senders() const noexcept { return senders_; }
+    stats::LcoreCounters& counters() noexcept { return counters_; }
 
     /// The mailbox is open from here on; launch run() next.
     void prepare() noexcept {
@@ -64,7 +66,7 @@ class LcoreLoop {
     void set_mode(PollMode mode) noexcept { idle_.set_mode(mode); }
     void set_max_poll(std::uint32_t polls) noexcept { idle_.set_max_poll(polls); }
     /// Interrupt mode is possible: there is something to wait for.
-    bool can_wait() const noexcept { return sleeper_ != nullptr; }
+    bool can_wait() const noexcept { return sleeper_ != nullptr && !sleeper_->empty(); }
 
     Mailbox& mailbox() noexcept { return mailbox_; }
 
@@ -74,6 +76,7 @@ class LcoreLoop {
   private:
     void rest(std::uint64_t now) noexcept;
     void wait() noexcept;
+    void give_way() noexcept;
     bool nothing_pending() const noexcept;
 
     static constexpr std::uint64_t kHousekeepingMicroseconds = 1000;
@@ -89,6 +92,8 @@ class LcoreLoop {
     IdlePolicy idle_;
     bool yields_;
     bool receiving_ = true;
+    bool rested_ = false;  ///< in this loop the kernel may have had the CPU
+    stats::LcoreCounters counters_;
 };
 
 }  // namespace spead::runtime

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "base/listen_address.hpp"
 #include "base/mac.hpp"
+#include "capture/options.hpp"
 
 /// The typed, validated plan of one run: what the configuration file or the command line asks for, with
 /// defaults filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control world
@@ -30,6 +32,8 @@ constexpr std::string_view name_of(PollMode mode) {
 /// `automatic`: block where the source loses nothing by waiting (pcap, ring, memif), else drop_newest.
 enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 enum class SinkKind : std::uint8_t { null, verify, file };
+/// Who does something that some ports can do by themselves; `automatic`: they, where they can.
+enum class Doer : std::uint8_t { software, automatic, hardware };
 enum class ZeroCopy : std::uint8_t { automatic, always, never };
 
 struct RuntimePlan {
@@ -39,8 +43,12 @@ struct RuntimePlan {
     std::string log_level;             ///< "notice", "debug" or DPDK's pattern syntax
     /// Streams may come, go and move while it runs: room is made for that at the start.
     bool live = false;
-    /// Where `dpdk-spead attach` finds the process: "auto" (a socket by its name), a path, or empty: nowhere.
+    /// Where `dpdk-spead attach` finds the process: "auto" (a socket by its name), a path, "off", or empty:
+    /// as the command has it.
     std::string control;
+    /// Program and arguments that are run, without a shell, when something befalls a stream; empty: none.
+    std::vector<std::string> on_event{};
+    std::optional<ListenAddress> metrics{};  ///< where Prometheus may fetch; none: nowhere
     bool operator==(const RuntimePlan&) const = default;
 };
 
@@ -58,6 +66,7 @@ struct PortPlan {
     Ipv4 address{};
     /// Of all that is sent, and of what steering lets in; none: untagged, and received whatever the tags.
     std::optional<std::uint16_t> vlan{};
+    Doer timestamps = Doer::software;  ///< who tells when packets came; software tells heaps nothing
     bool operator==(const PortPlan&) const = default;
 };
 
@@ -80,6 +89,12 @@ struct ReceivePlan {
     std::uint32_t substreams = 1;
     bool in_order = false;
     bool stop_on_stop_item = false;
+    std::string filter;  ///< recv::FilterExpression of the packets that are kept; empty: all of them
+    /// Buffers that a filter made in C++ may hold on each lcore; each receive pool has room for so many more.
+    std::uint32_t held_buffers = 0;
+    double silent_after = 0;    ///< seconds without a packet until it is called silent; 0: never
+    double loss_threshold = 0;  ///< fraction of a second's heaps that may be lost; 0: any number
+    double expected_rate = 0;   ///< payload bytes per second that should come; 0: nothing is expected
     // [receive.heaps]
     std::uint32_t max_live = 4;  ///< live heaps per substream
     std::uint32_t ring = 256;    ///< hand-over queue, heaps
@@ -90,6 +105,7 @@ struct ReceivePlan {
     OnFull on_full = OnFull::automatic;
     SinkPlan sink;
     bool enabled = true;  ///< false: known, and not received
+    std::optional<capture::Options> capture;
     bool operator==(const ReceivePlan&) const = default;
 };
 
@@ -105,6 +121,7 @@ struct SendPlan {
     double rate = 0;                   ///< bytes of UDP payload per second; 0: unlimited
     std::uint64_t burst_size = 65536;  ///< bytes
     double burst_rate_ratio = 1.05;
+    Doer pacer = Doer::software;
     std::uint8_t ttl = 1;
     std::uint8_t dscp = 0;                 ///< class of the packets (RFC 2474), 0..63
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
@@ -112,6 +129,7 @@ struct SendPlan {
     std::uint32_t items = 1;
     std::int64_t heaps = -1;      ///< how many to send; -1: for ever
     std::uint32_t max_heaps = 4;  ///< in flight
+    double timeout = 0;           ///< seconds in which a heap must be sent; 0: as long as it takes
     /// Heap counts, modulo 2^address_bits. Senders of one stream need counts of their own: 1, 3... and
     /// 2, 4...
     std::uint64_t first_count = 1;

@@ -15,12 +15,13 @@ namespace spead::send {
 class Heap;
 
 /// A submitted heap on its way from the producer to the lcore.
-struct Entry {
+struct alignas(16) Entry {
     Heap* heap = nullptr;  ///< the lcore only passes it on
     const HeapLayout* layout = nullptr;
     void* user = nullptr;
     std::uint64_t cnt = 0;
-    double rate = -1;  ///< bytes per second, 0: unlimited, below 0: the sender's
+    std::uint64_t deadline = 0;  ///< ticks; when it is given up, or 0: never
+    double rate = -1;            ///< bytes per second, 0: unlimited, below 0: the sender's
     std::uint32_t substream = 0;
     bool group_end = true;  ///< the last heap of its group, whose heaps are interleaved
     bool control = false;   ///< no request_cut touches it
@@ -33,7 +34,8 @@ struct alignas(64) Slot {
     bool own_rate = false;
     bool built = false;  ///< no packets are left, or they were given up
     bool aborted = false;
-    bool stamped = false;  ///< `stamp` is set
+    bool timed_out = false;  ///< aborted, because of its deadline
+    bool stamped = false;    ///< `stamp` is set
     Pacer::Cost cost = 0;
     std::uint64_t made = 0;  ///< packets built
     std::uint64_t end = 0;   ///< built: serial number of the packet after its last one

@@ -75,6 +75,12 @@ class Pacer {
         return handed_ < pacing_.burst_size || settle(now);
     }
 
+    /// After ready() returned true: whether nothing of this burst has been handed out, and when it is due.
+    bool burst_begins() const noexcept { return handed_ == 0; }
+    std::uint64_t burst_time() const noexcept {
+        return static_cast<std::uint64_t>(std::max(due_, earliest_) >> 64);
+    }
+
     /// Bytes that may be handed out before ready() must be asked again; a packet may exceed them. At least 1
     /// after ready() returned true.
     std::uint64_t budget() const noexcept { return pacing_.burst_size - handed_; }

@@ -127,8 +127,10 @@ struct Sender::Impl {
           heaps(config.max_heaps, config.numa, where),
           submissions(config.max_heaps, config.numa, where),
           completions(config.max_heaps, config.numa, where),
+          dummy_bytes(std::size_t{4} * config.max_packet_size),
           transmitter({config.queue, config.capabilities.late_free_segments, frames, headers_of(config),
-                       config.pacing, static_cast<double>(rte_get_tsc_hz())},
+                       config.pacing, static_cast<double>(rte_get_tsc_hz()), config.timeout_ticks,
+                       &dummy_layout(), config.send_times},
                       pools, heaps, submissions, completions, shared),
           next_cnt(config.first_cnt) {
         entries.reserve(config.max_heaps);
@@ -136,6 +138,10 @@ struct Sender::Impl {
 
     void prepare(Heap& heap);
     void check_device(const HeapLayout& layout) const;
+    const HeapLayout& dummy_layout() {
+        dummy_heap.add_item(wire::item::kFirstUser, dummy_bytes);
+        return dummy_heap.layout(config.max_packet_size, nullptr);
+    }
     std::uint64_t add_entry(const Submission& submission, std::uint64_t cnt);
 
     SenderConfig config;
@@ -146,6 +152,8 @@ struct Sender::Impl {
     SpscRing<Entry> submissions;
     SpscRing<Completion> completions;
     Shared shared;
+    std::vector<std::byte> dummy_bytes;
+    Heap dummy_heap;
     Transmitter transmitter;
 
     // The producer's.
@@ -225,6 +233,10 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
         return true;
 
     std::uint64_t packets = 0, next_cnt = s.next_cnt;
+    const std::uint64_t deadline =
+        config.timeout_ticks == 0
+            ? 0
+            : (config.clock != nullptr ? config.clock() : rte_rdtsc()) + config.timeout_ticks;
     s.entries.clear();
     for (const Submission& one : group) {
         if (one.heap == nullptr)
@@ -250,8 +262,8 @@ bool Sender::submit(std::span<const Submission> group, Interleave mode) {
             next_cnt += config.cnt_step;
         }
         packets += layout.packets;
-        s.entries.push_back({one.heap, &layout, one.user, *cnt, one.rate.value_or(-1), one.substream,
-                             mode == Interleave::serial, one.control});
+        s.entries.push_back({one.heap, &layout, one.user, *cnt, one.control ? 0 : deadline,
+                             one.rate.value_or(-1), one.substream, mode == Interleave::serial, one.control});
     }
     s.entries.back().group_end = true;
 
@@ -301,6 +313,9 @@ void Sender::set_mac(std::uint32_t substream, const wire::MacAddress& mac) noexc
 }
 void Sender::set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept {
     impl_->transmitter.set_ttl_dscp(ttl, dscp);
+}
+DummyResult Sender::dummy(std::uint32_t packets) noexcept {
+    return impl_->transmitter.dummy(packets);
 }
 void Sender::set_pacing(const Pacing& pacing) noexcept {
     impl_->transmitter.set_pacing(pacing);

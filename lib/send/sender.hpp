@@ -13,6 +13,7 @@
 #include "memory/region.hpp"
 #include "port/capabilities.hpp"
 #include "port/port_io.hpp"
+#include "port/timestamps.hpp"
 #include "send/heap.hpp"
 #include "send/pacer.hpp"
 #include "stats/counters.hpp"
@@ -51,13 +52,19 @@ struct SenderConfig {
     std::optional<std::uint16_t> vlan{};   ///< TCI of an 802.1Q tag
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes, rounded down to a multiple of 8; 56..65507
     Pacing pacing;
-    std::uint32_t max_heaps = 4;  ///< in flight; also the largest group
+    /// Ticks of the lcore's clock after which a heap that is not sent is given up (SendStatus::timed_out),
+    /// from its submission on; 0: never. Control heaps wait as long as it takes.
+    std::uint64_t timeout_ticks = 0;
+    std::uint64_t (*clock)() = nullptr;  ///< that clock, for submissions; null: the TSC
+    std::uint32_t max_heaps = 4;         ///< in flight; also the largest group
     ZeroCopy zero_copy = ZeroCopy::automatic;
     bool udp_checksum = false;    ///< true: a valid one (by the port where it can); false: 0
     std::uint64_t first_cnt = 1;  ///< heap counts of heaps without their own: first_cnt, + cnt_step, ...
     std::uint64_t cnt_step = 1;   ///< modulo 2^address_bits of the heap's flavour
 
     port::TxQueue queue;
+    /// With a clock: bursts carry the time at which the port is to send them, and go to it up to 1 ms ahead.
+    port::SendTimes send_times;
     port::Capabilities capabilities;
     std::uint16_t tx_descriptors = 1024;           ///< of that queue: how many segments the driver may hold
     const memory::RegionTable* regions = nullptr;  ///< null: no registered memory; must outlive the sender
@@ -85,8 +92,9 @@ struct Submission {
 };
 
 enum class SendStatus : std::uint8_t {
-    sent,    ///< every packet was given to the driver
-    aborted  ///< the sender was stopped before
+    sent,      ///< every packet was given to the driver
+    aborted,   ///< the sender was stopped before
+    timed_out  ///< the time-out was over before
 };
 
 /// What a sender leaves undone when it has to end early; each includes those before it.
@@ -94,6 +102,14 @@ enum class Cut : std::uint8_t {
     nothing,
     waiting,  ///< heaps of which no packet was built
     begun     ///< what is left of the others
+};
+
+/// What became of dummies.
+struct DummyResult {
+    std::uint32_t packets = 0;      ///< built and freed again
+    bool of_heap = false;           ///< as those that come next; else of a small heap of zeros
+    bool driver = false;            ///< the driver's queue was gone through, too; not every driver can
+    const char* why_not = nullptr;  ///< why there are no packets
 };
 
 /// Packets that are still to be sent.
@@ -116,8 +132,8 @@ struct alignas(16) Completion {
 ///
 /// Three parties, which may be threads of their own or one and the same:
 ///  - the producer calls prepare, submit and poll_completions;
-///  - the lcore calls poll, set_mac, set_ttl_dscp, set_pacing, backlog, collect and idle, and its thread
-///  alone touches the queue;
+///  - the lcore calls poll, dummy, set_mac, set_ttl_dscp, set_pacing, backlog, collect and idle, and its
+///  thread alone touches the queue;
 ///  - the control world constructs and destroys, and may call request_cut and request_stop at any time.
 class Sender {
   public:
@@ -179,6 +195,10 @@ class Sender {
 
     /// Of all packets that are not built yet.
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
+    /// Builds `packets` packets and frees them again: brings the code, mbufs, header templates and payload
+    /// that the next packets need into the caches. No packet leaves, nothing but `dummy_packets` counts them,
+    /// and neither the heaps nor the pacer notice.
+    DummyResult dummy(std::uint32_t packets) noexcept;
 
     void set_pacing(const Pacing& pacing) noexcept;
     const Pacing& pacing() const noexcept;

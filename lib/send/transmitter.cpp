@@ -10,6 +10,14 @@
 
 namespace spead::send {
 
+namespace {
+
+/// Long enough for an lcore that is late, short enough that a change of rate shows at once and that a queue
+/// of packets that wait for their time is not full.
+constexpr double kHorizonSeconds = 0.001;
+
+}  // namespace
+
 Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscRing<Entry>& submissions,
                          SpscRing<Completion>& completions, Shared& shared)
     : queue_(setup.queue),
@@ -19,8 +27,14 @@ Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscR
       submissions_(submissions),
       completions_(completions),
       shared_(shared),
+      timeout_ticks_(setup.timeout_ticks),
       late_free_(setup.late_free_segments),
-      destinations_(std::move(setup.destinations)) {}
+      destinations_(std::move(setup.destinations)),
+      times_(setup.times),
+      horizon_(static_cast<std::uint64_t>(setup.hz * kHorizonSeconds)),
+      dummy_layout_(*setup.dummy) {
+    dummy_.refs.initialise();
+}
 
 /// Moves what the producer submitted into slots. There is always room: the producer keeps to max_heaps.
 void Transmitter::accept_entries() noexcept {
@@ -30,7 +44,7 @@ void Transmitter::accept_entries() noexcept {
         for (std::size_t i = 0; i < n; ++i) {
             Slot& slot = heaps_.push();
             slot.entry = arrived_[i];
-            slot.built = slot.aborted = false;
+            slot.built = slot.aborted = slot.timed_out = false;
             slot.made = 0;
             if (cut_ != Cut::nothing) [[unlikely]]
                 cut(slot);
@@ -88,6 +102,11 @@ void Transmitter::cut(Cut cut_now) noexcept {
     cut_ = std::max(cut_, cut_now);
     for (std::uint64_t i = heaps_.begin(); i != heaps_.end(); ++i)
         cut(heaps_[i]);
+    count_active();
+}
+
+/// Heaps of the group that is being sent may have been given up.
+void Transmitter::count_active() noexcept {
     if (active_left_ == 0)
         return;
     active_left_ = 0;
@@ -95,6 +114,51 @@ void Transmitter::cut(Cut cut_now) noexcept {
         active_left_ += heaps_[i].built ? 0 : 1;
     if (active_left_ != 0 && heaps_[turn_].built)
         next_turn();
+}
+
+/// Gives up heaps whose deadline is over and that the driver has not got whole. Deadlines are in the order of
+/// submission.
+void Transmitter::time_out(std::uint64_t now) noexcept {
+    accept_entries();
+    next_deadline_ = now + timeout_ticks_;
+    for (std::uint64_t i = heaps_.begin(); i != heaps_.end(); ++i) {
+        Slot& slot = heaps_[i];
+        if (slot.entry.deadline == 0 || slot.aborted || (slot.built && slot.end <= sent_))
+            continue;
+        if (now < slot.entry.deadline) {
+            next_deadline_ = slot.entry.deadline;
+            break;
+        }
+        if (!slot.built) {
+            slot.refs.close();
+            cut_packets_ += slot.entry.layout->packets - slot.made;
+        }
+        slot.built = slot.aborted = slot.timed_out = true;
+        take_back(i);
+    }
+    count_active();
+}
+
+/// Frees the heap's frames that the driver has not taken; what was built after them moves up.
+void Transmitter::take_back(std::uint64_t heap) noexcept {
+    for (std::uint32_t f = burst_.end; f-- != burst_.begin;) {
+        if (burst_.owners[f] != heap)
+            continue;
+        burst_.bytes -= burst_.frames[f]->pkt_len;
+        burst_.external -= burst_.frames[f]->nb_segs > 1 ? 1 : 0;
+        rte_pktmbuf_free(burst_.frames[f]);
+        const std::uint64_t serial = sent_ + (f - burst_.begin);
+        std::copy(burst_.frames.begin() + f + 1, burst_.frames.begin() + burst_.end,
+                  burst_.frames.begin() + f);
+        std::copy(burst_.owners.begin() + f + 1, burst_.owners.begin() + burst_.end,
+                  burst_.owners.begin() + f);
+        for (std::uint64_t i = heaps_.begin(); i != heaps_.end(); ++i)
+            heaps_[i].end -= heaps_[i].built && heaps_[i].end > serial ? 1 : 0;
+        --burst_.end;
+        --built_;
+        ++cut_packets_;
+        ++counters_.dropped;
+    }
 }
 
 /// Makes the next group of heaps the current one.
@@ -147,11 +211,19 @@ std::uint32_t Transmitter::build(std::uint64_t now) noexcept {
         paced_ = slot.own_rate ? slot.cost != 0 : pacer_.cost() != 0;
         if (paced_ && !pacer_.ready(now))
             break;
+        const bool first = paced_ && pacer_.burst_begins();
+        const std::uint64_t due = pacer_.burst_time();
+        const std::uint32_t at = burst_.end;
         const std::uint32_t n = build_some(slot);
         if (n == 0) {
             stalled_ = true;
             ++counters_.stalls;
             break;
+        }
+        // The port keeps the order: what follows in the burst goes when this one has gone.
+        if (ahead_ != 0 && first) [[unlikely]] {
+            port::send_at(*burst_.frames[at], due, times_);
+            ++counters_.scheduled;
         }
         if (slot.packets.done()) {
             finish(slot);
@@ -225,6 +297,8 @@ void Transmitter::charge(const Slot& slot, std::uint64_t bytes) noexcept {
 }
 
 void Transmitter::count_built(Slot& slot, std::uint32_t packets) noexcept {
+    if (timeout_ticks_ != 0)
+        std::fill_n(&burst_.owners[burst_.end], packets, turn_);
     slot.made += packets;
     burst_.end += packets;
     built_ += packets;
@@ -285,9 +359,12 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
     }
     if (const Cut wanted = shared_.cut.load(std::memory_order_relaxed); wanted > cut_) [[unlikely]]
         cut(wanted);
+    if (timeout_ticks_ != 0 && now >= next_deadline_) [[unlikely]]
+        time_out(now);
     const std::uint64_t sent_before = sent_;
+    ahead_ = ahead();
     for (unsigned i = 0; i < kBurstsPerPoll; ++i) {
-        if (!pending() && build(now) == 0)
+        if (!pending() && build(now + ahead_) == 0)
             break;
         if (!flush())
             break;
@@ -307,8 +384,11 @@ bool Transmitter::collect(std::uint64_t now) noexcept {
             const Slot& slot = heaps_[heaps_.begin()];
             if (!slot.built || (!slot.aborted && slot.end > sent_) || !slot.refs.drained())
                 break;
-            const SendStatus status = slot.aborted ? SendStatus::aborted : SendStatus::sent;
-            ++(slot.aborted         ? counters_.aborted
+            const SendStatus status = slot.timed_out ? SendStatus::timed_out
+                                      : slot.aborted ? SendStatus::aborted
+                                                     : SendStatus::sent;
+            ++(slot.timed_out       ? counters_.timed_out
+               : slot.aborted       ? counters_.aborted
                : slot.entry.control ? counters_.control_heaps
                                     : counters_.heaps);
             done_[n++] = {slot.entry.heap,      slot.entry.user, slot.entry.cnt, now,

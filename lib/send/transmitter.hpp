@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "port/port_io.hpp"
+#include "port/timestamps.hpp"
 #include "send/frame_builder.hpp"
 #include "send/in_flight.hpp"
 #include "send/pacer.hpp"
@@ -40,7 +41,10 @@ class alignas(64) Transmitter {
         FrameBuilder::Options frames;
         std::vector<DestinationHeader> destinations;
         Pacing pacing;
-        double hz = 0;  ///< of the `now` that poll gets
+        double hz = 0;                      ///< of the `now` that poll gets
+        std::uint64_t timeout_ticks = 0;    ///< of entries with a deadline; 0: none has one
+        const HeapLayout* dummy = nullptr;  ///< what dummies are made of when no heap is at hand
+        port::SendTimes times;              ///< with a clock: the port paces
     };
 
     /// References are kept to all but the setup.
@@ -51,10 +55,13 @@ class alignas(64) Transmitter {
     bool collect(std::uint64_t now) noexcept;
     /// What poll does once a stop was requested, without completing.
     void abandon() noexcept;
+    DummyResult dummy(std::uint32_t packets) noexcept;
 
     bool idle() const noexcept { return heaps_.empty() && !pending() && submissions_.empty(); }
     std::uint64_t next_send_time() const noexcept {
-        return pacer_.waiting() && work_known() ? pacer_.next_time() : 0;
+        if (!pacer_.waiting() || !work_known())
+            return 0;
+        return pacer_.next_time() - std::min(pacer_.next_time() - 1, ahead_);
     }
     Backlog backlog() const noexcept;
     void set_mac(std::uint32_t substream, const MacAddress& mac) noexcept;
@@ -69,6 +76,7 @@ class alignas(64) Transmitter {
     /// Frames the driver has not taken yet, and what they add up to.
     struct Burst {
         std::array<rte_mbuf*, kBurst> frames{};
+        std::array<std::uint64_t, kBurst> owners;  ///< whose they are, where heaps may time out
         std::uint32_t begin = 0, end = 0;
         std::uint64_t bytes = 0;
         std::uint32_t external = 0;
@@ -82,6 +90,9 @@ class alignas(64) Transmitter {
     bool next_group(std::uint64_t now) noexcept;
     void cut(Cut cut) noexcept;
     void cut(Slot& slot) noexcept;
+    void count_active() noexcept;
+    void time_out(std::uint64_t now) noexcept;
+    void take_back(std::uint64_t heap) noexcept;
     void start(Slot& slot) noexcept;
     std::uint32_t build(std::uint64_t now) noexcept;
     std::uint32_t build_some(Slot& slot) noexcept;
@@ -92,6 +103,12 @@ class alignas(64) Transmitter {
     void finish(Slot& slot) noexcept;
     void next_turn() noexcept;
     bool flush() noexcept;
+    std::uint64_t ahead() const noexcept {
+        return times_.clock != nullptr && times_.clock->known() ? horizon_ : 0;
+    }
+    void begin_dummies() noexcept;
+    void copy_for_dummies(const Slot& from) noexcept;
+    std::uint32_t build_dummies(std::uint32_t room, rte_mbuf** frames) noexcept;
     std::uint64_t header_bytes() const noexcept { return destinations_.front().length(); }
 
     // Hot.
@@ -110,6 +127,8 @@ class alignas(64) Transmitter {
     std::uint64_t sent_ = 0;         ///< of those, accepted by the driver, in order
     std::uint64_t known_ = 0;        ///< packets that will certainly be built, from `built_` on
     std::uint64_t cut_packets_ = 0;  ///< that will never be built
+    std::uint64_t timeout_ticks_ = 0;
+    std::uint64_t next_deadline_ = 0;  ///< nothing times out before
     Cut cut_ = Cut::nothing;
     std::uint32_t late_free_ = 0;
     bool paced_ = false;   ///< the stream or the heap at hand has a rate
@@ -120,6 +139,11 @@ class alignas(64) Transmitter {
     std::array<Completion, 16> done_;  ///< between slots and ring
     stats::SendCounters counters_;
     std::vector<DestinationHeader> destinations_;
+    port::SendTimes times_;
+    std::uint64_t horizon_ = 0;  ///< how far ahead of their time packets go to a port that paces
+    std::uint64_t ahead_ = 0;    ///< the same, or 0 while nothing is scheduled
+    const HeapLayout& dummy_layout_;
+    Slot dummy_;
 };
 
 }  // namespace spead::send

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
+#include <cstddef>
 #include <cstdint>
 
 #include "base/outcome.hpp"
@@ -28,10 +31,34 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t heaps_interleaved_evictions =
         0;  ///< evicted although still receiving: max_heaps is too small
     std::uint64_t stop_items = 0;
+    std::uint64_t heaps_dropped_oldest = 0;  ///< of heaps_dropped_full, those that had been in the queue
+    std::uint64_t control_bytes = 0;  ///< taken off `bytes` again: of heaps that carried stream control only
+    std::uint64_t held_now = 0;       ///< packets that the filter holds at this moment
+    std::uint64_t hold_refused = 0;  ///< it held its fill of them, and the packet was kept or dropped instead
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PacketOutcome o) const { return packets[static_cast<std::size_t>(o)]; }
 };
+
+/// One endpoint of a stream on one lcore.
+struct EndpointCounters {
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;  ///< payload bytes placed into heaps
+
+    void add(const EndpointCounters& other) noexcept {
+        packets += other.packets;
+        bytes += other.bytes;
+    }
+};
+
+/// How many packets a burst had: 1, 2 to 3, 4 to 7... and full ones by themselves.
+inline constexpr std::size_t kBurstBins = 7;
+inline constexpr std::uint16_t kFullBurst = 1U << (kBurstBins - 1);
+using BurstSizes = std::array<std::uint64_t, kBurstBins>;
+/// `packets` is 1..kFullBurst.
+constexpr std::size_t burst_bin(std::uint16_t packets) {
+    return static_cast<std::size_t>(std::bit_width(packets)) - 1;
+}
 
 /// One receive queue of a port.
 struct alignas(kCacheLine) RxCounters {
@@ -39,13 +66,38 @@ struct alignas(kCacheLine) RxCounters {
     std::uint64_t bytes = 0;                             ///< frame bytes received
     std::uint64_t bursts = 0;                            ///< non-empty rx_bursts
     std::uint64_t full_bursts = 0;
+    BurstSizes burst_sizes{};
     std::uint64_t vlan_tagged = 0;
     std::uint64_t multi_segment = 0;
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
     std::uint64_t hosts_full = 0;  ///< IGMP and ARP frames that came faster than they could be looked at
+    /// Mbufs left in the queue's pool when it was looked at, or kNeverLooked. No count: cleared by its lcore.
+    std::uint32_t fewest_free_mbufs = kNeverLooked;
+    static constexpr std::uint32_t kNeverLooked = UINT32_MAX;
 
     std::uint64_t& operator[](PortOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PortOutcome o) const { return packets[static_cast<std::size_t>(o)]; }
+};
+
+/// What a worker lcore does with its time. A loop is one round over all of its queues.
+struct alignas(kCacheLine) LcoreCounters {
+    std::uint64_t loops = 0;
+    std::uint64_t busy_loops = 0;   ///< in which there was something to do
+    std::uint64_t busy_cycles = 0;  ///< of those
+    std::uint64_t idle_cycles = 0;  ///< of the others, rests included
+    std::uint64_t sleeps = 0;       ///< rests in which the kernel had the CPU: sleeps, waits for an event
+    std::uint64_t cycles = 0;       ///< since the first loop; busy + idle
+    /// Longest loop without a rest, in cycles. No count: cleared by its lcore.
+    std::uint64_t longest_loop = 0;
+
+    /// A loop that took so many cycles is over.
+    void loop(std::uint64_t took, bool busy, bool rested) noexcept {
+        loops++;
+        cycles += took;
+        busy_loops += busy;
+        (busy ? busy_cycles : idle_cycles) += took;
+        longest_loop = std::max(longest_loop, rested ? 0 : took);
+    }
 };
 
 /// One sender ([[send]]) on its lcore.
@@ -53,6 +105,7 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t heaps = 0;          ///< with data, completed: all packets given to the driver
     std::uint64_t control_heaps = 0;  ///< heaps without data (stop items), likewise
     std::uint64_t aborted = 0;        ///< given back unsent or partly sent
+    std::uint64_t timed_out = 0;      ///< likewise, because they could not be sent in time
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  ///< UDP payload bytes
     std::uint64_t frame_bytes = 0;
@@ -60,6 +113,8 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t copied_packets = 0;  ///< zero_copy_packets + copied_packets = packets
     std::uint64_t dropped = 0;         ///< built, then freed unsent when the send was abandoned
     // Informative.
+    std::uint64_t scheduled = 0;      ///< bursts that carried the time at which the port was to send them
+    std::uint64_t dummy_packets = 0;  ///< built and freed to warm caches; they never left
     std::uint64_t unregistered_packets = 0;  ///< copied because their memory lies outside every region
     std::uint64_t tx_full = 0;               ///< bursts the driver did not take whole
     std::uint64_t stalls = 0;                ///< polls without a free mbuf or reference count

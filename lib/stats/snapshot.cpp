@@ -40,6 +40,44 @@ void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
         expect(p.name + ": rx packets = sum of lcores", p.rx_packets, ports[p.name]);
 }
 
+std::uint64_t sum_of_talkers(const PortSnapshot& p) {
+    std::uint64_t all = p.talkers_others + p.talkers_untold;
+    for (const TalkerSnapshot& t : p.talkers)
+        all += t.packets;
+    return all;
+}
+
+template <typename Expect>
+void expect_details(const StreamSnapshot& s, const Expect& expect) {
+    EndpointSnapshot all;
+    for (const EndpointSnapshot& e : s.by_endpoint) {
+        all.packets += e.packets;
+        all.bytes += e.bytes;
+    }
+    expect(s.name + ": received = sum over endpoints", s.received, all.packets);
+    expect(s.name + ": bytes = sum over endpoints", s.bytes + s.control_bytes, all.bytes);
+    std::uint64_t timed = 0;
+    for (const Distribution::Bucket& b : s.latency.buckets)
+        timed += b.count;
+    expect(s.name + ": handed over = heaps whose latency is known", s.heaps_handed_over, s.latency.count);
+    expect(s.name + ": latencies = sum of their buckets", s.latency.count, timed);
+}
+
+/// Their sum, after each lcore's own identities.
+template <typename Expect>
+std::uint64_t bursts_of_lcores(const Snapshot& snapshot, const Expect& expect) {
+    std::uint64_t all = 0;
+    for (const LcoreSnapshot& l : snapshot.lcores) {
+        const std::string name = fmt::format("lcore {}", l.lcore);
+        expect(name + ": bursts = sum of burst sizes", l.bursts, sum(l.burst_sizes));
+        expect(name + ": full bursts = bursts of full size", l.full_bursts, l.burst_sizes.back());
+        expect(name + ": cycles = busy + idle", l.counters.cycles,
+               l.counters.busy_cycles + l.counters.idle_cycles);
+        all += l.bursts;
+    }
+    return all;
+}
+
 }  // namespace
 
 void StreamSnapshot::add(const StreamCounters& block, std::uint64_t taken) {
@@ -55,6 +93,12 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t taken) {
     packets_reordered += block.packets_reordered;
     heaps_interleaved_evictions += block.heaps_interleaved_evictions;
     stop_items += block.stop_items;
+    heaps_handed_over += block.heaps_pushed + block.heaps_dropped_oldest;
+    heaps_dropped_oldest += block.heaps_dropped_oldest;
+    heaps_waiting += block.heaps_waiting;
+    control_bytes += block.control_bytes;
+    held_now += block.held_now;
+    hold_refused += block.hold_refused;
 }
 
 void StreamSnapshot::add(const StreamSnapshot& other) {
@@ -70,6 +114,12 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     packets_reordered += other.packets_reordered;
     heaps_interleaved_evictions += other.heaps_interleaved_evictions;
     stop_items += other.stop_items;
+    heaps_handed_over += other.heaps_handed_over;
+    heaps_dropped_oldest += other.heaps_dropped_oldest;
+    heaps_waiting += other.heaps_waiting;
+    control_bytes += other.control_bytes;
+    held_now += other.held_now;
+    hold_refused += other.hold_refused;
     heaps_verified += other.heaps_verified;
     heaps_wrong += other.heaps_wrong;
 }
@@ -82,6 +132,15 @@ void PortSnapshot::add(const RxCounters& queue) {
     rx_multi_segment += queue.multi_segment;
     rx_oversized_frames += queue.oversized_frames;
     rx_hosts_full += queue.hosts_full;
+    rx_bursts += queue.bursts;
+    rx_full_bursts += queue.full_bursts;
+    add_each(rx_burst_sizes, queue.burst_sizes);
+}
+
+void LcoreSnapshot::add(const RxCounters& queue) {
+    bursts += queue.bursts;
+    full_bursts += queue.full_bursts;
+    add_each(burst_sizes, queue.burst_sizes);
 }
 
 std::vector<std::string> broken_identities(const Snapshot& snapshot) {
@@ -93,7 +152,13 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
 
     std::uint64_t handed = 0;
     std::uint64_t received = 0;
+    std::uint64_t port_bursts = 0;
     for (const PortSnapshot& p : snapshot.ports) {
+        port_bursts += p.rx_bursts;
+        expect(p.name + ": bursts = sum of burst sizes", p.rx_bursts, sum(p.rx_burst_sizes));
+        expect(p.name + ": full bursts = bursts of full size", p.rx_full_bursts, p.rx_burst_sizes.back());
+        if (snapshot.detailed)
+            expect(p.name + ": rx packets = sum over senders", p.rx_packets, sum_of_talkers(p));
         handed += p.rx[static_cast<std::size_t>(PortOutcome::stream)];
         expect(p.name + ": rx packets = sum of outcomes", p.rx_packets, sum(p.rx));
     }
@@ -101,19 +166,48 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
         received += s.received;
         const std::uint64_t ended = sum(s.heaps_ended);
         expect(name + ": received = sum of outcomes", s.received, sum(s.packets));
-        expect(name + ": started = ended + live", s.heaps_started, ended + s.heaps_live);
-        expect(name + ": ended = delivered + dropped_full + queued", ended,
+        expect(name + ": started = ended + live", s.heaps_started + s.carried.live, ended + s.heaps_live);
+        expect(name + ": ended = delivered + dropped_full + queued", ended + s.carried.queued,
                s.heaps_delivered + s.heaps_dropped_full + s.heaps_queued);
+        expect(name + ": ended = handed over + waiting + dropped at once", ended + s.carried.waiting,
+               s.heaps_handed_over + s.heaps_waiting + s.heaps_dropped_full - s.heaps_dropped_oldest);
     };
-    for (const StreamSnapshot& s : snapshot.streams)
+    for (const StreamSnapshot& s : snapshot.streams) {
         expect_of_stream(s.name, s);
+        if (snapshot.detailed)
+            expect_details(s, expect);
+    }
     expect_of_stream("removed streams", snapshot.removed);
-    if (!snapshot.lcores.empty())
+    if (!snapshot.lcores.empty()) {
         expect_sums_of_lcores(snapshot, expect);
+        expect("bursts of ports = bursts of lcores", port_bursts, bursts_of_lcores(snapshot, expect));
+    }
     expect("packets handed to streams = received by streams", handed, received);
     for (const SendSnapshot& s : snapshot.sends)
         expect(s.name + ": packets = zero copy + copied", s.counters.packets,
                s.counters.zero_copy_packets + s.counters.copied_packets);
+    for (const CaptureSnapshot& c : snapshot.captures) {
+        if (c.taken < c.written + c.unwritten || (c.finished && c.buffered() != 0))
+            broken.push_back(
+                fmt::format("capture of {}: taken {} is not written {} + unwritten {} + buffered{}", c.stream,
+                            c.taken, c.written, c.unwritten, c.finished ? " 0" : ""));
+    }
+    for (const ReplaySnapshot& r : snapshot.replays)
+        expect("replay: records = frames + those not sent", r.records,
+               r.frames + r.cut + r.runts + r.too_long + r.not_udp);
+    for (const StreamSnapshot& s : snapshot.streams) {
+        std::uint64_t taken = 0;
+        std::uint64_t dropped = 0;
+        for (const CaptureSnapshot& c : snapshot.captures)
+            if (c.only && !c.former && c.stream == s.name) {
+                taken += c.taken;
+                dropped += c.dropped_full;
+            }
+        expect(s.name + ": captured = taken by its captures",
+               s.packets[static_cast<std::size_t>(PacketOutcome::captured)], taken);
+        expect(s.name + ": capture_full = dropped by its captures",
+               s.packets[static_cast<std::size_t>(PacketOutcome::capture_full)], dropped);
+    }
     return broken;
 }
 

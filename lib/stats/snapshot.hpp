@@ -9,9 +9,25 @@
 
 #include "base/outcome.hpp"
 #include "stats/counters.hpp"
+#include "stats/distribution.hpp"
+#include "stats/stream_event.hpp"
 
 /// One consistent picture of a run; the report, the prompt, telemetry and metrics are views of it.
 namespace spead::stats {
+
+/// One endpoint of a stream; ranges are told address by address.
+struct EndpointSnapshot {
+    std::string name;
+    std::uint64_t packets = 0;
+    std::uint64_t bytes = 0;  ///< payload placed into heaps
+};
+
+/// What befell a stream last.
+struct LastEvent {
+    StreamEvent kind{};
+    double at_s = 0;   ///< of the run
+    std::string text;  ///< a sentence, without the stream's name
+};
 
 struct StreamSnapshot {
     std::string name;
@@ -28,8 +44,42 @@ struct StreamSnapshot {
     std::uint64_t packets_reordered = 0;
     std::uint64_t heaps_interleaved_evictions = 0;
     std::uint64_t stop_items = 0;
-    std::uint64_t heaps_verified = 0;  ///< by a verifying sink: compared and right
-    std::uint64_t heaps_wrong = 0;     ///< ... and wrong
+    std::uint64_t heaps_verified = 0;        ///< by a verifying sink: compared and right
+    std::uint64_t heaps_wrong = 0;           ///< ... and wrong
+    std::uint64_t heaps_handed_over = 0;     ///< put into the hand-over queue
+    std::uint64_t heaps_dropped_oldest = 0;  ///< of heaps_dropped_full, those taken out of the queue again
+    std::uint64_t heaps_waiting = 0;         ///< of heaps_queued, those that are not in the queue yet
+    std::uint64_t control_bytes = 0;         ///< not in `bytes`: of heaps that carried stream control only
+
+    std::uint64_t held_now = 0;      ///< packets that a filter holds
+    std::uint64_t hold_refused = 0;  ///< it held its fill, and they were kept or dropped instead
+
+    /// What was under way when the counters were cleared, and is counted as ending after that.
+    struct Carried {
+        std::uint64_t live = 0;
+        std::uint64_t queued = 0;
+        std::uint64_t waiting = 0;
+    };
+    Carried carried;
+
+    // Of detailed snapshots only.
+    std::vector<EndpointSnapshot> by_endpoint;
+    Distribution latency;  ///< of heaps: first packet to hand-over
+    Distribution gap;      ///< between the beginnings of heaps
+    // High-water marks, of the lcore that came closest to its limit.
+    std::uint64_t ring_heaps = 0;  ///< places of the hand-over queue
+    std::uint64_t ring_most = 0;   ///< most heaps that were queued
+    std::uint64_t pool_bytes = 0;  ///< heap memory that the stream can count on
+    std::uint64_t pool_most = 0;   ///< most that it had; more than pool_bytes if it could borrow
+
+    // Of streams that are watched.
+    std::string health;  ///< "ok", "silent", "losing", "slow", "losing, slow"; empty: not watched
+    std::array<std::uint64_t, kStreamEvents> events{};
+    std::optional<LastEvent> last_event;
+
+    // As configured.
+    std::uint64_t queue_heaps = 0;  ///< how many the hand-over queues hold, of all lcores together
+    double expected_rate = 0;       ///< `bytes` per second; 0: nothing is expected
 
     /// Adds one lcore's block. `taken` is how many heaps the consumer has taken from that block's queue, read
     /// once.
@@ -51,6 +101,54 @@ struct NicSnapshot {
     std::uint64_t errors = 0;   ///< rte_eth_stats.ierrors + oerrors
 };
 
+/// A capture of a stream's packets into files.
+struct CaptureSnapshot {
+    struct File {
+        std::string path;         ///< as the user named it
+        std::uint64_t files = 0;  ///< written so far, with rotation
+        std::uint64_t packets = 0;
+        std::uint64_t bytes = 0;  ///< of the files, their heads included
+    };
+    std::string stream;
+    bool only = false;               ///< its packets end in the capture
+    bool former = false;             ///< the stream was removed since; another may have its name
+    bool finished = false;           ///< nothing is on its way to the files any more
+    std::uint64_t taken = 0;         ///< packets put into the buffer
+    std::uint64_t taken_bytes = 0;   ///< of them, as kept
+    std::uint64_t dropped_full = 0;  ///< packets for which the buffer had no room
+    std::uint64_t written = 0;       ///< packets in files
+    std::uint64_t unwritten = 0;     ///< taken, and lost because a file could not be written
+    std::uint64_t ended = 0;         ///< packets that came when the capture was over
+    std::uint64_t cut = 0;           ///< of those taken: longer than the snap length
+    std::vector<File> files;
+
+    /// Taken, on their way to the files.
+    std::uint64_t buffered() const noexcept { return taken - written - unwritten; }
+};
+
+/// Captures that are sent again.
+struct ReplaySnapshot {
+    std::vector<std::string> files;
+    bool resident = false;  ///< all of them are in memory; else they are read anew for each pass
+    // Of a pass: records = frames + the others.
+    std::uint64_t records = 0;
+    std::uint64_t frames = 0;    ///< that can be sent
+    std::uint64_t cut = 0;       ///< hold less than was on the wire
+    std::uint64_t runts = 0;     ///< shorter than an Ethernet header
+    std::uint64_t too_long = 0;  ///< longer than the port sends
+    std::uint64_t not_udp = 0;   ///< cannot have another destination
+    // Of the run.
+    std::uint64_t packets = 0;    ///< given to the driver
+    std::uint64_t bytes = 0;      ///< of their frames
+    std::uint64_t zero_copy = 0;  ///< of packets: sent from where they lie
+    std::uint64_t late = 0;       ///< of packets: more than 1 ms after their time
+    std::uint64_t most_late_ns = 0;
+    std::uint64_t passes = 0;  ///< complete
+    std::uint64_t tx_full = 0;
+    std::uint64_t stalls = 0;
+    std::uint64_t starved = 0;  ///< times that reading was waited for
+};
+
 /// A rule of a port's steering, as it was when the run ended (rules are not asked for while packets come).
 struct RuleSnapshot {
     std::string endpoint;
@@ -59,7 +157,17 @@ struct RuleSnapshot {
     std::optional<std::uint64_t> hits;
 };
 
+/// A sender, as far as samples tell.
+struct TalkerSnapshot {
+    std::string source;         ///< address
+    std::string stream;         ///< empty: no stream wanted its packets
+    std::uint64_t packets = 0;  ///< estimate, not too low by construction of the table, exact on average
+    std::uint64_t excess = 0;   ///< of them, so many at most may have been others'
+};
+
 struct PortSnapshot {
+    static constexpr std::size_t kTalkers = 16;
+
     std::string name;
     std::string driver;
     std::string steering;
@@ -76,6 +184,21 @@ struct PortSnapshot {
     std::uint64_t tx_host_frames = 0;  ///< IGMP and ARP of our own, not in tx_packets
     NicSnapshot nic;
     std::vector<RuleSnapshot> rules;
+    std::uint64_t rx_bursts = 0;
+    std::uint64_t rx_full_bursts = 0;
+    BurstSizes rx_burst_sizes{};
+    /// Buffers of the receive queue that came closest to having none; none where packets are others' buffers.
+    struct Buffers {
+        std::uint32_t size = 0;
+        std::uint32_t fewest_free = 0;  ///< when looked at, every millisecond
+    };
+    std::optional<Buffers> buffers;
+    std::uint64_t rx_descriptors = 0;  ///< of a receive queue
+
+    // Of detailed snapshots only.
+    std::vector<TalkerSnapshot> talkers;  ///< kTalkers at most, most packets first
+    std::uint64_t talkers_others = 0;     ///< packets of senders that are not among them
+    std::uint64_t talkers_untold = 0;     ///< packets that are no IPv4 datagrams, or await the next sample
 
     void add(const RxCounters& queue);
 };
@@ -93,24 +216,43 @@ struct LcoreSnapshot {
     std::uint64_t removed = 0;  ///< packets of streams that were removed
     std::vector<Share> ports;
     std::vector<std::string> sends;
+    LcoreCounters counters;
+    std::uint64_t bursts = 0;  ///< of its receive queues, as the next two
+    std::uint64_t full_bursts = 0;
+    BurstSizes burst_sizes{};
+
+    void add(const RxCounters& queue);
 };
 
 struct Snapshot {
-    double duration_s = 0;
+    double duration_s = 0;        ///< since the start, or since the counters were cleared
+    double cleared_s = 0;         ///< when they were, since the start; 0: never
+    double ticks_per_second = 0;  ///< of the lcores' clock
+    bool detailed = false;        ///< made to be shown, with everything
     std::vector<LcoreSnapshot> lcores;
     std::vector<StreamSnapshot> streams;
     StreamSnapshot removed;  ///< streams that were removed during the run, all together
     std::vector<SendSnapshot> sends;
     std::vector<PortSnapshot> ports;
+    std::vector<CaptureSnapshot> captures;
+    std::vector<ReplaySnapshot> replays;
 };
 
 /// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all
 /// do, for the removed streams too:
+///  - packets and bytes of a stream's endpoints = those of the stream;
+///  - bursts = those of all sizes; full ones = those of the last size; an lcore's = those of its queues;
+///  - ended = handed over + waiting + dropped at once; handed over = heaps whose latency is known;
+///  - packets by sender + those of no sender = what the port received;
+///  - an lcore's busy and idle cycles = all of its cycles;
 ///  - what the lcores received of a stream or from a port = what the stream or the port received;
 ///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
 ///  - a stream's received = the sum of its outcomes;
 ///  - started = complete + evicted + timed_out + flushed + live;
-///  - complete + evicted + timed_out + flushed = delivered + dropped_full + queued.
+///  - complete + evicted + timed_out + flushed = delivered + dropped_full + queued;
+///  - a capture's taken = written + unwritten + buffered, and nothing is buffered once it is finished;
+///  - a replay's records = frames + those that cannot be sent;
+///  - where packets end in the capture, a stream's captured = taken, capture_full = dropped_full.
 std::vector<std::string> broken_identities(const Snapshot& snapshot);
 
 }  // namespace spead::stats

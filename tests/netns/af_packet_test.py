@@ -177,23 +177,38 @@ class Links(namespaces.NamespaceTest):
         self.assertEqual(finished.err.count("its link is down"), 1, str(finished))
         self.assertEqual(finished.err.count("its link is up again"), 1, str(finished))
 
-    def test_an_interface_that_is_removed_ends_the_run_with_a_report(self):
-        for words in (("recv", "239.1.1.1:7148"), ("send", "239.1.1.1:7148", "--rate", "10Mbps")):
-            with self.subTest(command=words[0]):
-                running = self.start(*words, "--port", DEVICE, prefix=self.inside)
-                running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
-                namespaces.ip("link", "set", "dut", "name", "gone", namespace=self.near)
-                finished = running.wait(status=1)
-                self.assertIn("its network interface dut has gone", finished.err)
-                self.assertTrue(finished.has_report())
-                namespaces.ip("link", "set", "gone", "name", "dut", namespace=self.near)
+    def test_an_interface_that_is_removed_ends_a_run_that_sends_with_a_report(self):
+        running = self.start("send", "239.1.1.1:7148", "--rate", "10Mbps", "--port", DEVICE, prefix=self.inside)
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+        namespaces.ip("link", "set", "dut", "name", "gone", namespace=self.near)
+        finished = running.wait(status=1)
+        self.assertIn("its network interface dut has gone", finished.err)
+        self.assertTrue(finished.has_report())
 
-    def test_an_interface_that_is_deleted_ends_the_run(self):
+    def test_an_interface_that_comes_back_is_received_from_again(self):
+        running = self.start("recv", "239.1.1.1:7148", "--port", DEVICE, prefix=self.inside)
+        running.wait_for(lambda: "239.1.1.1" in self.groups_joined(), "membership")
+        for times in (1, 2):
+            namespaces.ip("link", "set", "dut", "down", namespace=self.near)
+            namespaces.ip("link", "set", "dut", "name", "gone", namespace=self.near)
+            running.wait_for(lambda: running.text(1).count("interface dut has gone") == times, "word of the loss")
+            namespaces.ip("link", "set", "gone", "name", "dut", namespace=self.near)
+            namespaces.ip("link", "set", "dut", "up", namespace=self.near)
+            running.wait_for(lambda: running.text(1).count("receives again") == times, "word of the return")
+            self.assertIn("239.1.1.1", self.groups_joined())
+        running.interrupt()
+        finished = running.wait()
+        self.assertIn("was away 2 times", finished.err)
+        self.assertTrue(finished.has_report())
+
+    def test_an_interface_that_does_not_come_back_fails_the_run(self):
         running = self.start("recv", "239.1.1.1:7148", "--port", DEVICE, prefix=self.inside)
         running.wait_for(lambda: "239.1.1.1" in self.groups_joined(), "membership")
         namespaces.ip("link", "delete", "dut", namespace=self.near)
+        running.wait_for(lambda: "interface dut has gone" in running.text(1), "word of the loss")
+        running.interrupt()
         finished = running.wait(status=1)
-        self.assertIn("its network interface dut has gone", finished.err)
+        self.assertIn("has not come back", finished.err)
         self.assertTrue(finished.has_report())
 
 

@@ -243,11 +243,13 @@ class Kernel(XdpTest):
                      says=("dut", "elses", "ip link set dev dut xdp off"))
         self.assertEqual(self.attached(), "elses")
 
-    def test_an_interface_that_is_deleted_ends_the_run(self):
+    def test_an_interface_that_is_deleted_is_waited_for(self):
         running = self.listening(f"{GROUP}:7148")
         namespaces.ip("link", "delete", "dut", namespace=self.near)
+        running.wait_for(lambda: "interface dut has gone" in running.text(1), "word of the loss")
+        running.interrupt()
         finished = running.wait(status=1)
-        self.assertIn("its network interface dut has gone", finished.err)
+        self.assertIn("has not come back", finished.err)
         self.assertTrue(finished.has_report())
 
 

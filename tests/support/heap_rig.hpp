@@ -61,12 +61,12 @@ class Rig {
     ~Rig() {
         held_.clear();
         commit();
-        window_.flush();
+        window_.flush(now);
         check();
         while (Heap h = queue_.try_pop()) {
         }
         window_.reclaim();
-        window_.hand_over();
+        window_.hand_over(now);
         while (Heap h = queue_.try_pop()) {
         }
         window_.drop_waiting();
@@ -108,15 +108,15 @@ class Rig {
     }
 
     void hand_over() {
-        window_.hand_over();
+        window_.hand_over(now);
         check();
     }
     void flush() {
-        window_.flush();
+        window_.flush(now);
         check();
     }
-    void expire(std::uint64_t now) {
-        window_.expire(now);
+    void expire(std::uint64_t at) {
+        window_.expire(at);
         check();
     }
     void reclaim() {
@@ -140,7 +140,7 @@ class Rig {
     std::uint64_t packets(PacketOutcome o) const { return counters[o]; }
     std::uint64_t ended(HeapEnd e) const { return counters.heaps_ended[static_cast<std::size_t>(e)]; }
 
-    void check() const {
+    void check() {
         stats::Snapshot all;
         stats::StreamSnapshot& s = all.streams.emplace_back();
         s.name = "s0";
@@ -150,6 +150,7 @@ class Rig {
         port.name = "p0";
         port.rx[static_cast<std::size_t>(PortOutcome::stream)] = s.received;
         port.rx_packets = s.received;
+        EXPECT_EQ(window_.times().latency.count() + forgotten, s.heaps_handed_over);
         for (const std::string& broken : stats::broken_identities(all))
             ADD_FAILURE() << broken;
         EXPECT_LT(s.received, std::uint64_t{1} << 40) << "a counter went below zero";
@@ -158,7 +159,9 @@ class Rig {
     }
 
     stats::StreamCounters counters;
-    bool short_way = true;  ///< ask accept_next() first, as the RX lcore does
+    std::uint64_t now = 1;        ///< when heaps are handed over, in ticks
+    std::uint64_t forgotten = 0;  ///< heaps handed over before their times were forgotten
+    bool short_way = true;        ///< ask accept_next() first, as the RX lcore does
 
   private:
     Window::Accepted decide(const PacketView& v) {

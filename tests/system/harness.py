@@ -36,7 +36,10 @@ def broken_identities(report):
         if left != right:
             broken.append(f"{what}: {left} != {right}")
 
-    for stream in report["streams"]:
+    streams = list(report["streams"])
+    if "removed" in report:
+        streams.append({"name": "(removed)", **report["removed"]})
+    for stream in streams:
         packets, heaps, name = stream["packets"], stream["heaps"], f"stream {stream['name']}"
         ended = sum(heaps[end] for end in HEAP_ENDS)
         same(f"{name}: received = sum of outcomes", packets["received"],
@@ -44,13 +47,36 @@ def broken_identities(report):
         same(f"{name}: started = ended + live", heaps["started"], ended + heaps["live"])
         same(f"{name}: ended = delivered + dropped_full + queued", ended,
              heaps["delivered"] + heaps["dropped_full"] + heaps["queued"])
+        if "by_endpoint" not in stream:
+            continue
+        same(f"{name}: received = sum over endpoints", packets["received"],
+             sum(endpoint["packets"] for endpoint in stream["by_endpoint"]))
+        same(f"{name}: bytes = sum over endpoints", stream["bytes"] + stream["info"]["control_bytes"],
+             sum(endpoint["bytes"] for endpoint in stream["by_endpoint"]))
+        same(f"{name}: handed over = heaps whose latency is known", stream["info"]["handed_over"],
+             stream["latency"]["count"])
+    for port in report["ports"]:
+        info, name = port["info"], f"port {port['name']}"
+        same(f"{name}: bursts = sum of burst sizes", info["bursts"], sum(info["burst_sizes"].values()))
+        same(f"{name}: rx packets = sum over senders", port["rx"]["packets"],
+             sum(talker["packets"] for talker in port["talkers"]) + port["other_talkers"] + port["untold_packets"])
     refused = sum(count for port in report["ports"] for name, count in port["rx"].items()
                   if name not in ("packets", "bytes"))
     same("ports' rx packets = refusals + streams' received", sum(port["rx"]["packets"] for port in report["ports"]),
-         refused + sum(stream["packets"]["received"] for stream in report["streams"]))
+         refused + sum(stream["packets"]["received"] for stream in streams))
     for send in report["sends"]:
         same(f"send {send['name']}: packets = zero_copy + copied", send["packets"],
              send["zero_copy_packets"] + send["copied_packets"])
+    for capture in report.get("captures", []):
+        packets, name = capture["packets"], f"capture of {capture['stream']}"
+        same(f"{name}: taken = written + unwritten + buffered", packets["taken"],
+             packets["written"] + packets["unwritten"] + packets["buffered"])
+        same(f"{name}: packets written = those of its files", packets["written"],
+             sum(file["packets"] for file in capture["files"]))
+    for replay in report.get("replays", []):
+        load = replay["pass"]
+        same("replay: records = frames + those not sent", load["records"],
+             sum(count for name, count in load.items() if name != "records"))
     return broken
 
 

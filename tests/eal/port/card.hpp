@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
@@ -42,9 +43,29 @@ class Card : public DeviceCalls {
     int refuse = 0;     ///< error number for every rule
     const char* message = nullptr;
 
+    bool stamps = false;                       ///< has RTE_ETH_RX_OFFLOAD_TIMESTAMP
+    bool schedules = false;                    ///< has RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP
+    bool has_clock = true;                     ///< that can be read; a third of the lcores' ticks
+    std::uint64_t rx_asked = 0, tx_asked = 0;  ///< offloads of the last configure
+
+    int info(std::uint16_t port, rte_eth_dev_info& info) override {
+        const int result = DeviceCalls::info(port, info);
+        info.rx_offload_capa |= stamps ? RTE_ETH_RX_OFFLOAD_TIMESTAMP : 0;
+        info.tx_offload_capa |= schedules ? RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP : 0;
+        return result;
+    }
     int configure(std::uint16_t port, std::uint16_t rx, std::uint16_t tx, const rte_eth_conf& conf) override {
         calls.push_back(fmt::format("configure {} {}", rx, tx));
-        return DeviceCalls::configure(port, rx, tx, conf);
+        rx_asked = conf.rxmode.offloads;
+        tx_asked = conf.txmode.offloads;
+        rte_eth_conf plain = conf;
+        plain.rxmode.offloads &= ~RTE_ETH_RX_OFFLOAD_TIMESTAMP;
+        plain.txmode.offloads &= ~RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
+        return DeviceCalls::configure(port, rx, tx, plain);
+    }
+    int read_clock(std::uint16_t, std::uint64_t& ticks) override {
+        ticks = rte_rdtsc() / 3;
+        return has_clock ? 0 : -ENOTSUP;
     }
     int start(std::uint16_t port) override {
         calls.emplace_back("start");
@@ -229,6 +250,8 @@ class CardDriver final : public Driver {
         c.steering = Steering::rte_flow;
         c.isolation = true;
         c.spreads_sources = true;
+        c.rx_timestamps = RxTimestamps::device_clock;
+        c.send_on_time = true;
         return c;
     }
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -237,6 +238,8 @@ class Rig {
             s.ports.emplace_back().name = "p" + std::to_string(s.ports.size() - 1);
             s.ports.back().add(source->counters);
         }
+        if (add_to_picture)
+            add_to_picture(s);
         return s;
     }
     /// Every packet that came is in exactly one counter, and heaps add up.
@@ -246,9 +249,27 @@ class Rig {
             ADD_FAILURE() << broken;
         for (std::size_t i = 0; i < sources.size(); i++)
             EXPECT_EQ(s.ports[i].rx_packets, queues[i]->taken()) << "of source " << i;
+        for (std::size_t i = 0; i < lanes.size(); i++)
+            check_endpoints(*lanes[i], s.streams[i]);
+        for (std::size_t n = 0; n < sources.size(); n++) {
+            std::uint64_t told = sources[n]->untold + sources[n]->talkers.others();
+            for (std::size_t i = 0; i < sources[n]->talkers.size(); i++)
+                told += sources[n]->talkers[i].packets;
+            EXPECT_EQ(told, queues[n]->taken()) << "by sender";
+        }
         for (const stats::StreamSnapshot& stream : s.streams)
             for (const std::uint64_t n : stream.packets)
                 EXPECT_LT(n, std::uint64_t{1} << 40) << "a counter went below zero";
+    }
+
+    static void check_endpoints(const SpeadLane& lane, const stats::StreamSnapshot& s) {
+        stats::EndpointCounters all;
+        for (const stats::EndpointCounters& e : lane.endpoints) {
+            all.packets += e.packets;
+            all.bytes += e.bytes;
+        }
+        EXPECT_EQ(all.packets, s.received) << "by endpoint";
+        EXPECT_EQ(all.bytes, s.bytes + s.control_bytes) << "by endpoint";
     }
 
     std::uint64_t count(PortOutcome o, std::size_t source = 0) const { return sources[source]->counters[o]; }
@@ -263,6 +284,9 @@ class Rig {
     std::uint64_t others(PacketOutcome o, std::size_t lane = 0) const {
         return picture().streams[lane].received - count(o, lane);
     }
+
+    /// What a test has besides.
+    std::function<void(stats::Snapshot&)> add_to_picture;
 
     Pool pool;
     memory::Arena arena;

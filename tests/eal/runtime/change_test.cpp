@@ -259,6 +259,27 @@ TEST(Change, StopsAndStartsAStream) {
         << "what both sinks wrote";
 }
 
+TEST(Change, FinishesTheSinkOfAStreamOnTwoLcoresThatIsStopped) {
+    Directory directory;
+    Plan plan = live_plan(1);
+    plan.receives[0].lcores = {5, 6};
+    plan.receives[0].sink = {SinkKind::file, directory.file("out")};
+    Script script;
+    std::uint64_t delivered = 0;
+    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_delivered > 20; });
+    script.change([](Plan& p) { p.receives[0].enabled = false; });
+    script.add([&](Engine& engine, const stats::Snapshot&) {
+        delivered = engine.snapshot().streams[0].heaps_delivered;
+        std::ifstream lines(directory.file("out") + "/heaps.jsonl");
+        const auto count = std::count(std::istreambuf_iterator<char>(lines), {}, '\n');
+        EXPECT_EQ(static_cast<std::uint64_t>(count), delivered) << "its lines are written when it stops";
+        EXPECT_EQ(engine.snapshot().streams[0].heaps_dropped_full, 0U);
+    });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_GT(delivered, 20U);
+}
+
 TEST(Change, StartsWithAStreamThatIsNotReceived) {
     Plan plan = live_plan(2);
     plan.receives[1].enabled = false;
@@ -310,6 +331,49 @@ TEST(Change, StopsStartsAndRetunesASender) {
     EXPECT_THAT(e.problems, IsEmpty());
     expect_nothing_lost(e.last.streams[0]);
     EXPECT_EQ(e.last.streams[0].heaps_delivered, heaps + 7) << "counts went on, else they were duplicates";
+}
+
+TEST(Change, StopsAPortAndStartsItAgain) {
+    Script script;
+    std::uint64_t received = 0;
+    std::uint64_t sent = 0;
+    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_delivered > 10; });
+    script.add([](Engine& engine, const stats::Snapshot&) {
+        EXPECT_THROW(engine.start_port("p0"), UsageError) << "it runs";
+        EXPECT_THROW(engine.stop_port("p1"), UsageError);
+        engine.stop_port("p0");
+        EXPECT_THROW(engine.stop_port("p0"), UsageError) << "it is stopped";
+    });
+    script.add([&](Engine& engine, const stats::Snapshot&) {
+        const stats::Snapshot s = engine.snapshot();
+        received = s.streams[0].received;
+        sent = s.sends[0].counters.packets;
+    });
+    script.add([&](Engine&, const stats::Snapshot& s) {
+        EXPECT_EQ(s.streams[0].received, received);
+        EXPECT_EQ(s.sends[0].counters.packets, sent);
+    });
+    // What is changed meanwhile counts when it runs again.
+    script.change([](Plan& p) {
+        p.receives.push_back(receive("late", "239.1.0.1:7148"));
+        p.receives.back().lcores = {6};  // an lcore that had nothing of this port
+    });
+    script.add([](Engine& engine, const stats::Snapshot&) { engine.start_port("p0"); });
+    script.wait([&](const stats::Snapshot& s) {
+        return s.streams[0].received > received + 1000 && snapshot_of(s, "late").heaps_delivered > 1;
+    });
+    const Ended e = script.run(live_plan(1, 1));
+    EXPECT_EQ(e.reason, Reason::interrupted);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_EQ(e.last.streams[0].heaps_wrong, 0U);
+}
+
+TEST(Change, EndsWithAPortThatIsStopped) {
+    Script script;
+    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_delivered > 10; });
+    script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_port("p0"); });
+    const Ended e = script.run(live_plan(1));
+    EXPECT_THAT(e.problems, IsEmpty()) << "it was asked for";
 }
 
 TEST(Change, RefusesWhatCannotBeAndChangesNothing) {

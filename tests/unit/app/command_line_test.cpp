@@ -45,9 +45,38 @@ TEST(CommandLine, EachCommandIsKnown) {
     EXPECT_EQ(parsed("bench transmit").command, Command::bench_transmit);
 }
 
+TEST(CommandLine, APromptAndASocketMakeRoomForChanges) {
+    const CommandLine plain = parsed("loopback");
+    EXPECT_FALSE(plain.interactive);
+    EXPECT_FALSE(plain.plan.runtime.live);
+    EXPECT_EQ(plain.plan.runtime.control, "");
+    for (const char* words :
+         {"-i", "--interactive", "--cmdline-file f", "--control auto", "--control /tmp/s"})
+        EXPECT_TRUE(parsed(std::string("loopback ") + words).plan.runtime.live) << words;
+    EXPECT_TRUE(parsed("recv -i --port p 239.1.2.3:7148").interactive);
+    EXPECT_EQ(parsed("loopback --cmdline-file f").cmdline_file, "f");
+    EXPECT_EQ(parsed("loopback --control /tmp/s").plan.runtime.control, "/tmp/s");
+    EXPECT_FALSE(parsed("loopback --control off").plan.runtime.live);
+    expect_refused("loopback --control=", {"--control", "auto"});
+    expect_refused("bench assemble -i", {"-i"});
+}
+
+TEST(CommandLine, AttachTakesANameAndACommandBehindADoubleDash) {
+    EXPECT_EQ(parsed("attach").command, Command::attach);
+    EXPECT_EQ(parsed("attach").attach, AttachOptions{});
+    EXPECT_EQ(parsed("attach a").attach, (AttachOptions{"a", {}}));
+    const AttachOptions expected{"a", {"show", "stream", "--", "all"}};
+    EXPECT_EQ(parsed("attach a -- show stream -- all").attach, expected);
+    EXPECT_EQ(parsed("-- attach a -- show stream -- all").attach, expected);
+    EXPECT_EQ(parsed("attach -- quit").attach, (AttachOptions{"", {"quit"}}));
+    expect_refused("attach a b", {"`b`"});
+    expect_refused("attach a --", {"no command"});
+}
+
 TEST(CommandLine, CommonOptionsWorkWithEveryCommand) {
     for (const char* command : {"recv --port p 239.1.2.3:7148", "send --port p 239.1.2.3:7148", "loopback",
-                                "bench assemble", "bench transmit"}) {
+                                "capture --port p 239.1.2.3:7148 a.pcap", "replay --port p a.pcap",
+                                "bench assemble", "bench transmit", "bench link", "bench latency"}) {
         SCOPED_TRACE(command);
         const CommandLine without = parsed(command);
         EXPECT_FALSE(without.quiet);
@@ -88,7 +117,8 @@ TEST(CommandLine, HelpOfACommandShowsItsOptionsWithUnitsAndDefaults) {
 }
 
 TEST(CommandLine, EveryOptionOfTheHelpStandsInALineOfBearableLength) {
-    for (const char* command : {"recv", "send", "loopback", "run", "bench assemble", "bench transmit"}) {
+    for (const char* command : {"recv", "send", "loopback", "capture", "replay", "run", "bench assemble",
+                                "bench transmit", "bench link", "bench latency"}) {
         std::istringstream text(parsed(std::string(command) + " --help").text);
         for (std::string row; std::getline(text, row);)
             EXPECT_LE(row.size(), 120u) << row;
@@ -103,14 +133,18 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 }
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
-    expect_refused("", {"no command", "recv, send, loopback, run, info, check, selftest or bench", "--help"});
+    expect_refused("",
+                   {"no command",
+                    "recv, send, loopback, capture, replay, run, info, check, selftest, top, attach or bench",
+                    "--help"});
     expect_refused("-l 0 --", {"no command"});
-    expect_refused("rcv", {"`rcv` is not a command", "did you mean `recv`",
-                           "recv, send, loopback, run, info, check, selftest or bench"});
+    expect_refused(
+        "rcv", {"`rcv` is not a command", "did you mean `recv`",
+                "recv, send, loopback, capture, replay, run, info, check, selftest, top, attach or bench"});
     expect_refused("frobnicate", {"`frobnicate` is not a command; give recv"});
     expect_refused("--quiet recv", {"--quiet", "command comes first"});
-    expect_refused("bench", {"bench assemble or transmit"});
-    expect_refused("bench --quiet", {"bench --quiet", "assemble or transmit"});
+    expect_refused("bench", {"bench assemble, transmit, link or latency"});
+    expect_refused("bench --quiet", {"bench --quiet", "assemble, transmit, link or latency"});
     expect_refused("bench assemblr", {"`bench assemblr`", "did you mean `assemble`"});
 }
 
@@ -166,6 +200,9 @@ TEST(CommandLine, AnOptionGivenTwiceIsRefused) {
 TEST(CommandLine, TheLogLevelIsChecked) {
     expect_refused("loopback --log-level loud", {"--log-level: `loud`", "debug"});
     EXPECT_EQ(parsed("loopback --log-level pmd.*:debug").plan.runtime.log_level, "pmd.*:debug");
+    EXPECT_EQ(parsed("loopback").plan.runtime.metrics, std::nullopt);
+    EXPECT_EQ(parsed("loopback --metrics 9100").plan.runtime.metrics, (ListenAddress{kLoopback, 9100}));
+    EXPECT_EQ(parsed("loopback --metrics 0.0.0.0:9100").plan.runtime.metrics, (ListenAddress{{0}, 9100}));
 }
 
 class RunCommand : public testing::Test {
@@ -181,6 +218,20 @@ class RunCommand : public testing::Test {
     std::filesystem::path path_;
 };
 
+TEST(TopCommand, HasAProcessAndAView) {
+    EXPECT_EQ(parsed("top").command, Command::top);
+    EXPECT_EQ(parsed("top").top, TopOptions{});
+    const TopOptions top = parsed("top capture1 --once --interval 250ms --page loss --sort rate").top;
+    EXPECT_EQ(top.process, "capture1");
+    EXPECT_TRUE(top.once);
+    EXPECT_EQ(top.interval, 0.25);
+    EXPECT_EQ(top.view.page, TopPage::loss);
+    EXPECT_EQ(top.view.sort, TopSort::rate);
+    test::expect_usage_error([] { parsed("top a b"); }, {"`b`"});
+    test::expect_usage_error([] { parsed("top --interval 1ms"); }, {"--interval", "100ms"});
+    test::expect_usage_error([] { parsed("top --page heaps"); }, {"--page", "`heaps`", "streams"});
+}
+
 TEST_F(RunCommand, LoadsTheFile) {
     const CommandLine line = parsed({"run", "--config", path_.string(), "--check"});
     EXPECT_EQ(line.command, Command::run);
@@ -192,6 +243,18 @@ TEST_F(RunCommand, LoadsTheFile) {
 TEST_F(RunCommand, TheCommandLinesLogLevelWins) {
     EXPECT_EQ(parsed({"run", "--config", path_.string(), "--log-level", "debug"}).plan.runtime.log_level,
               "debug");
+}
+
+TEST_F(RunCommand, TheCommandLinesMetricsWin) {
+    const std::string text =
+        "version = 1\n[runtime]\nmetrics = \"9100\"\n[[port]]\nname = \"p0\"\ndevice = "
+        "\"net_null0\"\n[[receive]]\nname = \"s0\"\nport = \"p0\"\nendpoints = "
+        "[\"239.1.2.3:7148\"]\n";
+    std::ofstream(path_, std::ios::trunc) << text;
+    EXPECT_EQ(parsed({"run", "--config", path_.string()}).plan.runtime.metrics,
+              (ListenAddress{kLoopback, 9100}));
+    EXPECT_EQ(parsed({"run", "--config", path_.string(), "--metrics", "9200"}).plan.runtime.metrics,
+              (ListenAddress{kLoopback, 9200}));
 }
 
 TEST_F(RunCommand, NeedsAFileThatCanBeRead) {

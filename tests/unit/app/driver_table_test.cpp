@@ -47,19 +47,19 @@ TEST(DriverTable, HasARowPerFamilyInAlignedColumns) {
     EXPECT_EQ(driver_table(kTable),
               "| driver     | named by       | steering           | membership    | chains sent | zero copy "
               "| freed "
-              "late | interrupt | by source | lossless | largest frame |\n"
+              "late | interrupt | by source | lossless | timestamps | send times | largest frame |\n"
               "|------------|----------------|--------------------|---------------|-------------|-----------|"
               "-------"
-              "-----|-----------|-----------|----------|---------------|\n"
+              "-----|-----------|-----------|----------|------------|------------|---------------|\n"
               "| net_card   | card           | rte_flow, isolated | kernel socket | yes         | yes       "
               "| 31    "
-              "     | yes       | yes       | yes      | 10000         |\n"
+              "     | yes       | yes       | yes      | -          | -          | 10000         |\n"
               "| net_netdev | netdev, string | software           | none          | -           | -         "
               "| 0     "
-              "     | -         | -         | -        | 0             |\n"
+              "     | -         | -         | -        | -          | -          | 0             |\n"
               "| net_s      | string         | software           | none          | -           | -         "
               "| 0     "
-              "     | -         | -         | -        | 0             |\n");
+              "     | -         | -         | -        | -          | -          | 0             |\n");
 }
 
 TEST(DriverTable, ChainsAloneAreNoZeroCopy) {

@@ -14,35 +14,56 @@ namespace {
 using test::numbered_snapshot;
 
 TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
+    nlohmann::ordered_json document = report_document(numbered_snapshot());
+    document.erase("findings");  // the rest of this test's numbers are no run's
     EXPECT_EQ(
-        report_document(numbered_snapshot()).dump(),
-        R"({"version":1,"duration_s":2.5,)"
+        document.dump(),
+        R"({"version":1,"duration_s":2.5,"cleared_s":0.5,)"
         R"("streams":[{"name":"s0","endpoints":["239.1.2.0+3:7148","239.2.0.1:7148"],"bytes":100,)"
         R"("packets":{"received":101,"placed":110,"duplicate":111,"late":112,"malformed":113,"oversize":114,)"
         R"("heap_too_big":115,"inconsistent":116,"out_of_order":117,"no_memory":118,"filtered":119,"held":120,)"
-        R"("captured":121,"control":122,"stopped":123},)"
+        R"("captured":121,"control":122,"stopped":123,"capture_full":124},)"
         R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
         R"("delivered":141,"dropped_full":142,"queued":143},)"
-        R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"verified":153,"wrong":154}}],)"
-        R"("sends":[{"name":"d0","heaps":200,"aborted":201,"packets":202,"bytes":203,"zero_copy_packets":204,)"
+        R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"held_now":180,"hold_refused":181,"verified":153,"wrong":154,)"
+        R"("queue_heaps":182,"expected_rate":183.0,)"
+        R"("handed_over":155,"dropped_oldest":156,"waiting":157,"control_bytes":158,)"
+        R"("carried":{"live":159,"queued":160,"waiting":161}},)"
+        R"("by_endpoint":[{"endpoint":"239.1.2.0:7148","packets":162,"bytes":163}],)"
+        R"("latency":{"count":3,"min_s":1.0,"mean_s":2.0,"p50_s":1.5,"p90_s":4.0,"p99_s":4.0,"p999_s":4.0,)"
+        R"("max_s":4.0,"buckets":[[1.5,2],[4.5,1]]},)"
+        R"("gap":{"count":0,"min_s":0.0,"mean_s":0.0,"p50_s":0.0,"p90_s":0.0,"p99_s":0.0,"p999_s":0.0,)"
+        R"("max_s":0.0,"buckets":[]},)"
+        R"("ring":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
+        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174},)"
+        R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}}}],)"
+        R"("sends":[{"name":"d0","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
-        R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"unregistered_packets":208,"tx_full":209,)"
+        R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"scheduled":212,"dummy_packets":213,"unregistered_packets":208,"tx_full":209,)"
         R"("stalls":210}}],)"
         R"("ports":[{"name":"p0","driver":"net_ring",)"
         R"("rx":{"packets":310,"bytes":311,"malformed":301,"not_udp":302,"fragment":303,"bad_checksum":304,)"
         R"("unmatched":305,"igmp":306,"arp":307},)"
         R"("tx":{"packets":312,"bytes":313,"dropped":314},"nic":{"missed":315,"no_mbuf":316,"errors":317},)"
         R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319,"oversized_frames":320,"steering":"rte_flow",)"
-        R"("hosts_full":321,"host_frames":322},)"
+        R"("hosts_full":321,"host_frames":322,"bursts":330,"full_bursts":331,)"
+        R"("burst_sizes":{"1":332,"2":333,"4":334,"8":335,"16":336,"32":337,"64":338},"rx_descriptors":339,)"
+        R"("buffers":{"size":340,"fewest_free":341}},)"
         R"("rules":[{"endpoint":"239.1.2.0:7148","queues":[0,1],"rule":"flow create","hits":323},)"
-        R"({"endpoint":"239.1.2.1:7148","queues":[2],"rule":"flow create","hits":null}]}],)"
-        R"("lcores":[{"lcore":1,"cpu":5,"poll":"busy","streams":[{"name":"s0","received":101}],)"
-        R"("ports":[{"name":"p0","received":310}],"sends":["d0"]}]})");
+        R"({"endpoint":"239.1.2.1:7148","queues":[2],"rule":"flow create","hits":null}],)"
+        R"("talkers":[{"source":"10.0.0.1","stream":"s0","packets":342,"excess":343},)"
+        R"({"source":"10.0.0.2","stream":null,"packets":344,"excess":345}],)"
+        R"("other_talkers":346,"untold_packets":347}],)"
+        R"("lcores":[{"lcore":1,"cpu":5,"poll":"busy","streams":[{"name":"s0","received":101}],"removed":340,)"
+        R"("ports":[{"name":"p0","received":310}],"sends":["d0"],"bursts":400,"full_bursts":401,)"
+        R"("burst_sizes":{"1":402,"2":403,"4":404,"8":405,"16":406,"32":407,"64":408},"loops":409,"busy_loops":410,)"
+        R"("busy_s":1.5,"idle_s":2.5,"longest_loop_s":0.5,"sleeps":414}]})");
 }
 
 TEST(ReportJson, HasItsListsEvenWhenTheyAreEmpty) {
-    EXPECT_EQ(report_document({}).dump(),
-              R"({"version":1,"duration_s":0.0,"streams":[],"sends":[],"ports":[],"lcores":[]})");
+    EXPECT_EQ(
+        report_document({}).dump(),
+        R"({"version":1,"duration_s":0.0,"cleared_s":0.0,"streams":[],"sends":[],"ports":[],"lcores":[],"findings":[]})");
 }
 
 TEST(ReportJson, IsIndentedTextThatReadsBack) {
@@ -82,6 +103,15 @@ stats::Snapshot clean_snapshot() {
     port.rx_bytes = 2600000000;
     snapshot.ports.push_back(port);
     return snapshot;
+}
+
+TEST(ReportJson, TellsWhatWasLostAndWhy) {
+    stats::Snapshot snapshot = clean_snapshot();
+    snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::oversize)] = 7;
+    EXPECT_EQ(report_document(snapshot)["findings"].dump(),
+              R"([{"cause":"packets_too_large","stage":"packet","where":"s0","count":7,"unit":"packets",)"
+              R"("what":"were larger than --max-packet-size","cure":"raise it",)"
+              R"("sentence":"s0: 7 packets were larger than --max-packet-size; raise it"}])");
 }
 
 TEST(ReportTable, OfACleanRunHoldsTheMainCountsOnly) {
@@ -185,6 +215,22 @@ TEST(ReportAdvice, EachLossNamesTheStreamTheCountAndTheOption) {
             EXPECT_NE(advice[0].find(part), std::string::npos) << part << " is not in: " << advice[0];
         EXPECT_NE(report_table(snapshot).find(advice[0] + "\n"), std::string::npos);
     }
+}
+
+TEST(Report, RemovedStreamsAreOneMore) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    EXPECT_FALSE(report_document(snapshot).contains("removed"));
+    EXPECT_EQ(report_table(snapshot).find("(removed)"), std::string::npos);
+    snapshot.removed.received = 4711;
+    snapshot.removed.packets[0] = 4711;
+    const auto document = report_document(snapshot);
+    EXPECT_EQ(document["removed"]["packets"]["received"], 4711);
+    EXPECT_EQ(document["streams"].size(), 1u);
+    EXPECT_NE(report_table(snapshot).find("(removed)"), std::string::npos);
+    // Rates of what was removed before.
+    stats::Snapshot before = snapshot;
+    before.duration_s = snapshot.duration_s - 1;
+    EXPECT_NE(report_tables(snapshot, &before).packets.find("0 pps"), std::string::npos);
 }
 
 }  // namespace

@@ -10,6 +10,8 @@ namespace spead::test {
 inline stats::Snapshot numbered_snapshot() {
     stats::Snapshot snapshot;
     snapshot.duration_s = 2.5;
+    snapshot.cleared_s = 0.5;
+    snapshot.ticks_per_second = 1000;
 
     stats::StreamSnapshot stream;
     stream.name = "s0";
@@ -28,8 +30,27 @@ inline stats::Snapshot numbered_snapshot() {
     stream.packets_reordered = 150;
     stream.heaps_interleaved_evictions = 151;
     stream.stop_items = 152;
+    stream.held_now = 180;
+    stream.hold_refused = 181;
     stream.heaps_verified = 153;
     stream.heaps_wrong = 154;
+    stream.heaps_handed_over = 155;
+    stream.heaps_dropped_oldest = 156;
+    stream.heaps_waiting = 157;
+    stream.control_bytes = 158;
+    stream.carried = {159, 160, 161};
+    stream.by_endpoint = {{"239.1.2.0:7148", 162, 163}};
+    stream.latency = {3, 1.0, 2.0, 4.0, {{1.5, 2}, {4.5, 1}}};
+    stream.ring_heaps = 164;
+    stream.ring_most = 165;
+    stream.pool_bytes = 166;
+    stream.pool_most = 167;
+    stream.health = "losing";
+    for (std::size_t i = 0; i < stats::kStreamEvents; i++)
+        stream.events[i] = 170 + i;
+    stream.last_event = {stats::StreamEvent::losing, 1.5, "it loses"};
+    stream.queue_heaps = 182;
+    stream.expected_rate = 183;
     snapshot.streams.push_back(stream);
 
     stats::SendSnapshot send;
@@ -37,6 +58,7 @@ inline stats::Snapshot numbered_snapshot() {
     send.endpoints = {"239.3.0.1:7148"};
     send.counters.heaps = 200;
     send.counters.aborted = 201;
+    send.counters.timed_out = 212;
     send.counters.packets = 202;
     send.counters.bytes = 203;
     send.counters.zero_copy_packets = 204;
@@ -46,6 +68,8 @@ inline stats::Snapshot numbered_snapshot() {
     send.counters.unregistered_packets = 208;
     send.counters.tx_full = 209;
     send.counters.stalls = 210;
+    send.counters.scheduled = 212;
+    send.counters.dummy_packets = 213;
     send.control_heaps = 211;
     snapshot.sends.push_back(send);
 
@@ -65,6 +89,15 @@ inline stats::Snapshot numbered_snapshot() {
     port.rx_oversized_frames = 320;
     port.rx_hosts_full = 321;
     port.tx_host_frames = 322;
+    port.rx_bursts = 330;
+    port.rx_full_bursts = 331;
+    for (std::size_t i = 0; i < stats::kBurstBins; i++)
+        port.rx_burst_sizes[i] = 332 + i;
+    port.rx_descriptors = 339;
+    port.buffers = {340, 341};
+    port.talkers = {{"10.0.0.1", "s0", 342, 343}, {"10.0.0.2", "", 344, 345}};
+    port.talkers_others = 346;
+    port.talkers_untold = 347;
     port.steering = "rte_flow";
     port.rules = {{"239.1.2.0:7148", {0, 1}, "flow create", 323},
                   {"239.1.2.1:7148", {2}, "flow create", std::nullopt}};
@@ -73,10 +106,21 @@ inline stats::Snapshot numbered_snapshot() {
     stats::LcoreSnapshot lcore;
     lcore.lcore = 1;
     lcore.cpu = 5;
+    lcore.removed = 340;
     lcore.poll = "busy";
     lcore.streams = {{"s0", 101}};
     lcore.ports = {{"p0", 310}};
     lcore.sends = {"d0"};
+    lcore.bursts = 400;
+    lcore.full_bursts = 401;
+    for (std::size_t i = 0; i < stats::kBurstBins; i++)
+        lcore.burst_sizes[i] = 402 + i;
+    lcore.counters.loops = 409;
+    lcore.counters.busy_loops = 410;
+    lcore.counters.busy_cycles = 1500;
+    lcore.counters.idle_cycles = 2500;
+    lcore.counters.longest_loop = 500;
+    lcore.counters.sleeps = 414;
     snapshot.lcores.push_back(lcore);
     return snapshot;
 }

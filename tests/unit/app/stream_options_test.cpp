@@ -56,7 +56,9 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--history 0", [](Plan&, Receive& r) { r.history = 0; });
     expect_recv("--history-time 5s", [](Plan&, Receive& r) { r.history_time = 5; });
     expect_recv("--in-order", [](Plan&, Receive& r) { r.in_order = true; });
+    expect_recv("--filter control", [](Plan&, Receive& r) { r.filter = "control"; });
     expect_recv("--stop-on-stop-item", [](Plan&, Receive& r) { r.stop_on_stop_item = true; });
+    expect_recv("--expected-rate 8Gbps", [](Plan&, Receive& r) { r.expected_rate = 1e9; });
     expect_recv("--on-full drop_oldest", [](Plan&, Receive& r) { r.on_full = runtime::OnFull::drop_oldest; });
     expect_recv("--on-full block", [](Plan&, Receive& r) { r.on_full = runtime::OnFull::block; });
     expect_recv("--sink verify", [](Plan&, Receive& r) { r.sink.kind = runtime::SinkKind::verify; });

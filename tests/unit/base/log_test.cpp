@@ -126,6 +126,41 @@ TEST(LogLimiter, ALimitedLineTellsOfTheOnesNotShown) {
     EXPECT_EQ(capture.text(), "spead.port: odd frame 1\nspead.port: odd frame 2\n");
 }
 
+TEST(LogLimiter, TellsOnceWhenAFloodIsOver) {
+    LogLimiter limiter(2, 10.0);
+    EXPECT_EQ(limiter.settle(100.0), 0u) << "nothing was held back";
+    for (int i = 0; i < 9; i++)
+        limiter.ask(100.0 + i);  // 7 held back, the last one at 108
+    EXPECT_EQ(limiter.settle(109.0), 0u) << "it may go on";
+    EXPECT_EQ(limiter.settle(117.9), 0u);
+    EXPECT_EQ(limiter.settle(118.0), 7u);
+    EXPECT_EQ(limiter.settle(119.0), 0u) << "once";
+    EXPECT_EQ(limiter.ask(120.0).suppressed, 0u) << "what was told is not told again";
+}
+
+TEST(LogLimiter, WhatALaterLineToldIsNotToldAgain) {
+    LogLimiter limiter(1, 10.0);
+    limiter.ask(100.0);
+    EXPECT_FALSE(limiter.ask(101.0).pass);
+    EXPECT_EQ(limiter.ask(111.0).suppressed, 1u);
+    EXPECT_EQ(limiter.settle(200.0), 0u);
+}
+
+TEST(LogLimiter, TheEndOfAFloodIsALine) {
+    Capture capture;
+    LogLimiter limiter(1, 0.0);
+    log_limited(limiter, LogType::port, LogLevel::warning, "odd frame");
+    log_settled(limiter, LogType::port, LogLevel::warning, "odd frames");
+    LogLimiter strict(0, 0.0);
+    log_limited(strict, LogType::port, LogLevel::warning, "odd frame");
+    log_limited(strict, LogType::port, LogLevel::warning, "odd frame");
+    log_settled(strict, LogType::port, LogLevel::warning, "odd frames");
+    log_settled(strict, LogType::port, LogLevel::warning, "odd frames");
+    EXPECT_EQ(
+        capture.text(),
+        "spead.port: odd frame\nspead.port: odd frames: 2 similar lines were not shown; it is quiet now\n");
+}
+
 TEST(LogLimiter, DisabledLinesDoNotUseUpTheAllowance) {
     Capture capture;
     LogLimiter limiter(1, 1e9);

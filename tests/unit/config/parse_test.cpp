@@ -42,6 +42,31 @@ TEST(ParseText, AMinimalFileHasTheDefaultsOfThePlan) {
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{512} << 20);
 }
 
+TEST(ParseText, EveryKeyOfACaptureArrivesInThePlan) {
+    const Plan plan = parse_text(std::string(kMinimal) + R"([receive.capture]
+files = ["/d1/a.pcap", "/d2/a.pcap"]
+rotate_size = "1GiB"
+rotate_seconds = "10min"
+snap_length = 96
+count = 5
+direct_io = true
+buffer = "128MiB"
+only = true
+)",
+                                 "a.toml");
+    const capture::Options& c = plan.receives[0].capture.value();
+    EXPECT_EQ(c.files, (std::vector<std::string>{"/d1/a.pcap", "/d2/a.pcap"}));
+    EXPECT_EQ(c.rotate_size, std::uint64_t{1} << 30);
+    EXPECT_EQ(c.rotate_seconds, 600);
+    EXPECT_EQ(c.snap_length, 96u);
+    EXPECT_EQ(c.count, 5u);
+    EXPECT_TRUE(c.direct_io);
+    EXPECT_EQ(c.buffer, std::uint64_t{128} << 20);
+    EXPECT_TRUE(c.only);
+    expect_usage_error([] { parse_text(std::string(kMinimal) + "[receive.capture]\ncount = 5\n", "a.toml"); },
+                       {"files"});
+}
+
 TEST(ParseText, EveryKeyArrivesInThePlan) {
     const Plan plan = parse_text(R"(
 version = 1
@@ -50,9 +75,11 @@ version = 1
 name = "capture1"
 main_cpu = 0
 lcores = [1, 2]
+on_event = ["/usr/bin/logger", "-t", "spead"]
 log_level = "info;pmd.*:debug"
 live = true
 control = "/run/capture1.sock"
+metrics = "10.0.0.1:9100"
 
 [memory]
 heaps = "2GiB"
@@ -68,6 +95,7 @@ name = "p0"
 device = "ens1f0"
 mtu = 9216
 address = "10.0.0.9"
+timestamps = "hardware"
 
 [[receive]]
 name = "fengine"
@@ -82,6 +110,11 @@ substreams = 8
 in_order = true
 stop_on_stop_item = true
 enabled = false
+filter = "heap % 2 == 1"
+held_buffers = 100
+silent_after = "2s"
+loss_threshold = 0.01
+expected_rate = "8Gbps"
 [receive.heaps]
 max_live = 5
 ring = 512
@@ -112,6 +145,7 @@ dst_mac = "02:53:50:44:00:05"
 rate = "10Gbps"
 burst_size = "128KiB"
 burst_rate_ratio = 1.25
+pacer = "auto"
 ttl = 4
 dscp = 46
 max_packet_size = 8192
@@ -119,6 +153,7 @@ heap_size = 65536
 items = 2
 heaps = 1000
 max_heaps = 8
+timeout = "250ms"
 first_count = 0
 count_step = 3
 addr_bits = 48
@@ -134,10 +169,13 @@ enabled = false
     EXPECT_EQ(plan.runtime.log_level, "info;pmd.*:debug");
     EXPECT_TRUE(plan.runtime.live);
     EXPECT_EQ(plan.runtime.control, "/run/capture1.sock");
+    EXPECT_EQ(plan.runtime.on_event, (std::vector<std::string>{"/usr/bin/logger", "-t", "spead"}));
+    EXPECT_EQ(plan.runtime.metrics, (ListenAddress{{0x0A000001}, 9100}));
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
-    EXPECT_EQ(plan.ports[0], (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}}));
+    EXPECT_EQ(plan.ports[0],
+              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Doer::hardware}));
 
     ASSERT_EQ(plan.receives.size(), 2u);
     const runtime::ReceivePlan& r = plan.receives[0];
@@ -156,6 +194,11 @@ enabled = false
     EXPECT_EQ(r.substreams, 8u);
     EXPECT_TRUE(r.in_order);
     EXPECT_TRUE(r.stop_on_stop_item);
+    EXPECT_EQ(r.filter, "heap % 2 == 1");
+    EXPECT_EQ(r.held_buffers, 100u);
+    EXPECT_EQ(r.silent_after, 2);
+    EXPECT_EQ(r.loss_threshold, 0.01);
+    EXPECT_EQ(r.expected_rate, 1e9);
     EXPECT_EQ(r.max_live, 5u);
     EXPECT_EQ(r.ring, 512u);
     EXPECT_EQ(r.max_bytes, 65536u);
@@ -174,6 +217,7 @@ enabled = false
     const runtime::SendPlan& s = plan.sends[0];
     EXPECT_EQ(s.name, "dsim");
     EXPECT_EQ(s.port, "p0");
+    EXPECT_EQ(s.timeout, 0.25);
     EXPECT_EQ(s.lcore, 3u);
     EXPECT_EQ(s.endpoints.size(), 9u);
     EXPECT_EQ(s.endpoint_texts, (std::vector<std::string>{"239.20.0.0+7:7148", "10.0.0.5:7148"}));
@@ -181,6 +225,7 @@ enabled = false
     EXPECT_DOUBLE_EQ(s.rate, 1.25e9);
     EXPECT_EQ(s.burst_size, 131072u);
     EXPECT_EQ(s.burst_rate_ratio, 1.25);
+    EXPECT_EQ(s.pacer, runtime::Doer::automatic);
     EXPECT_EQ(s.ttl, 4);
     EXPECT_EQ(s.dscp, 46);
     EXPECT_EQ(s.max_packet_size, 8192u);

@@ -28,16 +28,23 @@ class RandomPlan {
         if (coin())
             plan.runtime.main_cpu = cpu();
         plan.runtime.lcores = cpus();
+        if (coin())
+            plan.runtime.on_event = {"/opt/tell me", "say \"hello\"", ""};
         plan.runtime.log_level = pick<std::string>({"", "debug", "spead.*:info;pmd.*:error"});
         plan.runtime.live = coin();
         plan.runtime.control = pick<std::string>({"", "auto", "/run/räume/p.sock"});
+        if (coin())
+            plan.runtime.metrics = ListenAddress{{pick<std::uint32_t>({0, 0x7F000001})}, 9100};
         plan.memory.heaps = in(Limits<std::uint64_t>{std::uint64_t{1} << 30, kMemoryHeaps.max});
         const unsigned ports = 1 + number(2);
         for (unsigned i = 0; i < ports; i++)
             plan.ports.push_back(
                 {name("p", i),
                  fmt::format("net_x{},{}", i, pick<std::string>({"a=b", "file=\"q\\w\"", "p=\tä\x7f\x01"})),
-                 coin() ? 0u : 9216 + number(100), Ipv4{coin() ? 0u : 0x0A000000 + number(1000)}});
+                 coin() ? 0u : 9216 + number(100),
+                 Ipv4{coin() ? 0u : 0x0A000000 + number(1000)},
+                 {},
+                 static_cast<runtime::Doer>(number(3))});
         const unsigned streams = number(3);
         for (unsigned i = 0; i < streams; i++)
             plan.receives.push_back(receive(i, plan));
@@ -51,6 +58,21 @@ class RandomPlan {
     }
 
   private:
+    capture::Options capture(unsigned i) {
+        capture::Options c;
+        c.files = {fmt::format("s{}.pcap", i)};
+        if (coin())
+            c.files.push_back(fmt::format("/räume/\"{}\"", i));
+        c.rotate_size = in(kRotateSize);
+        c.rotate_seconds = time();
+        c.snap_length = in(kSnapLength);
+        c.count = in(kCaptureCount);
+        c.direct_io = coin();
+        c.buffer = in(kCaptureBuffer);
+        c.only = coin();
+        return c;
+    }
+
     runtime::ReceivePlan receive(unsigned i, const Plan& plan) {
         // Each stream has a UDP port of its own, so that endpoints never overlap.
         runtime::ReceivePlan r =
@@ -69,6 +91,12 @@ class RandomPlan {
         r.in_order = coin();
         r.stop_on_stop_item = coin();
         r.enabled = coin();
+        if (coin())
+            r.filter = pick<std::string>({"item 0x1600 & 0xff == 3", "not (source in 10.0.0.0/8)"});
+        r.held_buffers = coin() ? 0 : in(kHeldBuffers);
+        r.silent_after = time();
+        r.loss_threshold = pick<double>({0, 0.01, 1});
+        r.expected_rate = pick<double>({0, 1.25e9, 3});
         r.max_live = in(kMaxLive);
         r.ring = in(kRing);
         r.max_bytes = in(Limits<std::uint64_t>{1, std::uint64_t{1} << 30});
@@ -79,6 +107,8 @@ class RandomPlan {
         r.sink.kind = static_cast<runtime::SinkKind>(number(3));
         if (r.sink.kind == runtime::SinkKind::file)
             r.sink.directory = pick<std::string>({"out", "/data/räume", "a \"b\" \\c"});
+        if (coin())
+            r.capture = capture(i);
         return r;
     }
 
@@ -90,6 +120,7 @@ class RandomPlan {
         s.rate = coin() ? 0 : std::exp(static_cast<double>(number(30)) + time() / 1e9);
         s.burst_size = in(kBurstSize);
         s.burst_rate_ratio = 1.0 + static_cast<double>(number(1000)) / 7;
+        s.pacer = static_cast<runtime::Doer>(number(3));
         s.ttl = static_cast<std::uint8_t>(in(kTtl));
         s.dscp = static_cast<std::uint8_t>(in(kDscp));
         s.max_packet_size = in(Limits<std::uint32_t>{56, 9188});
@@ -98,6 +129,7 @@ class RandomPlan {
         s.heap_size = in(Limits<std::uint64_t>{4 * s.items, std::uint64_t{1} << 38});
         s.heaps = coin() ? -1 : in(Limits<std::int64_t>{0, kSendHeaps.max});
         s.max_heaps = in(kInFlight);
+        s.timeout = time();
         s.first_count = in(kHeapCount);
         s.count_step = in(kCountStep);
         s.zero_copy = static_cast<runtime::ZeroCopy>(number(3));
@@ -185,6 +217,7 @@ exit_on_stop = false
 name = "p0"
 device = "net_ring0"
 mtu = 0
+timestamps = "software"
 
 [[receive]]
 name = "s0"
@@ -199,6 +232,9 @@ substreams = 1
 in_order = false
 stop_on_stop_item = false
 enabled = true
+silent_after = "off"
+loss_threshold = 0
+expected_rate = "0"
 [receive.heaps]
 max_live = 4
 ring = 256
@@ -217,6 +253,7 @@ endpoints = ["239.20.0.1:7148"]
 rate = "10Gbps"
 burst_size = "64KiB"
 burst_rate_ratio = 1.05
+pacer = "software"
 ttl = 1
 dscp = 0
 max_packet_size = 1472
@@ -224,6 +261,7 @@ heap_size = "4MiB"
 items = 1
 heaps = -1
 max_heaps = 4
+timeout = "off"
 first_count = 1
 count_step = 1
 addr_bits = 40

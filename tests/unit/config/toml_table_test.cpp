@@ -65,7 +65,8 @@ TEST(UnknownKey, AKeyOfAnotherTableIsSaidToBelongThere) {
 }
 
 TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
-    expect_error(kPort + "colour = 3\n", {"`colour`", "the keys are name, device, mtu, address or vlan"});
+    expect_error(kPort + "colour = 3\n",
+                 {"`colour`", "the keys are name, device, mtu, address, vlan or timestamps"});
 }
 
 TEST(UnknownKey, TheFirstInTheFileIsReported) {
@@ -169,6 +170,9 @@ endpoints = [
 TEST(LogLevel, AWrongOneIsPlaced) {
     expect_error("version = 1\n[runtime]\nlog_level = \"loud\"\n", {"a.toml:3:13", "`loud`", "debug"});
     expect_error("version = 1\n[runtime]\nlog_level = \"\"\n", {"a.toml:3:13", "``"});
+    expect_error("version = 1\n[runtime]\nmetrics = \"here:x\"\n", {"a.toml:3:11", "`here`"});
+    expect_error("version = 1\n[runtime]\nmetrics = \"127.0.0.1:x\"\n",
+                 {"a.toml:3:11", "`x`", "127.0.0.1:9100"});
 }
 
 TEST(SecondTable, ErrorsPointIntoTheRightOne) {

@@ -219,6 +219,32 @@ TEST(Validate, ACpuIsListedOnce) {
 TEST(Validate, TheLogLevelIsOneDpdkKnows) {
     expect_refused([](Plan& p) { p.runtime.log_level = "loud"; }, "runtime.log_level", {"`loud`", "debug"});
     expect_accepted([](Plan& p) { p.runtime.log_level = "pmd.*:debug"; });
+    expect_refused([](Plan& p) { p.receives[0].expected_rate = -1; }, "receive[0].expected_rate",
+                   {"-1", "0"});
+    expect_refused([](Plan& p) { p.receives[0].expected_rate = std::nan(""); }, "receive[0].expected_rate",
+                   {"nan"});
+    expect_accepted([](Plan& p) { p.receives[0].expected_rate = 1.25e9; });
+}
+
+TEST(Validate, WhatIsExpectedOfStreamsIsInRange) {
+    expect_refused([](Plan& p) { p.receives[0].silent_after = -1; }, "receive[0].silent_after", {"-1"});
+    expect_refused([](Plan& p) { p.receives[0].loss_threshold = 1.5; }, "receive[0].loss_threshold",
+                   {"1.5", "0 to 1"});
+    expect_refused([](Plan& p) { p.receives[0].loss_threshold = std::nan(""); }, "receive[0].loss_threshold",
+                   {"nan"});
+    expect_refused([](Plan& p) { p.sends[0].timeout = -1; }, "send[0].timeout", {"-1"});
+    expect_refused(
+        [](Plan& p) {
+            p.runtime.on_event = {"/bin/true", "\xff"};
+        },
+        "runtime.on_event[1]", {"UTF-8"});
+    expect_refused([](Plan& p) { p.runtime.on_event = {""}; }, "runtime.on_event", {"program"});
+    expect_accepted([](Plan& p) {
+        p.receives[0].silent_after = 2;
+        p.receives[0].loss_threshold = 1;
+        p.sends[0].timeout = 0.1;
+        p.runtime.on_event = {"/bin/true"};
+    });
 }
 
 TEST(Validate, TextsAreUtf8) {
@@ -251,6 +277,28 @@ TEST(Validate, OnlyAFileSinkHasADirectoryAndItNeedsOne) {
     expect_refused([](Plan& p) { p.receives[0].sink.directory = "out"; }, "receive[0].sink.directory",
                    {"file sink", "`null`"});
     expect_accepted([](Plan& p) { p.receives[0].sink = {runtime::SinkKind::file, "out"}; });
+}
+
+TEST(Validate, CapturesHaveFilesOfTheirOwn) {
+    const auto with = [](auto change) {
+        return [change](Plan& p) {
+            p.receives[0].capture.emplace().files = {"a.pcap"};
+            change(*p.receives[0].capture);
+        };
+    };
+    using Options = capture::Options;
+    expect_accepted(with([](Options&) {}));
+    expect_refused(with([](Options& c) { c.files.clear(); }), "receive[0].capture.files", {"0 files"});
+    expect_refused(with([](Options& c) {
+                       c.files = {"a", "b", "a"};
+                   }),
+                   "receive[0].capture.files", {"twice"});
+    expect_refused(with([](Options& c) { c.files = {"a/"}; }), "receive[0].capture.files", {"names no file"});
+    expect_refused(with([](Options& c) { c.snap_length = 0; }), "receive[0].capture.snap_length",
+                   {"1 to 65535"});
+    expect_refused(with([](Options& c) { c.buffer = 1; }), "receive[0].capture.buffer", {"buffer"});
+    expect_refused(with([](Options& c) { c.rotate_seconds = -1; }), "receive[0].capture.rotate_seconds",
+                   {"-1"});
 }
 
 TEST(Validate, ASenderCannotChooseASource) {

@@ -143,6 +143,20 @@ TEST_F(Mlx5, RecommendedArgumentsYieldToTheUsers) {
     EXPECT_THAT(refusal("0000:03:00.0,dv_flow_en=2"), HasSubstr("dv_flow_en=2"));
 }
 
+TEST_F(Mlx5, SendSchedulingIsAskedForOnlyWhenItMustBeThere) {
+    auto request = request_for(kCard);
+    request.max_tx_packet = 1472;
+    request.tx_queues = 1;
+    for (const auto use : {port::UseDevice::never, port::UseDevice::if_it_can}) {
+        request.send_on_time = use;
+        EXPECT_THAT(plan(request).devargs, Not(HasSubstr("tx_pp")));
+    }
+    request.send_on_time = port::UseDevice::must;
+    EXPECT_THAT(plan(request).devargs, HasSubstr(",tx_pp=500"));
+    request.device += ",tx_pp=1000";
+    EXPECT_THAT(plan(request).devargs, AllOf(HasSubstr(",tx_pp=1000"), Not(HasSubstr("500"))));
+}
+
 TEST_F(Mlx5, TheMtuIsRaisedForWhatIsSentAndRemarkedForWhatIsNotReceived) {
     netdev_->mtu = 1500;
     auto request = request_for(kCard);

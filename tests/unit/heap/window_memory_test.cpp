@@ -175,13 +175,13 @@ TEST(WindowMemory, IsSharedWithinTheQuotaOfEachWindow) {
     for (std::uint64_t k = 0; k < 100; k++) {
         const Packet p = Packet(k).whole(64 * kKiB);
         greedy.commit(greedy.accept(p.view()).outcome == placed ? 1 : 0);
-        greedy.hand_over();
+        greedy.hand_over(1);
     }
     EXPECT_EQ(arena.in_use(), greedy.placer().out());
     EXPECT_LE(greedy.placer().out(), kMiB);
     EXPECT_EQ(modest.accept(Packet(1).whole(64 * kKiB).view()).outcome, placed);
     modest.commit(1);
-    modest.hand_over();
+    modest.hand_over(1);
     for (HeapQueue* q : {&greedy_queue, &modest_queue})
         while (Heap h = q->try_pop()) {
         }
@@ -217,7 +217,7 @@ TEST(WindowMemory, IsEnoughForEveryStreamThatWaitsForItsConsumer) {
                 ASSERT_EQ(w.accept(p.view()).outcome, placed) << "group " << group;
                 w.commit(1);
             }
-        w.hand_over();
+        w.hand_over(1);
     };
     for (std::uint64_t key = 0; key < 200; key++) {
         // The slow consumer takes a heap now and then, and holds two.
@@ -229,7 +229,7 @@ TEST(WindowMemory, IsEnoughForEveryStreamThatWaitsForItsConsumer) {
             if (held.size() > 2)
                 held.erase(held.begin());
             slow.reclaim();
-            slow.hand_over();
+            slow.hand_over(1);
         }
         ASSERT_NO_FATAL_FAILURE(feed(quick, key));
         while (quick_queue.try_pop()) {

@@ -185,6 +185,26 @@ TEST(Consumers, KeepASinkWhoseQueuesChangeOnItsThread) {
     EXPECT_EQ(s.sinks[0]->threads().size(), 1U);
 }
 
+TEST(Consumers, FinishASinkOnceWhenAllItsQueuesLeaveTogether) {
+    Streams s(2);
+    Consumers consumers(0);
+    consumers.start(1, {}, true);
+    Consumers::Feed& a = consumers.add(s.rigs[0]->queue(), *s.sinks[0]);
+    Consumers::Feed& b = consumers.add(s.rigs[1]->queue(), *s.sinks[0]);
+    s.give(0, 3);
+    s.give(1, 2);
+    s.close();
+    bool a_left = false;
+    bool b_left = false;
+    while (!a_left || !b_left) {
+        a_left = a_left || consumers.remove(a, true);
+        b_left = b_left || consumers.remove(b, true);
+        std::this_thread::yield();
+    }
+    EXPECT_EQ(s.sinks[0]->size(), 5U);
+    EXPECT_EQ(s.sinks[0]->finished(), 1);
+}
+
 TEST(Consumers, LetQueuesGoBeforeTheyRun) {
     Streams s(1);
     Consumers consumers(0);

@@ -494,6 +494,16 @@ TEST(EalArguments, LeaveAGroupToTheUserWhoSetIt) {
     EXPECT_THAT(arguments({"--telemetry"}), Not(Contains("--no-telemetry")));
 }
 
+TEST(EalArguments, TelemetryIsServedWhereAskedForAndThereIsRoomForItsSocket) {
+    const auto with = [](std::vector<std::string> words, const std::string& name) {
+        return eal_arguments(EalOptions::parse(std::move(words)), "0@0", 10 * kMiB, name, {}, true);
+    };
+    EXPECT_THAT(with({}, "run"), AllOf(Contains("--telemetry"), Not(Contains("--no-telemetry"))));
+    EXPECT_THAT(with({"--no-telemetry"}, "run"), Not(Contains("--telemetry")));
+    EXPECT_THAT(with({}, std::string(100, 'x')),
+                AllOf(Contains("--no-telemetry"), Not(Contains("--telemetry"))));
+}
+
 TEST(EalArguments, LeaveNoHugePagesBehindUnderANameOfTheirOwn) {
     const std::string unlink = "--huge-unlink=always";
     EXPECT_THAT(arguments({"--socket-mem", "64"}), AllOf(Contains(unlink), Contains("--file-prefix")));

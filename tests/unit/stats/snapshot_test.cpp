@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/snapshot.hpp"
 
+#include <utility>
+
 #include <gtest/gtest.h>
 
 namespace spead::stats {
@@ -36,7 +38,25 @@ Snapshot sound() {
     queue[PortOutcome::stream] = 10;
     queue[PortOutcome::arp] = 3;
     queue.bytes = 9000;
+    queue.bursts = 6;
+    queue.full_bursts = 1;
+    queue.burst_sizes = {2, 3, 0, 0, 0, 0, 1};
     port.add(queue);
+    port.talkers = {{"10.0.0.1", "s0", 9, 0}};
+    port.talkers_others = 1;
+    port.talkers_untold = 3;
+    LcoreSnapshot lcore;
+    lcore.lcore = 4;
+    lcore.streams = {{"s0", 10}};
+    lcore.ports = {{"p0", 13}};
+    lcore.add(queue);
+    lcore.counters.loop(70, true, false);
+    lcore.counters.loop(50, false, true);
+    stream.by_endpoint = {{"a", 8, 6500}, {"b", 2, 500}};
+    stream.latency.count = 2;
+    stream.latency.buckets = {{0.5, 1}, {1, 1}};
+    snapshot.detailed = true;
+    snapshot.lcores.push_back(lcore);
     SendSnapshot send;
     send.name = "d0";
     send.counters.packets = 5;
@@ -103,8 +123,15 @@ void expect_broken(Break change, const std::string& sentence) {
 }
 
 TEST(Identities, EachOneIsNoticedWhenItBreaks) {
-    expect_broken([](Snapshot& s) { s.ports[0].rx_packets++; },
-                  "p0: rx packets = sum of outcomes: 14 is not 13");
+    expect_broken(
+        [](Snapshot& s) {
+            s.ports[0].rx_packets++;
+            s.ports[0].talkers_untold++;
+            s.lcores[0].ports[0].received++;
+        },
+        "p0: rx packets = sum of outcomes: 14 is not 13");
+    expect_broken([](Snapshot& s) { s.lcores[0].ports[0].received++; },
+                  "p0: rx packets = sum of lcores: 13 is not 14");
     expect_broken([](Snapshot& s) { s.streams[0].packets[0]++; },
                   "s0: received = sum of outcomes: 10 is not 11");
     expect_broken([](Snapshot& s) { s.streams[0].heaps_live++; }, "s0: started = ended + live: 5 is not 6");
@@ -112,10 +139,48 @@ TEST(Identities, EachOneIsNoticedWhenItBreaks) {
                   "s0: ended = delivered + dropped_full + queued: 4 is not 5");
     expect_broken([](Snapshot& s) { s.sends[0].counters.copied_packets++; },
                   "d0: packets = zero copy + copied: 5 is not 6");
+    expect_broken([](Snapshot& s) { s.streams[0].by_endpoint[1].packets--; },
+                  "s0: received = sum over endpoints: 10 is not 9");
+    expect_broken([](Snapshot& s) { s.streams[0].by_endpoint[0].bytes--; },
+                  "s0: bytes = sum over endpoints: 7000 is not 6999");
+    expect_broken([](Snapshot& s) { s.streams[0].control_bytes++; },
+                  "s0: bytes = sum over endpoints: 7001 is not 7000");
+    expect_broken([](Snapshot& s) { s.streams[0].latency.buckets[0].count++; },
+                  "s0: latencies = sum of their buckets: 2 is not 3");
+    expect_broken(
+        [](Snapshot& s) {
+            s.streams[0].latency.count++;
+            s.streams[0].latency.buckets[0].count++;
+        },
+        "s0: handed over = heaps whose latency is known: 2 is not 3");
+    expect_broken([](Snapshot& s) { s.streams[0].heaps_dropped_oldest++; },
+                  "s0: ended = handed over + waiting + dropped at once: 4 is not 3");
+    expect_broken([](Snapshot& s) { s.streams[0].heaps_waiting++; },
+                  "s0: ended = handed over + waiting + dropped at once: 4 is not 5");
+    expect_broken([](Snapshot& s) { s.ports[0].rx_burst_sizes[0]++; },
+                  "p0: bursts = sum of burst sizes: 6 is not 7");
+    expect_broken([](Snapshot& s) { s.ports[0].rx_full_bursts++; },
+                  "p0: full bursts = bursts of full size: 2 is not 1");
+    expect_broken([](Snapshot& s) { s.ports[0].talkers[0].packets++; },
+                  "p0: rx packets = sum over senders: 13 is not 14");
+    expect_broken([](Snapshot& s) { s.lcores[0].burst_sizes[0]++; },
+                  "lcore 4: bursts = sum of burst sizes: 6 is not 7");
+    expect_broken(
+        [](Snapshot& s) {
+            s.lcores[0].bursts++;
+            s.lcores[0].burst_sizes[0]++;
+        },
+        "bursts of ports = bursts of lcores: 6 is not 7");
+    expect_broken([](Snapshot& s) { s.lcores[0].full_bursts++; },
+                  "lcore 4: full bursts = bursts of full size: 2 is not 1");
+    expect_broken([](Snapshot& s) { s.lcores[0].counters.idle_cycles++; },
+                  "lcore 4: cycles = busy + idle: 120 is not 121");
     expect_broken(
         [](Snapshot& s) {
             s.ports[0].rx[static_cast<std::size_t>(PortOutcome::stream)]--;
             s.ports[0].rx_packets--;
+            s.ports[0].talkers_untold--;
+            s.lcores[0].ports[0].received--;
         },
         "packets handed to streams = received by streams: 9 is not 10");
 }
@@ -125,11 +190,39 @@ TEST(Identities, PacketsOfOnePortMayBelongToSeveralStreams) {
     StreamSnapshot other;
     other.name = "s1";
     other.add(block(), 0);
+    other.by_endpoint = snapshot.streams[0].by_endpoint;
+    other.latency = snapshot.streams[0].latency;
     snapshot.streams.push_back(other);
+    snapshot.lcores[0].streams.push_back({"s1", 10});
     EXPECT_EQ(broken_identities(snapshot).size(), 1u);
     snapshot.ports[0].rx[static_cast<std::size_t>(PortOutcome::stream)] += 10;
     snapshot.ports[0].rx_packets += 10;
+    snapshot.ports[0].talkers_untold += 10;
+    snapshot.lcores[0].ports[0].received += 10;
     EXPECT_EQ(broken_identities(snapshot), std::vector<std::string>{});
+}
+
+TEST(BurstSizes, HaveABinPerPowerOfTwoAndFullOnesByThemselves) {
+    EXPECT_EQ(burst_bin(1), 0U);
+    EXPECT_EQ(burst_bin(2), 1U);
+    EXPECT_EQ(burst_bin(3), 1U);
+    EXPECT_EQ(burst_bin(32), 5U);
+    EXPECT_EQ(burst_bin(63), 5U);
+    EXPECT_EQ(burst_bin(64), kBurstBins - 1);
+    EXPECT_EQ(kFullBurst, 64);
+}
+
+TEST(LcoreCounters, TellBusyFromIdleAndTheLongestLoopThatDidNotRest) {
+    LcoreCounters c;
+    c.loop(10, true, false);
+    c.loop(1000, false, true);
+    c.loop(30, false, false);
+    EXPECT_EQ(c.loops, 3U);
+    EXPECT_EQ(c.busy_loops, 1U);
+    EXPECT_EQ(c.busy_cycles, 10U);
+    EXPECT_EQ(c.idle_cycles, 1030U);
+    EXPECT_EQ(c.cycles, 1040U);
+    EXPECT_EQ(c.longest_loop, 30U);
 }
 
 TEST(OutcomeNames, AreOnePerOutcomeAndAllDifferent) {
@@ -142,6 +235,58 @@ TEST(OutcomeNames, AreOnePerOutcomeAndAllDifferent) {
     EXPECT_EQ(name_of(PacketOutcome::heap_too_big), "heap_too_big");
     EXPECT_EQ(name_of(PortOutcome::arp), "arp");
     EXPECT_EQ(name_of(HeapEnd::flushed), "flushed");
+}
+
+TEST(Identities, ACapturesPacketsAreWrittenUnwrittenOrBuffered) {
+    Snapshot snapshot;
+    CaptureSnapshot& c = snapshot.captures.emplace_back();
+    c.stream = "s0";
+    c.taken = 10;
+    c.written = 6;
+    c.unwritten = 3;
+    EXPECT_TRUE(broken_identities(snapshot).empty());
+    c.finished = true;
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u) << "one is still on its way";
+    c.unwritten = 4;
+    EXPECT_TRUE(broken_identities(snapshot).empty());
+    c.finished = false;
+    c.written = 7;
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u) << "more was written than taken";
+}
+
+TEST(Identities, WherePacketsEndInCapturesTheStreamCountsThem) {
+    Snapshot snapshot = sound();
+    StreamSnapshot& s = snapshot.streams[0];
+    const auto outcome = [&](PacketOutcome o) -> std::uint64_t& {
+        return s.packets[static_cast<std::size_t>(o)];
+    };
+    std::swap(outcome(PacketOutcome::captured), outcome(PacketOutcome::placed));
+    outcome(PacketOutcome::capture_full) = std::exchange(outcome(PacketOutcome::duplicate), 0);
+    EXPECT_EQ(broken_identities(snapshot).size(), 2u) << "nobody has taken them";
+    for (const std::uint64_t taken : {3u, 4u}) {
+        CaptureSnapshot& c = snapshot.captures.emplace_back();
+        c.stream = "s0";
+        c.only = true;
+        c.taken = taken;
+        c.dropped_full = 1;
+    }
+    EXPECT_TRUE(broken_identities(snapshot).empty());
+    snapshot.captures[0].dropped_full = 2;
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u);
+}
+
+TEST(Identities, AReplaysRecordsAreSentOrRefusedByName) {
+    Snapshot snapshot;
+    ReplaySnapshot& r = snapshot.replays.emplace_back();
+    r.records = 15;
+    r.frames = 5;
+    r.cut = 4;
+    r.runts = 3;
+    r.too_long = 2;
+    r.not_udp = 1;
+    EXPECT_TRUE(broken_identities(snapshot).empty());
+    r.not_udp = 0;
+    EXPECT_EQ(broken_identities(snapshot).size(), 1u);
 }
 
 }  // namespace

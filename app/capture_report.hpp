@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "stats/snapshot.hpp"
+
+/// The report's part on captures and replays. Names: docs/counters.md.
+namespace spead::app {
+
+nlohmann::ordered_json capture_json(const stats::CaptureSnapshot& capture);
+
+nlohmann::ordered_json replay_json(const stats::ReplaySnapshot& replay);
+
+/// A row for each replay; empty without any.
+std::string replays_table(const stats::Snapshot& snapshot);
+
+/// A table with a row for each capture, and one of their files; empty without captures.
+std::string captures_table(const stats::Snapshot& snapshot);
+
+/// What cures packets that a capture did not keep.
+std::vector<std::string> capture_advice(const stats::Snapshot& snapshot);
+
+}  // namespace spead::app

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <functional>
+
+#include "runtime/engine.hpp"
+
+namespace spead::app {
+
+/// What ends the work beside an engine.
+struct BesideEnd {
+    const std::atomic<bool>& cancelled;  ///< looked at in every loop
+    int fd;                              ///< readable then, for waits
+};
+
+/// Runs the engine on this thread (started, not stopped) while `work` runs in another: until that returns, or
+/// a signal comes, or the engine ends; then `work` is told to end, and waited for. Returns true when it was a
+/// signal. What `work` throws is thrown on, except Interrupted.
+bool run_beside(runtime::Engine& engine, int signal_fd, const std::function<void(const BesideEnd&)>& work);
+
+}  // namespace spead::app

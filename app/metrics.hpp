@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "base/listen_address.hpp"
+#include "stats/snapshot_board.hpp"
+
+namespace spead::app {
+
+/// Serves what is on the board to Prometheus: GET /metrics over HTTP, by threads of its own that run on
+/// `cpus`. docs/telemetry.md has the names.
+///
+/// One thread makes and destroys it. A build without prometheus-cpp refuses to make one.
+class Metrics {
+  public:
+    /// Throws Error when nothing can listen there: another program does, the address is not this machine's.
+    Metrics(std::shared_ptr<const stats::SnapshotBoard> board, const ListenAddress& listen,
+            const std::vector<unsigned>& cpus);
+    ~Metrics();
+    Metrics(const Metrics&) = delete;
+    Metrics& operator=(const Metrics&) = delete;
+
+    /// Where it listens; the port is known even if any was asked for.
+    const ListenAddress& address() const noexcept { return address_; }
+
+  private:
+    struct Server;
+    ListenAddress address_;
+    std::unique_ptr<Server> server_;
+};
+
+/// Throws the Error that Metrics would, before anything has been started that takes time.
+void check_metrics(const ListenAddress& listen);
+
+}  // namespace spead::app

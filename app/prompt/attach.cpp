@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/prompt/attach.hpp"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "app/prompt/control_socket.hpp"
+#include "app/prompt/terminal.hpp"
+#include "app/prompt/words.hpp"
+#include "base/error.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// Signals that would end the process with the terminal as it is now.
+class Signals {
+  public:
+    Signals() {
+        sigemptyset(&set_);
+        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+            sigaddset(&set_, number);
+        pthread_sigmask(SIG_BLOCK, &set_, nullptr);
+        std::signal(SIGPIPE, SIG_IGN);
+        fd_ = Descriptor(signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC));
+    }
+    int fd() const { return fd_.get(); }
+    int taken() const {
+        signalfd_siginfo info{};
+        return read(fd_.get(), &info, sizeof info) == sizeof info ? static_cast<int>(info.ssi_signo) : 0;
+    }
+    void die_of(int number) const {
+        std::signal(number, SIG_DFL);
+        raise(number);
+        pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+    }
+
+  private:
+    sigset_t set_{};
+    Descriptor fd_;
+};
+
+void write_all(int fd, std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = write(fd, text.data(), text.size());
+        if (written < 0 && errno != EINTR)
+            throw_error("attach", "cannot write: {}", std::strerror(errno));
+        if (written > 0)
+            text.remove_prefix(static_cast<std::size_t>(written));
+    }
+}
+
+/// Relays until the other side says how it ended.
+class Relay {
+  public:
+    Relay(int socket, const Signals& signals, bool reads_input)
+        : socket_(socket), signals_(signals), input_(reads_input ? STDIN_FILENO : -1) {
+        if (!reads_input)
+            shutdown(socket, SHUT_WR);
+    }
+
+    /// The exit status, or none when a signal came (signal()). Throws Error when the connection breaks.
+    std::optional<int> run() {
+        while (!status_) {
+            // Input that has ended is not polled any more (-1).
+            std::array<pollfd, 3> fds{pollfd{socket_, POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
+                                      pollfd{input_, POLLIN, 0}};
+            if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+                throw_error("attach", "{}", std::strerror(errno));
+            if (fds[1].revents != 0 && (signal_ = signals_.taken()) != 0)
+                return std::nullopt;
+            if (fds[2].revents != 0)
+                take_input();
+            if (fds[0].revents != 0)
+                take_frames();
+        }
+        return status_;
+    }
+    int signal() const { return signal_; }
+
+  private:
+    void take_input() {
+        const ssize_t size = read(input_, buffer_.data(), buffer_.size());
+        if (size < 0 && errno == EINTR)
+            return;
+        // What the other side does not take any more is told by its frames.
+        if (size <= 0 || ::send(socket_, buffer_.data(), static_cast<std::size_t>(size), MSG_NOSIGNAL) < 0) {
+            input_ = -1;
+            shutdown(socket_, SHUT_WR);
+        }
+    }
+
+    void take_frames() {
+        const ssize_t size = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
+        if (size < 0 && errno == EINTR)
+            return;
+        if (size <= 0)
+            throw_error("attach", "the connection is lost: the process has ended");
+        received_.append(buffer_.data(), static_cast<std::size_t>(size));
+        while (const auto frame = Frame::take(received_)) {
+            if (frame->kind == 's') {
+                int status = kFailure;
+                std::from_chars(frame->text.data(), frame->text.data() + frame->text.size(), status);
+                status_ = status;
+                return;
+            }
+            write_all(frame->kind == 'o' ? STDOUT_FILENO : STDERR_FILENO, frame->text);
+        }
+    }
+
+    int socket_;
+    const Signals& signals_;
+    int input_;
+    int signal_ = 0;
+    std::optional<int> status_;
+    std::string received_;
+    std::array<char, 65536> buffer_{};
+};
+
+std::string command_text(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words)
+        text += (text.empty() ? "" : " ") + quoted_word(word);
+    return text + "\n";
+}
+
+}  // namespace
+
+int attach(const AttachOptions& options, const Environment& environment) {
+    const Descriptor socket = connect_to(options.target, environment, geteuid());
+    const bool keys = options.command.empty() && isatty(STDIN_FILENO) == 1;
+    std::error_code ignored;
+    std::string hello = Greeting{keys, std::filesystem::current_path(ignored).string()}.text();
+    if (!options.command.empty())
+        hello += command_text(options.command);
+    const Signals signals;
+    // One that turns us away has said why and does not listen: its frames tell.
+    [[maybe_unused]] const ssize_t sent = ::send(socket.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
+    std::optional<int> status;
+    int signal = 0;
+    {
+        const std::optional<RawTerminal> raw =
+            keys ? std::optional<RawTerminal>(std::in_place, STDIN_FILENO) : std::nullopt;
+        Relay relay(socket.get(), signals, options.command.empty());
+        status = relay.run();
+        signal = relay.signal();
+    }
+    if (!status)
+        signals.die_of(signal);
+    return status.value_or(kFailure);
+}
+
+}  // namespace spead::app

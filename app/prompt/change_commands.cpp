@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/prompt/context.hpp"
+#include "app/prompt/save_file.hpp"
+#include "base/error.hpp"
+#include "config/config.hpp"
+#include "config/edit.hpp"
+
+/// Commands that change the running process.
+namespace spead::app {
+
+namespace {
+
+using runtime::Plan;
+
+constexpr const char* kStreamDetails =
+    "    KEY and VALUE are those of [[receive]] in the configuration file (docs/configuration.md), a table's "
+    "key\n"
+    "    with the table before it: lcores 2,3 poll busy heaps.ring 512 sink.kind file sink.directory out\n"
+    "    `default` for a value takes the key away.";
+constexpr const char* kSendDetails =
+    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md):\n"
+    "    rate 10Gbps ttl 4 dscp 46 heaps 1000\n"
+    "    `default` for a value takes the key away.";
+
+std::string settings_text(const std::vector<config::Setting>& settings) {
+    std::vector<std::string> parts;
+    for (const auto& [key, value] : settings)
+        parts.push_back(key + " " + value);
+    return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void stream_add(Context& context, const Call& call) {
+    const std::string name = call.value("NAME");
+    context.process.change([&](const Plan& plan) {
+        return config::add_stream(plan, name, call.value("PORT"), call.value("ENDPOINTS"), call.settings);
+    });
+    context.seat.print(fmt::format("stream {} receives {}\n", name, call.value("ENDPOINTS")));
+}
+
+void stream_delete(Context& context, const Call& call) {
+    const std::string name = call.value("STREAM");
+    context.process.change([&](const Plan& plan) { return config::delete_stream(plan, name); });
+    context.seat.print(fmt::format("stream {} is deleted\n", name));
+}
+
+void stream_set(Context& context, const Call& call) {
+    const std::string name = call.value("STREAM");
+    context.process.change([&](const Plan& plan) { return config::set_stream(plan, name, call.settings); });
+    context.seat.print(fmt::format("stream {}: {}\n", name, settings_text(call.settings)));
+}
+
+void stream_enable(Context& context, const Call& call, bool enabled) {
+    const std::string name = call.value("STREAM");
+    context.process.change([&](Plan plan) {
+        for (runtime::ReceivePlan& r : plan.receives)
+            if (name == "all" || r.name == name)
+                r.enabled = enabled;
+        return plan;
+    });
+    context.seat.print(fmt::format("{} {}\n", name == "all" ? "all streams are" : "stream " + name + " is",
+                                   enabled ? "received" : "stopped; its counters stay"));
+}
+
+void endpoint_add(Context& context, const Call& call) {
+    context.process.change([&](const Plan& plan) {
+        return config::add_endpoints(plan, call.value("STREAM"), call.value("ENDPOINTS"));
+    });
+    context.seat.print(
+        fmt::format("stream {} also receives {}\n", call.value("STREAM"), call.value("ENDPOINTS")));
+}
+
+void endpoint_delete(Context& context, const Call& call) {
+    context.process.change([&](const Plan& plan) {
+        return config::delete_endpoints(plan, call.value("STREAM"), call.value("ENDPOINTS"));
+    });
+    context.seat.print(
+        fmt::format("stream {} no longer receives {}\n", call.value("STREAM"), call.value("ENDPOINTS")));
+}
+
+void send_set(Context& context, const Call& call) {
+    const std::string name = call.value("SEND");
+    context.process.change([&](const Plan& plan) { return config::set_send(plan, name, call.settings); });
+    context.seat.print(fmt::format("sender {}: {}\n", name, settings_text(call.settings)));
+}
+
+void send_enable(Context& context, const Call& call, bool enabled) {
+    const std::string name = call.value("SEND");
+    context.process.change([&](Plan plan) {
+        for (runtime::SendPlan& s : plan.sends)
+            if (name == "all" || s.name == name)
+                s.enabled = enabled;
+        return plan;
+    });
+    context.seat.print(fmt::format("{} {}\n", name == "all" ? "all senders" : "sender " + name,
+                                   enabled         ? name == "all" ? "send" : "sends"
+                                   : name == "all" ? "are stopped"
+                                                   : "is stopped"));
+}
+
+void save_config(Context& context, const Call& call) {
+    const std::string file = file_from(context.seat.directory, call.value("FILE"));
+    save_file(file, config::to_toml(context.process.plan()), call.has("force"));
+    context.seat.print(fmt::format("saved: {}\n", file));
+}
+
+}  // namespace
+
+void add_change_commands(std::vector<PromptCommand>& commands) {
+    const auto enabling = [](auto handler, bool enabled) {
+        return [handler, enabled](Context& context, const Call& call) { handler(context, call, enabled); };
+    };
+    commands.push_back({"stream add NAME port PORT endpoints ENDPOINTS [KEY VALUE]...",
+                        "receive one more stream", kStreamDetails, stream_add});
+    commands.push_back({"stream delete STREAM", "leave a stream and forget it",
+                        "    Its groups are left, its heaps go to its sink first.", stream_delete});
+    commands.push_back({"stream start STREAM|all", "receive a stream again that was stopped", "",
+                        enabling(stream_enable, true)});
+    commands.push_back({"stream stop STREAM|all", "leave a stream's groups and keep what is known of it", "",
+                        enabling(stream_enable, false)});
+    commands.push_back({"stream set STREAM KEY VALUE [KEY VALUE]...",
+                        "change a stream: lcores, poll, heaps, sink", kStreamDetails, stream_set});
+    commands.push_back({"endpoint add STREAM ENDPOINTS", "give a stream more groups",
+                        "    A range of 16 groups: 239.1.2.0+15:7148; only from one sender: "
+                        "239.1.2.3:7148@10.0.0.7",
+                        endpoint_add});
+    commands.push_back(
+        {"endpoint delete STREAM ENDPOINTS", "take groups from a stream", "", endpoint_delete});
+    commands.push_back({"send start SEND|all", "send again", "", enabling(send_enable, true)});
+    commands.push_back(
+        {"send stop SEND|all", "stop sending after the heaps in flight", "", enabling(send_enable, false)});
+    commands.push_back({"send set SEND KEY VALUE [KEY VALUE]...", "change a sender: rate, ttl, dscp, heaps",
+                        kSendDetails, send_set});
+    commands.push_back(
+        {"save config FILE [force]", "write the configuration as it is now",
+         "    `dpdk-spead run --config FILE` then does the same. With `force` after the name a "
+         "file that is there\n    is replaced.",
+         save_config});
+}
+
+}  // namespace spead::app

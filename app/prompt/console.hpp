@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <list>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "app/prompt/control_socket.hpp"
+#include "app/prompt/descriptor.hpp"
+#include "app/prompt/grammar.hpp"
+#include "app/prompt/process.hpp"
+
+namespace spead::app {
+
+struct ConsoleOptions {
+    bool interactive = false;
+    std::string script;               ///< --cmdline-file; empty: none
+    int out = 1;                      ///< where the prompt and the script's answers go
+    std::vector<unsigned> cpus;       ///< for its threads; empty: anywhere
+    ControlSocket* socket = nullptr;  ///< outlives the console; null: nobody can attach
+};
+
+/// Everybody who may command a running process: its own terminal or script, and those that attach. Each has a
+/// thread, which never is an lcore.
+class Console {
+  public:
+    Console(Process& process, const ConsoleOptions& options);
+    ~Console() { end(); }
+    Console(const Console&) = delete;
+    Console& operator=(const Console&) = delete;
+
+    /// Sends everybody away and restores the terminal. The process's executor is closed before, so that
+    /// nobody waits for it. Idempotent.
+    void end();
+
+    /// What must make the program's exit status 1; after end().
+    const std::vector<std::string>& problems() const { return problems_; }
+
+    /// So many may be attached at once.
+    static constexpr std::size_t kMostSessions = 16;
+
+  private:
+    struct Session {
+        std::thread thread;
+        std::atomic<bool> over{false};
+    };
+
+    void own_seat();
+    void own_script();
+    void listen();
+    void attached(const Descriptor& connection, const std::string& refusal);
+    void reap(bool all);
+
+    Process& process_;
+    ConsoleOptions options_;
+    Grammar grammar_;
+    Descriptor stop_;
+    Descriptor script_;
+    std::vector<std::string> problems_;  ///< the own seat's thread writes, others read after it
+    std::list<Session> sessions_;        ///< the listener's
+    std::thread seat_thread_;
+    std::thread listen_thread_;
+};
+
+}  // namespace spead::app

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/prompt/control_socket.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+#include <filesystem>
+#include <pwd.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.hpp"
+
+namespace spead::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kGreeting = "dpdk-spead-attach 1 ";
+constexpr std::string_view kSuffix = ".sock";
+constexpr int kBacklog = 8;
+constexpr std::size_t kLongestFrame = std::size_t{64} << 20;
+
+sockaddr_un address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    if (path.size() >= sizeof address.sun_path)
+        throw_usage(path, "it is too long for a socket: {} characters of {}; give a shorter one", path.size(),
+                    sizeof address.sun_path - 1);
+    std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+    return address;
+}
+
+Descriptor new_socket() {
+    Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!made)
+        throw_error("control", "no socket: {}", std::strerror(errno));
+    return made;
+}
+
+const sockaddr* as_address(const sockaddr_un& address) {
+    return static_cast<const sockaddr*>(static_cast<const void*>(&address));
+}
+
+/// 0, or why not.
+int connect_socket(const Descriptor& socket, const std::string& path) {
+    const sockaddr_un address = address_of(path);
+    return connect(socket.get(), as_address(address), sizeof address) == 0 ? 0 : errno;
+}
+
+std::optional<ucred> peer_of(int fd) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
+        return std::nullopt;
+    return peer;
+}
+
+std::string user_name(uid_t user) {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::string buffer(4096, '\0');
+    if (getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+        return found->pw_name;
+    return fmt::format("number {}", user);
+}
+
+std::string owner_of(const std::string& path) {
+    struct stat there {};
+    return stat(path.c_str(), &there) == 0 ? user_name(there.st_uid) : std::string("another");
+}
+
+/// Whether the directory is one that is made for sockets by name.
+bool is_ours(const fs::path& directory) {
+    return directory.filename() == "dpdk-spead";
+}
+
+/// Names of processes that listen in the directories.
+std::vector<std::string> living(const std::vector<std::string>& directories) {
+    std::vector<std::string> names;
+    for (const std::string& directory : directories) {
+        std::error_code ignored;
+        for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
+            const std::string path = entry.path().string();
+            if (path.ends_with(kSuffix) && connect_socket(new_socket(), path) == 0)
+                names.push_back(entry.path().stem().string());
+        }
+    }
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+[[noreturn]] void nobody_there(const std::string& target, const std::vector<std::string>& directories) {
+    const std::vector<std::string> names = living(directories);
+    const std::string others =
+        names.empty() ? "and no process has a control socket; `run` makes one, as `--control auto` does with "
+                        "other commands"
+                      : fmt::format("but at {}", fmt::join(names, ", "));
+    throw_usage("attach", "nobody listens at `{}`, {}", target, others);
+}
+
+}  // namespace
+
+std::string Greeting::text() const {
+    return fmt::format("{}{} {}\n", kGreeting, interactive ? "keys" : "commands", directory);
+}
+
+std::optional<Greeting> Greeting::parse(std::string_view line) {
+    if (!line.starts_with(kGreeting))
+        return std::nullopt;
+    line.remove_prefix(kGreeting.size());
+    const std::size_t blank = std::min(line.find(' '), line.size());
+    const std::string_view mode = line.substr(0, blank);
+    if (mode != "keys" && mode != "commands")
+        return std::nullopt;
+    return Greeting{mode == "keys", std::string(line.substr(std::min(blank + 1, line.size())))};
+}
+
+std::string Frame::bytes() const {
+    return fmt::format("{} {}\n{}", kind, text.size(), text);
+}
+
+std::optional<Frame> Frame::take(std::string& buffer) {
+    const std::size_t end = buffer.find('\n');
+    if (end == std::string::npos && buffer.size() < 32)
+        return std::nullopt;
+    std::size_t size = 0;
+    const auto is_size = [&] {
+        const auto [rest, error] = std::from_chars(buffer.data() + 2, buffer.data() + end, size);
+        return error == std::errc{} && rest == buffer.data() + end && size <= kLongestFrame;
+    };
+    if (end == std::string::npos || end < 3 || buffer[1] != ' ' ||
+        std::string_view("oes").find(buffer[0]) == std::string_view::npos || !is_size())
+        throw_error("attach", "what answers there is no dpdk-spead of this version");
+    if (buffer.size() - end - 1 < size)
+        return std::nullopt;
+    Frame frame{buffer[0], buffer.substr(end + 1, size)};
+    buffer.erase(0, end + 1 + size);
+    return frame;
+}
+
+std::vector<std::string> socket_directories(const Environment& environment, uid_t user) {
+    std::vector<std::string> directories;
+    if (user == 0)
+        directories.emplace_back("/run/dpdk-spead");
+    if (const char* own = environment ? environment("XDG_RUNTIME_DIR") : nullptr;
+        own != nullptr && *own == '/')
+        directories.push_back(fmt::format("{}/dpdk-spead", own));
+    if (user != 0)
+        directories.emplace_back("/run/dpdk-spead");
+    return directories;
+}
+
+std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
+                        uid_t user) {
+    if (control != "auto")
+        return control;
+    const std::vector<std::string> directories = socket_directories(environment, user);
+    // Others do not write to root's.
+    if (user != 0 && directories.size() < 2)
+        throw_usage("--control",
+                    "XDG_RUNTIME_DIR is not set, so there is no place for a socket; give a path");
+    return fmt::format("{}/{}{}", directories.front(), name, kSuffix);
+}
+
+std::optional<pid_t> who_listens(const std::string& path) {
+    const Descriptor socket = new_socket();
+    switch (const int error = connect_socket(socket, path)) {
+        case 0:
+            // Of those that have just gone, the kernel may not know any more.
+            if (const auto peer = peer_of(socket.get()))
+                return peer->pid;
+            return 0;
+        case ECONNREFUSED:
+        case ENOENT:
+        case ENOTDIR:
+            return std::nullopt;
+        default:
+            throw_error(path, "cannot find out who listens there: {}", std::strerror(error));
+    }
+}
+
+ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_(new_socket()) {
+    const sockaddr_un address = address_of(path_);
+    const fs::path directory = fs::absolute(path_).parent_path();
+    std::error_code error;
+    if (is_ours(directory))
+        fs::create_directory(directory, error);
+    const Descriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock)
+        throw_error(path_, "cannot make a control socket there: {}",
+                    std::strerror(error ? error.value() : errno));
+    // Of two processes that start at once, one looks and binds first.
+    flock(lock.get(), LOCK_EX);
+    if (const auto pid = who_listens(path_))
+        throw_error(
+            path_,
+            "process {} listens there already; attach to it (dpdk-spead attach {}), end it, or give this "
+            "one another [runtime] name or --control PATH",
+            *pid, fs::path(path_).stem().string());
+    struct stat there {};
+    if (lstat(path_.c_str(), &there) == 0) {
+        if (!S_ISSOCK(there.st_mode))
+            throw_usage(path_, "it is a file, not a socket; give another path");
+        unlink(path_.c_str());
+    }
+    // Before it has a name, so that nobody else ever sees it.
+    fchmod(socket_.get(), 0600);
+    if (bind(socket_.get(), as_address(address), sizeof address) != 0 || chmod(path_.c_str(), 0600) != 0 ||
+        listen(socket_.get(), kBacklog) != 0)
+        throw_error(path_, "cannot make a control socket there: {}", std::strerror(errno));
+}
+
+ControlSocket::~ControlSocket() {
+    if (!socket_)
+        return;
+    unlink(path_.c_str());
+    // Only directories that were made for sockets, and only empty ones.
+    const fs::path directory = fs::path(path_).parent_path();
+    if (is_ours(directory))
+        rmdir(directory.c_str());
+}
+
+Descriptor ControlSocket::accept(std::string& refusal) const {
+    refusal.clear();
+    Descriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    if (!connection)
+        return connection;
+    const auto peer = peer_of(connection.get());
+    if (!peer || (peer->uid != 0 && peer->uid != geteuid()))
+        refusal = fmt::format("this process belongs to user {}; only they and root may attach to it",
+                              user_name(geteuid()));
+    return connection;
+}
+
+Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user) {
+    const std::vector<std::string> directories = socket_directories(environment, user);
+    std::vector<std::string> paths;
+    if (target.find('/') != std::string::npos) {
+        paths = {target};
+    } else if (!target.empty()) {
+        for (const std::string& directory : directories)
+            paths.push_back(fmt::format("{}/{}{}", directory, target, kSuffix));
+    } else {
+        const std::vector<std::string> names = living(directories);
+        if (names.size() > 1)
+            throw_usage("attach", "there are several: {}; give one of them", fmt::join(names, ", "));
+        if (names.size() == 1)
+            return connect_to(names.front(), environment, user);
+    }
+    for (const std::string& path : paths) {
+        Descriptor socket = new_socket();
+        const int error = connect_socket(socket, path);
+        if (error == 0)
+            return socket;
+        if (error == EACCES || error == EPERM)
+            throw_error(path, "it belongs to user {}; attach as that user or as root", owner_of(path));
+        if (error != ENOENT && error != ENOTDIR && error != ECONNREFUSED)
+            throw_error(path, "cannot attach: {}", std::strerror(error));
+    }
+    if (target.empty())
+        throw_usage("attach",
+                    "no process has a control socket; `run` makes one, as `--control auto` does with other "
+                    "commands");
+    nobody_there(target, directories);
+}
+
+}  // namespace spead::app

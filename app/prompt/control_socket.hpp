@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+#include "app/command_line.hpp"
+#include "app/prompt/descriptor.hpp"
+
+/// Where a running process is found: a Unix socket by its name, for its own user (and root) only.
+namespace spead::app {
+
+/// What a session sends first, as one line; the rest are keys or commands, and frames come back.
+struct Greeting {
+    bool interactive = false;
+    std::string directory;  ///< which relative names of files are from
+
+    std::string text() const;
+    /// Nothing when it is no greeting of this version.
+    static std::optional<Greeting> parse(std::string_view line);
+};
+
+/// What comes back: text for standard output or standard error, and at the end the exit status.
+struct Frame {
+    char kind = 'o';  ///< 'o', 'e' or 's'
+    std::string text;
+
+    std::string bytes() const;
+    /// Takes the first whole frame off `buffer`; nothing when there is none yet. Throws Error when those are
+    /// no frames.
+    static std::optional<Frame> take(std::string& buffer);
+};
+
+/// Directories for sockets by name, the one for new ones first: /run/dpdk-spead for root,
+/// $XDG_RUNTIME_DIR/dpdk-spead for others. Empty: there is none.
+std::vector<std::string> socket_directories(const Environment& environment, uid_t user);
+
+/// "auto" or a path, as `--control` and [runtime] control take it -> a path. Throws UsageError when there is
+/// no directory for "auto".
+std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
+                        uid_t user);
+
+/// The process that listens there, if one does. Throws Error when that cannot be found out.
+std::optional<pid_t> who_listens(const std::string& path);
+
+/// A listening socket, and its file until destruction.
+class ControlSocket {
+  public:
+    /// Makes the directory if need be and takes the place of one whose process has gone. Throws Error naming
+    /// the process when one lives.
+    explicit ControlSocket(std::string path);
+    ~ControlSocket();
+    ControlSocket(ControlSocket&&) noexcept = default;
+    ControlSocket& operator=(ControlSocket&&) = delete;
+
+    int fd() const { return socket_.get(); }
+    const std::string& path() const { return path_; }
+
+    /// Who has connected; empty when there is nobody. `refusal` is set when it is another user.
+    Descriptor accept(std::string& refusal) const;
+
+  private:
+    std::string path_;
+    Descriptor socket_;
+};
+
+/// A connection to the process of that name or path; empty: the only one there is. Throws UsageError when
+/// nobody listens there, saying who does elsewhere, and Error when it may not be reached.
+Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user);
+
+}  // namespace spead::app

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/prompt/engine_process.hpp"
+
+#include <rte_mempool.h>
+
+#include "base/log.hpp"
+
+namespace spead::app {
+
+void EngineProcess::tick(const stats::Snapshot& now) {
+    auto copy = std::make_shared<const stats::Snapshot>(now);
+    const std::lock_guard lock(mutex_);
+    ticks_.push_back(std::move(copy));
+    while (ticks_.size() > 1 && ticks_[1]->duration_s <= now.duration_s - kWindow)
+        ticks_.pop_front();
+}
+
+std::shared_ptr<const stats::Snapshot> EngineProcess::recent() {
+    const std::lock_guard lock(mutex_);
+    return ticks_.empty() ? nullptr : ticks_.front();
+}
+
+runtime::Plan EngineProcess::plan() {
+    return executor_.call([this] { return engine_.plan(); });
+}
+
+stats::Snapshot EngineProcess::snapshot() {
+    return executor_.call([this] { return engine_.snapshot(); });
+}
+
+void EngineProcess::change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) {
+    executor_.call([&] {
+        // Worked out here, so that two who type at once do not undo each other's change.
+        const runtime::Plan wanted = edit(engine_.plan());
+        engine_.reconfigure(wanted);
+    });
+}
+
+void EngineProcess::end() {
+    executor_.call([this] { engine_.interrupt(); });
+}
+
+void EngineProcess::log_level(const std::string& text) {
+    executor_.call([&] { set_log_level(text, "log level"); });
+}
+
+std::vector<std::vector<stats::RuleSnapshot>> EngineProcess::rules() {
+    return executor_.call([this] { return engine_.rules(); });
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> EngineProcess::xstats(const std::string& port) {
+    return executor_.call([&] { return engine_.xstats(port); });
+}
+
+void EngineProcess::stop_port(const std::string& port) {
+    executor_.call([&] { engine_.stop_port(port); });
+}
+
+void EngineProcess::start_port(const std::string& port) {
+    executor_.call([&] { engine_.start_port(port); });
+}
+
+void EngineProcess::start_capture(const std::string& stream, const capture::Options& options) {
+    executor_.call([&] { engine_.start_capture(stream, options); });
+}
+
+stats::CaptureSnapshot EngineProcess::stop_capture(const std::string& stream) {
+    return executor_.call([&] { return engine_.stop_capture(stream); });
+}
+
+send::DummyResult EngineProcess::dummy(const std::string& send, std::uint32_t packets) {
+    return executor_.call([&] { return engine_.dummy(send, packets); });
+}
+
+std::vector<Process::Pool> EngineProcess::pools() {
+    // Pools come and go with streams, on the main thread.
+    return executor_.call([] {
+        std::vector<Pool> pools;
+        rte_mempool_walk(
+            [](rte_mempool* pool, void* list) {
+                static_cast<std::vector<Pool>*>(list)->push_back(
+                    {pool->name, pool->size, rte_mempool_in_use_count(pool),
+                     std::uint64_t{pool->elt_size} + pool->header_size + pool->trailer_size});
+            },
+            &pools);
+        return pools;
+    });
+}
+
+}  // namespace spead::app

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "app/prompt/process.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/executor.hpp"
+
+namespace spead::app {
+
+/// An engine's process: everything is asked of the main thread through its executor.
+class EngineProcess : public Process {
+  public:
+    /// Both outlive this, and the engine serves the executor.
+    EngineProcess(runtime::Engine& engine, runtime::Executor& executor)
+        : engine_(engine), executor_(executor) {}
+
+    /// Main thread, at every tick of Engine::run.
+    void tick(const stats::Snapshot& now);
+
+    runtime::Plan plan() override;
+    stats::Snapshot snapshot() override;
+    std::shared_ptr<const stats::Snapshot> recent() override;
+    void change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) override;
+    void end() override;
+    void log_level(const std::string& text) override;
+    std::vector<std::vector<stats::RuleSnapshot>> rules() override;
+    std::vector<std::pair<std::string, std::uint64_t>> xstats(const std::string& port) override;
+    void stop_port(const std::string& port) override;
+    void start_port(const std::string& port) override;
+    void start_capture(const std::string& stream, const capture::Options& options) override;
+    stats::CaptureSnapshot stop_capture(const std::string& stream) override;
+    send::DummyResult dummy(const std::string& send, std::uint32_t packets) override;
+    std::vector<Pool> pools() override;
+
+  private:
+    /// Rates are over about this long, so that bursts do not make the numbers jump.
+    static constexpr double kWindow = 1.0;
+
+    runtime::Engine& engine_;
+    runtime::Executor& executor_;
+    std::mutex mutex_;
+    std::deque<std::shared_ptr<const stats::Snapshot>> ticks_;  ///< of the last second, and one older
+};
+
+}  // namespace spead::app

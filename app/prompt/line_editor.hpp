@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/prompt/grammar.hpp"
+
+struct rdline;
+
+namespace spead::app {
+
+/// Line editing of librte_cmdline (its rdline: keys, kill buffer, history) with completion of our own. Fed by
+/// character, so any number of them runs side by side. One thread.
+class LineEditor {
+  public:
+    /// What may follow the text left of the cursor, and, if it is wrong already, why.
+    struct Completion {
+        std::size_t partial = 0;  ///< bytes of the word that is being typed
+        std::vector<Grammar::Choice> choices;
+        std::string wrong;
+    };
+    using Complete = std::function<Completion(std::string_view left)>;
+    using Print = std::function<void(std::string_view)>;
+
+    LineEditor(std::string prompt, Complete complete, Print print);
+    ~LineEditor();
+    LineEditor(const LineEditor&) = delete;
+    LineEditor& operator=(const LineEditor&) = delete;
+
+    /// Shows the prompt and takes a new line.
+    void begin();
+
+    enum class Key : std::uint8_t { more, line, end };
+    /// `line`: line() has what was typed; begin() then. `end`: Ctrl-D on an empty line.
+    Key feed(char c);
+    const std::string& line() const { return line_; }
+    /// Nothing has been typed.
+    bool empty() const;
+
+    /// rdline keeps this many characters of a line; more are not taken.
+    static constexpr std::size_t kLongestLine = 512;
+
+  private:
+    static int on_char(rdline* editor, char c);
+    static void on_line(rdline* editor, const char* text, unsigned size);
+    static int on_complete(rdline* editor, const char* left, char* out, unsigned size, int* state);
+    int complete(std::string_view left, char* out, unsigned size, int& state);
+    std::string choice_line(std::size_t i) const;
+    void flush();
+
+    std::string prompt_;
+    Complete ask_;
+    Print print_;
+    std::unique_ptr<rdline, void (*)(rdline*)> editor_;
+    std::string output_;  ///< rdline writes by character
+    std::string line_;
+    bool has_line_ = false;
+    Completion shown_;
+};
+
+}  // namespace spead::app

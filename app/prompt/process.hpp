@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "app/prompt/grammar.hpp"
+#include "capture/options.hpp"
+#include "runtime/plan.hpp"
+#include "send/sender.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::app {
+
+/// The running process as commands see it; any thread of the control world may call. Everything may throw
+/// Error: the process is busy, or it ends.
+class Process {
+  public:
+    virtual ~Process() = default;
+
+    virtual runtime::Plan plan() = 0;
+    /// Consistent, of this moment.
+    virtual stats::Snapshot snapshot() = 0;
+    /// One of about a second ago, which rates are counted from; null: there is none yet.
+    virtual std::shared_ptr<const stats::Snapshot> recent() = 0;
+
+    /// Carries out the plan that `edit` makes of the present one. What it throws is thrown here; then nothing
+    /// has changed.
+    virtual void change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) = 0;
+    /// Ends the process, as Ctrl-C does.
+    virtual void end() = 0;
+
+    /// As `--log-level` takes it.
+    virtual void log_level(const std::string& text) = 0;
+
+    /// By port, as plan().ports.
+    virtual std::vector<std::vector<stats::RuleSnapshot>> rules() = 0;
+    virtual std::vector<std::pair<std::string, std::uint64_t>> xstats(const std::string& port) = 0;
+
+    virtual void stop_port(const std::string& port) = 0;
+    virtual void start_port(const std::string& port) = 0;
+    virtual void start_capture(const std::string& stream, const capture::Options& options) = 0;
+    virtual stats::CaptureSnapshot stop_capture(const std::string& stream) = 0;
+    virtual send::DummyResult dummy(const std::string& send, std::uint32_t packets) = 0;
+
+    /// A pool of packet buffers.
+    struct Pool {
+        std::string name;
+        std::uint64_t size = 0;  ///< buffers
+        std::uint64_t in_use = 0;
+        std::uint64_t buffer_bytes = 0;
+    };
+    virtual std::vector<Pool> pools() = 0;
+};
+
+/// The names that `process` has at this moment.
+Vocabulary vocabulary_of(Process& process);
+
+}  // namespace spead::app

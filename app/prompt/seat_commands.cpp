@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/prompt/context.hpp"
+#include "app/prompt/words.hpp"
+#include "base/error.hpp"
+#include "base/units.hpp"
+
+/// Commands about the prompt itself, and the end.
+namespace spead::app {
+
+namespace {
+
+constexpr std::string_view kClearScreen = "\033[H\033[J";
+
+void help(Context& context, const Call& call) {
+    std::string text = context.grammar.help(call.rest);
+    if (call.rest.empty())
+        text += "\n`help` and a command's words tell more. Tab completes a word, ? shows what may follow.\n";
+    context.seat.print(text);
+}
+
+void watch(Context& context, const Call& call) {
+    const double seconds = parse_duration(call.value("SECONDS"), "watch");
+    if (call.rest.front() != "show" && !(call.rest.size() > 1 && call.rest[0] == "flow"))
+        throw_usage("watch", "`{}` is not for watching; give `show ...`", call.rest.front());
+    if (!context.seat.wait)
+        throw_usage("watch",
+                    "nobody could end it here; type it at a prompt, or give it to dpdk-spead attach");
+    const auto found = context.grammar.understand(call.rest, vocabulary_of(context.process));
+    do {
+        if (context.seat.has_screen)
+            context.seat.print(
+                fmt::format("{}every {}; a key ends it\n", kClearScreen, human_duration(seconds)));
+        found.command->handler(context, found.call);
+    } while (context.seat.wait(seconds));
+}
+
+void quit(Context& context, const Call&) {
+    context.seat.over = true;
+    if (!context.seat.attached)
+        context.process.end();
+}
+
+void shutdown(Context& context, const Call&) {
+    context.process.end();
+    context.seat.over = true;
+}
+
+}  // namespace
+
+void add_seat_commands(std::vector<PromptCommand>& commands) {
+    commands.push_back({"help [COMMAND...]", "the commands, or all about those that begin so", "", help});
+    commands.push_back({"watch SECONDS COMMAND...", "show something again and again",
+                        "    watch 1 show stream all: until a key is pressed. The command is one of show.",
+                        watch});
+    commands.push_back(
+        {"log level LEVEL", "what is logged from now on", "    As --log-level takes it.",
+         [](Context& context, const Call& call) { context.process.log_level(call.value("LEVEL")); }});
+    commands.push_back(
+        {"quit", "leave the prompt",
+         "    At the program's own prompt that ends the program, in an attached one the session "
+         "alone.\n    Ctrl-D does the same.",
+         quit});
+    commands.push_back({"shutdown", "end the program in order, as Ctrl-C does", "", shutdown});
+}
+
+}  // namespace spead::app

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/prompt/session.hpp"
+
+#include <fmt/format.h>
+
+#include "app/command_line.hpp"
+#include "app/prompt/line_editor.hpp"
+#include "app/prompt/words.hpp"
+#include "base/error.hpp"
+
+namespace spead::app {
+
+namespace {
+
+constexpr char kControlC = 3;
+
+LineEditor::Completion completion(Context& context, std::string_view left) {
+    LineEditor::Completion result;
+    Words typed = split_words(left);
+    std::string partial;
+    if (typed.last_is_open) {
+        partial = typed.words.back();
+        typed.words.pop_back();
+    }
+    result.partial = partial.size();
+    try {
+        const Vocabulary vocabulary = vocabulary_of(context.process);
+        result.choices = context.grammar.complete(typed.words, partial, vocabulary);
+        if (result.choices.empty()) {
+            if (!partial.empty())
+                typed.words.push_back(partial);
+            context.grammar.understand(typed.words, vocabulary);
+        }
+    } catch (const Error& error) {
+        result.wrong = error.what();
+    }
+    return result;
+}
+
+}  // namespace
+
+void run_terminal(Context& context, Line& line) {
+    Seat& seat = context.seat;
+    seat.wait = [&line](double seconds) { return line.wait_undisturbed(seconds); };
+    LineEditor editor(
+        kPrompt, [&context](std::string_view left) { return completion(context, left); }, seat.print);
+    const auto leave = [&] {
+        seat.print("\n");
+        if (!seat.attached)
+            context.process.end();
+        seat.over = true;
+    };
+    seat.print(fmt::format("`help` lists the commands, Tab completes, ? shows what may follow, `quit` {}\n",
+                           seat.attached ? "leaves" : "ends the program"));
+    editor.begin();
+    while (!seat.over && !line.gone()) {
+        char c = 0;
+        const Line::Got got = line.get(c);
+        if (got == Line::Got::stopped)
+            return seat.print("\n");
+        if (got == Line::Got::end || (c == kControlC && !seat.attached))
+            return leave();
+        switch (editor.feed(c)) {
+            case LineEditor::Key::more:
+                continue;
+            case LineEditor::Key::end:
+                return leave();
+            case LineEditor::Key::line:
+                break;
+        }
+        try {
+            carry_out(context, editor.line());
+        } catch (const std::exception& error) {
+            seat.print(fmt::format("{}\n", error.what()));
+        }
+        if (!seat.over)
+            editor.begin();
+    }
+}
+
+ScriptResult run_script(Context& context, Line& line, const std::string& name, bool echo,
+                        const std::function<void(std::string_view)>& complain) {
+    Seat& seat = context.seat;
+    ScriptResult result;
+    std::string text;
+    for (std::size_t number = 1; !seat.over && line.get_line(text); number++) {
+        int status = kSuccess;
+        std::string what;
+        try {
+            const Words words = split_words(text);
+            if (words.words.empty() && !words.in_quotes)
+                continue;
+            result.commands++;
+            if (echo)
+                seat.print(fmt::format("{}{}\n", kPrompt, text));
+            carry_out(context, text);
+            continue;
+        } catch (const UsageError& error) {
+            status = kUsage;
+            what = error.what();
+        } catch (const std::exception& error) {
+            status = kFailure;
+            what = error.what();
+        }
+        if (line.stopped())
+            break;
+        what = name.empty() ? what : fmt::format("{}:{}: {}", name, number, what);
+        complain(what + "\n");
+        if (result.refused++ == 0) {
+            result.first_refusal = what;
+            result.status = status;
+        }
+    }
+    return result;
+}
+
+}  // namespace spead::app

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/prompt/context.hpp"
+#include "app/report.hpp"
+#include "app/table.hpp"
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "config/config.hpp"
+#include "stats/since.hpp"
+
+/// Commands that look and change nothing.
+namespace spead::app {
+
+namespace {
+
+/// What `show` shows: counts since `clear stats`, and what rates are counted from.
+struct Picture {
+    stats::Snapshot now;
+    std::optional<stats::Snapshot> before;
+
+    const stats::Snapshot* from() const { return before ? &*before : nullptr; }
+};
+
+Picture picture_of(Context& context) {
+    Picture picture;
+    const auto recent = context.process.recent();
+    picture.now = context.process.snapshot();
+    const std::optional<stats::Snapshot>& cleared = context.seat.cleared;
+    const bool usable = recent != nullptr && (!cleared || recent->duration_s >= cleared->duration_s);
+    if (usable)
+        picture.before = cleared ? stats::since(*recent, *cleared) : *recent;
+    if (cleared)
+        picture.now = stats::since(std::move(picture.now), *cleared);
+    return picture;
+}
+
+std::string head(const Context& context, const Picture& picture) {
+    return fmt::format("{} {}\n", context.seat.cleared ? "since `clear stats`," : "after",
+                       human_duration(picture.now.duration_s));
+}
+
+template <typename T>
+void keep_only(std::vector<T>& list, const std::string& name) {
+    std::erase_if(list, [&](const T& one) { return one.name != name; });
+}
+
+void keep_only_stream(stats::Snapshot& now, const std::string& name) {
+    keep_only(now.streams, name);
+    now.removed = {};
+}
+
+/// Every number of a part of the JSON report, by the name it has there.
+void flatten(Table& table, const std::string& path, const nlohmann::ordered_json& value) {
+    if (value.is_object()) {
+        for (const auto& [key, inner] : value.items())
+            flatten(table, path.empty() ? key : path + "." + key, inner);
+        return;
+    }
+    if (!value.is_number())
+        return;
+    table.row("counter", path);
+    table.number("value", value.dump());
+}
+
+/// Of "streams", "sends" or "ports", each with an empty line before it.
+std::string counters_of(const stats::Snapshot& now, const char* list) {
+    const nlohmann::ordered_json document = report_document(now);
+    std::string text;
+    for (const auto& part : document[list]) {
+        Table table;
+        flatten(table, "", part);
+        text += "\n" + table.text();
+    }
+    return text;
+}
+
+/// What the report would say about losses of this stream or port; of all, if the name is empty.
+std::string advice_about(const stats::Snapshot& now, const std::string& name) {
+    std::string text;
+    for (const std::string& sentence : report_advice(now))
+        if (name.empty() || sentence.starts_with(name + ":"))
+            text += sentence + "\n";
+    return text.empty() ? text : "\n" + text;
+}
+
+/// "" for every one.
+std::string chosen(const Call& call, std::string_view argument) {
+    const std::string name = call.value(argument, "all");
+    return name == "all" ? std::string{} : name;
+}
+
+void show_stream(Context& context, const Call& call) {
+    Picture picture = picture_of(context);
+    const std::string name = chosen(call, "STREAM");
+    if (!name.empty())
+        keep_only_stream(picture.now, name);
+    const ReportTables tables = report_tables(picture.now, picture.from());
+    std::string text = head(context, picture);
+    if (picture.now.streams.empty())
+        text += "no stream is received\n";
+    text += tables.packets + (tables.heaps.empty() ? "" : "\n") + tables.heaps;
+    if (!name.empty())
+        text += counters_of(picture.now, "streams");
+    picture.now.ports.clear();
+    context.seat.print(text + advice_about(picture.now, name));
+}
+
+void show_heap(Context& context, const Call& call) {
+    Picture picture = picture_of(context);
+    const std::string name = chosen(call, "STREAM");
+    if (!name.empty())
+        keep_only_stream(picture.now, name);
+    const std::string text = report_tables(picture.now, picture.from()).heaps;
+    context.seat.print(head(context, picture) + (text.empty() ? "no stream is received\n" : text));
+}
+
+void show_send(Context& context, const Call& call) {
+    Picture picture = picture_of(context);
+    const std::string name = chosen(call, "SEND");
+    if (!name.empty())
+        keep_only(picture.now.sends, name);
+    std::string text = report_tables(picture.now, picture.from()).sends;
+    if (text.empty())
+        text = "nothing is sent\n";
+    if (!name.empty())
+        text += counters_of(picture.now, "sends");
+    context.seat.print(head(context, picture) + text);
+}
+
+void show_port(Context& context, const Call& call) {
+    Picture picture = picture_of(context);
+    const std::string name = chosen(call, "PORT");
+    if (!name.empty())
+        keep_only(picture.now.ports, name);
+    std::string text = head(context, picture) + report_tables(picture.now, picture.from()).ports;
+    if (!name.empty())
+        text += counters_of(picture.now, "ports");
+    picture.now.streams.clear();
+    context.seat.print(text + advice_about(picture.now, name));
+}
+
+void show_xstats(Context& context, const Call& call) {
+    Table table;
+    for (const auto& [name, value] : context.process.xstats(call.value("PORT"))) {
+        table.row("counter of the device", name);
+        table.count("value", value);
+    }
+    context.seat.print(table.empty() ? "this device has no counters of its own\n" : table.text());
+}
+
+std::string rate_text_of(const Picture& picture, std::uint64_t now, std::uint64_t before) {
+    const double seconds = picture.now.duration_s - (picture.before ? picture.before->duration_s : 0.0);
+    return seconds > 0 && now >= before ? human_packet_rate(static_cast<double>(now - before) / seconds)
+                                        : "-";
+}
+
+/// What an lcore had of a stream or port at the earlier moment.
+std::uint64_t earlier_share(const Picture& picture, unsigned lcore, const std::string& name,
+                            std::vector<stats::LcoreSnapshot::Share> stats::LcoreSnapshot::*list) {
+    if (picture.before)
+        for (const stats::LcoreSnapshot& l : picture.before->lcores)
+            if (l.lcore == lcore)
+                for (const auto& share : l.*list)
+                    if (share.name == name)
+                        return share.received;
+    return 0;
+}
+
+void show_queue(Context& context, const Call& call) {
+    const Picture picture = picture_of(context);
+    const std::string port = chosen(call, "PORT");
+    Table table;
+    for (const stats::LcoreSnapshot& l : picture.now.lcores)
+        for (const auto& share : l.ports) {
+            if (!port.empty() && share.name != port)
+                continue;
+            table.row("port", share.name);
+            table.count("polled by lcore", l.lcore);
+            table.count("on CPU", l.cpu);
+            table.word("idle", l.poll);
+            table.count("packets", share.received);
+            const std::uint64_t before =
+                earlier_share(picture, l.lcore, share.name, &stats::LcoreSnapshot::ports);
+            table.number("packet rate", rate_text_of(picture, share.received, before));
+        }
+    context.seat.print(head(context, picture) +
+                       (table.empty() ? "no receive queue is polled\n" : table.text()));
+}
+
+void show_lcore(Context& context, const Call& call) {
+    const Picture picture = picture_of(context);
+    const std::string wanted = chosen(call, "LCORE");
+    Table table;
+    std::uint64_t sum = 0;
+    for (const stats::LcoreSnapshot& l : picture.now.lcores) {
+        const std::string id = fmt::format("{}", l.lcore);
+        if (!wanted.empty() && id != wanted)
+            continue;
+        table.row("lcore", id);
+        table.count("CPU", l.cpu);
+        table.word("idle", l.poll);
+        std::uint64_t received = 0;
+        std::uint64_t before = 0;
+        std::vector<std::string> streams;
+        for (const auto& share : l.streams) {
+            received += share.received;
+            before += earlier_share(picture, l.lcore, share.name, &stats::LcoreSnapshot::streams);
+            streams.push_back(fmt::format("{}: {}", share.name, share.received));
+        }
+        if (l.removed != 0) {
+            received += l.removed;
+            before += l.removed;
+            streams.push_back(fmt::format("(removed): {}", l.removed));
+        }
+        sum += received;
+        table.count("packets", received);
+        table.number("packet rate", rate_text_of(picture, received, before));
+        std::vector<std::string> ports;
+        for (const auto& share : l.ports)
+            ports.push_back(share.name);
+        table.word("polls", fmt::format("{}", fmt::join(ports, " ")));
+        table.word("sends", fmt::format("{}", fmt::join(l.sends, " ")));
+        table.word("streams", fmt::format("{}", fmt::join(streams, "  ")));
+    }
+    std::string text = head(context, picture) + table.text();
+    if (wanted.empty() && picture.now.lcores.size() > 1)
+        text += fmt::format("{} packets on {} lcores\n", sum, picture.now.lcores.size());
+    context.seat.print(text);
+}
+
+void show_flow(Context& context, const Call& call) {
+    const std::string wanted = chosen(call, "PORT");
+    const runtime::Plan plan = context.process.plan();
+    const auto rules = context.process.rules();
+    const stats::Snapshot now = context.process.snapshot();
+    Table table;
+    std::string text;
+    for (std::size_t i = 0; i < rules.size() && i < plan.ports.size(); i++) {
+        const std::string& port = plan.ports[i].name;
+        if (!wanted.empty() && port != wanted)
+            continue;
+        if (rules[i].empty())
+            text += fmt::format("port {}: no rules; steering is {}\n", port,
+                                i < now.ports.size() ? now.ports[i].steering : "software");
+        for (const stats::RuleSnapshot& rule : rules[i]) {
+            table.row("port", port);
+            table.word("endpoint", rule.endpoint);
+            table.word("queues", fmt::format("{}", fmt::join(rule.queues, ",")));
+            table.number("hits", rule.hits ? fmt::format("{}", *rule.hits) : "-");
+            table.word("rule", rule.text);
+        }
+    }
+    context.seat.print(table.text() + text);
+}
+
+void show_memory(Context& context, const Call&) {
+    const runtime::Plan plan = context.process.plan();
+    const stats::Snapshot now = context.process.snapshot();
+    std::string text = fmt::format("{} for heaps, all streams together\n", size_text(plan.memory.heaps));
+    Table streams;
+    for (const stats::StreamSnapshot& s : now.streams) {
+        streams.row("stream", s.name);
+        streams.count("live heaps", s.heaps_live);
+        streams.count("queued heaps", s.heaps_queued);
+        streams.count("no_memory", s.packets[static_cast<std::size_t>(PacketOutcome::no_memory)]);
+    }
+    if (!streams.empty())
+        text += "\n" + streams.text();
+    Table table;
+    std::uint64_t bytes = 0;
+    for (const Process::Pool& pool : context.process.pools()) {
+        table.row("pool of packets", pool.name);
+        table.count("buffers", pool.size);
+        table.count("in use", pool.in_use);
+        table.count("free", pool.size - std::min(pool.in_use, pool.size));
+        table.number("memory", human_size(pool.size * pool.buffer_bytes));
+        bytes += pool.size * pool.buffer_bytes;
+    }
+    if (!table.empty())
+        text += fmt::format("\n{}{} in all pools\n", table.text(), human_size(bytes));
+    context.seat.print(text);
+}
+
+void show_config(Context& context, const Call& call) {
+    runtime::Plan plan = context.process.plan();
+    const std::string name = chosen(call, "PART");
+    if (name.empty()) {
+        context.seat.print(config::to_toml(plan));
+        return;
+    }
+    keep_only(plan.ports, name);
+    keep_only(plan.receives, name);
+    keep_only(plan.sends, name);
+    const std::string text = config::to_toml(plan);
+    const std::size_t parts = text.find("[[");
+    context.seat.print(parts == std::string::npos ? std::string{} : text.substr(parts));
+}
+
+void clear_stats(Context& context, const Call&) {
+    context.seat.cleared = context.process.snapshot();
+}
+
+}  // namespace
+
+void add_show_commands(std::vector<PromptCommand>& commands) {
+    const std::string rates =
+        "    Rates are over the last second, counts from the start or from `clear stats`.";
+    commands.push_back({"show stream [STREAM|all]", "what came of the packets and heaps of streams",
+                        "    Of one stream every counter, by its name in the JSON report.\n" + rates,
+                        show_stream});
+    commands.push_back({"show heap [STREAM|all]", "what came of the heaps of streams", rates, show_heap});
+    commands.push_back({"show send [SEND|all]", "what senders have sent", rates, show_send});
+    commands.push_back({"show port [PORT|all]", "what ports received and sent, and what they refused or lost",
+                        "    Of one port every counter, by its name in the JSON report.\n" + rates,
+                        show_port});
+    commands.push_back({"show port xstats PORT", "the device's own counters", "", show_xstats});
+    commands.push_back(
+        {"show queue [PORT|all]", "which lcore polls what, and what it got", rates, show_queue});
+    commands.push_back({"show lcore [LCORE|all]", "what each lcore does", rates, show_lcore});
+    commands.push_back(
+        {"show flow [PORT|all]", "the rules that ports steer by, with their hits", "", show_flow});
+    commands.push_back({"show memory", "memory for heaps and packets", "", show_memory});
+    commands.push_back({"show config [PART|all]", "the configuration as it is now",
+                        "    In the format of the configuration file, with every key.", show_config});
+    commands.push_back({"flow list [PORT|all]", "the same as show flow", "", show_flow});
+    commands.push_back({"clear stats", "count from here in what this prompt shows",
+                        "    The report, metrics and other prompts count on. `clear undo` takes it back.",
+                        clear_stats});
+    commands.push_back({"clear undo", "count from the start again", "",
+                        [](Context& context, const Call&) { context.seat.cleared.reset(); }});
+}
+
+}  // namespace spead::app

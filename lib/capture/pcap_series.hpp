@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "capture/options.hpp"
+#include "capture/output_file.hpp"
+
+namespace spead::capture {
+
+/// The capture file that one writer thread writes; with rotation, a series of them: "x.pcap" becomes
+/// x-00000.pcap, x-00001.pcap, ... Every file is whole by itself, and a record is in one file.
+///
+/// One thread at a time. The constructor throws Error; later failures are told by failure(), and end the
+/// series: the file then ends behind the last record that the disk took.
+class PcapSeries {
+  public:
+    /// Makes the first file. `where` is for errors.
+    PcapSeries(const std::string& path, const Options& options, const std::string& where);
+
+    /// Whole records, as PcapRecordHeader and bytes. False after a failure.
+    bool write(std::span<const std::byte> records, std::uint32_t packets);
+    /// Ends the last file. False after a failure.
+    bool finish();
+
+    /// What files hold: packets given minus those lost to a failure.
+    std::uint64_t packets() const noexcept { return closed_packets_ + packets_; }
+    std::uint64_t bytes() const noexcept { return closed_bytes_ + (file_ ? file_->size() : 0); }
+    std::uint64_t files() const noexcept { return number_; }
+    const std::string& failure() const noexcept { return failure_; }
+    /// As the user named it.
+    const std::string& path() const noexcept { return path_; }
+
+    /// The name of file `number` of a series.
+    static std::string numbered(const std::string& path, std::uint64_t number);
+
+  private:
+    bool rotates() const noexcept { return rotate_size_ != 0 || rotate_ns_ != 0; }
+    void open_next();
+    bool next_file();
+    bool append(std::span<const std::byte> records, std::uint32_t packets);
+    void give_up();
+
+    std::string path_;
+    std::string where_;
+    std::uint64_t rotate_size_;
+    std::uint64_t rotate_ns_;
+    std::uint32_t snap_length_;
+    bool direct_;
+    std::unique_ptr<OutputFile> file_;
+    std::uint64_t number_ = 0;        ///< files made
+    std::uint64_t packets_ = 0;       ///< of the file being written
+    std::uint64_t first_ns_ = 0;      ///< time of its first packet
+    std::uint64_t safe_ = 0;          ///< a record of it begins here, and all before is in the file
+    std::uint64_t safe_packets_ = 0;  ///< before that
+    std::uint64_t begun_ = 0;         ///< likewise, not known to be in the file yet
+    std::uint64_t begun_packets_ = 0;
+    std::uint64_t closed_packets_ = 0;
+    std::uint64_t closed_bytes_ = 0;
+    std::string failure_;
+};
+
+}  // namespace spead::capture

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/edit.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <toml++/toml.h>
+
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "config/config.hpp"
+#include "config/keys.hpp"
+#include "config/limits.hpp"
+#include "config/names.hpp"
+
+namespace spead::config {
+
+namespace {
+
+using runtime::Plan;
+
+/// What [[receive]] and [[send]] are called by those who type.
+struct Part {
+    std::string_view table;
+    std::string_view noun;
+};
+constexpr Part kStream{"receive", "stream"};
+constexpr Part kSender{"send", "sender"};
+
+toml::table tree_of(const Plan& plan) {
+    return toml::parse(to_toml(plan));
+}
+
+/// Reads the tree as if it were a file. Its lines are nobody's: errors lose their place and keep their words.
+Plan plan_of(const toml::table& tree) {
+    std::ostringstream text;
+    text << toml::toml_formatter(tree, toml::format_flags::none);
+    try {
+        return parse_text(text.str(), "");
+    } catch (const UsageError& error) {
+        const std::string_view what = error.what();
+        const std::size_t place = error.where().empty() ? 0 : error.where().size() + 2;
+        throw UsageError(std::string(what.substr(std::min(place, what.size()))));
+    }
+}
+
+toml::array& list_of_parts(toml::table& tree, const Part& part) {
+    tree.insert(part.table, toml::array{});
+    return *tree.get_as<toml::array>(part.table);
+}
+
+std::string name_of(const toml::node& entry) {
+    return (*entry.as_table())["name"].value_or(std::string{});
+}
+
+std::size_t index_of(const toml::array& list, const Part& part, const std::string& name) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < list.size(); i++) {
+        names.push_back(name_of(list[i]));
+        if (names.back() == name)
+            return i;
+    }
+    const std::vector<std::string_view> known(names.begin(), names.end());
+    if (known.empty())
+        throw_usage("", "there is no {} `{}`, and no other", part.noun, name);
+    throw_usage("", "there is no {} `{}`{}; there {} {}", part.noun, name, hint(name, known),
+                known.size() == 1 ? "is" : "are", list_of(known));
+}
+
+std::vector<std::string> split(std::string_view text) {
+    std::vector<std::string> parts;
+    for (std::size_t at = 0; at <= text.size();) {
+        const std::size_t end = std::min(text.find(',', at), text.size());
+        parts.emplace_back(text.substr(at, end - at));
+        at = end + 1;
+    }
+    return parts;
+}
+
+std::optional<std::int64_t> whole_number(std::string_view text) {
+    std::int64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || text.empty())
+        return std::nullopt;
+    return number;
+}
+
+/// "3-5" as CPUs; others are left to the file's rules.
+std::optional<std::pair<std::int64_t, std::int64_t>> cpu_range(std::string_view text) {
+    const std::size_t dash = text.find('-', 1);
+    if (dash == std::string_view::npos)
+        return std::nullopt;
+    const auto first = whole_number(text.substr(0, dash));
+    const auto last = whole_number(text.substr(dash + 1));
+    if (!first || !last || *first < 0 || *last < *first || *last > std::int64_t{kCpu.max})
+        return std::nullopt;
+    return std::pair(*first, *last);
+}
+
+toml::array list_value(std::string_view key, std::string_view text) {
+    toml::array list;
+    if (text.empty())
+        return list;
+    for (const std::string& element : split(text)) {
+        if (key != "lcores") {
+            list.push_back(element);
+        } else if (const auto range = cpu_range(element)) {
+            for (std::int64_t cpu = range->first; cpu <= range->second; cpu++)
+                list.push_back(cpu);
+        } else if (const auto number = whole_number(element)) {
+            list.push_back(*number);
+        } else {
+            list.push_back(element);
+        }
+    }
+    return list;
+}
+
+/// An entry with every key, for the types that values have in the file.
+toml::table whole_entry(const Part& part) {
+    Plan plan;
+    runtime::ReceivePlan& r = plan.receives.emplace_back();
+    r.sink = {runtime::SinkKind::file, "directory"};
+    r.capture.emplace().files = {"file"};
+    runtime::SendPlan& s = plan.sends.emplace_back();
+    s.lcore = 0;
+    s.dst_mac = MacAddress{};
+    return *(*tree_of(plan).get_as<toml::array>(part.table))[0].as_table();
+}
+
+/// Puts what was typed under the key, as the file has it there (`old`; null: not known); a value that does
+/// not fit is left as a string, about which the file's reader has its own words.
+void put(toml::table& table, const toml::node* old, const std::string& key, const std::string& text) {
+    const bool is_list = key == "lcores" || key == "endpoints" || key == "files";
+    const bool is_text = old != nullptr && old->is_string();
+    if (is_list) {
+        table.insert_or_assign(key, list_value(key, text));
+    } else if (const auto number = whole_number(text); number && !is_text) {
+        table.insert_or_assign(key, *number);
+    } else if (!is_text && (text == "true" || text == "false")) {
+        table.insert_or_assign(key, text == "true");
+    } else if (old != nullptr && old->is_number()) {
+        double real = 0;
+        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
+        if (error == std::errc{} && end == text.data() + text.size())
+            table.insert_or_assign(key, real);
+        else
+            table.insert_or_assign(key, text);
+    } else {
+        table.insert_or_assign(key, text);
+    }
+}
+
+std::vector<std::string> keys_below(std::string_view part) {
+    std::vector<std::string> keys;
+    for (const TableKeys& table : kTables)
+        if (table.table == part)
+            for (const std::string_view key : table.keys) {
+                const std::string path = fmt::format("{}.{}", part, key);
+                const auto sub = std::find_if(kTables.begin(), kTables.end(),
+                                              [&](const TableKeys& t) { return t.table == path; });
+                if (sub == kTables.end())
+                    keys.emplace_back(key);
+                else
+                    for (const std::string_view inner : sub->keys)
+                        keys.push_back(fmt::format("{}.{}", key, inner));
+            }
+    return keys;
+}
+
+void check_key(const Part& part, const std::string& key) {
+    const std::vector<std::string> keys = keys_below(part.table);
+    if (std::find(keys.begin(), keys.end(), key) != keys.end())
+        return;
+    // A key of a subtable, without its table.
+    for (const std::string& known : keys)
+        if (known.ends_with("." + key))
+            throw_usage("", "`{}` is not a key of a {}; write `{}`", key, part.noun, known);
+    const std::vector<std::string_view> known(keys.begin(), keys.end());
+    if (const std::string near = hint(key, known); !near.empty())
+        throw_usage("", "`{}` is not a key of a {}{}", key, part.noun, near);
+    for (const Alias& alias : kAliases)
+        if (alias.habit == key)
+            throw_usage("", "`{}` is not a key of a {}; it is {}", key, part.noun, alias.here);
+    throw_usage("", "`{}` is not a key of a {}; the keys are {}", key, part.noun, list_of(known));
+}
+
+void apply(toml::table& entry, const Part& part, const std::vector<Setting>& settings) {
+    const toml::table types = whole_entry(part);
+    for (auto setting = settings.begin(); setting != settings.end(); ++setting) {
+        const auto& [key, value] = *setting;
+        check_key(part, key);
+        if (std::any_of(settings.begin(), setting, [&](const Setting& s) { return s.first == key; }))
+            throw_usage("", "`{}` stands there twice; give it once", key);
+        toml::table* table = &entry;
+        std::string last = key;
+        if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
+            const std::string sub = key.substr(0, dot);
+            last = key.substr(dot + 1);
+            entry.insert(sub, toml::table{});
+            table = entry.get_as<toml::table>(sub);
+        }
+        if (value == "default")
+            table->erase(last);
+        else
+            put(*table, types.at_path(key).node(), last, value);
+        if (table != &entry && table->empty())
+            entry.erase(key.substr(0, key.find('.')));
+    }
+}
+
+Plan set(const Plan& plan, const Part& part, const std::string& name, const std::vector<Setting>& settings) {
+    toml::table tree = tree_of(plan);
+    toml::array& list = list_of_parts(tree, part);
+    apply(*list[index_of(list, part, name)].as_table(), part, settings);
+    return plan_of(tree);
+}
+
+const runtime::ReceivePlan& stream_of(const Plan& plan, const std::string& name) {
+    toml::table tree = tree_of(plan);
+    return plan.receives[index_of(list_of_parts(tree, kStream), kStream, name)];
+}
+
+}  // namespace
+
+Plan add_stream(const Plan& plan, const std::string& name, const std::string& port,
+                const std::string& endpoints, const std::vector<Setting>& settings) {
+    toml::table tree = tree_of(plan);
+    toml::array& list = list_of_parts(tree, kStream);
+    for (const toml::node& entry : list)
+        if (name_of(entry) == name)
+            throw_usage(
+                "",
+                "there is a stream `{0}` already; change it by `stream set {0} ...`, or give another name",
+                name);
+    toml::table entry{{"name", name}, {"port", port}, {"endpoints", list_value("endpoints", endpoints)}};
+    apply(entry, kStream, settings);
+    list.push_back(std::move(entry));
+    return plan_of(tree);
+}
+
+Plan set_stream(const Plan& plan, const std::string& name, const std::vector<Setting>& settings) {
+    return set(plan, kStream, name, settings);
+}
+
+Plan delete_stream(const Plan& plan, const std::string& name) {
+    toml::table tree = tree_of(plan);
+    toml::array& list = list_of_parts(tree, kStream);
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(index_of(list, kStream, name)));
+    return plan_of(tree);
+}
+
+Plan set_send(const Plan& plan, const std::string& name, const std::vector<Setting>& settings) {
+    return set(plan, kSender, name, settings);
+}
+
+Plan add_endpoints(const Plan& plan, const std::string& stream, const std::string& range) {
+    std::vector<std::string> texts = stream_of(plan, stream).endpoint_texts;
+    for (std::string& text : split(range))
+        texts.push_back(std::move(text));
+    return set_stream(plan, stream, {{"endpoints", fmt::format("{}", fmt::join(texts, ","))}});
+}
+
+Plan delete_endpoints(const Plan& plan, const std::string& stream, const std::string& range) {
+    const runtime::ReceivePlan& r = stream_of(plan, stream);
+    std::vector<Endpoint> going;
+    for (const std::string& text : split(range))
+        for (const Endpoint& endpoint : parse_endpoints(text)) {
+            if (std::find(r.endpoints.begin(), r.endpoints.end(), endpoint) == r.endpoints.end())
+                throw_usage("", "stream `{}` has no endpoint {}; it has {}", stream, to_string(endpoint),
+                            fmt::join(r.endpoint_texts, " "));
+            going.push_back(endpoint);
+        }
+    const auto goes = [&](const Endpoint& e) {
+        return std::find(going.begin(), going.end(), e) != going.end();
+    };
+    std::vector<std::string> texts;
+    for (const std::string& text : r.endpoint_texts) {
+        std::vector<Endpoint> staying = parse_endpoints(text);
+        if (std::erase_if(staying, goes) == 0) {
+            texts.push_back(text);
+            continue;
+        }
+        for (std::string& rest : endpoint_ranges(staying))
+            texts.push_back(std::move(rest));
+    }
+    if (texts.empty())
+        throw_usage("",
+                    "stream `{0}` would have no endpoint left; `stream delete {0}` takes it away, `stream "
+                    "stop {0}` lets it rest",
+                    stream);
+    return set_stream(plan, stream, {{"endpoints", fmt::format("{}", fmt::join(texts, ","))}});
+}
+
+std::vector<std::string> stream_keys() {
+    return keys_below(kStream.table);
+}
+
+std::vector<std::string> send_keys() {
+    return keys_below(kSender.table);
+}
+
+void check_stream_key(const std::string& key) {
+    check_key(kStream, key);
+}
+
+void check_send_key(const std::string& key) {
+    check_key(kSender, key);
+}
+
+std::vector<std::string_view> choices_of(std::string_view key) {
+    const auto names = [](const auto& words) {
+        std::vector<std::string_view> list;
+        for (const auto& word : words)
+            list.push_back(word.name);
+        return list;
+    };
+    static constexpr std::array<std::string_view, 5> kSwitches{"in_order", "stop_on_stop_item", "enabled",
+                                                               "verify", "udp_checksum"};
+    if (key == "poll")
+        return names(kPollModes);
+    if (key == "heaps.on_full")
+        return names(kOnFull);
+    if (key == "sink.kind")
+        return names(kSinkKinds);
+    if (key == "zero_copy")
+        return names(kZeroCopy);
+    if (std::find(kSwitches.begin(), kSwitches.end(), key) != kSwitches.end())
+        return {"true", "false"};
+    return {};
+}
+
+std::vector<std::string> endpoint_ranges(const std::vector<Endpoint>& endpoints) {
+    std::vector<std::string> ranges;
+    for (std::size_t i = 0; i < endpoints.size();) {
+        std::size_t n = 1;
+        // A range stays on one side of the multicast block's edge, as its reader wants it.
+        while (i + n < endpoints.size() && n <= kMaxEndpointRange &&
+               endpoints[i + n].port == endpoints[i].port && endpoints[i + n].source == endpoints[i].source &&
+               endpoints[i + n].address.value == endpoints[i].address.value + n &&
+               endpoints[i + n].address.is_multicast() == endpoints[i].address.is_multicast())
+            n++;
+        const std::string source =
+            endpoints[i].has_source() ? "@" + to_string(endpoints[i].source) : std::string{};
+        ranges.push_back(fmt::format("{}{}:{}{}", to_string(endpoints[i].address),
+                                     n == 1 ? std::string{} : fmt::format("+{}", n - 1), endpoints[i].port,
+                                     source));
+        i += n;
+    }
+    return ranges;
+}
+
+}  // namespace spead::config

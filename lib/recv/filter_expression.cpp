@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/filter_expression.hpp"
+
+namespace spead::recv {
+
+bool FilterExpression::Test::holds(const FilterPacket& packet) const noexcept {
+    std::uint64_t number = 0;
+    switch (field) {
+        case Field::control:
+            return packet.control();
+        case Field::item: {
+            const auto pointer = packet.item(id);
+            if (!pointer || compare == Compare::present)
+                return pointer.has_value();
+            if (!pointer->immediate)
+                return false;
+            number = pointer->value;
+            break;
+        }
+        case Field::heap:
+            number = packet.heap_count();
+            break;
+        case Field::payload:
+            number = packet.payload_length();
+            break;
+        case Field::source:
+            number = packet.way().source.value;
+            break;
+        case Field::destination:
+            number = packet.way().destination.value;
+            break;
+    }
+    if (adjust == Adjust::mask)
+        number &= by;
+    else if (adjust == Adjust::modulo)
+        number %= by;
+    switch (compare) {
+        case Compare::equal:
+            return number == value;
+        case Compare::not_equal:
+            return number != value;
+        case Compare::less:
+            return number < value;
+        case Compare::less_equal:
+            return number <= value;
+        case Compare::greater:
+            return number > value;
+        case Compare::greater_equal:
+            return number >= value;
+        case Compare::present:
+            break;
+    }
+    return true;
+}
+
+bool FilterExpression::matches(const FilterPacket& packet) const noexcept {
+    std::uint16_t at = start_;
+    while (at < kDrop) {
+        const Test& test = tests_[at];
+        at = test.holds(packet) ? test.then : test.otherwise;
+    }
+    return at == kKeep;
+}
+
+}  // namespace spead::recv

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "recv/held_packets.hpp"
+#include "recv/packet_filter.hpp"
+#include "stats/counters.hpp"
+
+namespace spead::recv {
+
+/// A stream's filter on one lcore, with what it has been lent. Belongs to the lcore; ending() and, once the
+/// lcore has been joined, reclaim() to the main thread.
+class FilterGate {
+  public:
+    /// `most_held`: buffers that the filter may hold at a time; 0: it may hold none.
+    FilterGate(std::unique_ptr<PacketFilter> filter, std::uint32_t most_held);
+
+    /// True: the packet is to be placed. False: it was counted in its outcome.
+    bool pass(const FilterPacket& packet, stats::StreamCounters& counters) noexcept;
+    /// Frees what holders have given back.
+    void reclaim(stats::StreamCounters& counters) noexcept;
+    /// Tells the filter that the run ends.
+    void ending() noexcept { filter_->ending(); }
+
+    std::uint32_t packets_out() const noexcept { return held_->packets_out(); }
+
+  private:
+    std::unique_ptr<PacketFilter> filter_;
+    std::shared_ptr<HeldPackets> held_;
+};
+
+}  // namespace spead::recv

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "recv/packet_filter.hpp"
+
+namespace spead::recv {
+
+class HeldPackets;
+
+/// A packet that its port cannot reuse yet: one reference to its buffer. Copies share it; when the last one
+/// is destroyed or reset, on whatever thread, the buffer goes back to the lcore that lent it, which frees it:
+/// so neither a pool nor a lcore's cache of it is ever touched by another thread. It may outlive the stream.
+class HeldPacket {
+  public:
+    HeldPacket() = default;
+    HeldPacket(const HeldPacket& other) noexcept;
+    HeldPacket(HeldPacket&& other) noexcept : slot_(std::exchange(other.slot_, nullptr)) {}
+    HeldPacket& operator=(HeldPacket other) noexcept {
+        std::swap(slot_, other.slot_);
+        return *this;
+    }
+    ~HeldPacket() { reset(); }
+
+    explicit operator bool() const noexcept { return slot_ != nullptr; }
+    /// The handle is not empty.
+    const FilterPacket& operator*() const noexcept;
+    const FilterPacket* operator->() const noexcept { return &**this; }
+    /// Gives it back now.
+    void reset() noexcept;
+
+  private:
+    friend class HeldPackets;
+    struct Slot;
+    explicit HeldPacket(Slot* slot) noexcept : slot_(slot) {}
+
+    Slot* slot_ = nullptr;
+};
+
+/// What one stream on one lcore has lent: at most so many buffers, in fixed memory. lend() and reclaim() are
+/// for the owning lcore, or for the main thread once that has been joined; nothing here locks or allocates
+/// after make().
+class HeldPackets : public std::enable_shared_from_this<HeldPackets> {
+    struct Private {};
+
+  public:
+    /// A packet takes as many of `most` as it has segments.
+    static std::shared_ptr<HeldPackets> make(std::uint32_t most);
+    HeldPackets(Private, std::uint32_t most);
+    /// What has not been reclaimed stays allocated for ever: the pool it came from may be gone.
+    ~HeldPackets();
+
+    /// A handle to the packet, whose segments have one more reference; empty when too much is out.
+    HeldPacket lend(const FilterPacket& packet) noexcept;
+    /// Frees what has been given back. Returns how many packets.
+    std::uint32_t reclaim() noexcept;
+
+    std::uint32_t most() const noexcept { return most_; }
+    /// Packets lent and not reclaimed.
+    std::uint32_t packets_out() const noexcept { return packets_out_; }
+
+  private:
+    friend class HeldPacket;
+    void give_back(HeldPacket::Slot* slot) noexcept;
+
+    const std::uint32_t most_;
+    std::uint32_t buffers_out_ = 0;
+    std::uint32_t packets_out_ = 0;
+    std::unique_ptr<HeldPacket::Slot[]> slots_;
+    HeldPacket::Slot* free_ = nullptr;  ///< list
+    /// What other threads have given back: they push, the lcore takes all.
+    alignas(64) std::atomic<HeldPacket::Slot*> returned_{nullptr};
+};
+
+}  // namespace spead::recv

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include <rte_lcore.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+#include <rte_prefetch.h>
+
+/// What the RX lcore does with mbufs besides reading packets: fetching them ahead, gathering, freeing.
+/// Internal to lib/recv; on the lcore only.
+namespace spead::recv {
+
+inline std::uint8_t* frame_of(rte_mbuf* m) {
+    return rte_pktmbuf_mtod(m, std::uint8_t*);
+}
+
+/// Its second line, too, where freeing reads the pool there.
+inline void prefetch_mbuf(rte_mbuf* m, bool second) {
+    rte_prefetch0(m);
+    if (second)
+        rte_prefetch0(&m->cacheline1);
+}
+
+inline void prefetch_header(rte_mbuf* m) {
+    const std::uint8_t* const frame = frame_of(m);
+    rte_prefetch0(frame);
+    rte_prefetch0(frame + 64);
+    rte_prefetch0(frame + 128);
+}
+
+/// rte_pktmbuf_free_bulk for what a burst usually is, inline: single segments of one pool, which is `own` if
+/// that is not null. At most `kMost`.
+template <std::size_t kMost>
+void free_burst(rte_mbuf** mbufs, std::uint16_t count, rte_mempool* own) {
+    std::array<void*, kMost> free;
+    rte_mempool* pool = own;
+    unsigned n = 0;
+    for (std::uint16_t i = 0; i < count; i++) {
+        rte_mbuf* m = mbufs[i];
+        if (m->nb_segs != 1) [[unlikely]] {
+            rte_pktmbuf_free(m);
+            continue;
+        }
+        // As its pool wants it back, without a look at its second line.
+        if (own != nullptr && pool == own && rte_mbuf_refcnt_read(m) == 1 && RTE_MBUF_DIRECT(m)) [[likely]] {
+            free[n++] = m;
+            continue;
+        }
+        m = rte_pktmbuf_prefree_seg(m);
+        if (m == nullptr) [[unlikely]]
+            continue;
+        if (m->pool != pool) [[unlikely]] {
+            if (n != 0)
+                rte_mempool_put_bulk(pool, free.data(), n);
+            pool = m->pool;
+            n = 0;
+        }
+        free[n++] = m;
+    }
+    if (n != 0)
+        rte_mempool_put_bulk(pool, free.data(), n);
+}
+
+/// Mbufs in the pool itself and in this lcore's cache; what other lcores cache is missing, which is little.
+inline std::uint32_t free_mbufs(rte_mempool& pool) {
+    const rte_mempool_cache* const cache = rte_mempool_default_cache(&pool, rte_lcore_id());
+    return rte_mempool_get_ops(pool.ops_index)->get_count(&pool) + (cache == nullptr ? 0 : cache->len);
+}
+
+/// Copies the first `length` bytes of a chain; there are at least so many.
+inline void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
+    while (length != 0) {
+        const std::size_t n = std::min<std::size_t>(length, m->data_len);
+        std::memcpy(to, rte_pktmbuf_mtod(m, const std::uint8_t*), n);
+        to += n;
+        length -= n;
+        m = m->next;
+    }
+}
+
+}  // namespace spead::recv

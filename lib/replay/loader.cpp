@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "replay/loader.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "wire/net.hpp"
+
+namespace spead::replay {
+
+namespace {
+/// mbufs count their bytes in 16 bits.
+constexpr std::uint32_t kLongestFrame = 65535;
+/// What rounding up costs is less than a record's header: frames take no more memory than their files.
+constexpr std::size_t kAlignment = 16;
+}  // namespace
+
+Loader::Loader(const std::vector<std::string>& files, Order order, RewriteRules rules,
+               std::uint32_t longest_frame, const std::string& where)
+    : where_(where),
+      order_(order),
+      rules_(std::move(rules)),
+      longest_(std::min(longest_frame == 0 ? kLongestFrame : longest_frame, kLongestFrame)) {
+    for (const std::string& file : files)
+        sources_.push_back({capture::PcapReader(file, where)});
+}
+
+std::uint64_t Loader::size() const noexcept {
+    std::uint64_t sum = 0;
+    for (const Source& s : sources_)
+        sum += s.reader.size();
+    return sum;
+}
+
+void Loader::advance(Source& source) {
+    using Next = capture::PcapReader::Next;
+    const Next next = source.reader.next(source.record);
+    source.there = next == Next::record;
+    if (next != Next::truncated && next != Next::damaged)
+        return;
+    const std::string warning =
+        fmt::format("{} is {} in record {} at byte {}: the {} whole records before it are sent",
+                    source.reader.path(), next == Next::damaged ? "damaged" : "truncated",
+                    source.reader.records() + 1, source.reader.position(), source.reader.records());
+    if (std::find(warnings_.begin(), warnings_.end(), warning) == warnings_.end())
+        warnings_.push_back(warning);
+}
+
+void Loader::rewind() {
+    for (Source& s : sources_) {
+        s.reader.rewind();
+        s.there = false;
+    }
+    pass_ += period_;
+    begun_ = false;
+    counts_ = {};
+}
+
+/// Where the next record is; null at the end of the pass.
+Loader::Source* Loader::next_source() {
+    if (!begun_) {
+        for (Source& s : sources_)
+            advance(s);
+        begun_ = true;
+        last_ = nullptr;
+    }
+    Source* next = nullptr;
+    for (Source& s : sources_) {
+        if (!s.there)
+            continue;
+        if (order_ == Order::sequence)
+            return &s;
+        if (next == nullptr || s.record.time_ns < next->record.time_ns)
+            next = &s;
+    }
+    return next;
+}
+
+/// The record's time in the run. Files' times may be anything: what lies before its file's beginning is sent
+/// at once.
+std::uint64_t Loader::time_of(const Source& source) {
+    const std::uint64_t time = source.record.time_ns;
+    const bool first = last_ == nullptr;
+    if (first || (order_ == Order::sequence && &source != last_)) {
+        // The next file goes on at the pace of the last one.
+        origin_ = time;
+        base_ = first ? pass_ : latest_ + gap_;
+    }
+    last_ = &source;
+    const std::uint64_t now = base_ + (time > origin_ ? time - origin_ : 0);
+    if (first) {
+        latest_ = now;
+        gap_ = 0;
+    } else if (now > latest_) {
+        gap_ = now - latest_;
+        latest_ = now;
+    }
+    return now;
+}
+
+bool Loader::wanted(const capture::PcapReader::Record& record) {
+    std::uint64_t* const refused = record.length < wire::kEthernetHeader ? &counts_.runts
+                                   : record.cut()                        ? &counts_.cut
+                                   : record.length > longest_            ? &counts_.too_long
+                                                                         : nullptr;
+    if (refused != nullptr)
+        ++*refused;
+    return refused == nullptr;
+}
+
+bool Loader::fill(Window& window) {
+    window.used = 0;
+    window.frames.clear();
+    bool sorted = true;
+    const std::uint64_t before = pass_;
+    bool more = true;
+    for (;;) {
+        Source* const source = next_source();
+        if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
+            return false;
+        if (source == nullptr) {
+            const std::uint64_t span = latest_ > before ? latest_ - before : 0;
+            period_ =
+                counts_.records == 0 ? 0 : span + (counts_.records > 1 ? span / (counts_.records - 1) : 0);
+            more = false;
+            break;
+        }
+        const capture::PcapReader::Record& record = source->record;
+        const std::size_t at = (window.used + kAlignment - 1) / kAlignment * kAlignment;
+        // Every frame that is sent fits an empty window.
+        if (at + record.length > window.capacity && !window.frames.empty())
+            break;
+        ++counts_.records;
+        const std::uint64_t time = time_of(*source);
+        if (wanted(record)) {
+            auto* const to = reinterpret_cast<std::uint8_t*>(window.base + at);
+            std::memcpy(to, record.data, record.length);
+            const Rewritten result = rewrite({to, record.length}, rules_);
+            if (result.good) {
+                ++counts_.frames;
+                sorted &= window.frames.empty() || window.frames.back().time_ns <= time;
+                window.frames.push_back(
+                    {time, static_cast<std::uint32_t>(at + result.skip), record.length - result.skip});
+                window.used = at + record.length;
+            } else {
+                ++counts_.not_udp;
+            }
+        }
+        advance(*source);
+    }
+    if (!sorted)
+        std::stable_sort(window.frames.begin(), window.frames.end(),
+                         [](const Frame& a, const Frame& b) { return a.time_ns < b.time_ns; });
+    return more;
+}
+
+}  // namespace spead::replay

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "capture/pcap_reader.hpp"
+#include "replay/rewrite.hpp"
+#include "replay/window.hpp"
+
+namespace spead::replay {
+
+/// What became of the records of a pass: records = frames + the rest.
+struct LoadCounts {
+    std::uint64_t records = 0;   ///< whole ones in the files
+    std::uint64_t frames = 0;    ///< to be sent
+    std::uint64_t cut = 0;       ///< less than was on the wire (snap length)
+    std::uint64_t runts = 0;     ///< shorter than an Ethernet header
+    std::uint64_t too_long = 0;  ///< longer than the port sends
+    std::uint64_t not_udp = 0;   ///< cannot be given another destination
+    bool operator==(const LoadCounts&) const = default;
+};
+
+/// Reads capture files as one, record by record, and puts their frames, rewritten, into windows.
+///
+/// One thread. Throws Error when a file cannot be read. A file that is not whole ends before the record that
+/// is not, and that is one of the warnings.
+class Loader {
+  public:
+    enum class Order : std::uint8_t {
+        time,     ///< all files together, by their records' times: they were captured at once
+        sequence  ///< one after another
+    };
+
+    /// Opens all files and reads their heads. `longest_frame`: bytes that the port sends.
+    Loader(const std::vector<std::string>& files, Order order, RewriteRules rules,
+           std::uint32_t longest_frame, const std::string& where);
+
+    /// fill() ends early, as at the end of a pass, once `stop` is set. It outlives this.
+    void stop_with(const std::atomic<bool>& stop) noexcept { stop_ = &stop; }
+
+    /// Bytes of all files; what their frames take in memory is less.
+    std::uint64_t size() const noexcept;
+
+    /// Empties the window and puts in what comes next, until it is full or the pass ends. Returns whether the
+    /// pass goes on. Times go on from pass to pass.
+    bool fill(Window& window);
+
+    /// The next fill() begins with the first record again.
+    void rewind();
+
+    /// Of this pass; whole once fill() has returned false.
+    const LoadCounts& counts() const noexcept { return counts_; }
+    /// From the beginning of a pass to the beginning of the next, in ns; known once fill() has returned
+    /// false.
+    std::uint64_t period_ns() const noexcept { return period_; }
+    const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+
+  private:
+    struct Source {
+        capture::PcapReader reader;
+        capture::PcapReader::Record record{};
+        bool there = false;  ///< `record` is the next one
+    };
+
+    void advance(Source& source);
+    Source* next_source();
+    std::uint64_t time_of(const Source& source);
+    bool wanted(const capture::PcapReader::Record& record);
+
+    std::string where_;
+    Order order_;
+    RewriteRules rules_;
+    std::uint32_t longest_;
+    std::vector<Source> sources_;
+    std::vector<std::string> warnings_;
+    LoadCounts counts_;
+    bool begun_ = false;            ///< the pass
+    const Source* last_ = nullptr;  ///< where the last record came from
+    std::uint64_t origin_ = 0;      ///< the file's time that is `base_` in the run
+    std::uint64_t base_ = 0;
+    std::uint64_t latest_ = 0;  ///< time in the run of the last record
+    std::uint64_t gap_ = 0;     ///< before it
+    std::uint64_t pass_ = 0;    ///< when this pass began
+    std::uint64_t period_ = 0;
+    const std::atomic<bool>* stop_ = nullptr;
+};
+
+}  // namespace spead::replay

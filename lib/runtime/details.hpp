@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "recv/rx_agent.hpp"
+#include "stats/counters.hpp"
+#include "stats/stream_times.hpp"
+#include "stats/talkers.hpp"
+
+/// Copies of what an lcore knows of its streams and queues besides their counter blocks: larger, and wanted
+/// only when somebody looks. fit() belongs to the control world and makes room; take() to the lcore, which
+/// copies into it between two bursts.
+namespace spead::runtime {
+
+struct LaneDetails {
+    std::vector<stats::EndpointCounters> endpoints;
+    stats::StreamTimes times;
+    std::uint64_t ring_most = 0;
+    std::uint64_t pool_most = 0;
+
+    void fit(const recv::SpeadLane& lane) { endpoints.resize(lane.endpoints.size()); }
+    void take(recv::SpeadLane& lane) noexcept {
+        for (std::size_t i = 0; i < endpoints.size() && i < lane.endpoints.size(); i++)
+            endpoints[i] = lane.endpoints[i];
+        times = lane.window.times();
+        ring_most = lane.queue.most_queued();
+        pool_most = lane.window.placer().most_out();
+    }
+    /// What another lane of the stream has counted; endpoint by endpoint, in the same order. Control world.
+    void add(const LaneDetails& other) {
+        endpoints.resize(std::max(endpoints.size(), other.endpoints.size()));
+        for (std::size_t i = 0; i < other.endpoints.size(); i++) {
+            endpoints[i].packets += other.endpoints[i].packets;
+            endpoints[i].bytes += other.endpoints[i].bytes;
+        }
+        times.latency.merge(other.times.latency);
+        times.gap.merge(other.times.gap);
+        ring_most = std::max(ring_most, other.ring_most);
+        pool_most = std::max(pool_most, other.pool_most);
+    }
+};
+
+struct SourceDetails {
+    stats::Talkers talkers;
+    std::uint64_t untold = 0;
+
+    void take(const recv::Source& source) noexcept {
+        talkers = source.talkers;
+        untold = source.untold;
+    }
+};
+
+}  // namespace spead::runtime

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <rte_cycles.h>
+
+#include "base/error.hpp"
+#include "port/sizes.hpp"
+#include "runtime/engine_state.hpp"
+
+/// Captures of streams: started and stopped, with the run or during it, and what they counted.
+namespace spead::runtime {
+
+namespace {
+
+std::size_t stream_index(const Plan& plan, const std::string& name) {
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (plan.receives[i].name == name)
+            return i;
+    throw_usage(name, "there is no such stream");
+}
+
+}  // namespace
+
+void Engine::start_capture(const std::string& stream, const capture::Options& options) {
+    State& s = *state_;
+    const std::size_t i = stream_index(s.plan, stream);
+    if (s.streams[i]->capture)
+        throw_usage(stream, "it is being captured already; stop that capture first");
+    if (s.streams[i]->parts.empty())
+        throw_usage(stream, "it is not received now; start it first");
+    s.start_capture(i, options);
+}
+
+stats::CaptureSnapshot Engine::stop_capture(const std::string& stream) {
+    State& s = *state_;
+    const std::size_t i = stream_index(s.plan, stream);
+    if (!s.streams[i]->capture)
+        throw_usage(stream, "it is not being captured");
+    s.stop_capture(i);
+    return s.past_captures.back();
+}
+
+void Engine::State::start_capture(std::size_t stream, const capture::Options& options) {
+    Stream& s = *streams[stream];
+    const ReceivePlan& r = plan.receives[stream];
+    // A source that loses nothing by waiting waits for the disks, too, where nothing else needs it.
+    const bool waits = options.only && s.parts.front()->lane->config.window.on_full == heap::OnFull::block;
+    const std::vector<unsigned> control = layout.control_cpus();
+    s.capture = std::make_unique<capture::Capture>(
+        r.name, options, s.parts.size(), rte_get_tsc_hz(), [control] { run_on(control); },
+        waits ? port::rx_frame_of(r.max_packet_size) : 0);
+    for (std::size_t k = 0; k < s.parts.size(); k++) {
+        Part& part = *s.parts[k];
+        part.tap_counts = {};
+        ask(*part.worker, [&] {
+            part.lane->tap = &s.capture->tap(k);
+            if (waits)
+                part.worker->loop->receiver().let_taps_block(true);
+        });
+    }
+}
+
+void Engine::State::stop_capture(std::size_t stream) {
+    Stream& s = *streams[stream];
+    bool all_off = true;
+    for (const auto& part : s.parts)
+        all_off &= ask(*part->worker, [&] { part->lane->tap = nullptr; });
+    if (!all_off) {
+        // An lcore that does not answer may still write into it.
+        problems.push_back(fmt::format("stream {}: its capture cannot be ended, an lcore does not answer",
+                                       plan.receives[stream].name));
+        static_cast<void>(s.capture.release());
+        return;
+    }
+    s.capture->finish();
+    if (const std::string failure = s.capture->failure(); !failure.empty())
+        problems.push_back(fmt::format("stream {}: {}", plan.receives[stream].name, failure));
+    stats::CaptureSnapshot& past = past_captures.emplace_back(s.capture->snapshot());
+    for (std::size_t k = 0; k < s.capture->taps(); k++)
+        add(past, s.capture->tap(k).counters());
+    s.capture.reset();
+}
+
+void Engine::State::stop_captures() {
+    for (std::size_t i = 0; i < streams.size(); i++)
+        if (streams[i]->capture)
+            stop_capture(i);
+}
+
+/// Before the lcores are asked: what is written was taken before.
+std::vector<stats::CaptureSnapshot> Engine::State::written_captures() const {
+    std::vector<stats::CaptureSnapshot> all = past_captures;
+    for (const auto& s : streams)
+        if (s->capture)
+            all.push_back(s->capture->snapshot());
+    return all;
+}
+
+/// What the lcores have just said that they took, in the order of written_captures().
+void Engine::State::add_taken(std::vector<stats::CaptureSnapshot>& captures) const {
+    std::size_t at = past_captures.size();
+    for (const auto& s : streams) {
+        if (!s->capture)
+            continue;
+        for (const auto& part : s->parts)
+            add(captures[at], part->tap_counts);
+        at++;
+    }
+}
+
+/// Nothing is left to be done for a run that only captures.
+bool Engine::State::captures_over() const {
+    return sends.empty() && !streams.empty() &&
+           std::all_of(streams.begin(), streams.end(), [](const auto& s) {
+               return s->capture && s->capture->over() && s->capture->tap(0).only();
+           });
+}
+
+}  // namespace spead::runtime

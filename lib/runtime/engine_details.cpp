@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <map>
+
+#include <rte_cycles.h>
+
+#include "runtime/engine_state.hpp"
+#include "stats/since.hpp"
+
+/// What explains the counts of a snapshot: times of heaps, high-water marks, senders; and clearing it all.
+namespace spead::runtime {
+
+void Engine::State::fit_details(Worker& w) {
+    w.counts.sources.resize(w.sources.size());
+    for (Part* const part : w.parts)
+        part->details.fit(*part->lane);
+}
+
+/// On the lcore, as everything of a worker that is not const.
+void Engine::State::take_details(Worker& w) noexcept {
+    for (Part* const part : w.parts)
+        part->details.take(*part->lane);
+    for (std::size_t n = 0; n < w.counts.sources.size(); n++)
+        w.counts.sources[n].take(*w.sources[n]);
+}
+
+/// On the lcore.
+void Engine::State::forget_peaks(Worker& w) noexcept {
+    for (Part* const part : w.parts)
+        part->lane->forget_peaks();
+    for (const auto& source : w.sources)
+        source->forget_peaks();
+    w.loop->counters().longest_loop = 0;
+}
+
+namespace {
+
+/// Whichever lcore came closest to its limit is told.
+void raise(std::uint64_t& limit, std::uint64_t& most, std::uint64_t of, std::uint64_t reached) {
+    if (limit == 0 || static_cast<double>(reached) * static_cast<double>(limit) >
+                          static_cast<double>(most) * static_cast<double>(of)) {
+        limit = of;
+        most = reached;
+    }
+}
+
+/// What endpoints of which the stream knows no more have counted is told together.
+void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const std::vector<Endpoint>& endpoints) {
+    std::vector<stats::EndpointCounters> sums = stream.past_endpoints;
+    sums.resize(stream.places.size());
+    for (const Part* const part : stream.all_parts())
+        for (std::size_t e = 0; e < part->details.endpoints.size() && e < sums.size(); e++)
+            sums[e].add(part->details.endpoints[e]);
+    stats::EndpointCounters former = stream.former;
+    for (std::size_t e = 0; e < sums.size(); e++)
+        if (std::find(endpoints.begin(), endpoints.end(), stream.places[e]) == endpoints.end())
+            former.add(sums[e]);
+    for (const Endpoint& endpoint : endpoints) {
+        const auto place = static_cast<std::size_t>(
+            std::find(stream.places.begin(), stream.places.end(), endpoint) - stream.places.begin());
+        const stats::EndpointCounters sum = place < sums.size() ? sums[place] : stats::EndpointCounters{};
+        s.by_endpoint.push_back({to_string(endpoint), sum.packets, sum.bytes});
+    }
+    if (former.packets != 0)
+        s.by_endpoint.push_back({"former", former.packets, former.bytes});
+}
+
+/// All senders of a port, over its queues.
+using Senders = std::map<std::pair<std::uint32_t, std::string>, stats::Talkers::Entry>;
+
+void add_senders(stats::PortSnapshot& p, Senders& senders, const Worker& w, const SourceDetails& details) {
+    const auto& lanes = w.loop->receiver().lanes();
+    p.talkers_untold += details.untold + details.talkers.others();
+    for (std::size_t i = 0; i < details.talkers.size(); i++) {
+        const stats::Talkers::Entry e = details.talkers[i];
+        const bool wanted = e.lane < lanes.size() && lanes[e.lane] != nullptr;
+        stats::Talkers::Entry& sum = senders[{e.source, wanted ? lanes[e.lane]->config.name : std::string()}];
+        sum.packets += e.packets;
+        sum.excess += e.excess;
+    }
+}
+
+void tell_senders(stats::PortSnapshot& p, const Senders& senders) {
+    for (const auto& [who, sum] : senders)
+        p.talkers.push_back({to_string(Ipv4{who.first}), who.second, sum.packets, sum.excess});
+    std::stable_sort(p.talkers.begin(), p.talkers.end(),
+                     [](const auto& a, const auto& b) { return a.packets > b.packets; });
+    while (p.talkers.size() > stats::PortSnapshot::kTalkers) {
+        p.talkers_others += p.talkers.back().packets;
+        p.talkers.pop_back();
+    }
+}
+
+}  // namespace
+
+void Engine::State::add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::RxCounters& c) {
+    if (c.fewest_free_mbufs == stats::RxCounters::kNeverLooked)
+        return;
+    if (!s.buffers || c.fewest_free_mbufs < s.buffers->fewest_free)
+        s.buffers = {p.rx_sizes().mbufs, c.fewest_free_mbufs};
+}
+
+void Engine::State::add_details(stats::Snapshot& snap) const {
+    for (std::size_t i = 0; i < streams.size(); i++) {
+        const Stream& stream = *streams[i];
+        stats::StreamSnapshot& s = snap.streams[i];
+        stats::StreamTimes times = stream.past_times;
+        for (const Part* const part : stream.all_parts()) {
+            times.latency.merge(part->details.times.latency);
+            times.gap.merge(part->details.times.gap);
+            raise(s.ring_heaps, s.ring_most, part->lane->queue.capacity(), part->details.ring_most);
+            raise(s.pool_bytes, s.pool_most, part->lane->window.placer().quota(), part->details.pool_most);
+        }
+        add_endpoints(s, stream, plan.receives[i].endpoints);
+        s.latency = stats::in_seconds(times.latency, snap.ticks_per_second);
+        s.gap = stats::in_seconds(times.gap, snap.ticks_per_second);
+    }
+    std::vector<Senders> senders(snap.ports.size());
+    for (const auto& w : workers)
+        for (std::size_t n = 0; n < w->counts.sources.size(); n++)
+            add_senders(snap.ports[w->source_ports[n]], senders[w->source_ports[n]], *w,
+                        w->counts.sources[n]);
+    for (std::size_t i = 0; i < senders.size(); i++)
+        tell_senders(snap.ports[i], senders[i]);
+    // What an lcore that does not answer told last may be of different times.
+    snap.detailed = !any_lost();
+}
+
+stats::Snapshot Engine::State::shown(stats::Snapshot snap) const {
+    return base ? stats::since(std::move(snap), *base) : snap;
+}
+
+void Engine::clear() {
+    state_->base = state_->take_snapshot(State::Detail::full_then_forget);
+    for (const auto& stream : state_->streams)
+        stream->past_times = {};
+}
+
+/// A stream is removed: what it had counted when the counters were cleared is the removed ones' from now on.
+void Engine::State::forget_cleared(const std::string& stream) {
+    if (!base)
+        return;
+    std::erase_if(base->streams, [&](const stats::StreamSnapshot& s) {
+        if (s.name == stream)
+            base->removed.add(s);
+        return s.name == stream;
+    });
+    for (stats::LcoreSnapshot& l : base->lcores)
+        std::erase_if(l.streams, [&](const stats::LcoreSnapshot::Share& s) {
+            if (s.name == stream)
+                l.removed += s.received;
+            return s.name == stream;
+        });
+}
+
+stats::Snapshot Engine::totals() {
+    return state_->take_snapshot(State::Detail::counts);
+}
+
+}  // namespace spead::runtime

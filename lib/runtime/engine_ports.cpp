@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <array>
+#include <thread>
+
+#include <fmt/format.h>
+#include <rte_cycles.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "port/netdev.hpp"
+#include "runtime/engine_state.hpp"
+
+/// Ports that stop and start while others run: asked for, or because their network interface has gone and
+/// come back.
+namespace spead::runtime {
+
+namespace {
+
+constexpr auto kStep = std::chrono::milliseconds(1);
+/// Packets between lcores are waited for so long before the port is stopped.
+constexpr auto kPatience = std::chrono::seconds(2);
+
+}  // namespace
+
+void Engine::stop_port(const std::string& port) {
+    State& s = *state_;
+    const std::size_t i = s.running_port(port);
+    if (s.away[i])
+        throw_usage(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
+    if (!s.ports[i]->started())
+        throw_usage(fmt::format("port {}", port), "it is stopped already");
+    s.take_off(i);
+    s.ports[i]->stop();
+    for (SendStream& send : s.sends)
+        if (send.port == i)
+            send.sender->collect(rte_rdtsc());
+}
+
+void Engine::start_port(const std::string& port) {
+    State& s = *state_;
+    const std::size_t i = s.running_port(port);
+    if (s.away[i])
+        throw_usage(fmt::format("port {}", port),
+                    "its network interface has gone; it is started when that comes back");
+    if (s.ports[i]->started())
+        throw_usage(fmt::format("port {}", port), "it runs already");
+    s.ports[i]->start();
+    try {
+        s.put_on(i);
+    } catch (const std::exception&) {
+        s.take_off(i);
+        s.ports[i]->stop();
+        throw;
+    }
+}
+
+std::size_t Engine::State::running_port(const std::string& name) const {
+    if (!started || stopped)
+        throw_error("runtime", "nothing runs that could be changed");
+    const std::size_t i = port_index(name);
+    if (i == ports.size())
+        throw_usage("port", "there is no port `{}`", name);
+    return i;
+}
+
+bool Engine::State::is_on(std::size_t port) const {
+    return !off[port];
+}
+
+/// No lcore touches the port's queues from now on; its groups are left and its rules are gone. Streams wait.
+void Engine::State::take_off(std::size_t port) {
+    off[port] = true;
+    if (memberships[port])
+        memberships[port].reset();
+    std::erase_if(groups, [&](const auto& group) {
+        if (group.first == port && hosts[port])
+            hosts[port]->igmp().leave(group.second);
+        return group.first == port;
+    });
+    if (hosts[port])
+        hosts[port]->serve(Clock::now());
+    std::erase_if(rules, [&](const PortRule& r) {
+        if (r.port == port && !away[port])
+            ports[port]->remove_rule(r.rule.endpoint);
+        return r.port == port;
+    });
+    const port::RxQueue silent = port::silent_queue();
+    for (Queue& q : queues) {
+        if (q.port != port)
+            continue;
+        stop_waiting(*q.worker);
+        ask(*q.worker, [&] {
+            if (q.distributor)
+                q.distributor->connect(silent);
+            else
+                q.readers.front().source->queue = silent;
+        });
+        const Clock::time_point end = Clock::now() + kPatience;
+        while (q.distributor && q.distributor->on_their_way() != 0 && !any_lost() && Clock::now() < end)
+            std::this_thread::sleep_for(kStep);
+        // The pool may go with the port.
+        for (const Queue::Reader& r : q.readers)
+            ask(*r.worker, [&] {
+                r.source->arrivals = nullptr;
+                r.source->queue.pool = nullptr;
+            });
+    }
+    for (SendStream& s : sends)
+        if (s.port == port)
+            ask(*s.worker, [&] { s.worker->loop->remove_sender(*s.sender); });
+}
+
+/// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
+void Engine::State::put_on(std::size_t port) {
+    for (Queue& q : queues) {
+        if (q.port != port)
+            continue;
+        const port::RxQueue from = ports[port]->rx_queue(q.queue);
+        for (const Queue::Reader& r : q.readers)
+            ask(*r.worker, [&] { r.source->arrivals = ports[port]->arrivals(); });
+        ask(*q.worker, [&] {
+            recv::Source& own = *q.readers.front().source;
+            if (!q.distributor) {
+                own.queue = from;
+                return;
+            }
+            q.distributor->connect(from);
+            own.queue = q.distributor->own();
+        });
+        for (const Queue::Reader& r : q.readers)
+            if (r.share != 0)
+                ask(*r.worker, [&] { r.source->queue = q.distributor->share(r.share - 1); });
+    }
+    for (SendStream& s : sends)
+        if (s.port == port)
+            ask(*s.worker, [&] { s.worker->loop->add_sender(*s.sender); });
+    off[port] = false;
+    for (const Queue& q : queues)
+        if (q.port == port && q.queue == 0 && hosts[port])
+            ports[port]->add_host_rules(0);
+    add_rules(layout.rules);
+    join_groups(plan);
+}
+
+/// The events that the worker waits for are about to go: it polls from now on.
+void Engine::State::stop_waiting(Worker& worker) {
+    if (!worker.loop->can_wait())
+        return;
+    if (worker.loop->mode() == PollMode::interrupt)
+        log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
+    ask(worker, [&] {
+        if (worker.loop->mode() == PollMode::interrupt)
+            worker.loop->set_mode(PollMode::adaptive);
+        worker.loop->forget_events();
+    });
+}
+
+/// Whether the run can wait for the port's network interface to come back: what is sent needs a sender made
+/// anew, and so do hosts of our own.
+bool Engine::State::may_come_back(std::size_t port) const {
+    return !hosts[port] && ports[port]->capabilities().membership == port::Membership::kernel_socket &&
+           std::none_of(sends.begin(), sends.end(), [port](const SendStream& s) { return s.port == port; });
+}
+
+void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
+    log_error(LogType::runtime,
+              "port {}: its network interface {} has gone (removed, renamed or moved to another namespace); "
+              "waiting for it to come back",
+              ports[port]->name(), netdev);
+    away[port] = netdev;
+    times_away[port]++;
+    take_off(port);
+    ports[port]->close();
+    const stats::NicSnapshot last = ports[port]->nic();
+    nic_before[port].missed += last.missed;
+    nic_before[port].no_mbuf += last.no_mbuf;
+    nic_before[port].errors += last.errors;
+}
+
+/// Opens the port again once its interface is there and up.
+void Engine::State::look_for(std::size_t port) {
+    const auto facts = port::netdev_facts(*away[port]);
+    if (!facts || !facts->up)
+        return;
+    try {
+        std::unique_ptr<port::Port> again = port::Port::open(layout.ports[port]);
+        again->start();
+        ports[port] = std::move(again);
+        const std::string netdev = *std::exchange(away[port], std::nullopt);
+        put_on(port);
+        log_notice(LogType::runtime, "port {}: its network interface {} is back, and it receives again",
+                   ports[port]->name(), netdev);
+    } catch (const std::exception& e) {
+        // Said once: what keeps it from coming back may last.
+        if (std::exchange(told_away[port], e.what()) != e.what())
+            log_error(LogType::runtime, "port {}: it cannot be opened again: {}", plan.ports[port].name,
+                      e.what());
+        if (!away[port]) {
+            away[port] = ports[port]->netdev();
+            take_off(port);
+            ports[port]->close();
+        }
+    }
+}
+
+}  // namespace spead::runtime

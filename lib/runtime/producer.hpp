@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "memory/mapping.hpp"
+
+namespace spead::runtime {
+
+/// Who makes the heaps of a [[send]] and submits them to its sender: the Feeder, or what Surroundings puts in
+/// its place. Made and destroyed by the engine, which also calls everything here, on the main thread.
+class Producer {
+  public:
+    virtual ~Producer() = default;
+
+    /// Begins to send `heaps` data heaps (-1: for ever). Threads of its own, if there are any, run on these
+    /// CPUs. Not while anything is under way.
+    virtual void start(const std::vector<unsigned>& cpus, std::int64_t heaps) = 0;
+    /// No more data heaps.
+    virtual void request_stop() noexcept = 0;
+    /// Gives up: nothing more is submitted or waited for.
+    virtual void abandon() noexcept = 0;
+    virtual void join() = 0;
+    /// Nothing is under way: not started, or everything was submitted and completed. Ends a run when all are
+    /// done.
+    virtual bool done() const noexcept = 0;
+    /// What ended it early; empty if nothing did.
+    virtual std::string failure() const = 0;
+    /// Where the payload of all its heaps lies; in the region table while it lives.
+    virtual const memory::Mapping& mapping() const noexcept = 0;
+};
+
+}  // namespace spead::runtime

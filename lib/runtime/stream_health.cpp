@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/stream_health.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/units.hpp"
+
+namespace spead::runtime {
+
+using stats::StreamEvent;
+
+StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
+    Counts c;
+    c.packets = s.received;
+    c.bytes = s.bytes;
+    for (const std::uint64_t n : s.heaps_ended)
+        c.heaps += n;
+    c.lost = s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
+             s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] + s.heaps_dropped_full;
+    return c;
+}
+
+std::vector<stats::LastEvent> StreamHealth::update(double now, const Counts& counts) {
+    if (!begun_ || counts.packets < packets_)
+        begin(now, counts);
+    listen(now, counts);
+    judge(now, counts);
+    return std::exchange(news_, {});
+}
+
+void StreamHealth::begin(double now, const Counts& counts) {
+    begun_ = true;
+    packets_ = counts.packets;
+    last_packet_ = interval_ = now;
+    interval_counts_ = counts;
+}
+
+/// Notices silence and its end.
+void StreamHealth::listen(double now, const Counts& counts) {
+    if (counts.packets != packets_) {
+        packets_ = counts.packets;
+        if (silent_) {
+            silent_ = false;
+            raise(StreamEvent::back, now,
+                  fmt::format("packets come again after {:.1f} s", now - last_packet_));
+            // What is judged begins with them.
+            interval_ = now;
+            interval_counts_ = counts;
+        }
+        last_packet_ = now;
+    } else if (limits_.silent_after > 0 && !silent_ && now - last_packet_ >= limits_.silent_after) {
+        silent_ = true;
+        raise(StreamEvent::silent, now, fmt::format("no packet for {:.1f} s", now - last_packet_));
+    }
+}
+
+/// Judges an interval when it is over.
+void StreamHealth::judge(double now, const Counts& counts) {
+    const double seconds = now - interval_;
+    if (seconds < kInterval)
+        return;
+    const std::uint64_t heaps = counts.heaps - interval_counts_.heaps;
+    const std::uint64_t lost = counts.lost - interval_counts_.lost;
+    const double rate = static_cast<double>(counts.bytes - interval_counts_.bytes) / seconds;
+    interval_ = now;
+    interval_counts_ = counts;
+    if (silent_)
+        return;
+    const bool was_bad = losing_ || slow_;
+    if (limits_.loss_threshold > 0 && heaps != 0) {
+        const double part = static_cast<double>(lost) / static_cast<double>(heaps);
+        if (!losing_ && part > limits_.loss_threshold) {
+            losing_ = true;
+            raise(StreamEvent::losing, now,
+                  fmt::format("{} of {} heaps were lost within {:.1f} s, more than {:g} %", lost, heaps,
+                              seconds, limits_.loss_threshold * 100));
+        } else if (losing_ && part <= limits_.loss_threshold / 2) {
+            losing_ = false;
+        }
+    }
+    // Before the first packet nothing is slow: it has not begun.
+    if (limits_.expected_rate > 0 && packets_ != 0) {
+        if (!slow_ && rate < kSlow * limits_.expected_rate) {
+            slow_ = true;
+            raise(StreamEvent::slow, now,
+                  fmt::format("{} come, of {} that are expected", human_bit_rate(rate),
+                              human_bit_rate(limits_.expected_rate)));
+        } else if (slow_ && rate >= kFast * limits_.expected_rate) {
+            slow_ = false;
+        }
+    }
+    if (was_bad && !losing_ && !slow_)
+        raise(StreamEvent::recovered, now, fmt::format("recovered: {} come", human_bit_rate(rate)));
+}
+
+void StreamHealth::raise(StreamEvent kind, double now, std::string text) {
+    events_[static_cast<std::size_t>(kind)]++;
+    last_ = stats::LastEvent{kind, now, std::move(text)};
+    news_.push_back(*last_);
+}
+
+std::string StreamHealth::state() const {
+    if (silent_)
+        return "silent";
+    if (losing_)
+        return slow_ ? "losing, slow" : "losing";
+    return slow_ ? "slow" : "ok";
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/since.hpp"
+
+#include <algorithm>
+
+#include "stats/rates.hpp"
+
+namespace spead::stats {
+
+namespace {
+
+template <typename Array>
+void take_each(Array& from, const Array& what) {
+    for (std::size_t i = 0; i < from.size(); i++)
+        from[i] -= what[i];
+}
+
+/// `count` less `before`, or 0 where that would be negative; returns what was missing.
+std::uint64_t take(std::uint64_t& count, std::uint64_t before) {
+    const std::uint64_t missing = before > count ? before - count : 0;
+    count -= before - missing;
+    return missing;
+}
+
+void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
+    s.received -= base.received;
+    // Packets that were counted as placed before and as control since belong to the time before.
+    auto& placed = s.packets[static_cast<std::size_t>(PacketOutcome::placed)];
+    auto& control = s.packets[static_cast<std::size_t>(PacketOutcome::control)];
+    const std::uint64_t placed_before = base.packets[static_cast<std::size_t>(PacketOutcome::placed)];
+    for (std::size_t i = 0; i < kPacketOutcomes; i++)
+        if (&s.packets[i] != &placed)
+            s.packets[i] -= base.packets[i];
+    control -= take(placed, placed_before);
+    s.control_bytes -= base.control_bytes;
+    s.control_bytes -= take(s.bytes, base.bytes);
+    s.carried = {base.heaps_live, base.heaps_queued, base.heaps_waiting};
+    s.carried.live -= take(s.heaps_started, base.heaps_started);
+    take_each(s.heaps_ended, base.heaps_ended);
+    s.heaps_delivered -= base.heaps_delivered;
+    s.heaps_dropped_full -= base.heaps_dropped_full;
+    s.heaps_dropped_oldest -= base.heaps_dropped_oldest;
+    s.heaps_handed_over -= base.heaps_handed_over;
+    s.packets_reordered -= base.packets_reordered;
+    s.heaps_interleaved_evictions -= base.heaps_interleaved_evictions;
+    s.stop_items -= base.stop_items;
+    s.heaps_verified -= base.heaps_verified;
+    s.heaps_wrong -= base.heaps_wrong;
+    take_each(s.events, base.events);
+    for (EndpointSnapshot& e : s.by_endpoint)
+        if (const EndpointSnapshot* const before = find(base.by_endpoint, e.name)) {
+            take(e.packets, before->packets);
+            take(e.bytes, before->bytes);
+        }
+}
+
+void take_send(SendSnapshot& s, const SendSnapshot& base) {
+    for (std::uint64_t SendCounters::*count :
+         {&SendCounters::heaps, &SendCounters::control_heaps, &SendCounters::aborted,
+          &SendCounters::timed_out, &SendCounters::packets, &SendCounters::bytes, &SendCounters::frame_bytes,
+          &SendCounters::zero_copy_packets, &SendCounters::copied_packets, &SendCounters::dropped,
+          &SendCounters::unregistered_packets, &SendCounters::tx_full, &SendCounters::stalls})
+        s.counters.*count -= base.counters.*count;
+    s.control_heaps -= base.control_heaps;
+}
+
+void take_port(PortSnapshot& p, const PortSnapshot& base) {
+    take_each(p.rx, base.rx);
+    for (std::uint64_t PortSnapshot::*count :
+         {&PortSnapshot::rx_packets, &PortSnapshot::rx_bytes, &PortSnapshot::rx_vlan_tagged,
+          &PortSnapshot::rx_multi_segment, &PortSnapshot::rx_oversized_frames, &PortSnapshot::rx_hosts_full,
+          &PortSnapshot::tx_packets, &PortSnapshot::tx_bytes, &PortSnapshot::tx_dropped,
+          &PortSnapshot::tx_host_frames, &PortSnapshot::rx_bursts, &PortSnapshot::rx_full_bursts})
+        p.*count -= base.*count;
+    take_each(p.rx_burst_sizes, base.rx_burst_sizes);
+    // A port that was opened anew counts from 0.
+    take(p.nic.missed, base.nic.missed);
+    take(p.nic.no_mbuf, base.nic.no_mbuf);
+    take(p.nic.errors, base.nic.errors);
+}
+
+void take_shares(std::vector<LcoreSnapshot::Share>& shares, const std::vector<LcoreSnapshot::Share>& base) {
+    for (LcoreSnapshot::Share& s : shares)
+        if (const LcoreSnapshot::Share* const before = find(base, s.name);
+            before != nullptr && s.received >= before->received)
+            s.received -= before->received;
+}
+
+void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
+    take_shares(l.streams, base.streams);
+    l.removed -= base.removed;
+    take_shares(l.ports, base.ports);
+    l.bursts -= base.bursts;
+    l.full_bursts -= base.full_bursts;
+    take_each(l.burst_sizes, base.burst_sizes);
+    for (std::uint64_t LcoreCounters::*count :
+         {&LcoreCounters::loops, &LcoreCounters::busy_loops, &LcoreCounters::busy_cycles,
+          &LcoreCounters::idle_cycles, &LcoreCounters::sleeps, &LcoreCounters::cycles})
+        l.counters.*count -= base.counters.*count;
+}
+
+}  // namespace
+
+Snapshot since(Snapshot now, const Snapshot& base) {
+    now.cleared_s = base.duration_s;
+    now.duration_s -= base.duration_s;
+    for (StreamSnapshot& s : now.streams)
+        if (const StreamSnapshot* const before = find(base.streams, s.name);
+            before != nullptr && s.received >= before->received)
+            take_stream(s, *before);
+    take_stream(now.removed, base.removed);
+    for (SendSnapshot& s : now.sends)
+        if (const SendSnapshot* const before = find(base.sends, s.name);
+            before != nullptr && s.counters.packets >= before->counters.packets)
+            take_send(s, *before);
+    for (PortSnapshot& p : now.ports)
+        if (const PortSnapshot* const before = find(base.ports, p.name))
+            take_port(p, *before);
+    for (LcoreSnapshot& l : now.lcores) {
+        const auto before = std::find_if(base.lcores.begin(), base.lcores.end(),
+                                         [&](const LcoreSnapshot& b) { return b.lcore == l.lcore; });
+        if (before != base.lcores.end())
+            take_lcore(l, *before);
+    }
+    return now;
+}
+
+}  // namespace spead::stats

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "stats/snapshot.hpp"
+
+namespace spead::stats {
+
+/// What happened after `base`: every count less what it was then, by the names of streams, sends, ports and
+/// lcores; what `base` does not have, or what has begun anew under its name, stays as it is. Times of heaps,
+/// high-water marks and senders are not counts: their lcores forget them when `base` is taken (forget_peaks).
+/// All identities that hold in both hold in the result, heaps that were under way being `carried`; a count
+/// that was taken back since (a heap that turned out to carry stream control only) does not go below zero.
+Snapshot since(Snapshot now, const Snapshot& base);
+
+}  // namespace spead::stats

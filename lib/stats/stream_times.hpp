@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "stats/histogram.hpp"
+
+namespace spead::stats {
+
+/// Ticks up to 2^42 (half an hour of a 2.4 GHz clock) to 12.5 %, in 2.6 KiB.
+using TickHistogram = LogHistogram<3, 42>;
+
+/// How long the heaps of one stream take on one lcore, in ticks of its clock; kept per heap, not per packet.
+struct StreamTimes {
+    TickHistogram latency;  ///< first packet to hand-over; of every heap that was put into the queue
+    TickHistogram gap;      ///< between the first packets of heaps that began one after the other
+};
+
+}  // namespace spead::stats

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <filesystem>
+#include <gmock/gmock.h>
+
+#include "base/error.hpp"
+#include "tests/eal/runtime/rig.hpp"
+#include "tests/support/file_size_limit.hpp"
+#include "tests/support/pcap_writer.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+/// Captures in whole runs.
+namespace spead::runtime::test {
+namespace {
+
+using spead::test::read_pcap;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Reason = Engine::Reason;
+
+class Captures : public testing::Test {
+  protected:
+    capture::Options options(const std::string& name = "a.pcap") const {
+        capture::Options o;
+        o.files = {scratch.file(name)};
+        return o;
+    }
+    spead::test::ScratchDirectory scratch{std::filesystem::current_path()};
+};
+
+TEST_F(Captures, AStreamIsReceivedAndCapturedBesides) {
+    Plan plan = loopback(300);
+    plan.receives[0].capture = options();
+    const Ended e = run(plan, layout_on_two_lcores(plan));
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_EQ(e.complete(), 300U);
+    EXPECT_EQ(e.stream().heaps_verified, 300U);
+    ASSERT_EQ(e.last.captures.size(), 1U);
+    const stats::CaptureSnapshot& c = e.last.captures[0];
+    EXPECT_TRUE(c.finished);
+    EXPECT_EQ(c.taken + c.dropped_full, e.stream().received);
+    EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), c.written);
+}
+
+/// Where packets end in it, a source that loses nothing waits for the disk.
+TEST_F(Captures, ALosslessSourceWaitsForTheDiskOfAnExclusiveOne) {
+    Plan plan = loopback(500);
+    plan.receives[0].sink.kind = SinkKind::null;
+    plan.receives[0].max_packet_size = 1472;
+    plan.receives[0].capture = options();
+    plan.receives[0].capture->only = true;
+    plan.receives[0].capture->buffer = std::uint64_t{1} << 20;
+    const Ended e = run(plan, layout_on_two_lcores(plan));
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_EQ(e.packets(PacketOutcome::captured), e.sent().counters.packets);
+    EXPECT_EQ(e.stream().received, e.sent().counters.packets);
+    EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), e.sent().counters.packets);
+}
+
+TEST_F(Captures, StartAndStopWhileTheStreamRuns) {
+    Plan plan = loopback(-1);
+    plan.sends[0].rate = 20e6;
+    Engine engine(plan, layout_on_two_lcores(plan));
+    engine.start();
+    const Interrupt interrupt;
+    int ticks = 0;
+    std::uint64_t written = 0;
+    engine.run(interrupt.fd(), [&](const stats::Snapshot& s) {
+        expect_identities(s);
+        switch (ticks++) {
+            case 0:
+                EXPECT_THROW(engine.stop_capture("s0"), UsageError);
+                EXPECT_THROW(engine.start_capture("s1", options()), UsageError);
+                EXPECT_THROW(engine.start_capture("s0", options("none/a.pcap")), Error);
+                engine.start_capture("s0", options());
+                EXPECT_THROW(engine.start_capture("s0", options("b.pcap")), UsageError);
+                return;
+            case 3:
+                written = engine.stop_capture("s0").written;
+                engine.start_capture("s0", options("b.pcap"));
+                return;
+            case 5:
+                interrupt.now();
+                return;
+            default:
+                return;
+        }
+    });
+    engine.stop();
+    const stats::Snapshot last = engine.snapshot();
+    expect_identities(last);
+    EXPECT_THAT(engine.problems(), IsEmpty());
+    EXPECT_EQ(last.streams[0].heaps_wrong, 0U);
+    EXPECT_EQ(last.streams[0].received, last.sends[0].counters.packets);
+    ASSERT_EQ(last.captures.size(), 2U);
+    EXPECT_GT(written, 0U);
+    EXPECT_EQ(last.captures[0].written, written);
+    EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), written);
+    EXPECT_GT(last.captures[1].written, 0U);
+    EXPECT_EQ(read_pcap(scratch.file("b.pcap")).size(), last.captures[1].written);
+}
+
+TEST_F(Captures, AFullDiskEndsACaptureAndNotTheStream) {
+    Plan plan = loopback(300);
+    plan.receives[0].capture = options();
+    const spead::test::FileSizeLimit limit(100'000);
+    const Ended e = run(plan, layout_on_two_lcores(plan));
+    EXPECT_EQ(e.reason, Reason::sent);
+    EXPECT_EQ(e.stream().heaps_verified, 300U);
+    ASSERT_EQ(e.problems.size(), 1U);
+    EXPECT_THAT(e.problems[0], HasSubstr("stream s0: cannot write the capture file"));
+    EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), e.last.captures[0].written);
+}
+
+TEST_F(Captures, ARunThatOnlyCapturesEndsWithItsCaptures) {
+    const std::string in = scratch.file("in.pcap");
+    {
+        Plan plan = loopback(100);
+        plan.receives[0].capture = options("in.pcap");
+        ASSERT_THAT(run(plan).problems, IsEmpty());
+    }
+    Plan plan;
+    plan.memory.heaps = 16 * kMiB;
+    plan.ports = {{"p0", "net_pcap0,infinite_rx=1,rx_pcap=" + in, 0}};
+    plan.receives = {receive("s0", "239.1.2.3:7148")};
+    plan.receives[0].sink.kind = SinkKind::null;
+    plan.receives[0].capture = options();
+    plan.receives[0].capture->only = true;
+    plan.receives[0].capture->count = 777;
+    const Ended e = run(plan);
+    EXPECT_EQ(e.reason, Reason::captured);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_EQ(e.packets(PacketOutcome::captured), 777U);
+    EXPECT_EQ(e.last.captures[0].written, 777U);
+    const auto before = read_pcap(in);
+    const auto after = read_pcap(scratch.file("a.pcap"));
+    ASSERT_EQ(after.size(), 777U);
+    for (std::size_t i = 0; i < after.size(); i++)
+        ASSERT_EQ(after[i], before[i % before.size()]) << i;
+}
+
+}  // namespace
+}  // namespace spead::runtime::test

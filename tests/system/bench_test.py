@@ -1,0 +1,146 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""bench link and bench latency, between two processes and in one. What they find depends on the machine; that it adds up
+does not."""
+
+import csv
+import json
+import os
+import pathlib
+import signal
+import socket
+import subprocess
+
+import harness
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+QUICK = ("--payload", "1024", "--from", "1Mbps", "--up-to", "4Mbps", "--resolution", 1, "--trial", "100ms",
+         "--confidence", "1/1")
+UDP_BYTES = 1080  # of a stamped heap of one packet with 1024 bytes
+RING = ("--tx-port", "net_ring0", "--rx-port", "net_ring0")
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Bench(harness.ProgramTest):
+    def check_link(self, document, cases):
+        self.assertEqual(document["bench"], "link")
+        self.assertEqual(len(document["results"]), cases)
+        for result in document["results"]:
+            self.assertTrue(result["trials"])
+            for trial in result["trials"]:
+                self.assertLessEqual(trial["heaps_arrived"], trial["heaps_sent"])
+                self.assertEqual(trial["passed"], trial["heaps_sent"] > 0 and
+                                 trial["heaps_arrived"] == trial["heaps_sent"] and
+                                 trial["reached_bps"] >= 0.99 * trial["offered_bps"], trial)
+            passed = [trial["offered_bps"] for trial in result["trials"] if trial["passed"]]
+            if result["sustained_bps"] is not None:
+                self.assertIn(result["sustained_bps"], passed)
+
+    def measured(self, *words):
+        """Runs a benchmark; its document, which is no report of a run."""
+        file = self.directory / "results.json"
+        finished = self.run_program("bench", *words, "--json", file, report=False, timeout=120)
+        return json.loads(file.read_text(encoding="utf-8")), finished
+
+    def link(self, *words, cases=1):
+        document, finished = self.measured("link", *QUICK, *words)
+        self.check_link(document, cases)
+        return finished
+
+    def test_link_between_two_processes_that_it_starts(self):
+        finished = self.link("--heap-size", "packet,64KiB", cases=2)
+        self.assertIn("sustained", finished.out)
+        self.assertIn("1024 B", finished.out)
+
+    def test_link_on_a_port_that_receives_its_own(self):
+        self.link("--heap-size", "64KiB", "--quiet", *RING)
+
+    def test_link_between_a_server_and_a_client(self):
+        where = f"127.0.0.1:{free_port()}"
+        device = f"net_memif0,socket=dpdk-spead-test-{os.getpid()}"
+        server = self.start("bench", "link", "--server", where, "--rx-port", f"{device},role=server", report=False)
+        self.link("--client", where, "--tx-port", f"{device},role=client", "--heap-size", "packet,64KiB", cases=2)
+        server.wait()
+
+    def check_latency(self, document, modes):
+        self.assertEqual([result["mode"] for result in document["results"]], modes)
+        for result in document["results"]:
+            self.assertGreater(result["heaps_warm_up"], 0)
+            if result["mode"] == "load":
+                # However busy the machine is: what was due was sent, or is said not to have been.
+                due = 0.5 * result["load_bps"] / 8 / UDP_BYTES
+                self.assertAlmostEqual(result["heaps_sent"] + result["heaps_not_sent"], due, delta=1)
+            in_buckets = sum(count for _, _, count in result["buckets_ns"])
+            self.assertEqual(in_buckets + result["heaps_lost"], result["heaps_sent"])
+            known = [value for value in result["percentiles_ns"].values() if value is not None]
+            self.assertEqual(known, sorted(known))
+            if in_buckets:
+                self.assertLessEqual(result["min_ns"], result["max_ns"])
+                self.assertGreaterEqual(result["buckets_ns"][-1][1], result["max_ns"])
+
+    def latency(self, *words, modes):
+        histogram = self.directory / "histogram.csv"
+        document, finished = self.measured("latency", "--time", "500ms", "--warm-up", "200ms", "--histogram", histogram,
+                                           *words)
+        self.check_latency(document, modes)
+        with open(histogram, encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual([(int(row["lowest_ns"]), int(row["highest_ns"]), int(row["heaps"])) for row in rows],
+                         [tuple(bucket) for result in document["results"] for bucket in result["buckets_ns"]])
+        self.assertIn("99.99 %", finished.out)
+        self.assertIn("warm-up", finished.out)
+        return finished
+
+    def test_latency_between_two_processes_that_it_starts(self):
+        self.latency("--load", "1Mbps", modes=["ping-pong", "load"])
+
+    def test_latency_on_a_port_that_receives_its_own(self):
+        self.latency("--load", "off", "--heap-size", "64KiB", *RING, modes=["ping-pong"])
+
+    def test_what_the_far_end_says_is_told_here(self):
+        where = f"127.0.0.1:{free_port()}"
+        server = self.start("bench", "link", "--server", where, "--rx-port", "net_pcap0,rx_pcap=/nowhere.pcap",
+                            report=False)
+        self.refused("bench", "link", *QUICK, "--client", where, "--tx-port", "net_null0", status=1,
+                     says=["the other end", "nowhere.pcap"])
+        server.wait(status=1)
+
+    def test_the_second_process_ends_with_the_first(self):
+        running = self.start("bench", "link", "--trial", "60s", "--heap-size", "64KiB", "--payload", "1024",
+                             report=False)
+        children = pathlib.Path(f"/proc/{running.process.pid}/task/{running.process.pid}/children")
+        running.wait_for(lambda: children.read_text(encoding="utf-8").split(), "second process")
+        child = pathlib.Path("/proc") / children.read_text(encoding="utf-8").split()[0]
+        running.process.send_signal(signal.SIGINT)
+        finished = running.wait(status=1)
+        self.assertFalse(child.exists(), finished)
+        self.assertIn("interrupted", finished.err)
+
+    def test_plots(self):
+        # The distribution's, as scripts/plot takes it.
+        if subprocess.run(["/usr/bin/python3", "-c", "import matplotlib"], capture_output=True, check=False).returncode:
+            self.skipTest("python3-matplotlib is not here; scripts/deps --plot installs it")
+        for name, command in (("link", ("bench", "link", *QUICK, *RING, "--heap-size", "64KiB")),
+                              ("latency", ("bench", "latency", "--time", "200ms", "--load", "off", *RING))):
+            file, picture = self.directory / f"{name}.json", self.directory / f"{name}.png"
+            self.run_program(*command, "--json", file, report=False)
+            subprocess.run([ROOT / "scripts/plot", file, picture], check=True)
+            self.assertEqual(picture.read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
+
+    def test_a_plot_of_something_else_is_refused(self):
+        file = self.directory / "other.json"
+        for text in ('{"bench": "cake"}', "[]", "no json"):
+            file.write_text(text, encoding="utf-8")
+            tried = subprocess.run([ROOT / "scripts/plot", file, self.directory / "x.png"],
+                                   capture_output=True, text=True, check=False)
+            self.assertEqual(tried.returncode, 1)
+            self.assertIn("not what bench", tried.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

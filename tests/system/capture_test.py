@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""capture and replay between processes over net_memif: what was sent is in the files, and comes out of them again."""
+
+import shutil
+import struct
+import subprocess
+
+import harness
+
+ENDPOINT = "239.1.1.1:7148"
+
+
+def records(path):
+    """(time in ns, bytes, length on the wire) of every record of a nanosecond pcap file, which must be whole."""
+    data = path.read_bytes()
+    magic, _, _, _, _, _, link = struct.unpack_from("<IHHiIII", data)
+    assert (magic, link) == (0xA1B23C4D, 1), (hex(magic), link)
+    at, found = 24, []
+    while at < len(data):
+        seconds, nanoseconds, captured, on_wire = struct.unpack_from("<IIII", data, at)
+        at += 16 + captured
+        assert at <= len(data), "the last record is not whole"
+        found.append((seconds * 10**9 + nanoseconds, data[at - captured:at], on_wire))
+    return found
+
+
+class Capture(harness.ProgramTest):
+    def device(self, role, name="a"):
+        return f"net_memif0,role={role},socket={self.directory / name}.sock,socket-abstract=no"
+
+    def capture(self, *words, name="a", **options):
+        return self.start("capture", ENDPOINT, "--port", self.device("server", name), *words, **options)
+
+    def send(self, *words, name="a", heaps=300):
+        return self.run_program("send", ENDPOINT, "--port", self.device("client", name), "--heaps", heaps,
+                                "--heap-size", "64KiB", "--verify", *words, timeout=120)
+
+    def captured(self, *words, heaps=300):
+        """What a send's packets look like in the files of a capture; the files' options are given."""
+        running = self.capture("--idle-exit", 1, *words)
+        sent = self.send(heaps=heaps)
+        report = running.wait(timeout=120).report
+        packets = report["captures"][0]["packets"]
+        self.assertEqual(packets["taken"], sent.report["sends"][0]["packets"], report)
+        self.assertEqual((packets["written"], packets["buffered"]), (packets["taken"], 0), report)
+        self.assertEqual(report["streams"][0]["packets"]["captured"], packets["taken"])
+        return report
+
+    def replay(self, receiver, *words, name="b", status=0):
+        """Replays into a receiver that is started here; both ends."""
+        running = self.start(*receiver, "--port", self.device("server", name))
+        sent = self.run_program("replay", *words, "--port", self.device("client", name), timeout=120, status=status)
+        return running.wait(timeout=120), sent
+
+    def test_what_is_sent_is_captured_and_replayed_and_verified(self):
+        path = self.directory / "a.pcap"
+        self.captured(path)
+        received, sent = self.replay(("recv", ENDPOINT, "--sink", "verify", "--exit-on-stop"), path, "--rate", 0)
+        self.assert_stream(received.report, "s0", complete=300, duplicate=0, malformed=0)
+        self.assertEqual(received.report["streams"][0]["info"]["verified"], 300)
+        replayed = sent.report["replays"][0]
+        self.assertEqual(replayed["packets"], len(records(path)))
+        self.assertEqual(replayed["passes"], 1)
+
+    def test_a_replay_larger_than_its_memory_is_the_same_byte_for_byte(self):
+        first, second = self.directory / "a.pcap", self.directory / "b.pcap"
+        self.captured(first)
+        self.assertGreater(first.stat().st_size, 10 << 20)
+        _, sent = self.replay(("capture", ENDPOINT, second, "--idle-exit", 1), first, "--rate", 0, "--memory", "1MiB")
+        self.assertFalse(sent.report["replays"][0]["resident"])
+        self.assertEqual([r[1] for r in records(second)], [r[1] for r in records(first)])
+
+    def test_several_files_with_rotation_are_one_capture(self):
+        words = ["--file", self.directory / "x.pcap", "--file", self.directory / "y.pcap", "--rotate-size", "1MiB",
+                 "--buffer", "4MiB"]
+        report = self.captured(*words)
+        files = sorted(self.directory.glob("[xy]-*.pcap"))
+        self.assertEqual(len(files), sum(f["files"] for f in report["captures"][0]["files"]))
+        self.assertGreater(len(files), 10)
+        for path in files:
+            self.assertLessEqual(path.stat().st_size, 1 << 20)
+        whole = sorted((record for path in files for record in records(path)), key=lambda record: record[0])
+        self.assertEqual(len(whole), report["captures"][0]["packets"]["written"])
+        copy = self.directory / "copy.pcap"
+        self.replay(("capture", ENDPOINT, copy, "--idle-exit", 1), *files, "--rate", 0)
+        self.assertEqual([r[1] for r in records(copy)], [r[1] for r in whole])
+
+    def test_a_capture_of_a_number_of_packets_with_a_snap_length_ends_itself(self):
+        path = self.directory / "a.pcap"
+        running = self.capture(path, "--count", 100, "--snaplen", 64)
+        sender = self.start("send", ENDPOINT, "--port", self.device("client"), "--heaps", 100, "--heap-size", "64KiB",
+                            "--rate", "100Mbps")
+        report = running.wait().report
+        sender.interrupt()
+        sender.wait(status=None)
+        kept = records(path)
+        self.assertEqual(len(kept), 100)
+        self.assertEqual({len(data) for _, data, _ in kept}, {64})
+        self.assertGreater(min(on_wire for _, _, on_wire in kept), 64)
+        self.assertEqual(report["streams"][0]["packets"]["captured"], 100)
+
+    def test_other_destinations(self):
+        path, second = self.directory / "a.pcap", self.directory / "b.pcap"
+        self.captured(path, heaps=3)
+        other = "239.9.9.9:9999"
+        self.replay(("capture", other, second, "--idle-exit", 1), path, "--to", other, "--ttl", 9, "--pps", 10000)
+        before, after = records(path), records(second)
+        self.assertEqual(len(after), len(before))
+        for (_, old, _), (_, new, _) in zip(before, after):
+            self.assertEqual(new[:6], bytes([1, 0, 0x5E, 9, 9, 9]))
+            self.assertEqual((new[22], new[30:34], new[36:38]), (9, bytes([239, 9, 9, 9]), (9999).to_bytes(2, "big")))
+            self.assertEqual((new[42:], new[6:22]), (old[42:], old[6:22]))
+        running, _ = self.replay(("recv", other, "--sink", "verify", "--exit-on-stop"), path, "--map",
+                                 f"{ENDPOINT}={other}", "--speed", 0.5)
+        self.assert_stream(running.report, "s0", complete=3)
+
+    def test_interrupted_captures_and_replays_end_orderly(self):
+        path = self.directory / "a.pcap"
+        running = self.capture(path)
+        sender = self.start("send", ENDPOINT, "--port", self.device("client"), "--heap-size", "64KiB", "--rate", "1Gbps")
+        running.wait_for(lambda: path.exists() and path.stat().st_size > 1 << 20, "a capture of 1 MiB")
+        running.interrupt()
+        report = running.wait().report
+        sender.interrupt()
+        sender.wait(status=None)
+        self.assertEqual(len(records(path)), report["captures"][0]["packets"]["taken"])
+        for rate in ("--rate=0", "--pps=100"):
+            with self.subTest(rate=rate):
+                replay = self.start("replay", path, "--port", "net_null0", "--loop", -1, rate)
+                replay.wait_for(lambda: "Ctrl-C" in replay.text(1), "start")
+                replay.interrupt()
+                replay.wait()
+
+    def full(self, path, **options):
+        """A capture whose disk is full after 2 MB."""
+        running = self.capture(path, report=True, **options)
+        sender = self.start("send", ENDPOINT, "--port", self.device("client"), "--heap-size", "64KiB", "--rate", "2Gbps",
+                            "--duration", 20)
+        ended = running.wait(status=1)
+        sender.interrupt()
+        sender.wait(status=None)
+        return ended
+
+    def check_full(self, ended, path, reason):
+        self.assertIn(reason, ended.err, str(ended))
+        self.assertIn("are kept there and can be read", ended.err, str(ended))
+        capture = ended.report["captures"][0]
+        self.assertEqual(len(records(path)), capture["packets"]["written"])
+        self.assertGreater(capture["packets"]["written"], 500)
+        self.assertGreater(capture["packets"]["unwritten"], 0)
+        self.assertEqual(capture["files"][0]["bytes"], path.stat().st_size)
+
+    def test_a_file_that_may_not_grow_ends_the_capture_cleanly(self):
+        if not shutil.which("prlimit"):
+            self.skipTest("no prlimit")
+        path = self.directory / "a.pcap"
+        self.check_full(self.full(path, prefix=("prlimit", "--fsize=2000000")), path, "File too large")
+
+    def test_a_full_disk_ends_the_capture_cleanly(self):
+        disk = self.directory / "disk"
+        disk.mkdir()
+        mount = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", disk], capture_output=True)
+        if mount.returncode != 0:
+            self.skipTest("no tmpfs can be mounted: " + mount.stderr.decode().strip())
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        path = disk / "a.pcap"
+        self.check_full(self.full(path), path, "No space left on device")
+
+    def test_broken_captures(self):
+        whole = self.directory / "a.pcap"
+        self.captured(whole, heaps=3)
+        cut = self.directory / "cut.pcap"
+        cut.write_bytes(whole.read_bytes()[:-5])
+        number = len(records(whole))
+        ended = self.run_program("replay", cut, "--port", "net_null0", "--rate", 0, status=1)
+        self.assertIn(f"is truncated in record {number} at byte", ended.err)
+        self.assertEqual(ended.report["replays"][0]["packets"], number - 1)
+        lie = self.directory / "lie.pcap"
+        lie.write_bytes(whole.read_bytes() + struct.pack("<IIII", 1, 1, 0xFFFFFFFF, 0xFFFFFFFF))
+        ended = self.run_program("replay", lie, "--port", "net_null0", "--rate", 0, status=1)
+        self.assertIn(f"is damaged in record {number + 1} at byte {whole.stat().st_size}", ended.err)
+        self.assertEqual(ended.report["replays"][0]["packets"], number)
+        pcapng = self.directory / "a.pcapng"
+        pcapng.write_bytes(bytes.fromhex("0A0D0D0A1C0000004D3C2B1A01000000FFFFFFFFFFFFFFFF1C000000"))
+        self.refused("replay", pcapng, "--port", "net_null0", status=1, says=["is a pcapng file", "editcap"])
+        (self.directory / "none.pcap").write_bytes(b"x" * 100)
+        self.refused("replay", self.directory / "none.pcap", "--port", "net_null0", status=1,
+                     says=["is not a pcap file"])
+
+    def test_refusals(self):
+        self.refused("capture", ENDPOINT, "--port", "net_null0", says=["needs a file"])
+        self.refused("capture", "a.pcap", "--port", "net_null0", says=["needs an endpoint"])
+        self.refused("capture", "239.1.1.1", "a.pcap", "--port", "net_null0", says=["239.1.1.1", "port"])
+        self.refused("capture", ENDPOINT, self.directory / "no" / "a.pcap", "--port", "net_null0", status=1,
+                     says=["No such file or directory"])
+        self.refused("capture", ENDPOINT, "a.pcap", "--file", "a.pcap", "--port", "net_null0", says=["twice"])
+        self.refused("replay", "--port", "net_null0", says=["needs a file"])
+        self.refused("replay", self.directory / "none.pcap", "--port", "net_null0", status=1,
+                     says=["No such file or directory"])
+        self.refused("replay", "a.pcap", "--port", "net_null0", "--speed", 2, "--pps", 5, says=["exclude each other"])
+        self.refused("replay", "a.pcap", "--port", "net_null0", "--loop", 0, says=["--loop"])
+        self.refused("replay", "a.pcap", "--port", "net_null0", "--map", "239.1.1.1:1", says=["OLD=NEW"])
+        path = self.directory / "a.pcap"
+        self.captured(path, heaps=1)
+        self.refused("replay", path, "--port", "net_null0", "--to", "10.0.0.1:1", says=["--dst-mac"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,294 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Prometheus and its tools as clients of a running process; every number is the JSON report's and telemetry's."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import urllib.error
+import urllib.parse
+import urllib.request
+from pathlib import Path
+
+import harness
+import telemetry
+
+SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? (\S+)$')
+LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
+
+
+def fetch(url):
+    with urllib.request.urlopen(url, timeout=30 * harness.PATIENCE) as answer:
+        return answer.read().decode()
+
+
+def samples(text):
+    """{(name, labels): value} of an exposition; labels as a sorted tuple of pairs."""
+    found = {}
+    for line in text.splitlines():
+        if line and not line.startswith("#"):
+            name, labels, value = SAMPLE.match(line).groups()
+            key = (name, tuple(sorted(LABEL.findall(labels or ""))))
+            assert key not in found, line
+            found[key] = float(value)
+    return found
+
+
+def expected(report):
+    """What metrics must be for a report: every count in it, by the table of docs/telemetry.md."""
+    out = {}
+
+    def put(name, value, **labels):
+        out[name, tuple(sorted(labels.items()))] = value
+
+    for stream in report["streams"]:
+        label = {"stream": stream["name"]}
+        packets, heaps, info = stream["packets"], stream["heaps"], stream["info"]
+        put("spead_stream_received_packets_total", packets["received"], **label)
+        for outcome in packets.keys() - {"received"}:
+            put("spead_stream_packets_total", packets[outcome], outcome=outcome, **label)
+        for end in harness.HEAP_ENDS:
+            put("spead_stream_heaps_total", heaps[end], end=end, **label)
+        for name, value in (("stream_heap_bytes_total", stream["bytes"]), ("stream_heaps_started_total", heaps["started"]),
+                            ("stream_heaps_delivered_total", heaps["delivered"]), ("stream_live_heaps", heaps["live"]),
+                            ("stream_heaps_dropped_full_total", heaps["dropped_full"]),
+                            ("heap_queue_heaps", heaps["queued"]), ("heap_queue_capacity_heaps", info["queue_heaps"]),
+                            ("stream_reordered_packets_total", info["reordered"]),
+                            ("stream_interleaved_evictions_total", info["interleaved_evictions"]),
+                            ("stream_stop_items_total", info["stop_items"]),
+                            ("stream_heaps_verified_total", info["verified"]),
+                            ("stream_heaps_wrong_total", info["wrong"])):
+            put("spead_" + name, value, **label)
+        for name, value in (("stream_heaps_handed_over_total", info["handed_over"]),
+                            ("stream_heaps_dropped_oldest_total", info["dropped_oldest"]),
+                            ("stream_control_bytes_total", info["control_bytes"]),
+                            ("heap_queue_most_heaps", stream["ring"]["most"]),
+                            ("heap_memory_bytes", stream["pool"]["bytes"]),
+                            ("heap_memory_most_bytes", stream["pool"]["most"])):
+            put("spead_" + name, value, **label)
+        for event, times in stream["health"]["events"].items():
+            put("spead_stream_events_total", times, event=event, **label)
+        for endpoint in stream["by_endpoint"]:
+            to = {"endpoint": endpoint["endpoint"], **label}
+            put("spead_stream_endpoint_packets_total", endpoint["packets"], **to)
+            put("spead_stream_endpoint_heap_bytes_total", endpoint["bytes"], **to)
+        for name in ("latency", "gap"):
+            if stream[name]["count"] > 0:
+                put(f"spead_stream_heap_{name}_seconds_count", stream[name]["count"], **label)
+        if info["expected_rate"] > 0:
+            put("spead_stream_expected_bytes_per_second", info["expected_rate"], **label)
+    for send in report["sends"]:
+        info = send["info"]
+        for payload in ("zero_copy", "copied"):
+            put("spead_send_packets_total", send[f"{payload}_packets"], payload=payload, send=send["name"])
+        for name, value in (("heaps", send["heaps"]), ("aborted_heaps", send["aborted"]),
+                            ("timed_out_heaps", send["timed_out"]), ("bytes", send["bytes"]),
+                            ("control_heaps", info["control_heaps"]), ("frame_bytes", info["frame_bytes"]),
+                            ("dropped_packets", info["dropped"]), ("unregistered_packets", info["unregistered_packets"]),
+                            ("full_bursts", info["tx_full"]), ("stalls", info["stalls"])):
+            put(f"spead_send_{name}_total", value, send=send["name"])
+    for port in report["ports"]:
+        rx, tx, nic, info = port["rx"], port["tx"], port["nic"], port["info"]
+        for reason in rx.keys() - {"packets", "bytes"}:
+            put("spead_port_rx_refused_packets_total", rx[reason], reason=reason, port=port["name"])
+        for name, value in (("rx_packets", rx["packets"]), ("rx_bytes", rx["bytes"]),
+                            ("rx_stream_packets", info["to_streams"]), ("rx_vlan_tagged_packets", info["vlan_tagged"]),
+                            ("rx_multi_segment_packets", info["multi_segment"]),
+                            ("rx_oversized_frames", info["oversized_frames"]),
+                            ("rx_hosts_full_packets", info["hosts_full"]), ("tx_packets", tx["packets"]),
+                            ("tx_bytes", tx["bytes"]), ("tx_dropped_packets", tx["dropped"]),
+                            ("tx_host_packets", info["host_frames"]), ("nic_missed_packets", nic["missed"]),
+                            ("nic_no_mbuf", nic["no_mbuf"]), ("nic_errors", nic["errors"])):
+            put(f"spead_port_{name}_total", value, port=port["name"])
+        for name in ("bursts", "full_bursts"):
+            put(f"spead_port_rx_{name}_total", info[name], port=port["name"])
+        put("spead_port_rx_descriptors", info["rx_descriptors"], port=port["name"])
+    for lcore in report["lcores"]:
+        place = {"lcore": str(lcore["lcore"]), "cpu": str(lcore["cpu"])}
+        for kind in ("stream", "port"):
+            for share in lcore[f"{kind}s"]:
+                put(f"spead_lcore_{kind}_packets_total", share["received"], **{kind: share["name"]}, **place)
+        for name in ("bursts", "full_bursts"):
+            put(f"spead_lcore_{name}_total", lcore[name], **place)
+    return out
+
+
+class Serving(telemetry.StayingUp):
+    def start_serving(self, *options, **others):
+        """(running, URL of its metrics)"""
+        running = self.start_counting("--metrics", 0, *options, **others)
+        url = re.search(r"metrics are at (http://127\.0\.0\.1:\d+/metrics)", running.text(1))
+        self.assertIsNotNone(url, running.text(1))
+        return running, url.group(1)
+
+
+class Metrics(Serving):
+    def test_report_telemetry_and_metrics_agree(self):
+        running, url = self.start_serving()
+        client = self.connect(running)
+        self.settled(running, client)
+        text = fetch(url)
+        told = client.report()
+        running.interrupt()
+        report = running.wait().report
+        found = samples(text)
+        wanted = expected(report)
+        self.assertEqual({key: found.get(key) for key in wanted}, wanted)
+        self.assertEqual(expected(told), wanted)
+        left = {name for name, _ in found.keys() - wanted.keys() if name.startswith("spead_")}
+        rates = {f"spead_{kind}_{what}_per_second" for kind in ("stream", "send") for what in ("bytes", "packets")}
+        going_on = {f"spead_lcore_{what}" for what in ("busy_seconds_total", "idle_seconds_total", "loops_total",
+                                                       "busy_loops_total", "sleeps_total", "longest_loop_seconds")}
+        times = {f"spead_stream_heap_{name}_seconds{what}" for name in ("latency", "gap") for what in ("", "_sum")}
+        buffers = {"spead_port_rx_buffers", "spead_port_rx_fewest_free_buffers"}
+        self.assertEqual(left - rates - times - buffers, going_on | {
+            "spead_stream_healthy", "spead_run_duration_seconds", "spead_snapshot_age_seconds"})
+        for stream in report["streams"]:
+            for key, name in ((0.5, "p50_s"), (0.9, "p90_s"), (0.99, "p99_s"), (0.999, "p999_s")):
+                labels = (("quantile", f"{key:g}"), ("stream", stream["name"]))
+                self.assertAlmostEqual(found["spead_stream_heap_latency_seconds", labels], stream["latency"][name])
+        self.assertEqual(found["spead_stream_expected_bytes_per_second", (("stream", "recorded"),)], 1e6)
+
+    def test_every_name_is_explained_and_of_a_type(self):
+        running, url = self.start_serving()
+        self.settled(running, self.connect(running))
+        text = fetch(url)
+        running.interrupt()
+        running.wait()
+        types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
+        helps = dict(re.findall(r"^# HELP (\w+) (.+)$", text, re.MULTILINE))
+        for name, kind in types.items():
+            if name.startswith("spead_"):
+                expected_kinds = ("counter",) if name.endswith("_total") else ("gauge", "summary")
+                self.assertIn(kind, expected_kinds, name)
+                self.assertTrue(helps[name].endswith("."), name)
+        documented = (Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "docs/telemetry.md").read_text(encoding="utf-8")
+        missing = {name for name in types if name.startswith("spead_") and f"`{name}`" not in documented}
+        self.assertEqual(missing, set(), "not in docs/telemetry.md")
+
+    def test_promtool_finds_nothing_wrong(self):
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            self.skipTest("promtool is not installed (scripts/deps --prometheus)")
+        running, url = self.start_serving()
+        self.settled(running, self.connect(running))
+        checked = subprocess.run([promtool, "check", "metrics"], input=fetch(url), capture_output=True, text=True)
+        running.interrupt()
+        running.wait()
+        self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
+
+    def test_the_dashboard_asks_for_what_there_is(self):
+        running, url = self.start_serving()
+        client = self.connect(running)
+        self.settled(running, client)
+        # Rates are there from the second snapshot on.
+        running.wait_for(lambda: client.ask("/spead/info")["sequence"] > 1, "a second snapshot")
+        names = {name for name, _ in samples(fetch(url))}
+        running.interrupt()
+        running.wait()
+        dashboards = list((Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/grafana").glob("*.json"))
+        self.assertTrue(dashboards)
+        for file in dashboards:
+            dashboard = json.loads(file.read_text(encoding="utf-8"))
+            self.assertIn("datasource", [variable["type"] for variable in dashboard["templating"]["list"]])
+            panels = [panel for panel in dashboard["panels"] if panel["type"] != "row"]
+            self.assertEqual(len({panel["id"] for panel in dashboard["panels"]}), len(dashboard["panels"]))
+            for panel in panels:
+                self.assertEqual(panel["datasource"]["uid"], "${datasource}", panel["title"])
+                for target in panel["targets"]:
+                    asked = set(re.findall(r"\bspead_\w+", target["expr"]))
+                    self.assertTrue(asked, target)
+                    self.assertEqual(asked - names, set(), f"{file.name}: {panel['title']}")
+
+    def test_only_get_of_metrics_is_answered(self):
+        running, url = self.start_serving()
+        self.settled(running, self.connect(running))
+        base = url.rsplit("/", 1)[0]
+        for path in ("/", "/etc/passwd", "/../../etc/passwd", "/metrics/../x"):
+            with self.subTest(path=path), self.assertRaises(urllib.error.HTTPError) as refused:
+                fetch(base + path)
+            refused.exception.close()
+        with socket.create_connection(base.removeprefix("http://").split(":")) as raw:
+            raw.sendall(b"\x00\xff" * 1000 + b"\r\n\r\n")
+            raw.shutdown(socket.SHUT_WR)
+            while raw.recv(4096):
+                pass
+        self.assertIn("spead_run_duration_seconds", fetch(url))
+        running.interrupt()
+        running.wait()
+
+    def test_a_port_in_use_is_said_before_anything_starts(self):
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            self.refused("loopback", "--metrics", port, status=1,
+                         says=(f"another program listens on 127.0.0.1:{port}", "give another port"))
+        self.refused("loopback", "--metrics", "192.0.2.1:9100", status=1, says=("192.0.2.1", "no address of this"))
+        self.refused("loopback", "--metrics", "9100x", says=("--metrics", "`9100x`"))
+
+    def test_its_threads_are_on_no_workers_cpu(self):
+        running, url = self.start_serving()
+        client = self.connect(running)
+        self.settled(running, client)
+        fetch(url)
+        workers = {client.ask(f"/spead/lcore,{lcore}")["cpu"] for lcore in client.ask("/spead/lcores")}
+        tasks = Path(f"/proc/{running.process.pid}/task")
+        cpus = {}
+        for task in tasks.iterdir():
+            name = (task / "comm").read_text().strip()
+            if name.startswith(("civetweb", "telemetry")):
+                status = (task / "status").read_text()
+                cpus[name] = re.search(r"^Cpus_allowed_list:\s+(.*)$", status, re.MULTILINE).group(1)
+        running.interrupt()
+        running.wait()
+        self.assertTrue(any(name.startswith("civetweb") for name in cpus), cpus)
+        if len(os.sched_getaffinity(0)) == 1:
+            self.skipTest("there is one CPU only")
+        for name, listed in cpus.items():
+            for part in listed.split(","):
+                first, _, last = part.partition("-")
+                self.assertFalse(workers & set(range(int(first), int(last or first) + 1)), (name, listed, workers))
+
+
+class Prometheus(Serving):
+    def test_it_scrapes_the_process_and_answers_a_query(self):
+        prometheus = shutil.which("prometheus")
+        if prometheus is None:
+            self.skipTest("prometheus is not installed (scripts/deps --prometheus)")
+        running, url = self.start_serving()
+        self.settled(running, self.connect(running))
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        configuration = self.directory / "prometheus.yml"
+        configuration.write_text("scrape_configs: [{job_name: spead, scrape_interval: 1s, static_configs: [{targets: ["
+                                 f"'{url.split('/')[2]}']}}]}}]", encoding="utf-8")
+        log = (self.directory / "prometheus.log").open("wb")
+        self.addCleanup(log.close)
+        server = subprocess.Popen([prometheus, f"--config.file={configuration}",
+                                   f"--storage.tsdb.path={self.directory}/tsdb",
+                                   f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=subprocess.STDOUT)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+
+        def query(expression):
+            try:
+                words = urllib.parse.urlencode({"query": expression})
+                answer = json.loads(fetch(f"http://127.0.0.1:{port}/api/v1/query?{words}"))
+            except (urllib.error.URLError, ConnectionError):
+                return []  # not up yet
+            return answer["data"]["result"]
+
+        received = 'sum by (stream) (spead_stream_packets_total{job="spead"})'
+        running.wait_for(lambda: query(received), "answer of Prometheus", timeout=60)
+        found = {row["metric"]["stream"]: int(row["value"][1]) for row in query(received)}
+        (bytes_row,) = query('spead_stream_heap_bytes_total{stream="own"}')
+        running.interrupt()
+        report = running.wait().report
+        self.assertEqual(found, {stream["name"]: stream["packets"]["received"] for stream in report["streams"]})
+        self.assertEqual(int(bytes_row["value"][1]), report["streams"][1]["bytes"])
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/metric_families.hpp"
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/app/snapshots.hpp"
+
+namespace spead::app {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::map<std::string, std::string>;
+using namespace std::chrono_literals;
+
+class MetricFamiliesTest : public testing::Test {
+  protected:
+    std::vector<MetricFamily> after(const std::vector<stats::Snapshot>& snapshots) {
+        for (const stats::Snapshot& s : snapshots)
+            board.publish(s, time += 500ms);
+        return metric_families(board.look(time + 100ms));
+    }
+    stats::SnapshotBoard board;
+    stats::SnapshotBoard::Clock::time_point time{};
+};
+
+std::optional<double> value(const std::vector<MetricFamily>& families, const std::string& name,
+                            const Labels& labels) {
+    for (const MetricFamily& family : families)
+        for (const ClientMetric& metric : family.metric) {
+            Labels found;
+            for (const ClientMetric::Label& label : metric.label)
+                found[label.name] = label.value;
+            if (family.name == name && found == labels)
+                return family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value;
+        }
+    return std::nullopt;
+}
+
+TEST_F(MetricFamiliesTest, BeforeTheRunThereAreNone) {
+    EXPECT_TRUE(metric_families(board.look()).empty());
+}
+
+TEST_F(MetricFamiliesTest, CountsAreTheSnapshots) {
+    const auto all = after({test::numbered_snapshot()});
+    for (std::size_t i = 0; i < kPacketOutcomes; i++)
+        EXPECT_EQ(value(all, "spead_stream_packets_total",
+                        {{"stream", "s0"}, {"outcome", std::string(kPacketOutcomeNames[i])}}),
+                  110.0 + static_cast<double>(i));
+    EXPECT_EQ(value(all, "spead_stream_heap_bytes_total", {{"stream", "s0"}}), 100);
+    EXPECT_EQ(value(all, "spead_stream_heaps_total", {{"stream", "s0"}, {"end", "timed_out"}}), 133);
+    EXPECT_EQ(value(all, "spead_heap_queue_heaps", {{"stream", "s0"}}), 143);
+    EXPECT_EQ(value(all, "spead_heap_queue_capacity_heaps", {{"stream", "s0"}}), 182);
+    EXPECT_EQ(value(all, "spead_stream_expected_bytes_per_second", {{"stream", "s0"}}), 183);
+    EXPECT_EQ(value(all, "spead_send_packets_total", {{"send", "d0"}, {"payload", "copied"}}), 205);
+    EXPECT_EQ(value(all, "spead_port_rx_refused_packets_total", {{"port", "p0"}, {"reason", "arp"}}), 307);
+    EXPECT_EQ(value(all, "spead_port_rx_refused_packets_total", {{"port", "p0"}, {"reason", "stream"}}),
+              std::nullopt);
+    EXPECT_EQ(value(all, "spead_port_rx_stream_packets_total", {{"port", "p0"}}), 300);
+    EXPECT_EQ(
+        value(all, "spead_lcore_stream_packets_total", {{"lcore", "1"}, {"cpu", "5"}, {"stream", "s0"}}),
+        101);
+    EXPECT_EQ(value(all, "spead_run_duration_seconds", {}), 2.5);
+    EXPECT_NEAR(value(all, "spead_snapshot_age_seconds", {}).value_or(-1), 0.1, 1e-9);
+}
+
+TEST_F(MetricFamiliesTest, CountersEndInTotalAndAllHaveHelpAndADifferentName) {
+    std::set<std::string> names;
+    for (const MetricFamily& family : after({test::numbered_snapshot(), test::numbered_snapshot()})) {
+        EXPECT_TRUE(names.insert(family.name).second) << family.name;
+        EXPECT_EQ(family.name.ends_with("_total"), family.type == MetricType::Counter) << family.name;
+        EXPECT_TRUE(family.name.starts_with("spead_"));
+        EXPECT_FALSE(family.help.empty()) << family.name;
+        EXPECT_FALSE(family.metric.empty()) << family.name;
+    }
+}
+
+TEST_F(MetricFamiliesTest, RatesComeFromTwoSnapshots) {
+    stats::Snapshot later = test::numbered_snapshot();
+    later.streams[0].bytes += 1000;
+    later.sends[0].counters.packets += 7;
+    const auto all = after({test::numbered_snapshot(), later});
+    EXPECT_EQ(value(all, "spead_stream_bytes_per_second", {{"stream", "s0"}}), 2000);
+    EXPECT_EQ(value(all, "spead_send_packets_per_second", {{"send", "d0"}}), 14);
+}
+
+TEST_F(MetricFamiliesTest, WithoutARateThereIsNoNumberOfIt) {
+    EXPECT_EQ(value(after({test::numbered_snapshot()}), "spead_stream_bytes_per_second", {{"stream", "s0"}}),
+              std::nullopt);
+    stats::Snapshot cleared = test::numbered_snapshot();
+    cleared.streams[0].bytes = 0;
+    cleared.streams[0].expected_rate = 0;
+    const auto all = after({cleared});
+    EXPECT_EQ(value(all, "spead_stream_bytes_per_second", {{"stream", "s0"}}), std::nullopt);
+    EXPECT_EQ(value(all, "spead_stream_expected_bytes_per_second", {{"stream", "s0"}}), std::nullopt);
+}
+
+TEST_F(MetricFamiliesTest, LcoresTellTheirTimeInSeconds) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    snapshot.ticks_per_second = 1000;
+    snapshot.lcores[0].counters.busy_cycles = 2500;
+    snapshot.lcores[0].counters.longest_loop = 3;
+    const Labels place{{"lcore", "1"}, {"cpu", "5"}};
+    const auto all = after({snapshot});
+    EXPECT_EQ(value(all, "spead_lcore_busy_seconds_total", place), 2.5);
+    EXPECT_EQ(value(all, "spead_lcore_longest_loop_seconds", place), 0.003);
+    snapshot.ticks_per_second = 0;
+    EXPECT_EQ(value(after({snapshot}), "spead_lcore_busy_seconds_total", place), 0);
+}
+
+TEST_F(MetricFamiliesTest, TimesAreSummaries) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    snapshot.streams[0].latency = {4, 0.1, 0.25, 0.4, {{0.2, 3}, {0.4, 1}}};
+    snapshot.streams[0].gap = {};
+    std::size_t found = 0;
+    for (const MetricFamily& family : after({snapshot})) {
+        EXPECT_NE(family.name, "spead_stream_heap_gap_seconds");
+        if (family.name != "spead_stream_heap_latency_seconds")
+            continue;
+        found++;
+        ASSERT_EQ(family.metric.size(), 1u);
+        const ClientMetric::Summary& summary = family.metric[0].summary;
+        EXPECT_EQ(summary.sample_count, 4u);
+        EXPECT_EQ(summary.sample_sum, 1);
+        ASSERT_EQ(summary.quantile.size(), 4u);
+        EXPECT_EQ(summary.quantile[0].quantile, 0.5);
+        EXPECT_EQ(summary.quantile[0].value, snapshot.streams[0].latency.percentile(50));
+    }
+    EXPECT_EQ(found, 1u);
+}
+
+TEST_F(MetricFamiliesTest, OnlyStreamsThatAreWatchedAreHealthyOrNot) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    for (const auto& [state, healthy] :
+         {std::pair{"", std::optional<double>{}}, std::pair{"ok", std::optional(1.0)},
+          std::pair{"losing, slow", std::optional(0.0)}}) {
+        snapshot.streams[0].health = state;
+        EXPECT_EQ(value(after({snapshot}), "spead_stream_healthy", {{"stream", "s0"}}), healthy) << state;
+    }
+}
+
+TEST_F(MetricFamiliesTest, StreamsComeAndGo) {
+    stats::Snapshot two = test::numbered_snapshot();
+    two.streams.push_back(two.streams[0]);
+    two.streams[1].name = "s1";
+    const auto with = after({test::numbered_snapshot(), two});
+    EXPECT_EQ(value(with, "spead_stream_heap_bytes_total", {{"stream", "s1"}}), 100);
+    EXPECT_EQ(value(with, "spead_stream_bytes_per_second", {{"stream", "s1"}}), std::nullopt);
+    EXPECT_EQ(value(with, "spead_stream_bytes_per_second", {{"stream", "s0"}}), 0);
+    const auto without = after({test::numbered_snapshot()});
+    EXPECT_EQ(value(without, "spead_stream_heap_bytes_total", {{"stream", "s1"}}), std::nullopt);
+    stats::Snapshot none;
+    for (const MetricFamily& family : after({none}))
+        EXPECT_FALSE(family.name.starts_with("spead_stream")) << family.name;
+}
+
+}  // namespace
+}  // namespace spead::app

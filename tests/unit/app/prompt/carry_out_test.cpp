@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <fstream>
+#include <gmock/gmock.h>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "app/prompt/context.hpp"
+#include "tests/unit/app/prompt/fake_process.hpp"
+
+namespace spead::app {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class CarryOutTest : public testing::Test {
+  protected:
+    CarryOutTest() {
+        seat_.print = [this](std::string_view text) { said_ += text; };
+    }
+    /// What a line prints.
+    std::string type(const std::string& line) {
+        said_.clear();
+        Context context{process_, grammar_, seat_};
+        carry_out(context, line);
+        return said_;
+    }
+    std::string refusal(const std::string& line) {
+        const runtime::Plan before = process_.plan_;
+        try {
+            type(line);
+        } catch (const Error& error) {
+            EXPECT_EQ(process_.plan_, before) << "a refused command changed something";
+            return error.what();
+        }
+        return "done";
+    }
+
+    test::FakeProcess process_;
+    Grammar grammar_{prompt_commands()};
+    Seat seat_;
+    std::string said_;
+};
+
+TEST_F(CarryOutTest, NothingTypedIsNoCommand) {
+    Context context{process_, grammar_, seat_};
+    EXPECT_FALSE(carry_out(context, "   # only a comment"));
+    EXPECT_TRUE(carry_out(context, "show memory"));
+}
+
+TEST_F(CarryOutTest, ShowUsesTheReportsNamesAndNumbers) {
+    const std::string all = type("show stream");
+    EXPECT_THAT(all, HasSubstr("s0"));
+    EXPECT_THAT(all, HasSubstr("received"));
+    const std::string one = type("show stream s0");
+    EXPECT_THAT(one, HasSubstr("packets.received"));
+    EXPECT_THAT(one, HasSubstr("heaps.dropped_full"));
+    EXPECT_THAT(one, testing::ContainsRegex("packets.received +101\n"));
+    EXPECT_THAT(type("show port p0"), HasSubstr("nic.missed"));
+    EXPECT_THAT(type("show port xstats p0"), testing::ContainsRegex("rx_good_packets +77\n"));
+    EXPECT_THAT(type("show send"), HasSubstr("d0"));
+    EXPECT_THAT(type("show heap all"), HasSubstr("delivered"));
+    EXPECT_THAT(type("show memory"), testing::ContainsRegex("pool0 +1024 +24 +1000"));
+    EXPECT_THAT(type("show config"), HasSubstr("version = 1"));
+    EXPECT_THAT(type("show config d0"), testing::StartsWith("[[send]]\nname = \"d0\""));
+    EXPECT_THAT(type("show config d0"), Not(HasSubstr("receive")));
+    EXPECT_EQ(type("flow list"), type("show flow"));
+}
+
+TEST_F(CarryOutTest, ClearCountsFromNowForThisSeatOnly) {
+    EXPECT_THAT(type("show stream s0"), testing::ContainsRegex("packets.received +101\n"));
+    type("clear stats");
+    process_.now_.streams[0].received += 6;
+    process_.now_.duration_s += 1;
+    EXPECT_THAT(type("show stream s0"), testing::ContainsRegex("packets.received +6\n"));
+    EXPECT_THAT(said_, HasSubstr("since `clear stats`"));
+    type("clear undo");
+    EXPECT_THAT(type("show stream s0"), testing::ContainsRegex("packets.received +107\n"));
+}
+
+TEST_F(CarryOutTest, PortsStopAndStart) {
+    EXPECT_THAT(type("port stop p0"), HasSubstr("stopped"));
+    EXPECT_THAT(type("port start p0"), HasSubstr("runs again"));
+    EXPECT_EQ(process_.done, (std::vector<std::string>{"stop port p0", "start port p0"}));
+}
+
+TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
+    seat_.directory = "/data";
+    EXPECT_THAT(type("capture start s0 a.pcap capture.count 12 capture.rotate_size 1MiB"),
+                HasSubstr("captured to /data/a.pcap"));
+    EXPECT_EQ(process_.captured.files, std::vector<std::string>{"/data/a.pcap"});
+    EXPECT_EQ(process_.captured.count, 12u);
+    EXPECT_EQ(process_.captured.rotate_size, 1u << 20);
+    EXPECT_THAT(type("capture stop s0"), HasSubstr("12 packets captured, 11 written"));
+    EXPECT_EQ(process_.plan_.receives[0].capture, std::nullopt) << "the configuration is not changed";
+    Context context{process_, grammar_, seat_};
+    for (const char* line : {"capture start s0 a.pcap poll busy", "capture start s0 a.pcap capture.count x",
+                             "capture start nope a.pcap", "capture start s0"})
+        EXPECT_THROW(carry_out(context, line), UsageError) << line;
+}
+
+TEST_F(CarryOutTest, DummiesAreOfASender) {
+    EXPECT_THAT(type("dummy d0"), HasSubstr("64 packets"));
+    EXPECT_THAT(type("dummy d0 8"), HasSubstr("8 packets made of the heap that comes next"));
+    Context context{process_, grammar_, seat_};
+    for (const char* line : {"dummy s0", "dummy d0 0", "dummy d0 99999", "dummy d0 many"})
+        EXPECT_THROW(carry_out(context, line), UsageError) << line;
+}
+
+TEST_F(CarryOutTest, StreamsComeChangeAndGo) {
+    type("stream add s1 port p0 endpoints 239.9.0.0+1:7148 heaps.ring 64");
+    ASSERT_EQ(process_.plan_.receives.size(), 2u);
+    EXPECT_EQ(process_.plan_.receives[1].ring, 64u);
+    type("stream set s1 poll busy heaps.ring 128");
+    EXPECT_EQ(process_.plan_.receives[1].ring, 128u);
+    type("endpoint add s1 239.9.0.9:7148");
+    type("endpoint delete s1 239.9.0.0:7148");
+    EXPECT_THAT(process_.plan_.receives[1].endpoint_texts, ElementsAre("239.9.0.1:7148", "239.9.0.9:7148"));
+    type("stream stop s1");
+    EXPECT_FALSE(process_.plan_.receives[1].enabled);
+    type("stream start all");
+    EXPECT_TRUE(process_.plan_.receives[1].enabled);
+    type("stream delete s1");
+    EXPECT_EQ(process_.plan_.receives.size(), 1u);
+}
+
+TEST_F(CarryOutTest, SendersToo) {
+    type("send set d0 rate 1Gbps ttl 9");
+    EXPECT_EQ(process_.plan_.sends[0].ttl, 9);
+    type("send stop d0");
+    EXPECT_FALSE(process_.plan_.sends[0].enabled);
+    type("send start all");
+    EXPECT_TRUE(process_.plan_.sends[0].enabled);
+}
+
+TEST_F(CarryOutTest, RefusedCommandsSayWhyAndChangeNothing) {
+    EXPECT_THAT(refusal("stream add s0 port p0 endpoints 239.9.0.0:7148"), HasSubstr("already"));
+    EXPECT_THAT(refusal("stream add s1 port p0 endpoints 239.1.0.2:7148"), HasSubstr("by stream `s0`"));
+    EXPECT_THAT(refusal("endpoint delete s0 239.1.0.9:7148"), HasSubstr("no endpoint 239.1.0.9"));
+    EXPECT_THAT(refusal("send set d0 ttl 300"), HasSubstr("300"));
+    EXPECT_THAT(refusal("save config \"half"), HasSubstr("quote"));
+    EXPECT_THAT(refusal("watch 1 stream delete s0"), HasSubstr("not for watching"));
+    EXPECT_THAT(refusal("watch 1 show stream"), HasSubstr("nobody could end it"));
+    process_.refuses = "port p0: the device refuses the rule";
+    EXPECT_THAT(refusal("endpoint add s0 239.9.0.9:7148"), HasSubstr("refuses the rule"));
+}
+
+TEST_F(CarryOutTest, WatchRepeatsUntilSomebodyIsThere) {
+    int rounds = 0;
+    seat_.wait = [&](double seconds) {
+        EXPECT_DOUBLE_EQ(seconds, 0.25);
+        return ++rounds < 3;
+    };
+    type("watch 250ms show heap");
+    EXPECT_EQ(rounds, 3);
+    std::size_t heads = 0;
+    for (std::size_t at = said_.find("after "); at != std::string::npos; at = said_.find("after ", at + 1))
+        heads++;
+    EXPECT_EQ(heads, 3u);
+}
+
+TEST_F(CarryOutTest, QuitLeavesTheSeatAndShutdownEndsTheProcess) {
+    seat_.attached = true;
+    type("quit");
+    EXPECT_TRUE(seat_.over);
+    EXPECT_FALSE(process_.ended);
+    type("shutdown");
+    EXPECT_TRUE(process_.ended);
+    process_.ended = false;
+    seat_.attached = false;
+    type("quit");
+    EXPECT_TRUE(process_.ended);
+}
+
+TEST_F(CarryOutTest, TheConfigurationSavedIsTheOneThatRuns) {
+    const std::string directory = testing::TempDir();
+    seat_.directory = directory;
+    type("stream set s0 heaps.ring 77");
+    const std::string name = "prompt-save-test.toml";
+    const std::string path = directory + "/" + name;
+    std::remove(path.c_str());
+    type("save config " + name);
+    EXPECT_EQ(config::load_file(path), process_.plan_);
+    EXPECT_THAT(refusal("save config " + name), HasSubstr("there already"));
+    type("stream set s0 heaps.ring 78");
+    type("save config " + name + " force");
+    EXPECT_EQ(config::load_file(path), process_.plan_);
+    std::remove(path.c_str());
+}
+
+TEST_F(CarryOutTest, LogLevels) {
+    type("log level debug");
+    EXPECT_EQ(process_.level, "debug");
+}
+
+}  // namespace
+}  // namespace spead::app

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/prompt/control_socket.hpp"
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace spead::app {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+const char* no_variables(const char*) {
+    return nullptr;
+}
+const char* xdg(const char* name) {
+    return std::string_view(name) == "XDG_RUNTIME_DIR" ? "/run/user/7" : nullptr;
+}
+
+class ControlSocketTest : public testing::Test {
+  protected:
+    ControlSocketTest() {
+        std::string pattern = testing::TempDir() + "/control-XXXXXX";
+        directory_ = mkdtemp(pattern.data());
+    }
+    ~ControlSocketTest() override { fs::remove_all(directory_); }
+    std::string path() const { return (directory_ / "p.sock").string(); }
+    template <typename Function>
+    static std::string refusal(Function&& function) {
+        try {
+            function();
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "done";
+    }
+
+    fs::path directory_;
+};
+
+TEST(SocketPath, IsByNameAndUser) {
+    EXPECT_EQ(socket_path("auto", "a", no_variables, 0), "/run/dpdk-spead/a.sock");
+    EXPECT_EQ(socket_path("auto", "a", xdg, 7), "/run/user/7/dpdk-spead/a.sock");
+    EXPECT_EQ(socket_path("/tmp/x", "a", xdg, 7), "/tmp/x");
+    EXPECT_THROW(socket_path("auto", "a", no_variables, 7), UsageError);
+    EXPECT_THAT(socket_directories(xdg, 7), ElementsAre("/run/user/7/dpdk-spead", "/run/dpdk-spead"));
+}
+
+TEST(Greeting, ComesBack) {
+    for (const bool keys : {true, false}) {
+        std::string text = Greeting{keys, "/a b/c"}.text();
+        ASSERT_EQ(text.back(), '\n');
+        text.pop_back();
+        const auto parsed = Greeting::parse(text);
+        ASSERT_TRUE(parsed.has_value());
+        EXPECT_EQ(parsed->interactive, keys);
+        EXPECT_EQ(parsed->directory, "/a b/c");
+    }
+    EXPECT_FALSE(Greeting::parse("GET / HTTP/1.0"));
+    EXPECT_FALSE(Greeting::parse("dpdk-spead-attach 1 something"));
+    EXPECT_FALSE(Greeting::parse(""));
+}
+
+TEST(Frame, ComesBackFromAnyCut) {
+    const std::string bytes =
+        Frame{'o', "two\nlines"}.bytes() + Frame{'e', ""}.bytes() + Frame{'s', "2"}.bytes();
+    std::string buffer;
+    std::vector<std::string> seen;
+    for (const char c : bytes) {
+        buffer += c;
+        while (const auto frame = Frame::take(buffer))
+            seen.push_back(frame->kind + frame->text);
+    }
+    EXPECT_THAT(seen, ElementsAre("otwo\nlines", "e", "s2"));
+    EXPECT_TRUE(buffer.empty());
+}
+
+TEST(Frame, OtherBytesAreRefused) {
+    for (std::string bytes : {"HTTP/1.1 400 Bad Request\r\n", "o -1\n", "o 99999999999999999999\n", "x 1\na",
+                              "oooooooooooooooooooooooooooooooooooooooooo"})
+        EXPECT_THROW(Frame::take(bytes), Error) << bytes;
+}
+
+TEST_F(ControlSocketTest, IsForItsUserOnlyAndGoesWithItsOwner) {
+    {
+        const ControlSocket socket(path());
+        struct stat there {};
+        ASSERT_EQ(stat(path().c_str(), &there), 0);
+        EXPECT_EQ(there.st_mode & 0777u, 0600u);
+        EXPECT_EQ(who_listens(path()), getpid());
+        const Descriptor client = connect_to(path(), no_variables, geteuid());
+        EXPECT_TRUE(client);
+        std::string refusal;
+        EXPECT_TRUE(socket.accept(refusal));
+        EXPECT_EQ(refusal, "");
+    }
+    EXPECT_FALSE(fs::exists(path()));
+}
+
+TEST_F(ControlSocketTest, ALivingOneIsRefusedWithItsProcess) {
+    const ControlSocket first(path());
+    const std::string why = refusal([&] { ControlSocket second(path()); });
+    EXPECT_THAT(why, HasSubstr(fmt::format("process {}", getpid())));
+    EXPECT_THAT(why, HasSubstr("dpdk-spead attach"));
+    EXPECT_TRUE(fs::exists(path()));
+}
+
+TEST_F(ControlSocketTest, ADeadOneIsReplaced) {
+    {
+        // A process that was killed leaves its file.
+        const int dead = socket(AF_UNIX, SOCK_STREAM, 0);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path().copy(address.sun_path, sizeof address.sun_path - 1);
+        ASSERT_EQ(bind(dead, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        close(dead);
+    }
+    ASSERT_TRUE(fs::exists(path()));
+    EXPECT_EQ(who_listens(path()), std::nullopt);
+    const ControlSocket socket(path());
+    EXPECT_EQ(who_listens(path()), getpid());
+}
+
+TEST_F(ControlSocketTest, FilesAreLeftAlone) {
+    std::ofstream(path()) << "mine";
+    EXPECT_THAT(refusal([&] { ControlSocket socket(path()); }), HasSubstr("not a socket"));
+    EXPECT_TRUE(fs::exists(path()));
+}
+
+TEST_F(ControlSocketTest, WhatCannotBeIsRefused) {
+    EXPECT_THROW(ControlSocket("/nonexistent/directory/p.sock"), Error);
+    EXPECT_THROW(ControlSocket((directory_ / std::string(200, 'x')).string()), UsageError);
+}
+
+TEST_F(ControlSocketTest, NobodyThereIsTold) {
+    EXPECT_THAT(refusal([&] { connect_to(path(), no_variables, 7); }), HasSubstr("nobody listens"));
+    EXPECT_THAT(refusal([&] { connect_to("no-such-process", no_variables, 7); }),
+                HasSubstr("no-such-process"));
+}
+
+}  // namespace
+}  // namespace spead::app

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/edit.hpp"
+
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+#include "config/config.hpp"
+
+namespace spead::config {
+namespace {
+
+using runtime::Plan;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class EditTest : public testing::Test {
+  protected:
+    static Plan plan() {
+        return parse_text(R"(version = 1
+[[port]]
+name = "p0"
+device = "net_null0"
+[[receive]]
+name = "a"
+port = "p0"
+endpoints = ["239.1.0.0+3:7148", "239.2.0.0:7148"]
+[[receive]]
+name = "b"
+port = "p0"
+endpoints = ["239.3.0.0:7148"]
+[[send]]
+name = "d"
+port = "p0"
+endpoints = ["239.4.0.0:7148"]
+)",
+                          "test");
+    }
+    template <typename Edit>
+    static std::string refusal(Edit&& edit) {
+        try {
+            edit();
+        } catch (const UsageError& error) {
+            return error.what();
+        }
+        return "accepted";
+    }
+};
+
+TEST_F(EditTest, AStreamIsAddedWithTheFilesKeysAndUnits) {
+    const Plan before = plan();
+    const Plan after = add_stream(before, "c", "p0", "239.5.0.0+1:7148,239.6.0.0:7149",
+                                  {{"lcores", "1,3-5"},
+                                   {"poll", "busy"},
+                                   {"buffer_size", "1MiB"},
+                                   {"in_order", "true"},
+                                   {"heaps.ring", "512"},
+                                   {"heaps.timeout", "250ms"},
+                                   {"sink.kind", "file"},
+                                   {"sink.directory", "7"}});
+    ASSERT_EQ(after.receives.size(), 3u);
+    const runtime::ReceivePlan& c = after.receives[2];
+    EXPECT_EQ(c.name, "c");
+    EXPECT_EQ(c.endpoints.size(), 3u);
+    EXPECT_THAT(c.lcores, ElementsAre(1u, 3u, 4u, 5u));
+    EXPECT_EQ(c.poll, runtime::PollMode::busy);
+    EXPECT_EQ(c.buffer_size, 1u << 20);
+    EXPECT_TRUE(c.in_order);
+    EXPECT_EQ(c.ring, 512u);
+    EXPECT_DOUBLE_EQ(c.timeout, 0.25);
+    EXPECT_EQ(c.sink.kind, runtime::SinkKind::file);
+    EXPECT_EQ(c.sink.directory, "7");
+    // Everything else is as it was.
+    Plan rest = after;
+    rest.receives.pop_back();
+    EXPECT_EQ(rest, before);
+}
+
+TEST_F(EditTest, WhatIsAddedIsWhatTheFileWouldHave) {
+    const Plan typed = add_stream(plan(), "c", "p0", "239.5.0.0:7148", {{"max_packet_size", "9000"}});
+    EXPECT_EQ(parse_text(to_toml(typed), ""), typed);
+}
+
+TEST_F(EditTest, SettingsChangeOneStreamAndDefaultTakesThemBack) {
+    const Plan before = plan();
+    const Plan after = set_stream(before, "b", {{"heaps.max_live", "9"}, {"lcores", "2"}});
+    EXPECT_EQ(after.receives[1].max_live, 9u);
+    EXPECT_THAT(after.receives[1].lcores, ElementsAre(2u));
+    EXPECT_EQ(after.receives[0], before.receives[0]);
+    EXPECT_EQ(set_stream(after, "b", {{"heaps.max_live", "default"}, {"lcores", "default"}}), before);
+}
+
+TEST_F(EditTest, ASenderHasRatesAndTtl) {
+    const Plan after = set_send(
+        plan(), "d", {{"rate", "10Gbps"}, {"ttl", "4"}, {"lcore", "1"}, {"burst_rate_ratio", "1.5"}});
+    EXPECT_DOUBLE_EQ(after.sends[0].rate, 1.25e9);
+    EXPECT_EQ(after.sends[0].ttl, 4);
+    EXPECT_EQ(after.sends[0].lcore, 1u);
+    EXPECT_DOUBLE_EQ(after.sends[0].burst_rate_ratio, 1.5);
+    EXPECT_DOUBLE_EQ(set_send(after, "d", {{"rate", "0"}}).sends[0].rate, 0);
+    EXPECT_EQ(set_send(after, "d", {{"lcore", "default"}}).sends[0].lcore, std::nullopt);
+    const Plan unicast =
+        set_send(plan(), "d", {{"endpoints", "10.0.0.1:7148"}, {"dst_mac", "02:00:00:00:00:01"}});
+    EXPECT_TRUE(unicast.sends[0].dst_mac.has_value());
+}
+
+TEST_F(EditTest, StreamsAreDeleted) {
+    const Plan after = delete_stream(plan(), "a");
+    ASSERT_EQ(after.receives.size(), 1u);
+    EXPECT_EQ(after.receives[0].name, "b");
+    EXPECT_TRUE(delete_stream(after, "b").receives.empty());
+}
+
+TEST_F(EditTest, EndpointsComeAndGo) {
+    const Plan more = add_endpoints(plan(), "b", "239.9.0.0+1:7148");
+    EXPECT_THAT(more.receives[1].endpoint_texts, ElementsAre("239.3.0.0:7148", "239.9.0.0+1:7148"));
+    // From the middle of a range; other ranges keep the words they were written with.
+    const Plan less = delete_endpoints(plan(), "a", "239.1.0.1:7148");
+    EXPECT_THAT(less.receives[0].endpoint_texts,
+                ElementsAre("239.1.0.0:7148", "239.1.0.2+1:7148", "239.2.0.0:7148"));
+    EXPECT_EQ(less.receives[0].endpoints.size(), 4u);
+    const Plan one = delete_endpoints(plan(), "a", "239.1.0.0+3:7148");
+    EXPECT_THAT(one.receives[0].endpoint_texts, ElementsAre("239.2.0.0:7148"));
+}
+
+TEST_F(EditTest, RefusalsAreTheFilesOwn) {
+    EXPECT_THAT(refusal([] { add_stream(plan(), "c", "p0", "239.1.0.2:7148", {}); }),
+                HasSubstr("already received by stream `a`"));
+    EXPECT_THAT(refusal([] { add_endpoints(plan(), "b", "239.1.0.0:7148"); }), HasSubstr("stream `a`"));
+    EXPECT_THAT(refusal([] { add_endpoints(plan(), "b", "239.3.0.0:7148"); }),
+                HasSubstr("already in stream `b`"));
+    EXPECT_THAT(refusal([] { add_stream(plan(), "a", "p0", "239.5.0.0:7148", {}); }),
+                HasSubstr("there is a stream `a` already"));
+    EXPECT_THAT(refusal([] { add_stream(plan(), "c", "p7", "239.5.0.0:7148", {}); }), HasSubstr("p7"));
+    EXPECT_THAT(refusal([] { add_stream(plan(), "-c", "p0", "239.5.0.0:7148", {}); }),
+                HasSubstr("not a name"));
+    EXPECT_THAT(refusal([] { set_stream(plan(), "b", {{"heaps.ring", "0"}}); }), HasSubstr("ring"));
+    EXPECT_THAT(refusal([] {
+                    set_stream(plan(), "b", {{"heaps.ring", "many"}});
+                }),
+                HasSubstr("whole number"));
+    EXPECT_THAT(refusal([] {
+                    set_stream(plan(), "b", {{"poll", "bussy"}});
+                }),
+                HasSubstr("did you mean `busy`"));
+    EXPECT_THAT(refusal([] { set_stream(plan(), "b", {{"buffer_size", "16M"}}); }), HasSubstr("16M"));
+    EXPECT_THAT(refusal([] { set_stream(plan(), "b", {{"lcores", "one"}}); }), HasSubstr("whole number"));
+    EXPECT_THAT(refusal([] { set_send(plan(), "d", {{"ttl", "256"}}); }), HasSubstr("255"));
+    EXPECT_THAT(refusal([] { set_send(plan(), "d", {{"rate", "10"}}); }), HasSubstr("10"));
+}
+
+TEST_F(EditTest, RefusalsSpeakOfNoLinesOfAFile) {
+    for (const std::string& text : {refusal([] {
+                                        set_stream(plan(), "b", {{"heaps.ring", "0"}});
+                                    }),
+                                    refusal([] { add_stream(plan(), "c", "p0", "239.1.0.2:7148", {}); })})
+        EXPECT_THAT(text, Not(HasSubstr("configuration:"))) << text;
+}
+
+TEST_F(EditTest, KeysAreHelpedAlong) {
+    EXPECT_THAT(refusal([] { set_stream(plan(), "b", {{"ring", "5"}}); }), HasSubstr("write `heaps.ring`"));
+    EXPECT_THAT(refusal([] {
+                    set_stream(plan(), "b", {{"pol", "busy"}});
+                }),
+                HasSubstr("did you mean `poll`"));
+    EXPECT_THAT(refusal([] {
+                    set_stream(plan(), "b", {{"rate", "1Gbps"}});
+                }),
+                HasSubstr("not a key of a stream"));
+    EXPECT_THAT(refusal([] {
+                    set_stream(plan(), "b", {{"poll", "busy"}, {"poll", "busy"}});
+                }),
+                HasSubstr("twice"));
+}
+
+TEST_F(EditTest, UnknownNamesAreToldWithTheOthers) {
+    EXPECT_THAT(refusal([] { delete_stream(plan(), "x"); }), HasSubstr("a or b"));
+    EXPECT_THAT(refusal([] { set_send(plan(), "x", {{"ttl", "3"}}); }), HasSubstr("there is d"));
+    EXPECT_THAT(refusal([] { delete_endpoints(plan(), "a", "239.3.0.0:7148"); }),
+                HasSubstr("no endpoint 239.3.0.0"));
+    EXPECT_THAT(refusal([] { delete_endpoints(plan(), "b", "239.3.0.0:7148"); }),
+                HasSubstr("no endpoint left"));
+}
+
+TEST_F(EditTest, EveryKeyOfTheFileCanBeTyped) {
+    // A plan's own values, typed again, change nothing.
+    EXPECT_THAT(stream_keys(), testing::Contains("heaps.on_full"));
+    for (const std::string& key : stream_keys())
+        EXPECT_NO_THROW(check_stream_key(key)) << key;
+    for (const std::string& key : send_keys())
+        EXPECT_NO_THROW(check_send_key(key)) << key;
+    EXPECT_THAT(choices_of("poll"), ElementsAre("busy", "adaptive", "interrupt"));
+    EXPECT_TRUE(choices_of("rate").empty());
+}
+
+TEST(EndpointRanges, AreAsShortAsCanBe) {
+    std::vector<Endpoint> endpoints = parse_endpoints("239.1.2.0+3:7148");
+    EXPECT_THAT(endpoint_ranges(endpoints), ElementsAre("239.1.2.0+3:7148"));
+    endpoints.erase(endpoints.begin() + 1);
+    endpoints.push_back(parse_endpoints("10.0.0.1:7148@10.0.0.2").front());
+    EXPECT_THAT(endpoint_ranges(endpoints),
+                ElementsAre("239.1.2.0:7148", "239.1.2.2+1:7148", "10.0.0.1:7148@10.0.0.2"));
+    EXPECT_TRUE(endpoint_ranges({}).empty());
+}
+
+}  // namespace
+}  // namespace spead::config

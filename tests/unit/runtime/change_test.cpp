@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/change.hpp"
+
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+#include "base/error.hpp"
+
+namespace spead::runtime {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using Kind = Change::Kind;
+
+ReceivePlan stream(const std::string& name, const std::string& endpoint) {
+    ReceivePlan r;
+    r.name = name;
+    r.port = "p0";
+    r.endpoint_texts = {endpoint};
+    r.endpoints = parse_endpoints(endpoint);
+    return r;
+}
+
+Plan plan_of_two() {
+    Plan plan;
+    plan.ports = {{"p0", "net_ring0"}, {"p1", "net_null0"}};
+    plan.receives = {stream("s0", "239.1.0.0+3:7148"), stream("s1", "239.2.0.0:7148")};
+    SendPlan s;
+    s.name = "d0";
+    s.port = "p1";
+    plan.sends = {s};
+    return plan;
+}
+
+/// What is to be done to s0 when this differs.
+Change::Receive change_of_first(const std::function<void(ReceivePlan&)>& edit) {
+    const Plan now = plan_of_two();
+    Plan wanted = now;
+    edit(wanted.receives[0]);
+    const Change change = compare(now, wanted);
+    EXPECT_EQ(change.receives[1].kind, Kind::none) << "the other one is left alone";
+    EXPECT_THAT(change.removed, IsEmpty());
+    return change.receives[0];
+}
+
+TEST(Change, NothingDiffers) {
+    const Change::Receive r = change_of_first([](ReceivePlan&) {});
+    EXPECT_EQ(r.before, 0u);
+    EXPECT_EQ(r.kind, Kind::none);
+    EXPECT_FALSE(r.new_sink);
+}
+
+TEST(Change, WhatNoPacketNoticesIsNoChange) {
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.poll = PollMode::busy; }).kind, Kind::none);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.max_poll = 77; }).kind, Kind::none);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.expected_rate = 1e9; }).kind, Kind::none);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.silent_after = 2; }).kind, Kind::none);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.loss_threshold = 0.5; }).kind, Kind::none);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) {
+                  r.endpoint_texts = {"239.1.0.0+1:7148", "239.1.0.2+1:7148"};
+              }).kind,
+              Kind::none)
+        << "the same endpoints, written otherwise";
+}
+
+TEST(Change, EndpointsKeepTheWindows) {
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.endpoints.pop_back(); }).kind, Kind::endpoints);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) {
+                  r.endpoints.push_back({{0xEF090909}, 7148, {}});
+              }).kind,
+              Kind::endpoints);
+}
+
+TEST(Change, AllElseBeginsAnew) {
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.lcores = {3}; }).kind, Kind::parts);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.ring = 7; }).kind, Kind::parts);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.filter = "heap % 2 == 0"; }).kind, Kind::parts);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.port = "p1"; }).kind, Kind::parts);
+}
+
+TEST(Change, ASinkIsFinishedWhenItIsAnotherOrTheStreamRests) {
+    const Change::Receive other = change_of_first([](ReceivePlan& r) { r.sink = {SinkKind::file, "out"}; });
+    EXPECT_EQ(other.kind, Kind::parts);
+    EXPECT_TRUE(other.new_sink);
+    const Change::Receive rests = change_of_first([](ReceivePlan& r) { r.enabled = false; });
+    EXPECT_EQ(rests.kind, Kind::parts);
+    EXPECT_TRUE(rests.new_sink);
+}
+
+TEST(Change, StreamsComeAndGoByName) {
+    const Plan now = plan_of_two();
+    Plan wanted = now;
+    wanted.receives = {stream("s2", "239.3.0.0:7148"), now.receives[1]};
+    const Change change = compare(now, wanted);
+    EXPECT_FALSE(change.receives[0].before.has_value());
+    EXPECT_EQ(change.receives[0].kind, Kind::parts);
+    EXPECT_EQ(change.receives[1].before, 1u);
+    EXPECT_EQ(change.receives[1].kind, Kind::none);
+    EXPECT_EQ(change.removed, std::vector<std::size_t>{0});
+}
+
+TEST(Change, PortsAndSendersKeepTheOrderThatRuns) {
+    const Plan now = plan_of_two();
+    Plan wanted = now;
+    std::swap(wanted.ports[0], wanted.ports[1]);
+    compare(now, wanted);
+    EXPECT_EQ(wanted, now);
+}
+
+TEST(Change, WhatCannotChangeIsNamed) {
+    const Plan now = plan_of_two();
+    const auto refused = [&now](const std::function<void(Plan&)>& edit, const std::string& where) {
+        Plan wanted = now;
+        edit(wanted);
+        try {
+            compare(now, wanted);
+            ADD_FAILURE() << "accepted: " << where;
+        } catch (const UsageError& e) {
+            EXPECT_THAT(e.what(), HasSubstr(where));
+        }
+    };
+    refused([](Plan& p) { p.ports[1].device = "net_null1"; }, "port p1");
+    refused([](Plan& p) { p.ports.pop_back(); }, "port p1");
+    refused([](Plan& p) { p.ports.push_back({"p2", "net_null2"}); }, "port p2");
+    refused([](Plan& p) { p.runtime.name = "other"; }, "[runtime]");
+    refused([](Plan& p) { p.memory.heaps = 1; }, "[memory]");
+    refused([](Plan& p) { p.end.heaps = 1; }, "[end]");
+    refused([](Plan& p) { p.sends[0].items = 9; }, "send d0");
+    refused([](Plan& p) { p.sends.clear(); }, "send d0");
+    refused([](Plan& p) { p.receives[0].capture.emplace(); }, "receive s0");
+    Plan wanted = now;
+    wanted.sends[0].rate = 1e6;
+    wanted.sends[0].ttl = 9;
+    wanted.sends[0].enabled = false;
+    wanted.end.duration = 5;
+    EXPECT_NO_THROW(compare(now, wanted));
+}
+
+}  // namespace
+}  // namespace spead::runtime

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/stream_health.hpp"
+
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+namespace spead::runtime {
+namespace {
+
+using stats::StreamEvent;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// A stream whose packets, heaps and losses a test tells second by second.
+class Watched {
+  public:
+    explicit Watched(const HealthLimits& limits) : health(limits) { step(0, 0, 0); }
+
+    /// `seconds` later so many heaps of 1000 bytes have come, one packet each, and so many of them are lost.
+    std::vector<StreamEvent> step(double seconds, std::uint64_t heaps, std::uint64_t lost = 0) {
+        now += seconds;
+        counts.packets += heaps;
+        counts.bytes += (heaps - lost) * 1000;
+        counts.heaps += heaps;
+        counts.lost += lost;
+        std::vector<StreamEvent> kinds;
+        for (const stats::LastEvent& e : health.update(now, counts)) {
+            kinds.push_back(e.kind);
+            text = e.text;
+            EXPECT_DOUBLE_EQ(e.at_s, now);
+        }
+        return kinds;
+    }
+
+    StreamHealth health;
+    StreamHealth::Counts counts;
+    double now = 100;
+    std::string text;
+};
+
+TEST(StreamHealth, TellsSilenceAndItsEndOnceEach) {
+    Watched w({2, 0, 0});
+    EXPECT_THAT(w.step(1, 10), IsEmpty());
+    EXPECT_THAT(w.step(1.9, 0), IsEmpty());
+    EXPECT_EQ(w.health.state(), "ok");
+    EXPECT_THAT(w.step(0.1, 0), ElementsAre(StreamEvent::silent));
+    EXPECT_EQ(w.text, "no packet for 2.0 s");
+    EXPECT_EQ(w.health.state(), "silent");
+    EXPECT_THAT(w.step(5, 0), IsEmpty());
+    EXPECT_THAT(w.step(1, 1), ElementsAre(StreamEvent::back));
+    EXPECT_EQ(w.text, "packets come again after 8.0 s");
+    EXPECT_EQ(w.health.state(), "ok");
+    EXPECT_THAT(w.step(2, 0), ElementsAre(StreamEvent::silent)) << "again";
+    EXPECT_EQ(w.health.events(StreamEvent::silent), 2U);
+    EXPECT_EQ(w.health.events(StreamEvent::back), 1U);
+    ASSERT_TRUE(w.health.last_event());
+    EXPECT_EQ(w.health.last_event()->kind, StreamEvent::silent);
+}
+
+TEST(StreamHealth, AStreamThatNeverBeganIsSilentToo) {
+    Watched w({2, 0, 1e6});
+    EXPECT_THAT(w.step(2, 0), ElementsAre(StreamEvent::silent)) << "and not slow as well";
+}
+
+TEST(StreamHealth, TellsLossesAboveTheThresholdUntilTheyAreWellBelow) {
+    Watched w({0, 0.1, 0});
+    EXPECT_THAT(w.step(1, 100, 10), IsEmpty()) << "the threshold itself may be lost";
+    EXPECT_THAT(w.step(1, 100, 11), ElementsAre(StreamEvent::losing));
+    EXPECT_EQ(w.text, "11 of 100 heaps were lost within 1.0 s, more than 10 %");
+    EXPECT_EQ(w.health.state(), "losing");
+    EXPECT_THAT(w.step(1, 100, 50), IsEmpty());
+    EXPECT_THAT(w.step(1, 100, 6), IsEmpty()) << "on the edge nothing changes";
+    EXPECT_THAT(w.step(1, 0), IsEmpty()) << "no heap says nothing";
+    EXPECT_THAT(w.step(1, 100, 5), ElementsAre(StreamEvent::recovered));
+    EXPECT_EQ(w.health.state(), "ok");
+    EXPECT_THAT(w.step(1, 100, 11), ElementsAre(StreamEvent::losing));
+}
+
+TEST(StreamHealth, JudgesWholeIntervalsOnly) {
+    Watched w({0, 0.1, 0});
+    EXPECT_THAT(w.step(0.5, 10, 10), IsEmpty());
+    EXPECT_THAT(w.step(0.5, 990), IsEmpty()) << "10 of 1000";
+}
+
+TEST(StreamHealth, TellsARateBelowTheExpectedUntilItIsNearIt) {
+    Watched w({0, 0, 100'000});  // 100 heaps per second
+    EXPECT_THAT(w.step(5, 0), IsEmpty()) << "nothing is slow before it begins";
+    EXPECT_THAT(w.step(1, 91), IsEmpty());
+    EXPECT_THAT(w.step(1, 89), ElementsAre(StreamEvent::slow));
+    EXPECT_THAT(w.text, HasSubstr("expected"));
+    EXPECT_EQ(w.health.state(), "slow");
+    EXPECT_THAT(w.step(1, 93), IsEmpty());
+    EXPECT_THAT(w.step(1, 96), ElementsAre(StreamEvent::recovered));
+    EXPECT_THAT(w.step(1, 0), ElementsAre(StreamEvent::slow)) << "where silence is not watched";
+}
+
+TEST(StreamHealth, RecoversWhenNothingIsWrongAnyMore) {
+    Watched w({0, 0.1, 100'000});
+    EXPECT_THAT(w.step(1, 100, 50), ElementsAre(StreamEvent::losing, StreamEvent::slow));
+    EXPECT_EQ(w.health.state(), "losing, slow");
+    EXPECT_THAT(w.step(1, 50, 0), IsEmpty()) << "still slow";
+    EXPECT_EQ(w.health.state(), "slow");
+    EXPECT_THAT(w.step(1, 100, 0), ElementsAre(StreamEvent::recovered));
+}
+
+TEST(StreamHealth, WhatIsJudgedBeginsWithTheEndOfSilence) {
+    Watched w({1, 0, 100'000});
+    w.step(1, 100);
+    EXPECT_THAT(w.step(1, 0), ElementsAre(StreamEvent::silent));
+    EXPECT_THAT(w.step(3.5, 1), ElementsAre(StreamEvent::back));
+    EXPECT_THAT(w.step(0.9, 90), IsEmpty());
+    EXPECT_THAT(w.step(0.1, 10), IsEmpty()) << "100 heaps in this second, and not 1 in four before";
+}
+
+TEST(StreamHealth, CountsThatRunBackwardsAreANewStream) {
+    Watched w({2, 0.1, 0});
+    w.step(1, 1000);
+    w.counts = {};
+    EXPECT_THAT(w.step(1.5, 0), IsEmpty());
+    EXPECT_THAT(w.step(1.5, 10, 5), ElementsAre(StreamEvent::losing));
+}
+
+TEST(StreamHealth, CountsWhatWasLost) {
+    stats::StreamSnapshot s;
+    s.received = 5;
+    s.bytes = 6;
+    s.heaps_ended = {10, 1, 2, 4};
+    s.heaps_dropped_full = 8;
+    const StreamHealth::Counts c = StreamHealth::counts_of(s);
+    EXPECT_EQ(c.packets, 5U);
+    EXPECT_EQ(c.bytes, 6U);
+    EXPECT_EQ(c.heaps, 17U);
+    EXPECT_EQ(c.lost, 11U) << "evicted, timed out, thrown away; not what the end of the run cut off";
+}
+
+}  // namespace
+}  // namespace spead::runtime

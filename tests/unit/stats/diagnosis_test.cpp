@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/diagnosis.hpp"
+
+#include <gtest/gtest.h>
+
+namespace spead::stats {
+namespace {
+
+/// A run in which all went well: one stream, one port, one lcore that was busy for a tenth of its time.
+Snapshot clean() {
+    Snapshot s;
+    s.duration_s = 10;
+    s.ticks_per_second = 1e9;
+    s.detailed = true;
+    StreamSnapshot& stream = s.streams.emplace_back();
+    stream.name = "s0";
+    stream.received = stream.packets[0] = 1000;
+    stream.heaps_started = stream.heaps_ended[0] = stream.heaps_delivered = 100;
+    stream.ring_heaps = 256;
+    stream.ring_most = 3;
+    PortSnapshot& port = s.ports.emplace_back();
+    port.name = "p0";
+    port.rx_packets = port.rx[0] = 1000;
+    port.rx_bursts = 500;
+    port.rx_descriptors = 2048;
+    port.talkers = {{"10.0.0.1", "s0", 1000, 0}};
+    LcoreSnapshot& lcore = s.lcores.emplace_back();
+    lcore.ports = {{"p0", 1000}};
+    lcore.counters.cycles = 10'000'000'000;
+    lcore.counters.busy_cycles = 1'000'000'000;
+    lcore.counters.longest_loop = 100'000;
+    SendSnapshot& send = s.sends.emplace_back();
+    send.name = "d0";
+    return s;
+}
+
+void set(Snapshot& s, PacketOutcome o) {
+    s.streams[0].packets[static_cast<std::size_t>(o)] = 77;
+}
+void set(Snapshot& s, PortOutcome o) {
+    s.ports[0].rx[static_cast<std::size_t>(o)] = 77;
+}
+
+struct Row {
+    const char* name;
+    void (*change)(Snapshot&);
+    Cause cause;
+    Stage stage;
+    const char* begins;              ///< of the sentence
+    std::vector<const char*> holds;  ///< in the sentence
+};
+
+class Causes : public testing::TestWithParam<Row> {};
+
+TEST_P(Causes, IsTheOnlyFindingAndNamesWhatIsLostAndTheCure) {
+    Snapshot s = clean();
+    GetParam().change(s);
+    const std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(name_of(found[0].cause), name_of(GetParam().cause));
+    EXPECT_EQ(name_of(found[0].stage), name_of(GetParam().stage));
+    EXPECT_EQ(found[0].count, 77U);
+    EXPECT_FALSE(found[0].cure.empty());
+    const std::string sentence = found[0].sentence();
+    EXPECT_EQ(sentence.find(GetParam().begins), 0U) << sentence;
+    for (const char* part : GetParam().holds)
+        EXPECT_NE(sentence.find(part), std::string::npos) << part << " is not in: " << sentence;
+}
+
+const Row kRows[] = {
+    {"RingShort",
+     [](Snapshot& s) { s.ports[0].nic.missed = 77; },
+     Cause::receive_ring_short,
+     Stage::port,
+     "p0: 77 packets",
+     {"2048 packets", "--buffer-size"}},
+    {"LcoreBusy",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.lcores[0].counters.busy_cycles = 9'500'000'000;
+     },
+     Cause::lcore_too_slow,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"busy 95 %", "--lcores"}},
+    {"LcoreFullBursts",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.ports[0].rx_full_bursts = 400;
+     },
+     Cause::lcore_too_slow,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"80 % of its bursts were full"}},
+    {"LcoreAway",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.lcores[0].counters.longest_loop = 4'000'000;
+     },
+     Cause::lcore_interrupted,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"4 ms", "isolcpus"}},
+    {"NoBuffers",
+     [](Snapshot& s) {
+         s.ports[0].nic.no_mbuf = 77;
+         s.ports[0].buffers = {4096, 12};
+     },
+     Cause::no_buffers,
+     Stage::port,
+     "p0: 77 times",
+     {"down to 12 of 4096", "--buffer-size"}},
+    {"NicErrors",
+     [](Snapshot& s) { s.ports[0].nic.errors = 77; },
+     Cause::nic_errors,
+     Stage::port,
+     "p0: 77 errors",
+     {"ethtool -S"}},
+    {"ConsumerSlow",
+     [](Snapshot& s) {
+         s.streams[0].heaps_dropped_full = 77;
+         s.streams[0].ring_most = 256;
+     },
+     Cause::consumer_too_slow,
+     Stage::consumer,
+     "s0: 77 heaps",
+     {"256 of 256", "--ring-heaps"}},
+    {"PoolSmall",
+     [](Snapshot& s) { set(s, PacketOutcome::no_memory); },
+     Cause::pool_too_small,
+     Stage::memory,
+     "s0: 77 packets",
+     {"--memory"}},
+    {"ConsumerHoldsPool",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::no_memory);
+         s.streams[0].ring_most = 200;
+     },
+     Cause::consumer_holds_pool,
+     Stage::memory,
+     "s0: 77 packets",
+     {"up to 200 heaps waited", "do less per heap"}},
+    {"MaxLive",
+     [](Snapshot& s) { s.streams[0].heaps_interleaved_evictions = s.streams[0].heaps_ended[1] = 77; },
+     Cause::max_live_too_small,
+     Stage::window,
+     "s0: 77 heaps",
+     {"interleave", "--max-heaps", "--substreams"}},
+    {"Late",
+     [](Snapshot& s) { set(s, PacketOutcome::late); },
+     Cause::late,
+     Stage::window,
+     "s0: 77 packets",
+     {"--max-heaps"}},
+    {"Network",
+     [](Snapshot& s) { s.streams[0].heaps_ended[2] = 77; },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"nothing was lost here", "--burst-size"}},
+    {"DuplicatesOfOne",
+     [](Snapshot& s) { set(s, PacketOutcome::duplicate); },
+     Cause::duplicates,
+     Stage::network,
+     "s0: 77 packets",
+     {"second path", "loop"}},
+    {"DuplicatesOfTwo",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::duplicate);
+         s.ports[0].talkers.push_back({"10.0.0.2", "s0", 500, 1});
+         s.ports[0].talkers.push_back({"10.0.0.3", "s1", 500, 1});
+     },
+     Cause::duplicates,
+     Stage::network,
+     "s0: 77 packets",
+     {"2 sources", "10.0.0.1, 10.0.0.2", "@SOURCE"}},
+    {"Unmatched",
+     [](Snapshot& s) {
+         set(s, PortOutcome::unmatched);
+         s.streams[0].received = s.streams[0].packets[0] = 0;
+         s.ports[0].talkers = {{"10.0.0.9", "", 77, 0}};
+     },
+     Cause::unmatched,
+     Stage::classify,
+     "p0: 77 packets",
+     {"from 10.0.0.9", "s0 received nothing", "endpoints"}},
+    {"NotSpead",
+     [](Snapshot& s) { set(s, PacketOutcome::malformed); },
+     Cause::not_spead,
+     Stage::packet,
+     "s0: 77 packets",
+     {"SPEAD"}},
+    {"Oversize",
+     [](Snapshot& s) { set(s, PacketOutcome::oversize); },
+     Cause::packets_too_large,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--max-packet-size", "raise it"}},
+    {"HeapTooBig",
+     [](Snapshot& s) { set(s, PacketOutcome::heap_too_big); },
+     Cause::heaps_too_large,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--max-heap-bytes", "raise it"}},
+    {"Inconsistent",
+     [](Snapshot& s) { set(s, PacketOutcome::inconsistent); },
+     Cause::contradictions,
+     Stage::packet,
+     "s0: 77 packets",
+     {"heap counts of its own"}},
+    {"OutOfOrder",
+     [](Snapshot& s) { set(s, PacketOutcome::out_of_order); },
+     Cause::out_of_order,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--in-order"}},
+    {"Gso",
+     [](Snapshot& s) { s.ports[0].rx_oversized_frames = 77; },
+     Cause::gso_frames,
+     Stage::network,
+     "p0: 77 frames",
+     {"ethtool -K", "tx-udp-segmentation off"}},
+    {"Fragments",
+     [](Snapshot& s) { set(s, PortOutcome::fragment); },
+     Cause::fragments,
+     Stage::network,
+     "p0: 77 packets",
+     {"MTU"}},
+    {"Checksums",
+     [](Snapshot& s) { set(s, PortOutcome::bad_checksum); },
+     Cause::bad_checksums,
+     Stage::network,
+     "p0: 77 packets",
+     {"cables"}},
+    {"SendTimeout",
+     [](Snapshot& s) { s.sends[0].counters.timed_out = 77; },
+     Cause::send_timeout,
+     Stage::transmit,
+     "d0: 77 heaps",
+     {"within the time-out"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Diagnosis, Causes, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(Diagnosis, ACleanRunHasNothing) {
+    EXPECT_TRUE(diagnose(clean()).empty());
+    EXPECT_TRUE(diagnose(Snapshot{}).empty());
+}
+
+TEST(Diagnosis, EveryCauseHasARowAndAName) {
+    std::vector<bool> seen(static_cast<std::size_t>(Cause::send_timeout) + 1);
+    for (const Row& row : kRows)
+        seen[static_cast<std::size_t>(row.cause)] = true;
+    for (std::size_t i = 0; i < seen.size(); i++)
+        EXPECT_TRUE(seen[i]) << name_of(static_cast<Cause>(i));
+}
+
+TEST(Diagnosis, LossesHereExplainIncompleteHeaps) {
+    Snapshot s = clean();
+    s.streams[0].heaps_ended[1] = 77;
+    s.ports[0].nic.missed = 5;
+    ASSERT_EQ(diagnose(s).size(), 1U);
+    EXPECT_EQ(diagnose(s)[0].cause, Cause::receive_ring_short);
+}
+
+TEST(Diagnosis, HeapsThatTheEndOfTheRunCutOffAreNoLoss) {
+    Snapshot s = clean();
+    s.streams[0].heaps_ended[3] = 3;
+    EXPECT_TRUE(diagnose(s).empty());
+}
+
+TEST(Diagnosis, OtherTrafficOnAPortWhoseStreamsReceiveIsNormal) {
+    Snapshot s = clean();
+    set(s, PortOutcome::unmatched);
+    EXPECT_TRUE(diagnose(s).empty());
+    s.ports[0].rx[static_cast<std::size_t>(PortOutcome::unmatched)] = 1001;
+    ASSERT_EQ(diagnose(s).size(), 1U) << "more than what streams got is not";
+    EXPECT_EQ(diagnose(s)[0].sentence().find("received nothing"), std::string::npos);
+}
+
+TEST(Diagnosis, OfTheTimeBetweenTwoSnapshotsTellsOnlyThat) {
+    Snapshot earlier = clean();
+    earlier.streams[0].heaps_dropped_full = 50;
+    Snapshot now = earlier;
+    now.duration_s = 20;
+    EXPECT_TRUE(diagnose(now, earlier).empty());
+    now.streams[0].heaps_dropped_full = 57;
+    ASSERT_EQ(diagnose(now, earlier).size(), 1U);
+    EXPECT_EQ(diagnose(now, earlier)[0].count, 7U);
+}
+
+}  // namespace
+}  // namespace spead::stats

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/since.hpp"
+
+#include <gtest/gtest.h>
+
+namespace spead::stats {
+namespace {
+
+constexpr auto kPlaced = static_cast<std::size_t>(PacketOutcome::placed);
+constexpr auto kControl = static_cast<std::size_t>(PacketOutcome::control);
+
+/// A stream whose heaps are in every state: 3 live, 2 queued of which 1 waits, `done` delivered.
+Snapshot run(std::uint64_t done) {
+    Snapshot s;
+    s.duration_s = static_cast<double>(done);
+    StreamCounters c;
+    c[PacketOutcome::placed] = 10 * done;
+    c[PacketOutcome::late] = done;
+    c.bytes = 100 * done;
+    c.heaps_live = 3;
+    c.heaps_ended = {done + 1, 1, 0, 0};
+    c.heaps_started = done + 5;
+    c.heaps_pushed = done + 1;
+    c.heaps_waiting = 1;
+    StreamSnapshot& stream = s.streams.emplace_back();
+    stream.name = "s0";
+    stream.add(c, done);
+    stream.events[1] = done;
+    stream.by_endpoint = {{"a", 11 * done, 100 * done}};
+    stream.latency.count = stream.heaps_handed_over;
+    PortSnapshot& port = s.ports.emplace_back();
+    port.name = "p0";
+    RxCounters queue;
+    queue[PortOutcome::stream] = 11 * done;
+    queue[PortOutcome::arp] = 2 * done;
+    queue.bursts = done;
+    queue.burst_sizes[1] = done;
+    port.add(queue);
+    port.nic = {done, 2 * done, 3 * done};
+    SendSnapshot& send = s.sends.emplace_back();
+    send.name = "d0";
+    send.counters.packets = send.counters.copied_packets = 7 * done;
+    send.counters.timed_out = done;
+    LcoreSnapshot& lcore = s.lcores.emplace_back();
+    lcore.lcore = 1;
+    lcore.streams = {{"s0", 11 * done}};
+    lcore.ports = {{"p0", 13 * done}};
+    lcore.add(queue);
+    lcore.counters.cycles = 10 * done;
+    lcore.counters.busy_cycles = 4 * done;
+    lcore.counters.idle_cycles = 6 * done;
+    return s;
+}
+
+TEST(Since, IsTheDifferenceAndKeepsEveryIdentity) {
+    const Snapshot base = run(100);
+    const Snapshot now = run(140);
+    ASSERT_EQ(broken_identities(base), std::vector<std::string>{});
+    const Snapshot d = since(now, base);
+    EXPECT_EQ(broken_identities(d), std::vector<std::string>{});
+    EXPECT_DOUBLE_EQ(d.duration_s, 40);
+    EXPECT_DOUBLE_EQ(d.cleared_s, 100);
+    EXPECT_EQ(d.streams[0].received, 440U);
+    EXPECT_EQ(d.streams[0].packets[kPlaced], 400U);
+    EXPECT_EQ(d.streams[0].bytes, 4000U);
+    EXPECT_EQ(d.streams[0].heaps_started, 40U);
+    EXPECT_EQ(d.streams[0].heaps_live, 3U);
+    EXPECT_EQ(d.streams[0].carried.live, 3U);
+    EXPECT_EQ(d.streams[0].carried.queued, 2U);
+    EXPECT_EQ(d.streams[0].carried.waiting, 1U);
+    EXPECT_EQ(d.streams[0].heaps_delivered, 40U);
+    EXPECT_EQ(d.streams[0].events[1], 40U);
+    EXPECT_EQ(d.streams[0].by_endpoint[0].packets, 440U);
+    EXPECT_EQ(d.ports[0].rx_packets, 520U);
+    EXPECT_EQ(d.ports[0].rx_bursts, 40U);
+    EXPECT_EQ(d.ports[0].nic.no_mbuf, 80U);
+    EXPECT_EQ(d.sends[0].counters.packets, 280U);
+    EXPECT_EQ(d.sends[0].counters.timed_out, 40U);
+    EXPECT_EQ(d.lcores[0].streams[0].received, 440U);
+    EXPECT_EQ(d.lcores[0].counters.busy_cycles, 160U);
+}
+
+TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
+    Snapshot base = run(100);
+    base.streams[0].name = "gone";
+    base.ports[0].name = "gone";
+    base.sends[0].name = "gone";
+    base.lcores.clear();
+    const Snapshot d = since(run(140), base);
+    EXPECT_EQ(d.streams[0].received, 1540U);
+    EXPECT_EQ(d.ports[0].rx_packets, 1820U);
+    EXPECT_EQ(d.sends[0].counters.packets, 980U);
+    EXPECT_EQ(d.lcores[0].bursts, 140U);
+    EXPECT_EQ(broken_identities(d), std::vector<std::string>{});
+}
+
+TEST(Since, AStreamThatBeganAnewUnderItsNameIsToldWhole) {
+    const Snapshot d = since(run(40), run(100));
+    EXPECT_EQ(d.streams[0].received, 440U);
+    EXPECT_EQ(d.streams[0].carried.live, 0U);
+}
+
+/// One packet of a control heap came before, and was counted as placed; the last one came after, and told.
+TEST(Since, AHeapThatTurnedOutToBeControlDoesNotGoBelowZero) {
+    const Snapshot base = run(100);
+    Snapshot now = run(100);
+    StreamSnapshot& s = now.streams[0];
+    s.packets[kPlaced] -= 1;
+    s.packets[kControl] += 2;
+    s.received += 1;
+    s.heaps_started -= 1;
+    s.heaps_live -= 1;
+    s.bytes -= 8;
+    s.control_bytes += 16;
+    s.by_endpoint[0].packets += 1;
+    s.by_endpoint[0].bytes += 8;
+    now.ports[0].rx[0] += 1;
+    now.ports[0].rx_packets += 1;
+    now.lcores[0].streams[0].received += 1;
+    now.lcores[0].ports[0].received += 1;
+    ASSERT_EQ(broken_identities(now), std::vector<std::string>{});
+    const Snapshot d = since(now, base);
+    EXPECT_EQ(broken_identities(d), std::vector<std::string>{});
+    EXPECT_EQ(d.streams[0].packets[kPlaced], 0U);
+    EXPECT_EQ(d.streams[0].packets[kControl], 1U);
+    EXPECT_EQ(d.streams[0].heaps_started, 0U);
+    EXPECT_EQ(d.streams[0].carried.live, 2U);
+    EXPECT_EQ(d.streams[0].bytes, 0U);
+    EXPECT_EQ(d.streams[0].control_bytes, 8U);
+}
+
+}  // namespace
+}  // namespace spead::stats

@@ -135,6 +135,8 @@ void Replay::read_all() {
         more = loader_.fill(windows_[filled++]);
         publish();
     }
+    if (stop_.load(std::memory_order_relaxed))
+        return;
     std::int64_t left = options_.passes;
     if (resident_ && more)
         throw_error(kWhere, "the captures have grown while they were read");

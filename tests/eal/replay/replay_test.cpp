@@ -172,5 +172,23 @@ TEST_F(Replays, StoppingInTheMiddleGivesEverythingBack) {
     }
 }
 
+/// The thread finds itself stopped between its first read and the end of the file.
+TEST_F(Replays, StoppedWhileTheFilesAreReadIsNoFailure) {
+    options.files = {write(20'000)};
+    auto port = open_port(request("net_null0", 0, 1));
+    for (const std::uint64_t memory : {std::uint64_t{1} << 20, std::uint64_t{64} << 20}) {
+        options.memory = memory;
+        Replay replay(options, port->capabilities().max_tx_frame);
+        replay.prepare(*port, 0, static_cast<double>(rte_get_tsc_hz()));
+        replay.stop();
+        replay.start();
+        replay.stop();
+        EXPECT_EQ(replay.failure(), "");
+        EXPECT_EQ(replay.player().counters().packets, 0U);
+        replay.leave_port();
+    }
+    port->close();
+}
+
 }  // namespace
 }  // namespace spead::replay

@@ -5,7 +5,6 @@
 #include <array>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <numeric>
 #include <string>
@@ -18,6 +17,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "app/report_file.hpp"
 #include "base/error.hpp"
 #include "heap/pool_placer.hpp"
 #include "memory/arena.hpp"
@@ -446,10 +446,8 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path) {
     }
     const nlohmann::ordered_json document{
         {"benchmark", "assemble"}, {"copy", memory::payload_copy_name()}, {"rows", rows}};
-    if (json_path == "-")
-        fmt::print("{}\n", document.dump(2));
-    else if (!json_path.empty() && !(std::ofstream(json_path) << document.dump(2) << '\n'))
-        throw_error(json_path, "cannot write the results");
+    if (!json_path.empty())
+        write_file(json_path, document.dump(2));
     if (!exact)
         fmt::print(stderr, "bench assemble: packets were not all placed, or heaps not all complete\n");
     return exact ? kSuccess : kFailure;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <mutex>
 #include <thread>
 
@@ -11,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <rte_cycles.h>
 
+#include "app/report_file.hpp"
 #include "app/return_sink.hpp"
 #include "app/table.hpp"
 #include "base/byte_order.hpp"
@@ -94,13 +94,6 @@ std::string microseconds(std::uint64_t ns) {
 
 std::string mode_text(const LatencyRow& row) {
     return row.load == 0 ? "ping-pong" : human_bit_rate(row.load);
-}
-
-void write_file(const std::string& path, const std::string& text) {
-    if (path == "-")
-        fmt::print("{}\n", text);
-    else if (!(std::ofstream(path) << text << '\n' << std::flush))
-        throw_error(path, "cannot write the results");
 }
 
 }  // namespace

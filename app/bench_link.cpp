@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <rte_cycles.h>
 
+#include "app/report_file.hpp"
 #include "app/table.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -155,13 +155,6 @@ double goodput(const LinkResult& r, double rate) {
 }
 double packet_rate(const LinkResult& r, double rate) {
     return rate / static_cast<double>(r.bytes_per_heap) * static_cast<double>(r.packets_per_heap);
-}
-
-void write_file(const std::string& path, const std::string& text) {
-    if (path == "-")
-        fmt::print("{}\n", text);
-    else if (!(std::ofstream(path) << text << '\n' << std::flush))
-        throw_error(path, "cannot write the results");
 }
 
 }  // namespace

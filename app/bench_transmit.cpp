@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <fstream>
 #include <memory>
 #include <span>
 #include <vector>
@@ -15,6 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "app/bare_loop.hpp"
+#include "app/report_file.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "drivers/table.hpp"
@@ -361,10 +361,8 @@ int bench_transmit(const BenchOptions& options, const std::string& json_path) {
     }
     const nlohmann::ordered_json document{
         {"benchmark", "transmit"}, {"device", options.device}, {"rows", rows}};
-    if (json_path == "-")
-        fmt::print("{}\n", document.dump(2));
-    else if (!json_path.empty() && !(std::ofstream(json_path) << document.dump(2) << '\n'))
-        throw_error(json_path, "cannot write the results");
+    if (!json_path.empty())
+        write_file(json_path, document.dump(2));
     if (!exact)
         fmt::print(stderr, "bench transmit: heaps or packets are missing from the count\n");
     return exact ? kSuccess : kFailure;

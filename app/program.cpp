@@ -211,7 +211,7 @@ int run_plan(const CommandLine& line) {
             tell(stderr, "{}\n", started_text(line.plan));
         // The terminal is the prompt's where there is one.
         Progress progress(!line.quiet && !line.interactive);
-        EngineProcess process(engine, executor);
+        EngineProcess process(engine, executor, *board);
         Console console(process, {line.interactive, line.cmdline_file,
                                   line.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO,
                                   layout.control_cpus(), socket ? &*socket : nullptr});
@@ -224,7 +224,6 @@ int run_plan(const CommandLine& line) {
                 service.ready();
             }
             board->publish(now);
-            process.tick(now);
             progress.update(now);
             // Every lcore has answered for this snapshot.
             service.alive(ServiceNotifier::Clock::now());
@@ -264,7 +263,7 @@ int run_plan(const CommandLine& line) {
             problems.push_back(std::move(problem));
     }
     if (!line.json_path.empty())
-        write_json(line.json_path, report_json(last));
+        write_file(line.json_path, report_json(last));
     for (const std::string& broken : stats::broken_identities(last))
         problems.push_back("counters do not add up: " + broken);
     std::fflush(stdout);

@@ -312,7 +312,7 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     if (!quiet)
         fmt::print(json_path == "-" ? stderr : stdout, "{}", report_table(last));
     if (!json_path.empty())
-        write_json(json_path, report_json(last));
+        write_file(json_path, report_json(last));
     std::fflush(stdout);
     for (const std::string& problem : problems)
         fmt::print(stderr, "dpdk-spead: {}\n", problem);

@@ -9,11 +9,11 @@
 
 namespace spead::app {
 
-void write_json(const std::string& path, const std::string& text) {
+void write_file(const std::string& path, const std::string& text) {
     if (path == "-") {
         fmt::print("{}\n", text);
     } else if (!(std::ofstream(path) << text << '\n' << std::flush)) {
-        throw_error(path, "cannot write the report");
+        throw_error(path, "cannot write the results");
     }
 }
 

@@ -3,11 +3,11 @@
 
 #include <string>
 
-/// Where a run's report goes.
+/// Where reports and results go.
 namespace spead::app {
 
-/// `path` as for --json: "-" is standard output. Throws Error when it cannot be written.
-void write_json(const std::string& path, const std::string& text);
+/// A line to `path`, as for --json: "-" is standard output. Throws Error when it cannot be written.
+void write_file(const std::string& path, const std::string& text);
 
 /// A report that cannot be written at the end of a long run is known at its start. Throws Error.
 void check_writable(const std::string& path);

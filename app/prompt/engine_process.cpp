@@ -7,17 +7,9 @@
 
 namespace spead::app {
 
-void EngineProcess::tick(const stats::Snapshot& now) {
-    auto copy = std::make_shared<const stats::Snapshot>(now);
-    const std::lock_guard lock(mutex_);
-    ticks_.push_back(std::move(copy));
-    while (ticks_.size() > 1 && ticks_[1]->duration_s <= now.duration_s - kWindow)
-        ticks_.pop_front();
-}
-
 std::shared_ptr<const stats::Snapshot> EngineProcess::recent() {
-    const std::lock_guard lock(mutex_);
-    return ticks_.empty() ? nullptr : ticks_.front();
+    const stats::SnapshotBoard::View view = board_.look();
+    return view.earlier ? view.earlier.snapshot : view.latest.snapshot;
 }
 
 runtime::Plan EngineProcess::plan() {

@@ -1,25 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <deque>
 #include <memory>
-#include <mutex>
 
 #include "app/prompt/process.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/executor.hpp"
+#include "stats/snapshot_board.hpp"
 
 namespace spead::app {
 
 /// An engine's process: everything is asked of the main thread through its executor.
 class EngineProcess : public Process {
   public:
-    /// Both outlive this, and the engine serves the executor.
-    EngineProcess(runtime::Engine& engine, runtime::Executor& executor)
-        : engine_(engine), executor_(executor) {}
-
-    /// Main thread, at every tick of Engine::run.
-    void tick(const stats::Snapshot& now);
+    /// All outlive this; the engine serves the executor, and somebody publishes its snapshots on the board.
+    EngineProcess(runtime::Engine& engine, runtime::Executor& executor, const stats::SnapshotBoard& board)
+        : engine_(engine), executor_(executor), board_(board) {}
 
     runtime::Plan plan() override;
     stats::Snapshot snapshot() override;
@@ -37,13 +33,9 @@ class EngineProcess : public Process {
     std::vector<Pool> pools() override;
 
   private:
-    /// Rates are over about this long, so that bursts do not make the numbers jump.
-    static constexpr double kWindow = 1.0;
-
     runtime::Engine& engine_;
     runtime::Executor& executor_;
-    std::mutex mutex_;
-    std::deque<std::shared_ptr<const stats::Snapshot>> ticks_;  ///< of the last second, and one older
+    const stats::SnapshotBoard& board_;
 };
 
 }  // namespace spead::app

@@ -14,7 +14,7 @@ import subprocess
 import harness
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-QUICK = ("--payload", "1024", "--from", "1Mbps", "--up-to", "4Mbps", "--resolution", 1, "--trial", "100ms",
+QUICK = ("--payload", "1024", "--from", "50Mbps", "--up-to", "100Mbps", "--resolution", 1, "--trial", "100ms",
          "--confidence", "1/1")
 UDP_BYTES = 1080  # of a stamped heap of one packet with 1024 bytes
 RING = ("--tx-port", "net_ring0", "--rx-port", "net_ring0")

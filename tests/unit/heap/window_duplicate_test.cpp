@@ -137,7 +137,7 @@ TEST(WindowHistory, LeavesHalfOfFewCountsToNewHeaps) {
     for (const std::uint8_t bits : {std::uint8_t{8}, std::uint8_t{16}}) {
         Rig rig(c);
         const std::uint64_t counts = std::uint64_t{1} << bits;
-        for (std::uint64_t k = 0; k < 3 * counts; k++) {
+        for (std::uint64_t k = 0; k < 2 * counts + 1000; k++) {
             ASSERT_EQ(rig.give(Packet(k % counts).flavour(bits).whole(64)), placed) << k;
             ASSERT_EQ(rig.give(Packet(k % counts).flavour(bits).whole(64)), duplicate) << k;
             if (k >= 120) {

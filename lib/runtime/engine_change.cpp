@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -8,7 +7,6 @@
 #include <rte_cycles.h>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
 #include "runtime/engine_state.hpp"
@@ -22,14 +20,6 @@ namespace {
 constexpr auto kStep = std::chrono::milliseconds(1);
 /// Whoever asks for a change waits so long for what goes; a slow consumer's heaps go later.
 constexpr auto kPatience = std::chrono::seconds(2);
-
-heap::WindowConfig window_size(const ReceivePlan& r) {
-    heap::WindowConfig c;
-    c.substreams = r.substreams;
-    c.max_live = r.max_live;
-    c.history = r.history;
-    return c;
-}
 
 }  // namespace
 
@@ -149,7 +139,7 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
         if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
             throw_usage(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
                         w.parts.size());
-        bookkeeping += heap::Window::bookkeeping_bytes(window_size(r), r.ring);
+        bookkeeping += bookkeeping_bytes(r);
     }
     if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
         throw_usage(where,
@@ -158,32 +148,22 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
                     human_size(bookkeeping), human_size(available));
 }
 
-/// The layout that goes with the plan: the same ports, queues and lcores, dealt anew. What does not change
-/// is dealt as before.
-Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
-                           const std::vector<std::uint32_t>& numbers) const {
-    Layout to = layout;
+/// The same ports, queues and lcores, dealt anew. What does not change is dealt as before.
+Dealing Engine::State::deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
+                            const std::vector<std::uint32_t>& numbers) const {
+    Dealing to;
+    to.port_cpus = layout.port_cpus;
     to.stream_cpus = cpus;
-    to.queues.clear();
-    to.rules.clear();
     for (std::size_t p = 0; p < ports.size(); p++) {
-        std::vector<StreamOnPort> here;
-        for (std::size_t i = 0; i < wanted.receives.size(); i++) {
-            const ReceivePlan& r = wanted.receives[i];
-            if (port_index(r.port) != p)
-                continue;
-            for (const unsigned cpu : cpus[i])
-                if (std::vector<unsigned>& all = to.port_cpus[p];
-                    std::find(all.begin(), all.end(), cpu) == all.end())
-                    all.push_back(cpu);
-            here.push_back({i,
-                            r.enabled ? std::span<const Endpoint>(r.endpoints) : std::span<const Endpoint>(),
-                            cpus[i], numbers[i]});
-        }
+        const std::vector<StreamOnPort> here = streams_on(wanted, wanted.ports[p].name, cpus, numbers);
+        for (const StreamOnPort& s : here)
+            for (const unsigned cpu : s.cpus)
+                add_once(to.port_cpus[p], cpu);
         if (to.port_cpus[p].empty())
             continue;
-        const Spread s = spread(p, ports[p]->capabilities(), to.port_cpus[p],
-                                layout.ports[p].request.rx_queues, here, layout.ports[p].request.vlan);
+        const port::PortRequest& request = layout.ports[p].request;
+        const Spread s =
+            spread(p, ports[p]->capabilities(), to.port_cpus[p], request.rx_queues, here, request.vlan);
         to.queues.insert(to.queues.end(), s.queues.begin(), s.queues.end());
         to.rules.insert(to.rules.end(), s.rules.begin(), s.rules.end());
     }
@@ -193,7 +173,7 @@ Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<uns
                 return other.port == q.port && other.queue == q.queue;
             }))
             to.queues.push_back(q);
-    std::stable_sort(to.queues.begin(), to.queues.end(), [this](const QueueLayout& a, const QueueLayout& b) {
+    std::stable_sort(to.queues.begin(), to.queues.end(), [](const QueueLayout& a, const QueueLayout& b) {
         return std::pair(a.port, a.queue) < std::pair(b.port, b.queue);
     });
     return to;
@@ -203,7 +183,8 @@ Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<uns
 /// that name them; then rules and groups for what is new. Old parts are on their way out from then on.
 void Engine::State::move_to(const Plan& wanted, const Change& change,
                             const std::vector<std::vector<unsigned>>& cpus) {
-    // All that can fail for want of memory comes first.
+    // Sinks are what most often cannot be made: before anything has changed. New windows and queues are made
+    // further down, when lcores know the plan; a failure there is undone like that of a port.
     std::vector<std::unique_ptr<Stream>> fresh(wanted.receives.size());
     std::vector<std::shared_ptr<Sink>> sinks(wanted.receives.size());
     std::vector<std::uint32_t> numbers;
@@ -212,14 +193,13 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         const Change::Receive& c = change.receives[i];
         if (!c.before) {
             fresh[i] = std::make_unique<Stream>();
-            fresh[i]->number = last_number + 1;
-            last_number++;
+            fresh[i]->number = ++last_number;
         }
         numbers.push_back(c.before ? streams[*c.before]->number : fresh[i]->number);
         if (c.new_sink && r.enabled)
             sinks[i] = surroundings.make_sink(r.sink, r.name);
     }
-    Layout to = deal(wanted, cpus, numbers);
+    Dealing to = deal(wanted, cpus, numbers);
 
     leave_groups(wanted);
     remove_rules(to.rules);
@@ -237,24 +217,15 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     }
     streams = std::move(now);
     plan = wanted;
-    layout.queues = to.queues;
-    layout.rules = to.rules;
-    layout.port_cpus = to.port_cpus;
-    layout.stream_cpus = to.stream_cpus;
+    static_cast<Dealing&>(layout) = std::move(to);
 
     for (std::size_t i = 0; i < streams.size(); i++) {
         Stream& s = *streams[i];
         const Change::Receive& c = change.receives[i];
         if (c.kind == Change::Kind::parts)
-            for (auto& part : s.parts)
-                s.leaving.push_back({std::move(part)});
-        if (c.kind == Change::Kind::parts)
-            s.parts.clear();
-        if (c.new_sink) {
-            if (s.sink)
-                s.old_sinks.push_back(std::move(s.sink));
-            s.sink = std::move(sinks[i]);
-        }
+            s.send_parts_away();
+        if (c.new_sink)
+            s.send_sink_away(std::move(sinks[i]));
         if (plan.receives[i].enabled)
             keep_places(s, plan.receives[i].endpoints);
         if (c.kind == Change::Kind::parts && plan.receives[i].enabled) {
@@ -263,12 +234,8 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         }
     }
     for (const auto& s : removed_streams) {
-        for (auto& part : s->parts)
-            s->leaving.push_back({std::move(part)});
-        s->parts.clear();
-        if (s->sink)
-            s->old_sinks.push_back(std::move(s->sink));
-        s->sink.reset();
+        s->send_parts_away();
+        s->send_sink_away(nullptr);
     }
     for (std::size_t i = 0; i < queues.size(); i++)
         switch_queue(queues[i], layout.queues[i]);
@@ -282,6 +249,18 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         if (change.receives[i].kind == Change::Kind::parts && plan.receives[i].capture &&
             plan.receives[i].enabled && !streams[i]->capture)
             start_capture(i, *plan.receives[i].capture);
+}
+
+void Stream::send_parts_away() {
+    for (auto& part : parts)
+        leaving.push_back({std::move(part)});
+    parts.clear();
+}
+
+void Stream::send_sink_away(std::shared_ptr<Sink> successor) {
+    if (sink)
+        old_sinks.push_back(std::move(sink));
+    sink = std::move(successor);
 }
 
 void Engine::State::change_sends(const Plan& wanted) {

@@ -76,6 +76,7 @@ struct Part {
     std::uint64_t taken = 0;  ///< heaps that consumers took
     LaneDetails details;
     capture::TapCounters tap_counts;  ///< of the capture that runs
+    bool blocked = false;             ///< waits for its consumer, when look() last looked
 };
 
 /// A part on its way out: no packet comes to it any more.
@@ -115,6 +116,10 @@ struct Stream {
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
 
     std::vector<const Part*> all_parts() const;  ///< those that leave, too
+    /// No packet comes to its parts any more.
+    void send_parts_away();
+    /// Parts that leave keep the former sink.
+    void send_sink_away(std::shared_ptr<Sink> successor);
 };
 
 struct SendStream {
@@ -155,8 +160,8 @@ struct Engine::State {
     void reconfigure(const Plan& wanted);
     void check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const;
     std::vector<unsigned> cpus_for(const ReceivePlan& r) const;
-    Layout deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
-                const std::vector<std::uint32_t>& numbers) const;
+    Dealing deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
+                 const std::vector<std::uint32_t>& numbers) const;
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
     void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
     void add_rules(const std::vector<PortRule>& wanted);

@@ -84,8 +84,6 @@ void Engine::State::let_go_of_consumers() {
 
 Engine::State::Look Engine::State::look() {
     Look l;
-    for (const auto& s : streams)
-        s->blocked = false;
     for (const auto& w : workers)
         ask(*w, [&] {
             for (const send::Sender* const sender : w->loop->senders()) {
@@ -94,15 +92,17 @@ Engine::State::Look Engine::State::look() {
             }
             for (const auto& source : w->sources)
                 l.received += source->counters[PortOutcome::stream];
+            for (Part* const part : w->parts)
+                part->blocked = part->lane->window.blocked();
         });
-    for (const auto& s : streams)
-        for (const auto& part : s->parts)
-            ask(*part->worker, [&] { s->blocked |= part->lane->window.blocked(); });
-    for (const auto& s : streams)
-        if (s->blocked) {
-            l.blocked = true;
-            for (const auto& part : s->parts)
-                l.finished += part->feed->finished();
+    for (const auto* const list : {&streams, &removed_streams})
+        for (const auto& s : *list) {
+            const std::vector<const Part*> parts = s->all_parts();
+            s->blocked = std::any_of(parts.begin(), parts.end(), [](const Part* p) { return p->blocked; });
+            l.blocked |= s->blocked;
+            for (const Part* const part : parts)
+                if (s->blocked && part->feed != nullptr)
+                    l.finished += part->feed->finished();
         }
     return l;
 }
@@ -148,9 +148,10 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
 /// The streams that wait for their consumers.
 std::string Engine::State::blocked_streams() const {
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < streams.size(); i++)
-        if (streams[i]->blocked)
-            names.push_back(plan.receives[i].name);
+    for (const auto* const list : {&streams, &removed_streams})
+        for (const auto& s : *list)
+            if (s->blocked)
+                names.push_back(s->all_parts().front()->lane->config.name);
     return fmt::format("{}", fmt::join(names, ", "));
 }
 

@@ -32,10 +32,10 @@ heap::OnFull on_full(OnFull policy, bool lossless) {
     return lossless ? heap::OnFull::block : heap::OnFull::drop_newest;
 }
 
-recv::LaneConfig lane_config(const ReceivePlan& r, bool lossless) {
+recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless) {
     recv::LaneConfig c;
     c.name = r.name;
-    c.endpoints = r.endpoints;
+    c.endpoints = places;
     c.max_packet_size = r.max_packet_size;
     c.queue_heaps = r.ring;
     c.window.substreams = r.substreams;
@@ -62,8 +62,8 @@ const Part* Engine::State::part_on(std::size_t receive, const Worker& worker) co
 /// Not known to its lcore or the consumers yet.
 std::unique_ptr<Part> Engine::State::make_part(const Stream& stream, const ReceivePlan& r, Worker& worker) {
     auto part = std::make_unique<Part>();
-    recv::LaneConfig config = lane_config(r, ports[port_index(r.port)]->capabilities().lossless);
-    config.endpoints = stream.places;
+    const recv::LaneConfig config =
+        lane_config(r, stream.places, ports[port_index(r.port)]->capabilities().lossless);
     part->lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
     if (auto filter = surroundings.make_filter(r))
         part->lane->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);

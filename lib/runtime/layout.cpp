@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <sched.h>
 #include <set>
 
@@ -88,11 +89,6 @@ struct StreamCpus {
     std::vector<std::vector<unsigned>> of_stream;  ///< as Plan::receives
     std::vector<std::vector<unsigned>> of_port;    ///< as Plan::ports
 };
-
-void add_once(std::vector<unsigned>& cpus, unsigned cpu) {
-    if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end())
-        cpus.push_back(cpu);
-}
 
 bool sends_on(const Plan& plan, const std::string& port) {
     return std::any_of(plan.sends.begin(), plan.sends.end(),
@@ -233,19 +229,14 @@ bool may_receive(const Plan& plan, const WorkerLayout& w) {
 
 /// Deals the streams of every port over its queues and their lcores.
 void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assignment, Layout& layout) {
+    std::vector<std::uint32_t> numbers(plan.receives.size());
+    std::iota(numbers.begin(), numbers.end(), 1U);
     for (std::size_t p = 0; p < plan.ports.size(); p++) {
-        std::vector<StreamOnPort> streams;
-        for (std::size_t i = 0; i < plan.receives.size(); i++)
-            if (plan.receives[i].port == plan.ports[p].name)
-                streams.push_back({i,
-                                   plan.receives[i].enabled
-                                       ? std::span<const Endpoint>(plan.receives[i].endpoints)
-                                       : std::span<const Endpoint>(),
-                                   cpus.of_stream[i], static_cast<std::uint32_t>(i + 1)});
         if (cpus.of_port[p].empty())
             continue;
         const port::PlannedPort& planned = layout.ports[p];
-        Spread s = spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues, streams,
+        Spread s = spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues,
+                          streams_on(plan, plan.ports[p].name, cpus.of_stream, numbers),
                           planned.request.vlan);
         if (s.by_heap_count)
             remark_workers(plan, layout, p, s, layout.remarks);
@@ -344,14 +335,6 @@ void remark_addresses(const Plan& plan, Layout& layout) {
     }
 }
 
-heap::WindowConfig window_size(const ReceivePlan& r) {
-    heap::WindowConfig c;
-    c.substreams = r.substreams;
-    c.max_live = r.max_live;
-    c.history = r.history;
-    return c;
-}
-
 }  // namespace
 
 const port::PlannedPort& Layout::port(std::string_view name) const {
@@ -426,6 +409,14 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     return c;
 }
 
+std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
+    heap::WindowConfig window;
+    window.substreams = plan.substreams;
+    window.max_live = plan.max_live;
+    window.history = plan.history;
+    return heap::Window::bookkeeping_bytes(window, plan.ring);
+}
+
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
                const port::Host& host) {
     Layout layout;
@@ -472,8 +463,7 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
                         human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
     for (const WorkerLayout& w : layout.workers)
         for (const std::size_t i : w.receives)
-            layout.bookkeeping_bytes +=
-                heap::Window::bookkeeping_bytes(window_size(plan.receives[i]), plan.receives[i].ring);
+            layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
 
     const std::size_t huge = free_huge_bytes();
     const bool eal_huge = !options.has_memory && huge >= layout.eal_bytes;

@@ -70,6 +70,25 @@ void deal_by_rules(const StreamOnPort& stream, const Places& places, bool spread
 
 }  // namespace
 
+std::vector<StreamOnPort> streams_on(const Plan& plan, const std::string& port,
+                                     std::span<const std::vector<unsigned>> cpus,
+                                     std::span<const std::uint32_t> numbers) {
+    std::vector<StreamOnPort> all;
+    for (std::size_t i = 0; i < plan.receives.size(); i++) {
+        const ReceivePlan& r = plan.receives[i];
+        if (r.port == port)
+            all.push_back({i,
+                           r.enabled ? std::span<const Endpoint>(r.endpoints) : std::span<const Endpoint>(),
+                           cpus[i], numbers[i]});
+    }
+    return all;
+}
+
+void add_once(std::vector<unsigned>& cpus, unsigned cpu) {
+    if (std::ranges::find(cpus, cpu) == cpus.end())
+        cpus.push_back(cpu);
+}
+
 Spread spread(std::size_t port, const port::Capabilities& capabilities, std::span<const unsigned> cpus,
               std::uint16_t queues, std::span<const StreamOnPort> streams,
               std::optional<std::uint16_t> vlan) {

@@ -48,6 +48,14 @@ struct StreamOnPort {
     std::uint32_t mark = 0;      ///< names the stream in its rules
 };
 
+/// The plan's streams on the port, in the plan's order; those that are not received without endpoints. `cpus`
+/// and `numbers` are as Plan::receives. The plan outlives the result.
+std::vector<StreamOnPort> streams_on(const Plan& plan, const std::string& port,
+                                     std::span<const std::vector<unsigned>> cpus,
+                                     std::span<const std::uint32_t> numbers);
+
+void add_once(std::vector<unsigned>& cpus, unsigned cpu);
+
 struct Spread {
     std::vector<QueueLayout> queues;
     std::vector<PortRule> rules;

@@ -210,7 +210,6 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         now[i] = c.before ? std::move(streams[*c.before]) : std::move(fresh[i]);
     }
     for (const std::size_t gone : change.removed) {
-        forget_cleared(plan.receives[gone].name);
         for (stats::CaptureSnapshot& c : past_captures)
             c.former |= c.stream == plan.receives[gone].name;
         removed_streams.push_back(std::move(streams[gone]));
@@ -371,6 +370,8 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
                        return;
                    part.lane->window.set_quota(0);
                    w.loop->receiver().remove_lane(part.slot);
+                   for (const auto& source : w.sources)
+                       source->talkers.forget_lane(part.slot);
                    part.counts = part.lane->counters;
                    part.taken = part.lane->queue.taken();
                    part.details.take(*part.lane);

@@ -68,6 +68,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         stats::StreamSnapshot s;
         s.name = plan.receives[i].name;
+        s.number = streams[i]->number;
         s.endpoints = plan.receives[i].endpoint_texts;
         s.add(streams[i]->past);
         s.expected_rate = plan.receives[i].expected_rate;
@@ -165,7 +166,7 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
     };
     for (std::size_t i = 0; i < streams.size(); i++)
         if (const auto sum = received(*streams[i]))
-            l.streams.push_back({plan.receives[i].name, *sum});
+            l.streams.push_back({plan.receives[i].name, *sum, streams[i]->number});
     l.removed = w.removed;
     for (const auto& s : removed_streams)
         l.removed += received(*s).value_or(0);

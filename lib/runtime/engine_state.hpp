@@ -106,6 +106,7 @@ struct Stream {
     std::vector<Leaving> leaving;
     /// Place of each endpoint in the lanes' tables: kept while others come and go.
     std::vector<Endpoint> places;
+    std::vector<Endpoint> in_use;                         ///< of places: what its packets come for
     std::vector<std::shared_ptr<Sink>> old_sinks;         ///< that leaving parts still have
     stats::StreamSnapshot past;                           ///< what parts that it no longer has have counted
     std::vector<stats::EndpointCounters> past_endpoints;  ///< as places; likewise
@@ -175,7 +176,6 @@ struct Engine::State {
     void leave_parts(Stream& stream);
     bool leave(Stream& stream, Leaving& leaving);
     void fold(Stream& stream, const Part& part);
-    void forget_cleared(const std::string& stream);
     bool anything_leaves() const;
 
     void make_senders(Worker& worker);

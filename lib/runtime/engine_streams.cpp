@@ -121,10 +121,14 @@ void Engine::State::deal_memory(Worker& worker, bool with_leaving) {
     });
 }
 
-/// The endpoints keep their places in the lanes' tables; new ones take those that are free.
+/// The endpoints keep their places in the lanes' tables; new ones take those that are free: of no endpoint
+/// that packets may still be counted for, in tables that are about to be exchanged or in parts that leave.
 void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
-    const auto wanted = [&endpoints](const Endpoint& e) {
-        return std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end();
+    const std::vector<Endpoint> before = std::exchange(stream.in_use, endpoints);
+    const bool counting = !stream.leaving.empty();
+    const auto wanted = [&](const Endpoint& e) {
+        return counting || std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end() ||
+               std::find(before.begin(), before.end(), e) != before.end();
     };
     std::vector<std::size_t> fresh;
     for (const Endpoint& e : endpoints) {

@@ -22,6 +22,15 @@ std::uint64_t take(std::uint64_t& count, std::uint64_t before) {
     return missing;
 }
 
+/// The same stream: another may have come under its name.
+template <typename Part>
+const Part* find_same(const std::vector<Part>& parts, const Part& part) {
+    const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& other) {
+        return other.name == part.name && other.number == part.number;
+    });
+    return found == parts.end() ? nullptr : &*found;
+}
+
 void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.received -= base.received;
     // Packets that were counted as placed before and as control since belong to the time before.
@@ -81,14 +90,16 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
 
 void take_shares(std::vector<LcoreSnapshot::Share>& shares, const std::vector<LcoreSnapshot::Share>& base) {
     for (LcoreSnapshot::Share& s : shares)
-        if (const LcoreSnapshot::Share* const before = find(base, s.name);
-            before != nullptr && s.received >= before->received)
+        if (const LcoreSnapshot::Share* const before = find_same(base, s))
             s.received -= before->received;
 }
 
 void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
     take_shares(l.streams, base.streams);
     l.removed -= base.removed;
+    for (const LcoreSnapshot::Share& s : base.streams)
+        if (find_same(l.streams, s) == nullptr)
+            l.removed -= s.received;
     take_shares(l.ports, base.ports);
     l.bursts -= base.bursts;
     l.full_bursts -= base.full_bursts;
@@ -105,10 +116,14 @@ Snapshot since(Snapshot now, const Snapshot& base) {
     now.cleared_s = base.duration_s;
     now.duration_s -= base.duration_s;
     for (StreamSnapshot& s : now.streams)
-        if (const StreamSnapshot* const before = find(base.streams, s.name);
-            before != nullptr && s.received >= before->received)
+        if (const StreamSnapshot* const before = find_same(base.streams, s))
             take_stream(s, *before);
-    take_stream(now.removed, base.removed);
+    // What has been removed since is told together from now on; what it had counted before is not told.
+    StreamSnapshot removed = base.removed;
+    for (const StreamSnapshot& s : base.streams)
+        if (find_same(now.streams, s) == nullptr)
+            removed.add(s);
+    take_stream(now.removed, removed);
     for (SendSnapshot& s : now.sends)
         if (const SendSnapshot* const before = find(base.sends, s.name);
             before != nullptr && s.counters.packets >= before->counters.packets)

@@ -31,6 +31,7 @@ struct LastEvent {
 
 struct StreamSnapshot {
     std::string name;
+    std::uint32_t number = 0;  ///< no other stream of the run has it, whatever its name; 0: none is known
     std::vector<std::string> endpoints;  ///< as the user wrote them
     std::uint64_t bytes = 0;
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -208,6 +209,7 @@ struct LcoreSnapshot {
     struct Share {
         std::string name;            ///< of the stream or the port
         std::uint64_t received = 0;  ///< packets
+        std::uint32_t number = 0;    ///< of the stream
     };
     unsigned lcore = 0;
     unsigned cpu = 0;

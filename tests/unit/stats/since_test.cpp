@@ -82,7 +82,7 @@ TEST(Since, IsTheDifferenceAndKeepsEveryIdentity) {
 
 TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
     Snapshot base = run(100);
-    base.streams[0].name = "gone";
+    base.streams.clear();
     base.ports[0].name = "gone";
     base.sends[0].name = "gone";
     base.lcores.clear();
@@ -94,10 +94,29 @@ TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
     EXPECT_EQ(broken_identities(d), std::vector<std::string>{});
 }
 
+/// However much either has counted.
 TEST(Since, AStreamThatBeganAnewUnderItsNameIsToldWhole) {
-    const Snapshot d = since(run(40), run(100));
-    EXPECT_EQ(d.streams[0].received, 440U);
-    EXPECT_EQ(d.streams[0].carried.live, 0U);
+    for (const std::uint64_t anew : {40U, 140U}) {
+        SCOPED_TRACE(anew);
+        const Snapshot base = run(100);
+        Snapshot now = run(anew);
+        now.streams[0].number = now.lcores[0].streams[0].number = 2;
+        // The former one received as much again before it went.
+        const Snapshot gone = run(200);
+        now.removed.add(gone.streams[0]);
+        now.ports[0].rx[static_cast<std::size_t>(PortOutcome::stream)] += 2200;
+        now.ports[0].rx_packets += 2200;
+        now.lcores[0].removed += 2200;
+        now.lcores[0].ports[0].received += 2200;
+        ASSERT_EQ(broken_identities(now), std::vector<std::string>{});
+        const Snapshot d = since(now, base);
+        EXPECT_EQ(d.streams[0].received, 11 * anew);
+        EXPECT_EQ(d.streams[0].carried.live, 0U);
+        EXPECT_EQ(d.lcores[0].streams[0].received, 11 * anew);
+        EXPECT_EQ(d.removed.received, 1100U);
+        EXPECT_EQ(d.lcores[0].removed, 1100U);
+        EXPECT_EQ(d.removed.carried.live, 3U);
+    }
 }
 
 /// One packet of a control heap came before, and was counted as placed; the last one came after, and told.

@@ -27,6 +27,16 @@ bool any_removed(const Snapshot& snapshot) {
     return snapshot.removed.received != 0 || snapshot.removed.heaps_started != 0;
 }
 
+/// The senders, and those that were removed as one more.
+std::vector<SendSnapshot> all_sends(const Snapshot& snapshot) {
+    std::vector<SendSnapshot> all = snapshot.sends;
+    if (snapshot.removed_sends.counters.packets != 0) {
+        all.push_back(snapshot.removed_sends);
+        all.back().name = kRemoved;
+    }
+    return all;
+}
+
 /// The streams, and those that were removed as one more.
 std::vector<StreamSnapshot> all_streams(const Snapshot& snapshot) {
     std::vector<StreamSnapshot> all = snapshot.streams;
@@ -179,7 +189,11 @@ class Rates {
             return before_->removed;
         return find(&Snapshot::streams, s.name);
     }
-    SendSnapshot before(const SendSnapshot& s) const { return find(&Snapshot::sends, s.name); }
+    SendSnapshot before(const SendSnapshot& s) const {
+        if (before_ != nullptr && s.name == kRemoved)
+            return before_->removed_sends;
+        return find(&Snapshot::sends, s.name);
+    }
     PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p.name); }
 
   private:
@@ -244,7 +258,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
 
 std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
     Table table;
-    for (const SendSnapshot& s : snapshot.sends) {
+    for (const SendSnapshot& s : all_sends(snapshot)) {
         const stats::SendCounters& c = s.counters;
         const stats::SendCounters before = rates.before(s).counters;
         table.row("sender", s.name);
@@ -312,6 +326,11 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     }
     for (const SendSnapshot& s : snapshot.sends)
         document["sends"].push_back(send_json(s));
+    if (snapshot.removed_sends.counters.packets != 0) {
+        document["removed_sends"] = send_json(snapshot.removed_sends);
+        for (const char* part : {"name", "endpoints"})
+            document["removed_sends"].erase(part);
+    }
     for (const PortSnapshot& p : snapshot.ports)
         document["ports"].push_back(port_json(p));
     for (const stats::LcoreSnapshot& l : snapshot.lcores) {

@@ -12,8 +12,8 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "port/neighbours.hpp"
 #include "runtime/engine_state.hpp"
-#include "runtime/next_hops.hpp"
 
 namespace spead::runtime {
 
@@ -69,7 +69,7 @@ void Engine::State::open_ports() {
 }
 
 void Engine::State::make_workers() {
-    sends.resize(plan.sends.size());
+    gone_sends.resize(ports.size());
     memberships.resize(ports.size());
     off.resize(ports.size());
     away.resize(ports.size());
@@ -95,9 +95,8 @@ void Engine::State::make_workers() {
             worker.arena = memory::Arena(w.heap_bytes, w.largest_heap);
             worker.shares.emplace(worker.arena.capacity());
         }
-        make_senders(worker);
-        worker.counts.sends.resize(w.sends.size());
     }
+    make_senders();
     make_queues();
     for (const ReceivePlan& r : plan.receives) {
         Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
@@ -116,48 +115,6 @@ void Engine::State::make_workers() {
         const auto [mode, max_poll] = idling_of(*w);
         w->loop->set_mode(mode);
         w->loop->set_max_poll(max_poll);
-    }
-}
-
-void Engine::State::make_senders(Worker& worker) {
-    for (const std::size_t i : worker.layout->sends) {
-        const SendPlan& plan_i = plan.sends[i];
-        const std::size_t p = port_index(plan_i.port);
-        port::Port& port = *ports[p];
-        std::uint16_t queue = 0;
-        for (std::size_t before = 0; before < i; before++)
-            queue = static_cast<std::uint16_t>(queue + (plan.sends[before].port == plan_i.port));
-        send::SenderConfig config = sender_config(plan_i, layout.ports[p]);
-        sends[i].hops = find_next_hops(port, config);
-        config.source_mac = port.mac();
-        if (plan_i.timeout > 0)
-            config.timeout_ticks = static_cast<std::uint64_t>(
-                std::max(1.0, plan_i.timeout * static_cast<double>(rte_get_tsc_hz())));
-        const Ipv4 address = plan.ports[p].address;
-        config.source_ip = address.value != 0 ? address : port.source_address();
-        config.capabilities = port.capabilities();
-        config.tx_descriptors = port.tx_sizes().descriptors;
-        config.queue = port.tx_queue(queue);
-        if (plan_i.pacer != Doer::software)
-            config.send_times = port.send_times();
-        config.regions = &regions;
-        config.numa = port.socket_id();
-        sends[i].plan = plan_i;
-        sends[i].port = p;
-        sends[i].worker = &worker;
-        sends[i].sender = std::make_unique<send::Sender>(std::move(config));
-        if (surroundings.make_producer)
-            sends[i].feeder = surroundings.make_producer(plan_i, *sends[i].sender, regions);
-        else
-            sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
-        // Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
-        if (port.capabilities().tx_external_buffer && plan_i.zero_copy != ZeroCopy::never) {
-            const memory::Mapping& payload = sends[i].feeder->mapping();
-            registrations.push_back(
-                std::make_unique<port::RegionRegistration>(payload.base(), payload.length()));
-            registrations.back()->map(port);
-        }
-        worker.loop->add_sender(*sends[i].sender);
     }
 }
 
@@ -192,10 +149,12 @@ void Engine::State::launch() {
     add_host_rules();
     add_rules(layout.rules);
     join_groups(plan);
-    resolve_next_hops();
-    for (std::size_t i = 0; i < sends.size(); i++)
-        if (plan.sends[i].enabled)
-            sends[i].feeder->start(control, plan.sends[i].heaps);
+    const Clock::time_point answered = Clock::now() + port::kNeighbourPatience;
+    for (const auto& s : sends)
+        resolve_next_hops(*s, answered);
+    for (const auto& s : sends)
+        if (s->plan.enabled)
+            s->feeder->start(control, s->plan.heaps);
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
@@ -218,6 +177,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         const bool failed = s.ports_failed();
         s.share_stops();
         s.leave_parts();
+        s.leave_sends();
         const stats::Snapshot now = s.take_snapshot();
         s.watch_streams(now);
         if (failed)
@@ -234,8 +194,8 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
 
 std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     const EndPlan& end = plan.end;
-    if (any_lost() || consumers.failed() || std::any_of(sends.begin(), sends.end(), [](const SendStream& s) {
-            return !s.feeder->failure().empty();
+    if (any_lost() || consumers.failed() || std::any_of(sends.begin(), sends.end(), [](const auto& s) {
+            return !s->feeder->failure().empty();
         }))
         return Reason::failure;
     if (consumers.budget_used_up())
@@ -284,8 +244,9 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
 }
 
 bool Engine::State::sends_done() const {
-    return std::all_of(sends.begin(), sends.end(),
-                       [](const SendStream& s) { return s.feeder->done() || s.worker->lost; });
+    const std::vector<SendStream*> all = all_sends();
+    return std::all_of(all.begin(), all.end(),
+                       [](const SendStream* s) { return s->feeder->done() || s->worker->lost; });
 }
 
 bool Engine::State::everything_received(const stats::Snapshot& now) const {

@@ -110,7 +110,7 @@ void Engine::State::add_taken(std::vector<stats::CaptureSnapshot>& captures) con
 
 /// Nothing is left to be done for a run that only captures.
 bool Engine::State::captures_over() const {
-    return sends.empty() && !streams.empty() &&
+    return all_sends().empty() && !streams.empty() &&
            std::all_of(streams.begin(), streams.end(), [](const auto& s) {
                return s->capture && s->capture->over() && s->capture->tap(0).only();
            });

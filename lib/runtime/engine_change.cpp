@@ -51,18 +51,22 @@ void Engine::State::reconfigure(const Plan& asked) {
         if (streams[gone]->capture)
             throw_usage(fmt::format("receive {}", plan.receives[gone].name),
                         "it is being captured; stop the capture first");
-    for (std::size_t i = 0; i < sends.size(); i++)
-        if (wanted.sends[i].enabled && !sends[i].plan.enabled && !sends[i].feeder->done())
+    for (std::size_t i = 0; i < wanted.sends.size(); i++) {
+        const auto& s = change.sends[i].before;
+        if (s && wanted.sends[i].enabled && !sends[*s]->plan.enabled && !sends[*s]->feeder->done())
             throw_error(fmt::format("send {}", wanted.sends[i].name),
                         "it has not finished what it was sending; try again when it has");
+    }
+    std::vector<std::unique_ptr<SendStream>> fresh = make_new_sends(wanted, change);
     const Plan before = plan;
     const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
     try {
         move_to(wanted, change, cpus);
-        change_sends(wanted);
+        change_sends(wanted, change, std::move(fresh));
     } catch (const std::exception&) {
         try {
             Plan back = before;
+            plan.sends = back.sends;  // they are as they were
             const Change undo = compare(plan, back);
             move_to(back, undo, cpus_before);
         } catch (const std::exception& e) {
@@ -73,9 +77,11 @@ void Engine::State::reconfigure(const Plan& asked) {
     }
     plan = wanted;
     const Clock::time_point end = Clock::now() + kPatience;
-    for (leave_parts(); anything_leaves() && Clock::now() < end; leave_parts()) {
+    while (anything_leaves() && Clock::now() < end) {
         serve_hosts();
         std::this_thread::sleep_for(kStep);
+        leave_parts();
+        leave_sends();
     }
 }
 
@@ -262,30 +268,8 @@ void Stream::send_sink_away(std::shared_ptr<Sink> successor) {
     sink = std::move(successor);
 }
 
-void Engine::State::change_sends(const Plan& wanted) {
-    const std::vector<unsigned> control = layout.control_cpus();
-    for (std::size_t i = 0; i < sends.size(); i++) {
-        SendStream& s = sends[i];
-        const SendPlan& to = wanted.sends[i];
-        const SendPlan from = s.plan;
-        ask(*s.worker, [&] {
-            send::Pacing pacing = s.sender->pacing();
-            pacing.rate = to.rate;
-            pacing.burst_size = to.burst_size;
-            pacing.burst_rate_ratio = to.burst_rate_ratio;
-            s.sender->set_pacing(pacing);
-            s.sender->set_ttl_dscp(to.ttl, to.dscp);
-        });
-        if (to.enabled && !from.enabled)
-            s.feeder->start(control, to.heaps);
-        if (!to.enabled && from.enabled)
-            s.feeder->request_stop();
-        s.plan = to;
-    }
-}
-
 bool Engine::State::anything_leaves() const {
-    return !removed_streams.empty() ||
+    return !removed_streams.empty() || !leaving_sends.empty() ||
            std::any_of(streams.begin(), streams.end(), [](const auto& s) { return !s->leaving.empty(); });
 }
 

@@ -67,32 +67,29 @@ void Engine::State::leave_with_own_hosts() {
         std::this_thread::sleep_for(kStep);
 }
 
-/// Senders wait here, before they begin, for the answers of the hosts that they send to.
-void Engine::State::resolve_next_hops() {
-    for (SendStream& s : sends)
-        if (hosts[s.port])
-            for (const NextHop& hop : s.hops)
-                hosts[s.port]->arp().resolve(hop.address);
-    const Clock::time_point end = Clock::now() + port::kNeighbourPatience;
-    for (SendStream& s : sends) {
-        if (!hosts[s.port])
-            continue;
-        for (NextHop& hop : s.hops)
-            while (hosts[s.port]->arp().find(hop.address) == std::nullopt) {
-                if (Clock::now() > end)
-                    throw_error(fmt::format("send {}", name_of(s)),
-                                "no MAC address for {}: it did not answer the ARP requests that were sent on "
-                                "port {}{}; "
-                                "for a host behind a router give the router's with `dst_mac` (--dst-mac)",
-                                to_string(hop.address), ports[s.port]->name(),
-                                plan.ports[s.port].address.value != 0
-                                    ? ""
-                                    : ", which has no address (`address` of its [[port]], --address)");
-                serve_hosts();
-                std::this_thread::sleep_for(kStep);
-            }
-        follow_next_hops(s);
-    }
+/// A sender waits here, before it begins and until `end` at most, for the answers of the hosts that it sends
+/// to.
+void Engine::State::resolve_next_hops(SendStream& s, Clock::time_point end) {
+    if (!hosts[s.port] || s.hops.empty())
+        return;
+    port::ArpHost& arp = hosts[s.port]->arp();
+    for (const NextHop& hop : s.hops)
+        arp.resolve(hop.address);
+    for (const NextHop& hop : s.hops)
+        while (arp.find(hop.address) == std::nullopt) {
+            if (Clock::now() > end)
+                throw_error(fmt::format("send {}", s.plan.name),
+                            "no MAC address for {}: it did not answer the ARP requests that were sent on "
+                            "port {}{}; "
+                            "for a host behind a router give the router's with `dst_mac` (--dst-mac)",
+                            to_string(hop.address), ports[s.port]->name(),
+                            plan.ports[s.port].address.value != 0
+                                ? ""
+                                : ", which has no address (`address` of its [[port]], --address)");
+            serve_hosts();
+            std::this_thread::sleep_for(kStep);
+        }
+    follow_next_hops(s);
 }
 
 void Engine::State::follow_next_hops() {
@@ -100,9 +97,9 @@ void Engine::State::follow_next_hops() {
     const bool look = now >= next_look_at_hops;
     if (look)
         next_look_at_hops = now + kLookAtHops;
-    for (SendStream& s : sends)
-        if (hosts[s.port] || look)
-            follow_next_hops(s);
+    for (const auto& s : sends)
+        if (hosts[s->port] || look)
+            follow_next_hops(*s);
 }
 
 /// Has the sender's lcore take over MAC addresses that have changed. What nobody answers for any more keeps
@@ -115,7 +112,7 @@ void Engine::State::follow_next_hops(SendStream& s) {
             return;
         if (hop.mac != MacAddress{})
             log_limited(hop_news, LogType::runtime, LogLevel::notice,
-                        "send {}: packets to {} go to {} now, no longer to {}", name_of(s),
+                        "send {}: packets to {} go to {} now, no longer to {}", s.plan.name,
                         to_string(hop.address), mac_text(*mac), mac_text(hop.mac));
         if (ask(*s.worker, [&] { s.sender->set_mac(hop.substream, *mac); }))
             hop.mac = *mac;

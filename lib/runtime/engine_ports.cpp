@@ -3,7 +3,6 @@
 #include <thread>
 
 #include <fmt/format.h>
-#include <rte_cycles.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -31,9 +30,6 @@ void Engine::stop_port(const std::string& port) {
         throw_usage(fmt::format("port {}", port), "it is stopped already");
     s.take_off(i);
     s.ports[i]->stop();
-    for (SendStream& send : s.sends)
-        if (send.port == i)
-            send.sender->collect(rte_rdtsc());
 }
 
 void Engine::start_port(const std::string& port) {
@@ -105,9 +101,10 @@ void Engine::State::take_off(std::size_t port) {
                 r.source->queue.pool = nullptr;
             });
     }
-    for (SendStream& s : sends)
-        if (s.port == port)
-            ask(*s.worker, [&] { s.worker->loop->remove_sender(*s.sender); });
+    // What it was given comes back when it stops; senders wait, and give up what may not take so long.
+    for (SendStream* const s : all_sends())
+        if (s->port == port)
+            ask(*s->worker, [&] { s->sender->set_queue({}); });
 }
 
 /// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
@@ -131,15 +128,25 @@ void Engine::State::put_on(std::size_t port) {
             if (r.share != 0)
                 ask(*r.worker, [&] { r.source->queue = q.distributor->share(r.share - 1); });
     }
-    for (SendStream& s : sends)
-        if (s.port == port)
-            ask(*s.worker, [&] { s.worker->loop->add_sender(*s.sender); });
+    for (SendStream* const s : all_sends())
+        if (s->port == port)
+            connect(*s);
     off[port] = false;
     for (const Queue& q : queues)
         if (q.port == port && q.queue == 0 && hosts[port])
             ports[port]->add_host_rules(0);
     add_rules(layout.rules);
     join_groups(plan);
+}
+
+/// The sender's port runs; it may be another than before.
+void Engine::State::connect(SendStream& s) {
+    const port::Port& port = *ports[s.port];
+    const Ipv4 own = plan.ports[s.port].address;
+    const Ipv4 address = own.value != 0 ? own : port.source_address();
+    const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
+    const port::TxQueue queue = port.tx_queue(s.queue);
+    ask(*s.worker, [&] { s.sender->set_port(queue, times, port.mac(), address); });
 }
 
 /// The events that the worker waits for are about to go: it polls from now on.
@@ -159,7 +166,7 @@ void Engine::State::stop_waiting(Worker& worker) {
 /// anew, and so do hosts of our own.
 bool Engine::State::may_come_back(std::size_t port) const {
     return !hosts[port] && ports[port]->capabilities().membership == port::Membership::kernel_socket &&
-           std::none_of(sends.begin(), sends.end(), [port](const SendStream& s) { return s.port == port; });
+           std::none_of(sends.begin(), sends.end(), [port](const auto& s) { return s->port == port; });
 }
 
 void Engine::State::lose_port(std::size_t port, const std::string& netdev) {

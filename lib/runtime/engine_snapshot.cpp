@@ -77,8 +77,6 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     snap.removed = removed;
     for (const auto& s : removed_streams)
         snap.removed.add(s->past);
-    for (std::size_t i = 0; i < plan.sends.size(); i++)
-        snap.sends.push_back({plan.sends[i].name, plan.sends[i].endpoint_texts, {}, 0});
     for (const auto& p : ports) {
         stats::PortSnapshot s;
         s.name = p->name();
@@ -101,6 +99,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             snap.ports[i].tx_host_frames = hosts[i]->sent();
     for (const auto& w : workers) {
         Worker::Counts& counts = w->counts;
+        const std::vector<SendStream*> their = sends_on(*w);
         if (detail != Detail::counts)
             fit_details(*w);
         ask(*w, [&] {
@@ -115,8 +114,8 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             }
             for (std::size_t n = 0; n < w->sources.size(); n++)
                 counts.ports[n] = w->sources[n]->counters;
-            for (std::size_t n = 0; n < counts.sends.size(); n++)
-                counts.sends[n] = sends[w->layout->sends[n]].sender->counters();
+            for (SendStream* const s : their)
+                s->counts = s->sender->counters();
             if (detail == Detail::full_then_forget)
                 forget_peaks(*w);
         });
@@ -125,22 +124,13 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], counts.ports[n]);
         }
         snap.lcores.push_back(share_of(*w));
-        for (std::size_t n = 0; n < counts.sends.size(); n++)
-            snap.sends[w->layout->sends[n]].counters = counts.sends[n];
     }
     add_taken(snap.captures);
     for (std::size_t i = 0; i < streams.size(); i++)
         add_parts(*streams[i], snap.streams[i]);
     for (const auto& s : removed_streams)
         add_parts(*s, snap.removed);
-    for (std::size_t i = 0; i < plan.sends.size(); i++) {
-        stats::SendSnapshot& s = snap.sends[i];
-        stats::PortSnapshot& p = snap.ports[sends[i].port];
-        p.tx_packets += s.counters.packets;
-        p.tx_bytes += s.counters.frame_bytes;
-        p.tx_dropped += s.counters.dropped;
-        s.control_heaps = s.counters.control_heaps;
-    }
+    add_sends(snap);
     for (std::size_t i = 0; i < last_rules.size(); i++)
         snap.ports[i].rules = last_rules[i];
     add_health(snap);
@@ -175,8 +165,9 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
         l.add(w.counts.ports[n]);
     }
     l.counters = w.counts.lcore;
-    for (const std::size_t i : w.layout->sends)
-        l.sends.push_back(plan.sends[i].name);
+    for (const auto& s : sends)
+        if (s->worker == &w)
+            l.sends.push_back(s->plan.name);
     return l;
 }
 

@@ -53,8 +53,7 @@ struct Worker {
 
     /// What the lcore counted when it last answered.
     struct Counts {
-        std::vector<stats::RxCounters> ports;    ///< as sources
-        std::vector<stats::SendCounters> sends;  ///< as layout->sends
+        std::vector<stats::RxCounters> ports;  ///< as sources
         stats::LcoreCounters lcore;
         std::vector<SourceDetails> sources;  ///< as sources
     };
@@ -124,11 +123,15 @@ struct Stream {
 };
 
 struct SendStream {
-    SendPlan plan;  ///< as it is carried out
+    std::uint32_t number = 0;  ///< no other sender of the run has it
+    SendPlan plan;             ///< as it is carried out
     std::unique_ptr<send::Sender> sender;
     std::unique_ptr<Producer> feeder;
+    std::unique_ptr<port::RegionRegistration> registration;  ///< of its payload; null where ports copy
     Worker* worker = nullptr;
     std::size_t port = 0;
+    std::uint16_t queue = 0;      ///< of the port; other senders of the lcore may share it
+    stats::SendCounters counts;  ///< when its lcore last answered
     std::vector<NextHop> hops;
     std::size_t next_hop = 0;            ///< whose turn it is to be looked for
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
@@ -171,20 +174,38 @@ struct Engine::State {
     void join_groups(const Plan& wanted);
     void join_groups(std::size_t port, const std::vector<Endpoint>& endpoints);
     void leave_groups(const Plan& wanted);
-    void change_sends(const Plan& wanted);
+    /// Where a sender's packets leave.
+    struct Outlet {
+        Worker* worker = nullptr;
+        std::uint16_t queue = 0;
+    };
+    Outlet outlet_for(const SendPlan& s, const std::vector<std::unique_ptr<SendStream>>& fresh) const;
+    void check_room(const SendPlan& s) const;
+    std::unique_ptr<SendStream> make_send(const SendPlan& s, Outlet outlet);
+    std::vector<std::unique_ptr<SendStream>> make_new_sends(const Plan& wanted, const Change& change);
+    void map_payload(SendStream& s);
+    void attach(SendStream& s);
+    void retune(SendStream& s, const SendPlan& to);
+    void change_sends(const Plan& wanted, const Change& change,
+                      std::vector<std::unique_ptr<SendStream>> fresh);
+    void leave_sends();
+    bool leave(SendStream& s);
+    std::vector<SendStream*> all_sends() const;
+    std::vector<SendStream*> sends_on(const Worker& worker) const;
+    void add_sends(stats::Snapshot& snap) const;
     void leave_parts();
     void leave_parts(Stream& stream);
     bool leave(Stream& stream, Leaving& leaving);
     void fold(Stream& stream, const Part& part);
     bool anything_leaves() const;
 
-    void make_senders(Worker& worker);
+    void make_senders();
     void launch();
     void make_hosts();
     void serve_hosts();
     void wait_for_joins(LinkHost& host);
     void leave_with_own_hosts();
-    void resolve_next_hops();
+    void resolve_next_hops(SendStream& s, Clock::time_point end);
     void follow_next_hops();
     void follow_next_hops(SendStream& s);
     void add_host_rules();
@@ -192,6 +213,7 @@ struct Engine::State {
     bool is_on(std::size_t port) const;
     void take_off(std::size_t port);
     void put_on(std::size_t port);
+    void connect(SendStream& s);
     void stop_waiting(Worker& worker);
     bool may_come_back(std::size_t port) const;
     void lose_port(std::size_t port, const std::string& netdev);
@@ -259,11 +281,10 @@ struct Engine::State {
     std::string consumer_stuck() const;
     void let_go_of_consumers();
     void finish_sends();
-    void cut_what_takes_too_long();
+    void cut_if_too_long(SendStream& s);
     void cut(SendStream& s, send::Cut cut);
     void give_up(SendStream& s, Waited why, std::uint64_t left);
     send::Backlog backlog(SendStream& s);
-    const std::string& name_of(const SendStream& s) const;
     void settle_receives();
     std::size_t packets_between_lcores() const;
     void flush_receives();
@@ -285,8 +306,10 @@ struct Engine::State {
     std::vector<std::unique_ptr<Stream>> removed_streams;  ///< with parts that still leave
     stats::StreamSnapshot removed;                         ///< what streams that are no more have counted
     std::uint32_t last_number = 0;                         ///< of a stream
-    std::vector<SendStream> sends;                         ///< as plan.sends
-    std::vector<std::unique_ptr<port::RegionRegistration>> registrations;
+    std::vector<std::unique_ptr<SendStream>> sends;          ///< as plan.sends
+    std::vector<std::unique_ptr<SendStream>> leaving_sends;  ///< removed, and not done yet
+    std::vector<stats::SendCounters> gone_sends;             ///< as ports: of senders that are no more
+    std::uint32_t last_send_number = 0;
     std::vector<std::unique_ptr<port::KernelMembership>> memberships;  ///< as ports; null where not used
     std::vector<PortRule> rules;                                       ///< that ports have
     std::vector<std::pair<std::size_t, Endpoint>> groups;              ///< port and endpoint, joined

@@ -132,6 +132,10 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     return cpus;
 }
 
+bool has_own_host(const port::PlannedPort& p) {
+    return p.device.capabilities.membership == port::Membership::own_host;
+}
+
 /// Where we are the IGMP and ARP host, the port needs a transmit queue for that, and for the answers to what
 /// a sender asks a receive queue, too.
 void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
@@ -146,6 +150,26 @@ void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortReq
         request.rx_queues = 1;
         request.max_rx_packet = LinkHost::kMaxPacket;
     }
+}
+
+/// Senders may come while it runs: a port that nobody sends on gets a transmit queue for them, where one does
+/// no harm. Files are made for queues, and a peer must have as many.
+void add_spare_transmit_queue(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
+    const port::Capabilities c = driver.declared();
+    if (plan.runtime.live && request.tx_queues == 0 && !c.finite && !c.needs_peer)
+        request.tx_queues = 1;
+}
+
+/// The largest that comes while it runs and is like those that are there, or like none.
+std::size_t spare_sender_bytes(const Plan& plan, const port::PlannedPort& port) {
+    const std::uint16_t queues = port.request.tx_queues;
+    if (!plan.runtime.live || queues == 0 || (has_own_host(port) && queues == 1))
+        return 0;
+    std::size_t largest = send::Sender::memory_need(sender_config(SendPlan{}, port)).bytes;
+    for (const SendPlan& s : plan.sends)
+        if (s.port == port.request.name)
+            largest = std::max(largest, send::Sender::memory_need(sender_config(s, port)).bytes);
+    return largest;
 }
 
 void plan_ports(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
@@ -193,7 +217,10 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
     }
     layout.ports = port::plan_ports(
         requests, drivers, options.devices, host,
-        [&plan](const port::Driver& driver, port::PortRequest& r) { add_host_queues(plan, driver, r); });
+        [&plan](const port::Driver& driver, port::PortRequest& r) {
+            add_spare_transmit_queue(plan, driver, r);
+            add_host_queues(plan, driver, r);
+        });
     for (const port::PlannedPort& p : layout.ports)
         layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
 }
@@ -311,10 +338,6 @@ void number_lcores(Layout& layout) {
     if (layout.shares_cpus)
         layout.remarks.push_back(fmt::format("{} lcores share {} CPUs: idle lcores yield to each other",
                                              layout.workers.size() + 1, cpus.size()));
-}
-
-bool has_own_host(const port::PlannedPort& p) {
-    return p.device.capabilities.membership == port::Membership::own_host;
 }
 
 /// Unicast packets come only to who answers for their address.
@@ -442,7 +465,8 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     layout.eal_bytes = kEalBase;
     for (const port::PlannedPort& p : layout.ports)
         layout.eal_bytes +=
-            p.device.eal_bytes() + (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
+            p.device.eal_bytes() + spare_sender_bytes(plan, p) +
+            (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
     for (const SendPlan& s : plan.sends) {
         layout.eal_bytes += send::Sender::memory_need(sender_config(s, layout.port(s.port))).bytes;
         layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;

@@ -64,11 +64,7 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
 }
 
 void take_send(SendSnapshot& s, const SendSnapshot& base) {
-    for (std::uint64_t SendCounters::*count :
-         {&SendCounters::heaps, &SendCounters::control_heaps, &SendCounters::aborted,
-          &SendCounters::timed_out, &SendCounters::packets, &SendCounters::bytes, &SendCounters::frame_bytes,
-          &SendCounters::zero_copy_packets, &SendCounters::copied_packets, &SendCounters::dropped,
-          &SendCounters::unregistered_packets, &SendCounters::tx_full, &SendCounters::stalls})
+    for (std::uint64_t SendCounters::*const count : kSendCounts)
         s.counters.*count -= base.counters.*count;
     s.control_heaps -= base.control_heaps;
 }
@@ -125,9 +121,13 @@ Snapshot since(Snapshot now, const Snapshot& base) {
             removed.add(s);
     take_stream(now.removed, removed);
     for (SendSnapshot& s : now.sends)
-        if (const SendSnapshot* const before = find(base.sends, s.name);
-            before != nullptr && s.counters.packets >= before->counters.packets)
+        if (const SendSnapshot* const before = find_same(base.sends, s))
             take_send(s, *before);
+    SendSnapshot removed_sends = base.removed_sends;
+    for (const SendSnapshot& s : base.sends)
+        if (find_same(now.sends, s) == nullptr)
+            removed_sends.add(s);
+    take_send(now.removed_sends, removed_sends);
     for (PortSnapshot& p : now.ports)
         if (const PortSnapshot* const before = find(base.ports, p.name))
             take_port(p, *before);

@@ -186,6 +186,15 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
     for (const SendSnapshot& s : snapshot.sends)
         expect(s.name + ": packets = zero copy + copied", s.counters.packets,
                s.counters.zero_copy_packets + s.counters.copied_packets);
+    if (snapshot.replays.empty() && !(snapshot.sends.empty() && snapshot.removed_sends.counters.packets == 0)) {
+        std::uint64_t sent = snapshot.removed_sends.counters.packets;
+        for (const SendSnapshot& s : snapshot.sends)
+            sent += s.counters.packets;
+        std::uint64_t by_ports = 0;
+        for (const PortSnapshot& p : snapshot.ports)
+            by_ports += p.tx_packets;
+        expect("packets sent by ports = packets of senders", by_ports, sent);
+    }
     for (const CaptureSnapshot& c : snapshot.captures) {
         if (c.taken < c.written + c.unwritten || (c.finished && c.buffered() != 0))
             broken.push_back(

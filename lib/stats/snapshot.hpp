@@ -91,9 +91,15 @@ struct StreamSnapshot {
 
 struct SendSnapshot {
     std::string name;
+    std::uint32_t number = 0;  ///< no other sender of the run has it, whatever its name; 0: none is known
     std::vector<std::string> endpoints;
     SendCounters counters;            ///< `heaps`: those with data
     std::uint64_t control_heaps = 0;  ///< sent stop heaps
+
+    void add(const SendSnapshot& other) noexcept {
+        counters.add(other.counters);
+        control_heaps += other.control_heaps;
+    }
 };
 
 struct NicSnapshot {
@@ -235,6 +241,7 @@ struct Snapshot {
     std::vector<StreamSnapshot> streams;
     StreamSnapshot removed;  ///< streams that were removed during the run, all together
     std::vector<SendSnapshot> sends;
+    SendSnapshot removed_sends;  ///< senders that were removed during the run, all together
     std::vector<PortSnapshot> ports;
     std::vector<CaptureSnapshot> captures;
     std::vector<ReplaySnapshot> replays;
@@ -245,6 +252,7 @@ struct Snapshot {
 ///  - packets and bytes of a stream's endpoints = those of the stream;
 ///  - bursts = those of all sizes; full ones = those of the last size; an lcore's = those of its queues;
 ///  - ended = handed over + waiting + dropped at once; handed over = heaps whose latency is known;
+///  - packets that ports sent = those of all senders, removed ones included (of runs that replay nothing);
 ///  - packets by sender + those of no sender = what the port received;
 ///  - an lcore's busy and idle cycles = all of its cycles;
 ///  - what the lcores received of a stream or from a port = what the stream or the port received;

@@ -42,6 +42,7 @@ Snapshot sound() {
     queue.full_bursts = 1;
     queue.burst_sizes = {2, 3, 0, 0, 0, 0, 1};
     port.add(queue);
+    port.tx_packets = 5;
     port.talkers = {{"10.0.0.1", "s0", 9, 0}};
     port.talkers_others = 1;
     port.talkers_untold = 3;
@@ -139,6 +140,8 @@ TEST(Identities, EachOneIsNoticedWhenItBreaks) {
                   "s0: ended = delivered + dropped_full + queued: 4 is not 5");
     expect_broken([](Snapshot& s) { s.sends[0].counters.copied_packets++; },
                   "d0: packets = zero copy + copied: 5 is not 6");
+    expect_broken([](Snapshot& s) { s.removed_sends.counters.packets++; },
+                  "packets sent by ports = packets of senders: 5 is not 6");
     expect_broken([](Snapshot& s) { s.streams[0].by_endpoint[1].packets--; },
                   "s0: received = sum over endpoints: 10 is not 9");
     expect_broken([](Snapshot& s) { s.streams[0].by_endpoint[0].bytes--; },

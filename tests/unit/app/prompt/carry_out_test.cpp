@@ -131,8 +131,11 @@ TEST_F(CarryOutTest, SendersToo) {
     EXPECT_EQ(process_.plan_.sends[0].ttl, 9);
     type("send stop d0");
     EXPECT_FALSE(process_.plan_.sends[0].enabled);
+    type("send add d1 port p0 endpoints 239.8.0.0:7148");
     type("send start all");
     EXPECT_TRUE(process_.plan_.sends[0].enabled);
+    type("send delete d1");
+    EXPECT_EQ(process_.plan_.sends.size(), 1u);
 }
 
 TEST_F(CarryOutTest, RefusedCommandsSayWhyAndChangeNothing) {

@@ -76,6 +76,7 @@ void Engine::State::make_workers() {
     times_away.resize(ports.size());
     told_away.resize(ports.size());
     nic_before.resize(ports.size());
+    host_frames_before.resize(ports.size());
     for (const WorkerLayout& w : layout.workers) {
         workers.push_back(std::make_unique<Worker>());
         Worker& worker = *workers.back();

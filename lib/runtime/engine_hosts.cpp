@@ -28,9 +28,13 @@ void Engine::State::make_hosts() {
     hosts.resize(ports.size());
     for (std::size_t i = 0; i < ports.size(); i++)
         if (ports[i]->capabilities().membership == port::Membership::own_host)
-            hosts[i] = std::make_unique<LinkHost>(
-                *ports[i], static_cast<std::uint16_t>(layout.ports[i].request.tx_queues - 1),
-                plan.ports[i].address, plan.ports[i].vlan);
+            hosts[i] = make_host(i);
+}
+
+std::unique_ptr<LinkHost> Engine::State::make_host(std::size_t i) const {
+    return std::make_unique<LinkHost>(*ports[i],
+                                      static_cast<std::uint16_t>(layout.ports[i].request.tx_queues - 1),
+                                      plan.ports[i].address, plan.ports[i].vlan);
 }
 
 void Engine::State::serve_hosts() {

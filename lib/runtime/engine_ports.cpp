@@ -162,13 +162,6 @@ void Engine::State::stop_waiting(Worker& worker) {
     });
 }
 
-/// Whether the run can wait for the port's network interface to come back: what is sent needs a sender made
-/// anew, and so do hosts of our own.
-bool Engine::State::may_come_back(std::size_t port) const {
-    return !hosts[port] && ports[port]->capabilities().membership == port::Membership::kernel_socket &&
-           std::none_of(sends.begin(), sends.end(), [port](const auto& s) { return s->port == port; });
-}
-
 void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
     log_error(LogType::runtime,
               "port {}: its network interface {} has gone (removed, renamed or moved to another namespace); "
@@ -176,38 +169,80 @@ void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
               ports[port]->name(), netdev);
     away[port] = netdev;
     times_away[port]++;
-    take_off(port);
-    ports[port]->close();
+    shut(port);
     const stats::NicSnapshot last = ports[port]->nic();
     nic_before[port].missed += last.missed;
     nic_before[port].no_mbuf += last.no_mbuf;
     nic_before[port].errors += last.errors;
 }
 
-/// Opens the port again once its interface is there and up.
+/// Closes a port whose interface has gone. What senders had given it is theirs again.
+void Engine::State::shut(std::size_t port) {
+    take_off(port);
+    ports[port]->stop();
+    for (SendStream* const s : all_sends())
+        if (s->port == port)
+            s->registration.reset();
+    ports[port]->close();
+}
+
+/// Opens the port again once its interface is there and up. One that the device makes itself (net_tap) is
+/// made anew.
 void Engine::State::look_for(std::size_t port) {
-    const auto facts = port::netdev_facts(*away[port]);
-    if (!facts || !facts->up)
-        return;
+    const std::string netdev = *away[port];
+    if (!layout.ports[port].device.netdev.empty()) {
+        const auto facts = port::netdev_facts(netdev);
+        if (!facts || !facts->up)
+            return;
+    }
     try {
         std::unique_ptr<port::Port> again = port::Port::open(layout.ports[port]);
         again->start();
         ports[port] = std::move(again);
-        const std::string netdev = *std::exchange(away[port], std::nullopt);
+        away[port].reset();
+        if (hosts[port])
+            renew_host(port);
+        bool sends_there = false;
+        for (SendStream* const s : all_sends())
+            if (s->port == port) {
+                sends_there = true;
+                map_payload(*s);
+                for (const NextHop& hop : s->hops)
+                    if (hosts[port])
+                        hosts[port]->arp().resolve(hop.address);
+            }
         put_on(port);
-        log_notice(LogType::runtime, "port {}: its network interface {} is back, and it receives again",
-                   ports[port]->name(), netdev);
+        const bool receives = std::any_of(plan.receives.begin(), plan.receives.end(), [&](const auto& r) {
+            return r.port == plan.ports[port].name;
+        });
+        log_notice(LogType::runtime, "port {}: its network interface {} is back, and it {} again",
+                   ports[port]->name(), netdev,
+                   !sends_there ? "receives" : receives ? "receives and sends" : "sends");
     } catch (const std::exception& e) {
         // Said once: what keeps it from coming back may last.
         if (std::exchange(told_away[port], e.what()) != e.what())
             log_error(LogType::runtime, "port {}: it cannot be opened again: {}", plan.ports[port].name,
                       e.what());
         if (!away[port]) {
-            away[port] = ports[port]->netdev();
-            take_off(port);
-            ports[port]->close();
+            away[port] = netdev;
+            shut(port);
         }
     }
+}
+
+/// The port is another; what its lcores hear goes to its host, which knows nothing yet of groups and
+/// neighbours.
+void Engine::State::renew_host(std::size_t port) {
+    std::unique_ptr<LinkHost> fresh = make_host(port);
+    for (const Queue& q : queues) {
+        recv::Source& source = *q.readers.front().source;
+        if (q.port != port || source.hosts == nullptr)
+            continue;
+        FrameRing& ring = fresh->add_source();
+        ask(*q.worker, [&] { source.hosts = &ring; });
+    }
+    host_frames_before[port] += hosts[port]->sent();
+    hosts[port] = std::move(fresh);
 }
 
 }  // namespace spead::runtime

@@ -104,7 +104,9 @@ Engine::State::Outlet Engine::State::outlet_for(
     const SendPlan& s, const std::vector<std::unique_ptr<SendStream>>& fresh) const {
     const std::size_t port = port_index(s.port);
     if (!is_on(port))
-        throw_usage(where_of(s), "port {} is stopped; start it first", s.port);
+        throw_usage(where_of(s), "port {} {}", s.port,
+                    away[port] ? "waits for its network interface; add it when that is back"
+                               : "is stopped; start it first");
     const auto there_are = static_cast<std::size_t>(layout.ports[port].request.tx_queues) -
                         (hosts[port] ? std::size_t{1} : std::size_t{0});
     if (there_are == 0)

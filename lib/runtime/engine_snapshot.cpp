@@ -96,7 +96,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     }
     for (std::size_t i = 0; i < hosts.size(); i++)
         if (hosts[i])
-            snap.ports[i].tx_host_frames = hosts[i]->sent();
+            snap.ports[i].tx_host_frames = host_frames_before[i] + hosts[i]->sent();
     for (const auto& w : workers) {
         Worker::Counts& counts = w->counts;
         const std::vector<SendStream*> their = sends_on(*w);

@@ -202,6 +202,7 @@ struct Engine::State {
     void make_senders();
     void launch();
     void make_hosts();
+    std::unique_ptr<LinkHost> make_host(std::size_t port) const;
     void serve_hosts();
     void wait_for_joins(LinkHost& host);
     void leave_with_own_hosts();
@@ -215,7 +216,8 @@ struct Engine::State {
     void put_on(std::size_t port);
     void connect(SendStream& s);
     void stop_waiting(Worker& worker);
-    bool may_come_back(std::size_t port) const;
+    void shut(std::size_t port);
+    void renew_host(std::size_t port);
     void lose_port(std::size_t port, const std::string& netdev);
     void look_for(std::size_t port);
     void leave_groups();
@@ -323,6 +325,7 @@ struct Engine::State {
     std::vector<std::uint64_t> times_away;
     std::vector<std::string> told_away;          ///< why it could not be opened again
     std::vector<stats::NicSnapshot> nic_before;  ///< of earlier lives of the port
+    std::vector<std::uint64_t> host_frames_before;  ///< likewise
     bool connected = false;                      ///< ports run, and lcores poll their queues
     bool stopped = false;
     bool interrupted = false;

@@ -231,7 +231,10 @@ send::Backlog Engine::State::backlog(SendStream& s) {
 void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     const std::string what =
         fmt::format("send {}: given up with {} heaps in flight", s.plan.name, s.sender->in_flight());
-    if (off[s.port])
+    if (away[s.port])
+        remarks.push_back(
+            fmt::format("{}; the network interface {} of its port is away", what, *away[s.port]));
+    else if (off[s.port])
         remarks.push_back(fmt::format("{}; port {} is stopped", what, ports[s.port]->name()));
     else if (s.cut != send::Cut::nothing &&
              left == 0)  // the driver keeps what it was given until its port stops

@@ -195,9 +195,8 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
 
 std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     const EndPlan& end = plan.end;
-    if (any_lost() || consumers.failed() || std::any_of(sends.begin(), sends.end(), [](const auto& s) {
-            return !s->feeder->failure().empty();
-        }))
+    if (any_lost() || consumers.failed() ||
+        std::any_of(sends.begin(), sends.end(), [](const auto& s) { return !s->feeder->failure().empty(); }))
         return Reason::failure;
     if (consumers.budget_used_up())
         return Reason::heaps;

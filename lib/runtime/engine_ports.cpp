@@ -212,12 +212,13 @@ void Engine::State::look_for(std::size_t port) {
                         hosts[port]->arp().resolve(hop.address);
             }
         put_on(port);
-        const bool receives = std::any_of(plan.receives.begin(), plan.receives.end(), [&](const auto& r) {
-            return r.port == plan.ports[port].name;
-        });
+        const bool receives = std::any_of(plan.receives.begin(), plan.receives.end(),
+                                          [&](const auto& r) { return r.port == plan.ports[port].name; });
         log_notice(LogType::runtime, "port {}: its network interface {} is back, and it {} again",
                    ports[port]->name(), netdev,
-                   !sends_there ? "receives" : receives ? "receives and sends" : "sends");
+                   !sends_there ? "receives"
+                   : receives   ? "receives and sends"
+                                : "sends");
     } catch (const std::exception& e) {
         // Said once: what keeps it from coming back may last.
         if (std::exchange(told_away[port], e.what()) != e.what())

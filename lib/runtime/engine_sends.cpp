@@ -45,8 +45,8 @@ void Engine::State::make_senders() {
             if (const auto& there = w->layout->sends; std::find(there.begin(), there.end(), i) != there.end())
                 outlet.worker = w.get();
         for (std::size_t before = 0; before < i; before++)
-            outlet.queue = static_cast<std::uint16_t>(outlet.queue +
-                                                      (plan.sends[before].port == plan.sends[i].port));
+            outlet.queue =
+                static_cast<std::uint16_t>(outlet.queue + (plan.sends[before].port == plan.sends[i].port));
         attach(*sends.emplace_back(make_send(plan.sends[i], outlet)));
     }
 }
@@ -64,8 +64,8 @@ std::unique_ptr<SendStream> Engine::State::make_send(const SendPlan& s, Outlet o
     made->hops = find_next_hops(port, config);
     config.source_mac = port.mac();
     if (s.timeout > 0)
-        config.timeout_ticks = static_cast<std::uint64_t>(
-            std::max(1.0, s.timeout * static_cast<double>(rte_get_tsc_hz())));
+        config.timeout_ticks =
+            static_cast<std::uint64_t>(std::max(1.0, s.timeout * static_cast<double>(rte_get_tsc_hz())));
     const Ipv4 address = plan.ports[made->port].address;
     config.source_ip = address.value != 0 ? address : port.source_address();
     config.capabilities = port.capabilities();
@@ -100,15 +100,15 @@ void Engine::State::attach(SendStream& s) {
 
 /// A transmit queue for a sender that comes while others send: one that is free, or one that its lcore has
 /// already. A sender that names no lcore goes to the one with the least to do.
-Engine::State::Outlet Engine::State::outlet_for(
-    const SendPlan& s, const std::vector<std::unique_ptr<SendStream>>& fresh) const {
+Engine::State::Outlet Engine::State::outlet_for(const SendPlan& s,
+                                                const std::vector<std::unique_ptr<SendStream>>& fresh) const {
     const std::size_t port = port_index(s.port);
     if (!is_on(port))
         throw_usage(where_of(s), "port {} {}", s.port,
                     away[port] ? "waits for its network interface; add it when that is back"
                                : "is stopped; start it first");
     const auto there_are = static_cast<std::size_t>(layout.ports[port].request.tx_queues) -
-                        (hosts[port] ? std::size_t{1} : std::size_t{0});
+                           (hosts[port] ? std::size_t{1} : std::size_t{0});
     if (there_are == 0)
         throw_usage(where_of(s),
                     "port {} was opened without a transmit queue: start the program with a sender on it "
@@ -128,8 +128,9 @@ Engine::State::Outlet Engine::State::outlet_for(
             use[one->queue] = {one->worker, use[one->queue].senders + 1};
 
     const auto load = [&there](const Worker& w) {
-        return w.parts.size() + static_cast<std::size_t>(std::count_if(
-                                    there.begin(), there.end(), [&w](auto* one) { return one->worker == &w; }));
+        return w.parts.size() +
+               static_cast<std::size_t>(
+                   std::count_if(there.begin(), there.end(), [&w](auto* one) { return one->worker == &w; }));
     };
     Outlet best;
     bool runs = false;
@@ -152,20 +153,23 @@ Engine::State::Outlet Engine::State::outlet_for(
         if (!runs || std::any_of(use.begin(), use.end(), [&w](const Use& u) { return u.owner == w.get(); }))
             cpus.push_back(w->layout->planned_cpu);
     if (!runs)
-        throw_usage(where_of(s),
-                    "no lcore runs on CPU {}, only on {}: name all that may be used in `lcores` of [runtime], "
-                    "with `live = true`",
-                    *s.lcore, fmt::join(cpus, ", "));
-    throw_usage(where_of(s),
-                "the transmit queues of port {} belong to the lcores on CPU {}: name one of them, or none, in "
-                "`lcore`",
-                s.port, fmt::join(cpus, ", "));
+        throw_usage(
+            where_of(s),
+            "no lcore runs on CPU {}, only on {}: name all that may be used in `lcores` of [runtime], "
+            "with `live = true`",
+            *s.lcore, fmt::join(cpus, ", "));
+    throw_usage(
+        where_of(s),
+        "the transmit queues of port {} belong to the lcores on CPU {}: name one of them, or none, in "
+        "`lcore`",
+        s.port, fmt::join(cpus, ", "));
 }
 
 void Engine::State::check_room(const SendPlan& s) const {
     const std::uint64_t payload = (std::uint64_t{s.max_heaps} + 1) * s.heap_size;
     if (const std::size_t available = memory::available_memory(); available != 0 && payload > available)
-        throw_usage(where_of(s), "its heaps in flight need {} ((`max_heaps` {} + 1) x {}), and {} are available",
+        throw_usage(where_of(s),
+                    "its heaps in flight need {} ((`max_heaps` {} + 1) x {}), and {} are available",
                     human_size(payload), s.max_heaps, human_size(s.heap_size), human_size(available));
     const std::size_t port = port_index(s.port);
     if (hosts[port] && needs_next_hops(s) &&

@@ -130,7 +130,7 @@ struct SendStream {
     std::unique_ptr<port::RegionRegistration> registration;  ///< of its payload; null where ports copy
     Worker* worker = nullptr;
     std::size_t port = 0;
-    std::uint16_t queue = 0;      ///< of the port; other senders of the lcore may share it
+    std::uint16_t queue = 0;     ///< of the port; other senders of the lcore may share it
     stats::SendCounters counts;  ///< when its lcore last answered
     std::vector<NextHop> hops;
     std::size_t next_hop = 0;            ///< whose turn it is to be looked for
@@ -303,11 +303,11 @@ struct Engine::State {
     std::vector<std::unique_ptr<LinkHost>> hosts;  ///< as ports; null where the kernel answers, or nobody
     std::vector<std::unique_ptr<port::Port>> ports;
     std::vector<std::unique_ptr<Worker>> workers;
-    std::vector<Queue> queues;                             ///< as layout.queues
-    std::vector<std::unique_ptr<Stream>> streams;          ///< as plan.receives
-    std::vector<std::unique_ptr<Stream>> removed_streams;  ///< with parts that still leave
-    stats::StreamSnapshot removed;                         ///< what streams that are no more have counted
-    std::uint32_t last_number = 0;                         ///< of a stream
+    std::vector<Queue> queues;                               ///< as layout.queues
+    std::vector<std::unique_ptr<Stream>> streams;            ///< as plan.receives
+    std::vector<std::unique_ptr<Stream>> removed_streams;    ///< with parts that still leave
+    stats::StreamSnapshot removed;                           ///< what streams that are no more have counted
+    std::uint32_t last_number = 0;                           ///< of a stream
     std::vector<std::unique_ptr<SendStream>> sends;          ///< as plan.sends
     std::vector<std::unique_ptr<SendStream>> leaving_sends;  ///< removed, and not done yet
     std::vector<stats::SendCounters> gone_sends;             ///< as ports: of senders that are no more
@@ -323,10 +323,10 @@ struct Engine::State {
     std::vector<char> off;                         ///< stopped, or away: no lcore touches it
     std::vector<std::optional<std::string>> away;  ///< the network interface that is waited for
     std::vector<std::uint64_t> times_away;
-    std::vector<std::string> told_away;          ///< why it could not be opened again
-    std::vector<stats::NicSnapshot> nic_before;  ///< of earlier lives of the port
+    std::vector<std::string> told_away;             ///< why it could not be opened again
+    std::vector<stats::NicSnapshot> nic_before;     ///< of earlier lives of the port
     std::vector<std::uint64_t> host_frames_before;  ///< likewise
-    bool connected = false;                      ///< ports run, and lcores poll their queues
+    bool connected = false;                         ///< ports run, and lcores poll their queues
     bool stopped = false;
     bool interrupted = false;
     bool stays = false;            ///< ends neither with its sources nor with its senders

@@ -215,12 +215,11 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
             }
         requests.push_back(std::move(request));
     }
-    layout.ports = port::plan_ports(
-        requests, drivers, options.devices, host,
-        [&plan](const port::Driver& driver, port::PortRequest& r) {
-            add_spare_transmit_queue(plan, driver, r);
-            add_host_queues(plan, driver, r);
-        });
+    layout.ports = port::plan_ports(requests, drivers, options.devices, host,
+                                    [&plan](const port::Driver& driver, port::PortRequest& r) {
+                                        add_spare_transmit_queue(plan, driver, r);
+                                        add_host_queues(plan, driver, r);
+                                    });
     for (const port::PlannedPort& p : layout.ports)
         layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
 }
@@ -262,9 +261,9 @@ void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assign
         if (cpus.of_port[p].empty())
             continue;
         const port::PlannedPort& planned = layout.ports[p];
-        Spread s = spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues,
-                          streams_on(plan, plan.ports[p].name, cpus.of_stream, numbers),
-                          planned.request.vlan);
+        Spread s =
+            spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues,
+                   streams_on(plan, plan.ports[p].name, cpus.of_stream, numbers), planned.request.vlan);
         if (s.by_heap_count)
             remark_workers(plan, layout, p, s, layout.remarks);
         layout.queues.insert(layout.queues.end(), s.queues.begin(), s.queues.end());
@@ -464,9 +463,8 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
 
     layout.eal_bytes = kEalBase;
     for (const port::PlannedPort& p : layout.ports)
-        layout.eal_bytes +=
-            p.device.eal_bytes() + spare_sender_bytes(plan, p) +
-            (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
+        layout.eal_bytes += p.device.eal_bytes() + spare_sender_bytes(plan, p) +
+                            (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
     for (const SendPlan& s : plan.sends) {
         layout.eal_bytes += send::Sender::memory_need(sender_config(s, layout.port(s.port))).bytes;
         layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;

@@ -122,12 +122,21 @@ struct alignas(kCacheLine) SendCounters {
     void add(const SendCounters& other) noexcept;
 };
 
-inline constexpr std::array kSendCounts{
-    &SendCounters::heaps,          &SendCounters::control_heaps,     &SendCounters::aborted,
-    &SendCounters::timed_out,      &SendCounters::packets,           &SendCounters::bytes,
-    &SendCounters::frame_bytes,    &SendCounters::zero_copy_packets, &SendCounters::copied_packets,
-    &SendCounters::dropped,        &SendCounters::scheduled,         &SendCounters::dummy_packets,
-    &SendCounters::unregistered_packets, &SendCounters::tx_full,     &SendCounters::stalls};
+inline constexpr std::array kSendCounts{&SendCounters::heaps,
+                                        &SendCounters::control_heaps,
+                                        &SendCounters::aborted,
+                                        &SendCounters::timed_out,
+                                        &SendCounters::packets,
+                                        &SendCounters::bytes,
+                                        &SendCounters::frame_bytes,
+                                        &SendCounters::zero_copy_packets,
+                                        &SendCounters::copied_packets,
+                                        &SendCounters::dropped,
+                                        &SendCounters::scheduled,
+                                        &SendCounters::dummy_packets,
+                                        &SendCounters::unregistered_packets,
+                                        &SendCounters::tx_full,
+                                        &SendCounters::stalls};
 
 inline void SendCounters::add(const SendCounters& other) noexcept {
     for (std::uint64_t SendCounters::*const count : kSendCounts)

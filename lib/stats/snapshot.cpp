@@ -186,7 +186,8 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
     for (const SendSnapshot& s : snapshot.sends)
         expect(s.name + ": packets = zero copy + copied", s.counters.packets,
                s.counters.zero_copy_packets + s.counters.copied_packets);
-    if (snapshot.replays.empty() && !(snapshot.sends.empty() && snapshot.removed_sends.counters.packets == 0)) {
+    if (snapshot.replays.empty() &&
+        !(snapshot.sends.empty() && snapshot.removed_sends.counters.packets == 0)) {
         std::uint64_t sent = snapshot.removed_sends.counters.packets;
         for (const SendSnapshot& s : snapshot.sends)
             sent += s.counters.packets;

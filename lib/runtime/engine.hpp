@@ -80,12 +80,13 @@ class Engine {
     const Plan& plan() const noexcept;
 
     /// Makes the running process what `wanted` says, which config::validate accepts: streams and endpoints
-    /// come, go and change, streams move to other lcores, senders start, stop and change their rate. Streams
-    /// that are the same in both lose nothing. What is removed is left, flushed and drained first.
+    /// come, go and change, streams move to other lcores, senders come, go, start, stop and change their
+    /// rate. What is the same in both loses nothing. What is removed is left, flushed and drained first, or
+    /// sends what is in flight.
     ///
     /// Throws UsageError, and has changed nothing, when something differs that cannot change during a run
-    /// (ports, memory, lcores; it says which), or has no room; Error when a port refuses a rule or a
-    /// membership: then everything is as before.
+    /// (ports, memory, lcores, what a sender sends; it says which), or has no room; Error when a port refuses
+    /// a rule or a membership, or a sender cannot be made or started: then everything is as before.
     void reconfigure(const Plan& wanted);
 
     /// Stops a port, or starts it again, while the others run: its groups are left and its rules removed, and

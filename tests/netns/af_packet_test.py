@@ -164,6 +164,20 @@ class Send(namespaces.NamespaceTest):
         self.assertEqual(self.mtu(), 1500)
 
 
+    def test_a_sender_comes_to_a_port_that_only_received(self):
+        commands = self.directory / "commands"
+        commands.write_text("send add d0 port p0 endpoints 239.1.1.9:7148 heaps 3 heap_size 4000 verify true\n",
+                            encoding="utf-8")
+        receiver = self.receiver(["239.1.1.9"], 7148)
+        running = self.start("recv", "239.1.1.1:7148", "--port", DEVICE, "--cmdline-file", commands, prefix=self.inside)
+        packets = [receiver.recv(65536)]
+        while wire.pointer(wire.IMMEDIATE, wire.STREAM_CTRL, 2) not in packets[-1][:64]:
+            packets.append(receiver.recv(65536))
+        running.interrupt()
+        finished = running.wait()
+        self.assertEqual(len(packets), finished.report["sends"][0]["packets"])
+
+
 class Links(namespaces.NamespaceTest):
     def test_a_link_that_goes_and_returns_is_told_and_the_run_goes_on(self):
         running = self.start("recv", "239.1.1.1:7148", "--port", DEVICE, prefix=self.inside)

@@ -19,7 +19,6 @@ struct Rule {
     /// Receive queues of the port. Several: the device spreads the endpoint's senders over them (RSS over the
     /// source address); only where RuleTable::spreads().
     std::vector<std::uint16_t> queues;
-    std::uint32_t stream = 0;           ///< what packets are marked with where the device can
     std::optional<std::uint16_t> vlan;  ///< only packets of this VLAN; none: tagged or not
 
     bool operator==(const Rule&) const = default;
@@ -29,7 +28,6 @@ struct Rule {
 struct RuleState {
     Rule rule;
     std::string text;  ///< as a person could type it elsewhere (testpmd's `flow create`), or the map's entry
-    bool marked = false;
     bool counted = false;
     std::optional<std::uint64_t> hits;  ///< where the device counts them; may be a second old
 };

@@ -160,8 +160,7 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
 
 /// The layout that goes with the plan: the same ports, queues and lcores, dealt anew. What does not change
 /// is dealt as before.
-Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
-                           const std::vector<std::uint32_t>& numbers) const {
+Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const {
     Layout to = layout;
     to.stream_cpus = cpus;
     to.queues.clear();
@@ -178,7 +177,7 @@ Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<uns
                     all.push_back(cpu);
             here.push_back({i,
                             r.enabled ? std::span<const Endpoint>(r.endpoints) : std::span<const Endpoint>(),
-                            cpus[i], numbers[i]});
+                            cpus[i]});
         }
         if (to.port_cpus[p].empty())
             continue;
@@ -206,7 +205,6 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     // All that can fail for want of memory comes first.
     std::vector<std::unique_ptr<Stream>> fresh(wanted.receives.size());
     std::vector<std::shared_ptr<Sink>> sinks(wanted.receives.size());
-    std::vector<std::uint32_t> numbers;
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const ReceivePlan& r = wanted.receives[i];
         const Change::Receive& c = change.receives[i];
@@ -215,11 +213,10 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
             fresh[i]->number = last_number + 1;
             last_number++;
         }
-        numbers.push_back(c.before ? streams[*c.before]->number : fresh[i]->number);
         if (c.new_sink && r.enabled)
             sinks[i] = surroundings.make_sink(r.sink, r.name);
     }
-    Layout to = deal(wanted, cpus, numbers);
+    Layout to = deal(wanted, cpus);
 
     leave_groups(wanted);
     remove_rules(to.rules);

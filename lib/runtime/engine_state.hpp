@@ -99,7 +99,7 @@ struct Queue {
 };
 
 struct Stream {
-    std::uint32_t number = 0;  ///< in rules; no other stream of the run has it
+    std::uint32_t number = 0;  ///< no other stream of the run has it
     std::shared_ptr<Sink> sink;
     std::vector<std::unique_ptr<Part>> parts;
     std::vector<Leaving> leaving;
@@ -155,8 +155,7 @@ struct Engine::State {
     void reconfigure(const Plan& wanted);
     void check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const;
     std::vector<unsigned> cpus_for(const ReceivePlan& r) const;
-    Layout deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
-                const std::vector<std::uint32_t>& numbers) const;
+    Layout deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const;
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
     void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
     void add_rules(const std::vector<PortRule>& wanted);

@@ -241,7 +241,7 @@ void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assign
                                    plan.receives[i].enabled
                                        ? std::span<const Endpoint>(plan.receives[i].endpoints)
                                        : std::span<const Endpoint>(),
-                                   cpus.of_stream[i], static_cast<std::uint32_t>(i + 1)});
+                                   cpus.of_stream[i]});
         if (cpus.of_port[p].empty())
             continue;
         const port::PlannedPort& planned = layout.ports[p];

@@ -79,7 +79,6 @@ Spread spread(std::size_t port, const port::Capabilities& capabilities, std::spa
     const Places places(cpus, queues);
     for (const StreamOnPort& stream : streams) {
         port::Rule rule;
-        rule.stream = stream.mark;
         rule.vlan = vlan;
         if (capabilities.steering == port::Steering::rte_flow) {
             deal_by_rules(stream, places, capabilities.spreads_sources, rule, port, out);

@@ -45,7 +45,6 @@ struct StreamOnPort {
     std::size_t receive = 0;
     std::span<const Endpoint> endpoints;
     std::vector<unsigned> cpus;  ///< in the order of the plan, not empty, none twice
-    std::uint32_t mark = 0;      ///< names the stream in its rules
 };
 
 struct Spread {

@@ -146,8 +146,8 @@ TEST(Card, GetsARuleForEveryEndpointOnTheQueueOfItsLcore) {
         rules.push_back(rule.text);
     engine.stop();
     ASSERT_EQ(rules.size(), 2U);
-    EXPECT_THAT(rules[0], AllOf(HasSubstr("dst 239.1.2.3/"), HasSubstr("mark 1 count queue 0")));
-    EXPECT_THAT(rules[1], AllOf(HasSubstr("dst 239.1.2.4/"), HasSubstr("mark 1 count queue 1")));
+    EXPECT_THAT(rules[0], AllOf(HasSubstr("dst 239.1.2.3/"), HasSubstr("count queue 0")));
+    EXPECT_THAT(rules[1], AllOf(HasSubstr("dst 239.1.2.4/"), HasSubstr("count queue 1")));
     EXPECT_TRUE(card.rules.empty());
 }
 

@@ -71,7 +71,6 @@ TEST_F(XdpRules, TellTheirTextAndHits) {
     ASSERT_EQ(bpf_map_update_elem(map(), &key, values.data(), BPF_EXIST), 0);
     const auto state = table_->rules().front();
     EXPECT_TRUE(state.counted);
-    EXPECT_FALSE(state.marked);
     EXPECT_EQ(state.hits, 100 * values.size() + values.size() * (values.size() - 1) / 2);
     EXPECT_NE(state.text.find("239.1.1.1:7148 vlan 10"), std::string::npos) << state.text;
 }

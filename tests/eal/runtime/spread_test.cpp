@@ -151,6 +151,23 @@ TEST(Card, GetsARuleForEveryEndpointOnTheQueueOfItsLcore) {
     EXPECT_TRUE(card.rules.empty());
 }
 
+TEST(Card, KeepsTheRuleOfAnEndpointThatGoesToAnotherStream) {
+    port::test::Card card;
+    const port::DeviceCallsInstead instead(card);
+    Plan plan = loopback(2, "239.1.2.3+1:7148");
+    plan.runtime.live = true;
+    plan.receives = {receive("s0", "239.1.2.3:7148"), receive("s1", "239.1.2.4:7148")};
+    Engine engine(plan, layout_on_cpus(plan, port::test::card_table()));
+    engine.start();
+    Plan wanted = plan;
+    wanted.receives = {receive("s0", "239.1.2.4:7148"), receive("s1", "239.1.2.3:7148")};
+    card.calls.clear();
+    engine.reconfigure(wanted);
+    EXPECT_THAT(card.calls, IsEmpty());
+    EXPECT_EQ(card.rules.size(), 2U);
+    engine.stop();
+}
+
 TEST(Card, IsNotAskedToMapWhatIsCopied) {
     port::test::Card card;
     const port::DeviceCallsInstead instead(card);

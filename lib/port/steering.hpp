@@ -51,6 +51,9 @@ class RuleTable {
     virtual void clear() noexcept = 0;
     /// In the order in which they were added.
     virtual std::vector<RuleState> rules() const = 0;
+    /// What somebody else has done that keeps the rules from working, for the user to read; empty while they
+    /// hold. Cheap: asked a few times a second.
+    virtual std::string out_of_force() const { return {}; }
     /// Whether a rule may name several queues.
     virtual bool spreads() const noexcept { return false; }
 };

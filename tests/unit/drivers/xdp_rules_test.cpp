@@ -75,6 +75,14 @@ TEST_F(XdpRules, TellTheirTextAndHits) {
     EXPECT_NE(state.text.find("239.1.1.1:7148 vlan 10"), std::string::npos) << state.text;
 }
 
+TEST_F(XdpRules, TellThatAnotherProgramHasTakenTheirPlace) {
+    table_->add(rule("239.1.1.1:7148"));
+    EXPECT_EQ(table_->out_of_force(), "");
+    ASSERT_TRUE(attach_elses("dut"));
+    EXPECT_NE(table_->out_of_force().find("\"elses\""), std::string::npos) << table_->out_of_force();
+    EXPECT_NE(table_->rules().front().text.find("out of force"), std::string::npos);
+}
+
 TEST_F(XdpRules, RefuseASecondRuleOfAnEndpoint) {
     table_->add(rule("239.1.1.1:7148"));
     EXPECT_THROW(table_->add(rule("239.1.1.1:7148", 5)), Error);

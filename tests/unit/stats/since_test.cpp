@@ -24,7 +24,7 @@ Snapshot run(std::uint64_t done) {
     c.heaps_waiting = 1;
     StreamSnapshot& stream = s.streams.emplace_back();
     stream.name = "s0";
-    stream.add(c, done);
+    stream.add(c, done - done / 4, done / 4);
     stream.events[1] = done;
     stream.by_endpoint = {{"a", 11 * done, 100 * done}};
     stream.latency.count = stream.heaps_handed_over;
@@ -68,7 +68,8 @@ TEST(Since, IsTheDifferenceAndKeepsEveryIdentity) {
     EXPECT_EQ(d.streams[0].carried.live, 3U);
     EXPECT_EQ(d.streams[0].carried.queued, 2U);
     EXPECT_EQ(d.streams[0].carried.waiting, 1U);
-    EXPECT_EQ(d.streams[0].heaps_delivered, 40U);
+    EXPECT_EQ(d.streams[0].heaps_delivered, 30U);
+    EXPECT_EQ(d.streams[0].heaps_unwritten, 10U);
     EXPECT_EQ(d.streams[0].events[1], 40U);
     EXPECT_EQ(d.streams[0].by_endpoint[0].packets, 440U);
     EXPECT_EQ(d.ports[0].rx_packets, 520U);

@@ -200,7 +200,9 @@ int run_plan(const CommandLine& line) {
     runtime::Engine::Reason reason{};
     {
         runtime::Executor executor;
-        runtime::Engine engine(plan, layout);
+        runtime::Surroundings surroundings;
+        surroundings.interrupt_fd = signals.fd();
+        runtime::Engine engine(plan, layout, surroundings);
         engine.serve(executor);
         // Who looks wants to see what is left when the senders are done.
         if (line.interactive)

@@ -129,7 +129,7 @@ void Engine::State::make_senders(Worker& worker) {
         for (std::size_t before = 0; before < i; before++)
             queue = static_cast<std::uint16_t>(queue + (plan.sends[before].port == plan_i.port));
         send::SenderConfig config = sender_config(plan_i, layout.ports[p]);
-        sends[i].hops = find_next_hops(port, config);
+        sends[i].hops = find_next_hops(port, config, surroundings.interrupt_fd);
         config.source_mac = port.mac();
         if (plan_i.timeout > 0)
             config.timeout_ticks = static_cast<std::uint64_t>(
@@ -167,7 +167,7 @@ void Engine::start() {
 }
 
 void Engine::State::launch() {
-    started = true;
+    started = starting = true;
     begin = last_change = Clock::now();
     for (const auto& p : ports)
         p->start();
@@ -197,6 +197,7 @@ void Engine::State::launch() {
     for (std::size_t i = 0; i < sends.size(); i++)
         if (plan.sends[i].enabled)
             sends[i].feeder->start(control, plan.sends[i].heaps);
+    starting = false;
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {

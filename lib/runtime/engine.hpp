@@ -37,6 +37,9 @@ struct Surroundings {
     std::chrono::nanoseconds holder_patience = std::chrono::seconds(2);
     /// Senders may take so long for the heaps in flight: at a low rate that could be hours.
     std::chrono::nanoseconds longest_finish = std::chrono::seconds(5);
+    /// Readable when whoever starts the engine wants no more of it: a start that waits for others gives up
+    /// then, with an Error. -1: none.
+    int interrupt_fd = -1;
     /// Called on the main thread, within run(), when something befalls a stream that is watched.
     std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
 };

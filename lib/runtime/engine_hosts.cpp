@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/interruptible.hpp"
 #include "base/log.hpp"
 #include "port/neighbours.hpp"
 #include "runtime/engine_state.hpp"
@@ -50,7 +51,7 @@ void Engine::State::wait_for_joins(LinkHost& host) {
             left = host.igmp().pending();
             end = Clock::now() + kPatience;
         }
-        std::this_thread::sleep_for(kStep);
+        wait_interruptibly(interrupt_fd(), kStep, "IGMP", "groups were joined");
     }
 }
 
@@ -89,7 +90,8 @@ void Engine::State::resolve_next_hops() {
                                     ? ""
                                     : ", which has no address (`address` of its [[port]], --address)");
                 serve_hosts();
-                std::this_thread::sleep_for(kStep);
+                wait_interruptibly(interrupt_fd(), kStep, fmt::format("send {}", name_of(s)),
+                                   fmt::format("{} was asked for its MAC address", to_string(hop.address)));
             }
         follow_next_hops(s);
     }

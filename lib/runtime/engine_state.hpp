@@ -190,6 +190,8 @@ struct Engine::State {
     void make_hosts();
     void serve_hosts();
     void wait_for_joins(LinkHost& host);
+    /// Of a start that can be given up; a run that is interrupted ends in order.
+    int interrupt_fd() const { return starting ? surroundings.interrupt_fd : -1; }
     void leave_with_own_hosts();
     void resolve_next_hops();
     void follow_next_hops();
@@ -309,6 +311,7 @@ struct Engine::State {
     std::uint64_t last_capture = 0;  ///< number of a capture
     std::vector<std::string> problems;
     bool started = false;
+    bool starting = false;  ///< launch() has not come to its end
     // As ports.
     std::vector<char> off;                         ///< stopped, or away: no lcore touches it
     std::vector<std::optional<std::string>> away;  ///< the network interface that is waited for

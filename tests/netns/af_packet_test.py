@@ -3,6 +3,7 @@
 """net_af_packet on a veth pair against plain kernel UDP sockets, both ways."""
 
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -160,6 +161,19 @@ class Send(namespaces.NamespaceTest):
                                     prefix=self.inside)
         self.assertEqual(finished.err.count("port p0: the MTU of dut is raised from 1500 to 9028"), 1, finished.err)
         self.assertNotIn("port p0: port p0", finished.err)
+        self.assertEqual(self.mtu(), 1500)
+
+    def test_a_second_signal_puts_the_mtu_back_too(self):
+        namespaces.ip("link", "set", "dut", "mtu", 1500, namespace=self.near)
+        # Four heaps of a second each are in flight, for which an orderly end waits.
+        running = self.start("send", "239.1.1.1:7148", "--port", DEVICE, "--max-packet-size", 9000, "--rate", "160kbps",
+                             "--heap-size", 20000, "--burst-size", 9000, "--log-level", "info", prefix=self.inside)
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+        self.assertEqual(self.mtu(), 9028)
+        running.interrupt()
+        running.wait_for(lambda: "ending: interrupted" in running.text(1), "the orderly end")
+        running.interrupt()
+        running.wait(status=-signal.SIGINT)
         self.assertEqual(self.mtu(), 1500)
 
 

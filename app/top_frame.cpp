@@ -57,7 +57,7 @@ std::uint64_t lost_packets(const Json& stream) {
 
 std::uint64_t lost_heaps(const Json& stream) {
     const Json& heaps = member(stream, "heaps");
-    std::uint64_t lost = count(heaps, "dropped_full");
+    std::uint64_t lost = count(heaps, "dropped_full") + count(heaps, "unwritten");
     for (const HeapEnd end : {HeapEnd::evicted, HeapEnd::timed_out, HeapEnd::flushed})
         lost += count(heaps, name_of(end));
     return lost;
@@ -217,7 +217,8 @@ Page streams_page(const Pair& pair) {
 
 /// One column per way to lose something, in the order of docs/counters.md.
 Page loss_page(const Pair& pair) {
-    Page page{"STREAM", {"RECEIVED", "LOST", "EVICTED", "TIMED_OUT", "FLUSHED", "DROPPED"}, {}, false};
+    Page page{
+        "STREAM", {"RECEIVED", "LOST", "EVICTED", "TIMED_OUT", "FLUSHED", "DROPPED", "UNWRITTEN"}, {}, false};
     for (const PacketOutcome o : kLosses) {
         std::string name(name_of(o));
         std::transform(name.begin(), name.end(), name.begin(),
@@ -232,7 +233,7 @@ Page loss_page(const Pair& pair) {
                 static_cast<double>(lost_packets(s) + lost_heaps(s)),
                 static_cast<double>(count(heaps, "queued")),
                 {human_count(count(outcomes, "received")), human_count(lost_packets(s))}};
-        for (const std::string_view end : {"evicted", "timed_out", "flushed", "dropped_full"})
+        for (const std::string_view end : {"evicted", "timed_out", "flushed", "dropped_full", "unwritten"})
             row.cells.push_back(human_count(count(heaps, end)));
         for (const PacketOutcome o : kLosses)
             row.cells.push_back(human_count(count(outcomes, name_of(o))));

@@ -55,6 +55,8 @@ def expected(report):
         for name, value in (("stream_heap_bytes_total", stream["bytes"]), ("stream_heaps_started_total", heaps["started"]),
                             ("stream_heaps_delivered_total", heaps["delivered"]), ("stream_live_heaps", heaps["live"]),
                             ("stream_heaps_dropped_full_total", heaps["dropped_full"]),
+                            ("stream_heaps_unwritten_total", heaps["unwritten"]),
+                            ("stream_sink_failed", int(stream["sink"]["failure"] is not None)),
                             ("heap_queue_heaps", heaps["queued"]), ("heap_queue_capacity_heaps", info["queue_heaps"]),
                             ("stream_reordered_packets_total", info["reordered"]),
                             ("stream_interleaved_evictions_total", info["interleaved_evictions"]),

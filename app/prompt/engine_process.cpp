@@ -65,7 +65,8 @@ void EngineProcess::start_capture(const std::string& stream, const capture::Opti
 }
 
 stats::CaptureSnapshot EngineProcess::stop_capture(const std::string& stream) {
-    return executor_.call([&] { return engine_.stop_capture(stream); });
+    const std::uint64_t number = executor_.call([&] { return engine_.stop_capture(stream); });
+    return executor_.until([&] { return engine_.stopped_capture(number); });
 }
 
 send::DummyResult EngineProcess::dummy(const std::string& send, std::uint32_t packets) {

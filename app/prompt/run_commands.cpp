@@ -53,8 +53,11 @@ void capture_start(Context& context, const Call& call) {
 
 void capture_stop(Context& context, const Call& call) {
     const stats::CaptureSnapshot c = context.process.stop_capture(call.value("STREAM"));
-    context.seat.print(fmt::format("stream {}: {} packets captured, {} written, {} had no room\n",
-                                   call.value("STREAM"), c.taken, c.written, c.dropped_full));
+    const std::string counts =
+        fmt::format("{} packets captured, {} written, {} had no room", c.taken, c.written, c.dropped_full);
+    if (!c.failure.empty())
+        throw_error("stream " + call.value("STREAM"), "its capture is over; {}: {}", counts, c.failure);
+    context.seat.print(fmt::format("stream {}: {}\n", call.value("STREAM"), counts));
 }
 
 void dummy(Context& context, const Call& call) {

@@ -206,11 +206,10 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         std::array<pollfd, 2> events{pollfd{interrupt_fd, POLLIN, 0},
                                      pollfd{s.executor == nullptr ? -1 : s.executor->fd(), POLLIN, 0}};
         const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
-        if (poll(events.data(), events.size(), wait) > 0) {
+        if (poll(events.data(), events.size(), wait) > 0)
             s.interrupted |= events[0].revents != 0;
-            if (events[1].revents != 0)
-                s.executor->serve();
-        }
+        if (s.executor != nullptr)
+            s.executor->serve();
         if (s.interrupted)
             return Reason::interrupted;
         s.serve_hosts();
@@ -218,6 +217,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         const bool failed = s.ports_failed();
         s.share_stops();
         s.leave_parts();
+        s.collect_captures();
         const stats::Snapshot now = s.take_snapshot();
         s.watch_streams(now);
         if (failed)

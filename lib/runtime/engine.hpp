@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,11 +111,16 @@ class Engine {
     void interrupt() noexcept;
     /// Captures a stream's packets from now on, into files; where it goes on to heaps, that is not changed by
     /// it. While it runs: the main thread, from tick or through what run() serves. Throws UsageError for an
-    /// unknown stream or one that is being captured, Error when a file cannot be made; then nothing changed.
+    /// unknown stream or one that is being captured, and for a file that another capture is still writing;
+    /// Error when a file cannot be made; then nothing changed.
     void start_capture(const std::string& stream, const capture::Options& options);
-    /// Ends it: what is buffered is written first. Returns what it was; a file that could not be written is
-    /// one of the problems. Throws UsageError when the stream is not being captured.
-    stats::CaptureSnapshot stop_capture(const std::string& stream);
+    /// Takes it off the stream, and does not wait for the disks: its threads write what is buffered. Returns
+    /// its number, for stopped_capture(). Throws UsageError when the stream is not being captured, Error when
+    /// an lcore does not answer.
+    std::uint64_t stop_capture(const std::string& stream);
+    /// What a capture was that was stopped, as soon as run() has seen its files ended; until then nothing. A
+    /// file that could not be written is its `failure`, and one of the problems.
+    std::optional<stats::CaptureSnapshot> stopped_capture(std::uint64_t number) const;
 
     /// The orderly end: senders finish, streams flush, consumers drain, lcores and ports stop. Idempotent;
     /// the destructor calls it too. What goes wrong is one of the problems. After it snapshot() still

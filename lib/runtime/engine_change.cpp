@@ -212,6 +212,8 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     for (const std::size_t gone : change.removed) {
         for (stats::CaptureSnapshot& c : past_captures)
             c.former |= c.stream == plan.receives[gone].name;
+        for (EndingCapture& c : ending_captures)
+            c.former |= c.stream == plan.receives[gone].name;
         removed_streams.push_back(std::move(streams[gone]));
     }
     streams = std::move(now);

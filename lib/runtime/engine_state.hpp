@@ -113,6 +113,7 @@ struct Stream {
     stats::EndpointCounters former;                       ///< of endpoints that have no place any more
     stats::StreamTimes past_times;
     std::unique_ptr<capture::Capture> capture;  ///< its taps are on the parts' lanes, as parts
+    std::uint64_t capture_number = 0;           ///< of the captures of the run
     bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
 
@@ -121,6 +122,14 @@ struct Stream {
     void send_parts_away();
     /// Parts that leave keep the former sink.
     void send_sink_away(std::shared_ptr<Sink> successor);
+};
+
+/// A capture that was stopped, while its threads still write.
+struct EndingCapture {
+    std::uint64_t number = 0;
+    std::string stream;
+    bool former = false;  ///< the stream was removed since
+    std::unique_ptr<capture::Capture> capture;
 };
 
 struct SendStream {
@@ -214,8 +223,10 @@ struct Engine::State {
     bool any_lost() const;
 
     void start_capture(std::size_t stream, const capture::Options& options);
-    void stop_capture(std::size_t stream);
+    bool stop_capture(std::size_t stream);
     void stop_captures();
+    void collect_captures();
+    void collect(const EndingCapture& ending);
     std::vector<stats::CaptureSnapshot> written_captures() const;
     void add_taken(std::vector<stats::CaptureSnapshot>& captures) const;
     bool captures_over() const;
@@ -292,6 +303,8 @@ struct Engine::State {
     std::vector<std::pair<std::size_t, Endpoint>> groups;              ///< port and endpoint, joined
     Consumers consumers;
     std::vector<stats::CaptureSnapshot> past_captures;
+    std::vector<EndingCapture> ending_captures;
+    std::uint64_t last_capture = 0;  ///< number of a capture
     std::vector<std::string> problems;
     bool started = false;
     // As ports.

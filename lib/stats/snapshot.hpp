@@ -110,10 +110,13 @@ struct CaptureSnapshot {
         std::uint64_t packets = 0;
         std::uint64_t bytes = 0;  ///< of the files, their heads included
     };
+    std::uint64_t number = 0;  ///< of the captures of a run, in the order of their starts; 0: not of a run
     std::string stream;
     bool only = false;               ///< its packets end in the capture
     bool former = false;             ///< the stream was removed since; another may have its name
+    bool ending = false;             ///< it was stopped; what is buffered is still being written
     bool finished = false;           ///< nothing is on its way to the files any more
+    std::string failure;             ///< why a file could not be written, and what it keeps; empty: all well
     std::uint64_t taken = 0;         ///< packets put into the buffer
     std::uint64_t taken_bytes = 0;   ///< of them, as kept
     std::uint64_t dropped_full = 0;  ///< packets for which the buffer had no room

@@ -95,6 +95,9 @@ TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
     EXPECT_EQ(process_.captured.rotate_size, 1u << 20);
     EXPECT_THAT(type("capture stop s0"), HasSubstr("12 packets captured, 11 written"));
     EXPECT_EQ(process_.plan_.receives[0].capture, std::nullopt) << "the configuration is not changed";
+    process_.capture_failure = "cannot write the capture file a.pcap: No space left on device";
+    EXPECT_THAT(refusal("capture stop s0"),
+                AllOf(HasSubstr("12 packets captured, 11 written"), HasSubstr("No space left on device")));
     Context context{process_, grammar_, seat_};
     for (const char* line : {"capture start s0 a.pcap poll busy", "capture start s0 a.pcap capture.count x",
                              "capture start nope a.pcap", "capture start s0"})

@@ -59,6 +59,7 @@ endpoints = ["239.4.0.0:7148"]
         stats::CaptureSnapshot c;
         c.taken = 12;
         c.written = 11;
+        c.failure = capture_failure;
         return c;
     }
     send::DummyResult dummy(const std::string& send, std::uint32_t packets) override {
@@ -72,6 +73,7 @@ endpoints = ["239.4.0.0:7148"]
     std::shared_ptr<const stats::Snapshot> recent_;
     std::vector<std::string> done;
     capture::Options captured;
+    std::string capture_failure;
     std::string refuses;
     std::string level;
     bool ended = false;

@@ -146,8 +146,12 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
               [](const StreamSnapshot& s) { return s.heaps_started; });
     f.counters("spead_stream_heaps_total", "Heaps that ended, by how.", "end", kHeapEndNames,
                [](const StreamSnapshot& s, std::size_t i) { return s.heaps_ended[i]; });
-    f.counter("spead_stream_heaps_delivered_total", "Heaps that the consumer took.",
+    f.counter("spead_stream_heaps_delivered_total", "Heaps that the sink has had.",
               [](const StreamSnapshot& s) { return s.heaps_delivered; });
+    f.counter("spead_stream_heaps_unwritten_total", "Heaps that were lost because the sink had failed.",
+              [](const StreamSnapshot& s) { return s.heaps_unwritten; });
+    f.gauge("spead_stream_sink_failed", "1: the sink takes no more heaps (a full disk).",
+            [](const StreamSnapshot& s) { return std::optional<double>(s.sink_failure.empty() ? 0 : 1); });
     f.counter("spead_stream_heaps_dropped_full_total",
               "Heaps thrown away because the hand-over queue was full.",
               [](const StreamSnapshot& s) { return s.heaps_dropped_full; });

@@ -57,6 +57,7 @@ Json stream_json(const StreamSnapshot& s) {
         heaps[std::string(kHeapEndNames[i])] = s.heaps_ended[i];
     heaps["live"] = s.heaps_live;
     heaps["delivered"] = s.heaps_delivered;
+    heaps["unwritten"] = s.heaps_unwritten;
     heaps["dropped_full"] = s.heaps_dropped_full;
     heaps["queued"] = s.heaps_queued;
     Json info;
@@ -232,6 +233,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
             heaps.count_if_any(kHeapEndNames[i], s.heaps_ended[i]);
         heaps.count_if_any("live", s.heaps_live);
         heaps.count("delivered", s.heaps_delivered);
+        heaps.count_if_any("unwritten", s.heaps_unwritten);
         heaps.count_if_any("dropped_full", s.heaps_dropped_full);
         heaps.count_if_any("queued", s.heaps_queued);
         heaps.count_if_any("(interleaved evictions)", s.heaps_interleaved_evictions);

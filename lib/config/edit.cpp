@@ -327,6 +327,8 @@ std::vector<std::string_view> choices_of(std::string_view key) {
         return names(kOnFull);
     if (key == "sink.kind")
         return names(kSinkKinds);
+    if (key == "sink.on_error")
+        return names(kOnSinkError);
     if (key == "zero_copy")
         return names(kZeroCopy);
     if (std::find(kSwitches.begin(), kSwitches.end(), key) != kSwitches.end())

@@ -102,6 +102,7 @@ void Engine::State::make_workers() {
     for (const ReceivePlan& r : plan.receives) {
         Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
         stream.number = ++last_number;
+        stream.name = r.name;
         if (!r.enabled)
             continue;
         stream.sink = surroundings.make_sink(r.sink, r.name);
@@ -218,6 +219,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         s.share_stops();
         s.leave_parts();
         s.collect_captures();
+        s.watch_sinks();
         const stats::Snapshot now = s.take_snapshot();
         s.watch_streams(now);
         if (failed)
@@ -237,6 +239,8 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     if (any_lost() || consumers.failed() || std::any_of(sends.begin(), sends.end(), [](const SendStream& s) {
             return !s.feeder->failure().empty();
         }))
+        return Reason::failure;
+    if (sinks_over())
         return Reason::failure;
     if (consumers.budget_used_up())
         return Reason::heaps;

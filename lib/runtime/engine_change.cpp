@@ -194,6 +194,7 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         if (!c.before) {
             fresh[i] = std::make_unique<Stream>();
             fresh[i]->number = ++last_number;
+            fresh[i]->name = r.name;
         }
         numbers.push_back(c.before ? streams[*c.before]->number : fresh[i]->number);
         if (c.new_sink && r.enabled)
@@ -318,10 +319,11 @@ void Engine::State::leave_parts(Stream& stream) {
         } else {
             i++;
         }
-    std::erase_if(stream.old_sinks, [&stream](const std::shared_ptr<Sink>& sink) {
+    std::erase_if(stream.old_sinks, [&](const std::shared_ptr<Sink>& sink) {
         if (std::any_of(stream.leaving.begin(), stream.leaving.end(),
                         [&sink](const Leaving& l) { return l.part->sink == sink; }))
             return false;
+        look_at_sink(stream, *sink);
         stream.past.heaps_verified += sink->verified();
         stream.past.heaps_wrong += sink->wrong();
         return true;
@@ -354,8 +356,10 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
         leaving.step = Leaving::Step::consume;
     }
     if (leaving.step == Leaving::Step::consume) {
-        if (!consumers.remove(*part.feed, part.sink != stream.sink))
+        const std::optional<Consumers::Done> taken = consumers.remove(*part.feed, part.sink != stream.sink);
+        if (!taken)
             return false;
+        part.done = *taken;
         part.feed = nullptr;
         leaving.step = Leaving::Step::reclaim;
     }
@@ -375,7 +379,6 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
                    for (const auto& source : w.sources)
                        source->talkers.forget_lane(part.slot);
                    part.counts = part.lane->counters;
-                   part.taken = part.lane->queue.taken();
                    part.details.take(*part.lane);
                }) &&
            done;
@@ -384,7 +387,7 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
 /// The stream keeps what its part has counted.
 void Engine::State::fold(Stream& stream, const Part& part) {
     Worker& w = *part.worker;
-    stream.past.add(part.counts, part.taken);
+    stream.past.add(part.counts, part.done.delivered, part.done.unwritten);
     for (const std::uint64_t n : part.counts.packets)
         w.past[stream.number] += n;
     stream.past_endpoints.resize(std::max(stream.past_endpoints.size(), part.details.endpoints.size()));

@@ -47,7 +47,9 @@ void Engine::State::watch_streams(const stats::Snapshot& now) {
 }
 
 void Engine::State::tell(const std::string& stream, const stats::LastEvent& event) {
-    if (is_bad(event.kind))
+    if (event.kind == stats::StreamEvent::sink_failed)
+        log_error(LogType::runtime, "stream {}: {}", stream, event.text);
+    else if (is_bad(event.kind))
         log_warning(LogType::runtime, "stream {} is {}: {}", stream, stats::name_of(event.kind), event.text);
     else
         log_notice(LogType::runtime, "stream {}: {}", stream, event.text);

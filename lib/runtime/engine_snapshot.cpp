@@ -20,15 +20,17 @@ std::uint64_t sum_of(const Array& values) {
 /// What the stream's parts had counted when their lcores last answered, and its sinks.
 void add_parts(const Stream& stream, stats::StreamSnapshot& to) {
     for (const Part* const part : stream.all_parts())
-        to.add(part->counts, part->taken);
+        to.add(part->counts, part->done.delivered, part->done.unwritten);
     for (const auto& part : stream.parts)
         to.queue_heaps += part->lane->queue.capacity();
     const auto add_sink = [&to](const Sink& sink) {
         to.heaps_verified += sink.verified();
         to.heaps_wrong += sink.wrong();
     };
-    if (stream.sink)
+    if (stream.sink) {
         add_sink(*stream.sink);
+        to.sink_failure = stream.sink->failure();
+    }
     for (const auto& sink : stream.old_sinks)
         add_sink(*sink);
 }
@@ -111,7 +113,9 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
                 part->counts = part->lane->counters;
                 if (part->lane->tap != nullptr)
                     part->tap_counts = part->lane->tap->counters();
-                part->taken = part->lane->queue.taken();
+                // What is done was pushed by this lcore before.
+                if (part->feed != nullptr)
+                    part->done = part->feed->done();
             }
             for (std::size_t n = 0; n < w->sources.size(); n++)
                 counts.ports[n] = w->sources[n]->counters;
@@ -144,6 +148,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     for (std::size_t i = 0; i < last_rules.size(); i++)
         snap.ports[i].rules = last_rules[i];
     add_health(snap);
+    add_sink_events(snap);
     if (detail != Detail::counts)
         add_details(snap);
     return snap;

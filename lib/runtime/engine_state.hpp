@@ -73,7 +73,7 @@ struct Part {
     std::shared_ptr<Sink> sink;
     /// What the lcore counted when it last answered.
     stats::StreamCounters counts;
-    std::uint64_t taken = 0;  ///< heaps that consumers took
+    Consumers::Done done;  ///< heaps that its sink was given
     LaneDetails details;
     capture::TapCounters tap_counts;  ///< of the capture that runs
     bool blocked = false;             ///< waits for its consumer, when look() last looked
@@ -101,6 +101,7 @@ struct Queue {
 
 struct Stream {
     std::uint32_t number = 0;  ///< in rules; no other stream of the run has it
+    std::string name;
     std::shared_ptr<Sink> sink;
     std::vector<std::unique_ptr<Part>> parts;
     std::vector<Leaving> leaving;
@@ -116,6 +117,8 @@ struct Stream {
     std::uint64_t capture_number = 0;           ///< of the captures of the run
     bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
+    std::uint64_t sinks_failed = 0;
+    std::optional<stats::LastEvent> sink_event;  ///< of the sink that failed last
 
     std::vector<const Part*> all_parts() const;  ///< those that leave, too
     /// No packet comes to its parts any more.
@@ -242,6 +245,10 @@ struct Engine::State {
     stats::Snapshot shown(stats::Snapshot snap) const;
     void watch_streams(const stats::Snapshot& now);
     void tell(const std::string& stream, const stats::LastEvent& event);
+    void watch_sinks();
+    void look_at_sink(Stream& stream, Sink& sink);
+    bool sinks_over() const;
+    void add_sink_events(stats::Snapshot& snap) const;
     void add_health(stats::Snapshot& snap) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
     std::vector<std::vector<stats::RuleSnapshot>> rules_now() const;

@@ -67,11 +67,12 @@ void Engine::State::end_consumers() {
         for (const Part* const part : w->parts)
             part->lane->queue.close();
     consumers.join();
+    watch_sinks();
     if (consumers.failed())
         problems.push_back(consumers.failure());
 }
 
-/// Consumers that have failed or had their number of heaps take no more: no stream may wait for them.
+/// Consumers that have no memory, or had their number of heaps, take no more: no stream may wait for them.
 void Engine::State::let_go_of_consumers() {
     if (!consumers.failed() && !consumers.budget_used_up())
         return;
@@ -102,7 +103,7 @@ Engine::State::Look Engine::State::look() {
             l.blocked |= s->blocked;
             for (const Part* const part : parts)
                 if (s->blocked && part->feed != nullptr)
-                    l.finished += part->feed->finished();
+                    l.finished += part->feed->done().all();
         }
     return l;
 }

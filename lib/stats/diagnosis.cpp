@@ -150,6 +150,9 @@ void Findings::stream(const StreamSnapshot& s) {
                           "the hand-over queue were taken",
                           s.ring_most, s.ring_heaps),
         "raise --ring-heaps or do less per heap");
+    add(Cause::sink_failed, Stage::consumer, s.name, s.heaps_unwritten, "heaps",
+        "were not written: the sink had failed",
+        "make room, then `stream stop` and `stream start` it at the prompt, or start the run anew");
 }
 
 /// Packets that were lost before they could be fetched: why nobody fetched them.
@@ -266,7 +269,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 22> kNames{
+    constexpr std::array<std::string_view, 23> kNames{
         "network_loss",      "duplicates",          "fragments",
         "bad_checksums",     "gso_frames",          "receive_ring_short",
         "no_buffers",        "nic_errors",          "lcore_too_slow",
@@ -274,7 +277,7 @@ std::string_view name_of(Cause cause) {
         "packets_too_large", "heaps_too_large",     "contradictions",
         "out_of_order",      "max_live_too_small",  "late",
         "pool_too_small",    "consumer_holds_pool", "consumer_too_slow",
-        "send_timeout"};
+        "sink_failed",       "send_timeout"};
     static_assert(kNames.size() == static_cast<std::size_t>(Cause::send_timeout) + 1);
     return kNames[static_cast<std::size_t>(cause)];
 }

@@ -47,6 +47,7 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.carried.live -= take(s.heaps_started, base.heaps_started);
     take_each(s.heaps_ended, base.heaps_ended);
     s.heaps_delivered -= base.heaps_delivered;
+    s.heaps_unwritten -= base.heaps_unwritten;
     s.heaps_dropped_full -= base.heaps_dropped_full;
     s.heaps_dropped_oldest -= base.heaps_dropped_oldest;
     s.heaps_handed_over -= base.heaps_handed_over;

@@ -40,6 +40,7 @@ struct StreamSnapshot {
     std::array<std::uint64_t, kHeapEnds> heaps_ended{};
     std::uint64_t heaps_live = 0;
     std::uint64_t heaps_delivered = 0;
+    std::uint64_t heaps_unwritten = 0;  ///< taken from the queue, and lost because the sink has failed
     std::uint64_t heaps_dropped_full = 0;
     std::uint64_t heaps_queued = 0;
     std::uint64_t packets_reordered = 0;
@@ -78,13 +79,15 @@ struct StreamSnapshot {
     std::array<std::uint64_t, kStreamEvents> events{};
     std::optional<LastEvent> last_event;
 
+    std::string sink_failure;  ///< why its sink takes no more heaps, and what it has kept; empty: it does
+
     // As configured.
     std::uint64_t queue_heaps = 0;  ///< how many the hand-over queues hold, of all lcores together
     double expected_rate = 0;       ///< `bytes` per second; 0: nothing is expected
 
-    /// Adds one lcore's block. `taken` is how many heaps the consumer has taken from that block's queue, read
-    /// once.
-    void add(const StreamCounters& block, std::uint64_t taken);
+    /// Adds one lcore's block. `delivered` and `unwritten`: heaps of that block's queue that the consumer is
+    /// done with, read not before the block.
+    void add(const StreamCounters& block, std::uint64_t delivered, std::uint64_t unwritten = 0);
     /// Adds what else the stream, or other streams, have counted.
     void add(const StreamSnapshot& other);
 };
@@ -254,7 +257,7 @@ struct Snapshot {
 ///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
 ///  - a stream's received = the sum of its outcomes;
 ///  - started = complete + evicted + timed_out + flushed + live;
-///  - complete + evicted + timed_out + flushed = delivered + dropped_full + queued;
+///  - complete + evicted + timed_out + flushed = delivered + unwritten + dropped_full + queued;
 ///  - a capture's taken = written + unwritten + buffered, and nothing is buffered once it is finished;
 ///  - a replay's records = frames + those that cannot be sent;
 ///  - where packets end in the capture, a stream's captured = taken, capture_full = dropped_full.

@@ -5,16 +5,19 @@
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <optional>
 
 #include "base/error.hpp"
 #include "stats/since.hpp"
 #include "tests/eal/runtime/rig.hpp"
+#include "tests/support/file_size_limit.hpp"
 
 /// What changes while packets come: over a ring, which loses nothing by itself.
 namespace spead::runtime::test {
 namespace {
 
 using testing::AllOf;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using Reason = Engine::Reason;
@@ -259,6 +262,27 @@ TEST(Change, StopsAndStartsAStream) {
     const auto count = std::count(std::istreambuf_iterator<char>(lines), {}, '\n');
     EXPECT_EQ(static_cast<std::uint64_t>(count), e.last.streams[1].heaps_delivered)
         << "what both sinks wrote";
+}
+
+TEST(Change, GivesAStreamThatIsStartedAgainANewSink) {
+    Directory directory;
+    Plan plan = live_plan(2);
+    plan.receives[1].sink = {SinkKind::file, directory.file("out")};
+    std::optional<spead::test::FileSizeLimit> full_disk(std::in_place, 1000);
+    Script script;
+    script.wait([](const stats::Snapshot& s) { return s.streams[1].heaps_unwritten > 5; });
+    script.change([](Plan& p) { stream(p, "s1").enabled = false; });
+    script.add([&](Engine&, const stats::Snapshot& s) {
+        EXPECT_EQ(s.streams[1].heaps_delivered, 0U);
+        full_disk.reset();
+    });
+    script.change([](Plan& p) { stream(p, "s1").enabled = true; });
+    script.wait([](const stats::Snapshot& s) { return s.streams[1].heaps_delivered > 5; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, ElementsAre(HasSubstr("stream s1: its sink takes no more heaps")));
+    EXPECT_EQ(e.last.streams[1].sink_failure, "") << "of the sink that it has now";
+    EXPECT_GT(e.last.streams[1].heaps_unwritten, 5U);
+    expect_nothing_lost(e.last.streams[0]);
 }
 
 TEST(Change, FinishesTheSinkOfAStreamOnTwoLcoresThatIsStopped) {

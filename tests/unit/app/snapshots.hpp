@@ -25,6 +25,7 @@ inline stats::Snapshot numbered_snapshot() {
         stream.heaps_ended[i] = 131 + i;
     stream.heaps_live = 140;
     stream.heaps_delivered = 141;
+    stream.heaps_unwritten = 144;
     stream.heaps_dropped_full = 142;
     stream.heaps_queued = 143;
     stream.packets_reordered = 150;
@@ -49,6 +50,7 @@ inline stats::Snapshot numbered_snapshot() {
     for (std::size_t i = 0; i < stats::kStreamEvents; i++)
         stream.events[i] = 170 + i;
     stream.last_event = {stats::StreamEvent::losing, 1.5, "it loses"};
+    stream.sink_failure = "no space";
     stream.queue_heaps = 182;
     stream.expected_rate = 183;
     snapshot.streams.push_back(stream);

@@ -71,13 +71,14 @@ Snapshot sound() {
 TEST(StreamSnapshot, AddsTheBlocksOfSeveralLcores) {
     StreamSnapshot stream;
     stream.add(block(), 1);
-    stream.add(block(), 2);
+    stream.add(block(), 1, 1);
     EXPECT_EQ(stream.received, 20u);
     EXPECT_EQ(stream.packets[static_cast<std::size_t>(PacketOutcome::placed)], 14u);
     EXPECT_EQ(stream.bytes, 14000u);
     EXPECT_EQ(stream.heaps_started, 10u);
     EXPECT_EQ(stream.heaps_live, 2u);
-    EXPECT_EQ(stream.heaps_delivered, 3u);
+    EXPECT_EQ(stream.heaps_delivered, 2u);
+    EXPECT_EQ(stream.heaps_unwritten, 1u);
     EXPECT_EQ(stream.heaps_dropped_full, 2u);
     EXPECT_EQ(stream.heaps_queued, 3u);  // (2-1) + (2-2) in the queues, 1 + 1 waiting
     EXPECT_EQ(stream.packets_reordered, 6u);

@@ -17,12 +17,16 @@ std::uint64_t sum_of(const Array& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-/// What the stream's parts had counted when their lcores last answered, and its sinks.
+/// What the stream's parts had counted when their lcores last answered.
 void add_parts(const Stream& stream, stats::StreamSnapshot& to) {
     for (const Part* const part : stream.all_parts())
         to.add(part->counts, part->done.delivered, part->done.unwritten);
     for (const auto& part : stream.parts)
         to.queue_heaps += part->lane->queue.capacity();
+}
+
+/// What its sinks found. Before the lcores are asked: what has been looked at was delivered before.
+void add_sinks(const Stream& stream, stats::StreamSnapshot& to) {
     const auto add_sink = [&to](const Sink& sink) {
         to.heaps_verified += sink.verified();
         to.heaps_wrong += sink.wrong();
@@ -73,12 +77,15 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
         s.number = streams[i]->number;
         s.endpoints = plan.receives[i].endpoint_texts;
         s.add(streams[i]->past);
+        add_sinks(*streams[i], s);
         s.expected_rate = plan.receives[i].expected_rate;
         snap.streams.push_back(std::move(s));
     }
     snap.removed = removed;
-    for (const auto& s : removed_streams)
+    for (const auto& s : removed_streams) {
         snap.removed.add(s->past);
+        add_sinks(*s, snap.removed);
+    }
     for (std::size_t i = 0; i < plan.sends.size(); i++)
         snap.sends.push_back({plan.sends[i].name, plan.sends[i].endpoint_texts, {}, 0});
     for (const auto& p : ports) {

@@ -250,6 +250,7 @@ struct Engine::State {
     bool sinks_over() const;
     void add_sink_events(stats::Snapshot& snap) const;
     void add_health(stats::Snapshot& snap) const;
+    bool is_received(std::uint32_t number) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
     std::vector<std::vector<stats::RuleSnapshot>> rules_now() const;
     void remember_rules();
@@ -329,7 +330,8 @@ struct Engine::State {
     std::vector<std::string> remarks;
     Clock::time_point begin{};
     double duration = 0;                         ///< fixed when stopped
-    std::map<std::string, StreamHealth> health;  ///< of streams that are watched, by name
+    /// Of streams that are watched, or were, by number; `removed` gets what those counted that are no more.
+    std::map<std::uint32_t, StreamHealth> health;
     std::optional<EventCommand> event_command;
     std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
     std::uint64_t last_progress = 0;

@@ -22,6 +22,11 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     return c;
 }
 
+void StreamHealth::expect(const HealthLimits& limits) {
+    limits_ = limits;
+    begun_ = silent_ = losing_ = slow_ = false;
+}
+
 std::vector<stats::LastEvent> StreamHealth::update(double now, const Counts& counts) {
     if (!begun_ || counts.packets < packets_)
         begin(now, counts);
@@ -102,6 +107,8 @@ void StreamHealth::raise(StreamEvent kind, double now, std::string text) {
 }
 
 std::string StreamHealth::state() const {
+    if (!limits_.any())
+        return {};
     if (silent_)
         return "silent";
     if (losing_)

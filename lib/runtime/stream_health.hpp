@@ -44,11 +44,15 @@ class StreamHealth {
 
     explicit StreamHealth(const HealthLimits& limits) : limits_(limits) {}
 
+    /// What is expected from now on; nothing: it rests until something is. What was noticed so far is
+    /// forgotten, and what comes is judged anew; events stay counted, for the life of the stream.
+    void expect(const HealthLimits& limits);
+
     /// What has changed, oldest first. Counts that run backwards are those of a stream that began anew.
     std::vector<stats::LastEvent> update(double now, const Counts& counts);
 
     const HealthLimits& limits() const noexcept { return limits_; }
-    /// "ok", "silent", "losing", "slow" or "losing, slow".
+    /// "ok", "silent", "losing", "slow" or "losing, slow"; empty: nothing is expected.
     std::string state() const;
     std::uint64_t events(stats::StreamEvent e) const { return events_[static_cast<std::size_t>(e)]; }
     const std::optional<stats::LastEvent>& last_event() const noexcept { return last_; }

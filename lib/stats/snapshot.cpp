@@ -124,6 +124,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     hold_refused += other.hold_refused;
     heaps_verified += other.heaps_verified;
     heaps_wrong += other.heaps_wrong;
+    add_each(events, other.events);
 }
 
 void PortSnapshot::add(const RxCounters& queue) {

@@ -167,15 +167,18 @@ void Capture::finish() {
             writer.thread.join();
     limit_.over.store(true, std::memory_order_relaxed);
     finished_ = true;
+    ended_ = Clock::now();
 }
 
 stats::CaptureSnapshot Capture::snapshot() const {
     stats::CaptureSnapshot s;
     s.stream = stream_;
     s.only = only_;
+    s.over = over();
     s.ending = ending_.load(std::memory_order_relaxed);
     s.finished = finished_;
     s.failure = failure();
+    s.seconds = std::chrono::duration<double>((finished_ ? ended_ : Clock::now()) - begun_).count();
     for (const Writer& writer : writers_) {
         const std::uint64_t packets = writer.packets.load(std::memory_order_acquire);
         const std::uint64_t given = writer.given.load(std::memory_order_relaxed);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -75,6 +76,7 @@ class Capture {
     static std::uint64_t least_buffer(std::size_t taps, std::size_t files) noexcept;
 
   private:
+    using Clock = std::chrono::steady_clock;
     struct Writer {
         std::unique_ptr<PcapSeries> series;
         std::vector<Tap::Way*> ways;  ///< one from each tap
@@ -100,6 +102,8 @@ class Capture {
     std::function<void()> on_thread_;
     std::atomic<bool> ending_{false};
     bool finished_ = false;
+    const Clock::time_point begun_ = Clock::now();
+    Clock::time_point ended_{};
     mutable std::mutex mutex_;
     std::string failure_;
 };

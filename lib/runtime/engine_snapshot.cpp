@@ -76,6 +76,9 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
         s.name = plan.receives[i].name;
         s.number = streams[i]->number;
         s.endpoints = plan.receives[i].endpoint_texts;
+        s.state = !plan.receives[i].enabled                ? "stopped"
+                  : off[port_index(plan.receives[i].port)] ? "waiting"
+                                                           : "received";
         s.add(streams[i]->past);
         add_sinks(*streams[i], s);
         s.expected_rate = plan.receives[i].expected_rate;
@@ -93,6 +96,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
         s.name = p->name();
         s.driver = p->driver_name();
         s.steering = port::name_of(p->capabilities().steering);
+        s.state = away[snap.ports.size()] ? "away" : off[snap.ports.size()] ? "stopped" : "running";
         s.nic = p->nic();
         const stats::NicSnapshot& before = nic_before[snap.ports.size()];
         if (!away[snap.ports.size()]) {

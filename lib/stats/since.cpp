@@ -22,15 +22,6 @@ std::uint64_t take(std::uint64_t& count, std::uint64_t before) {
     return missing;
 }
 
-/// The same stream: another may have come under its name.
-template <typename Part>
-const Part* find_same(const std::vector<Part>& parts, const Part& part) {
-    const auto found = std::find_if(parts.begin(), parts.end(), [&](const Part& other) {
-        return other.name == part.name && other.number == part.number;
-    });
-    return found == parts.end() ? nullptr : &*found;
-}
-
 void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.received -= base.received;
     // Packets that were counted as placed before and as control since belong to the time before.
@@ -61,6 +52,7 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
         if (const EndpointSnapshot* const before = find(base.by_endpoint, e.name)) {
             take(e.packets, before->packets);
             take(e.bytes, before->bytes);
+            e.not_new = before->packets != 0;
         }
 }
 

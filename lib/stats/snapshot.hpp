@@ -20,6 +20,7 @@ struct EndpointSnapshot {
     std::string name;
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  ///< payload placed into heaps
+    bool not_new = false;     ///< had packets before the counters were cleared
 };
 
 /// What befell a stream last.
@@ -32,6 +33,7 @@ struct LastEvent {
 struct StreamSnapshot {
     std::string name;
     std::uint32_t number = 0;  ///< no other stream of the run has it, whatever its name; 0: none is known
+    std::string state;         ///< "received", "stopped", or "waiting" for its port
     std::vector<std::string> endpoints;  ///< as the user wrote them
     std::uint64_t bytes = 0;
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -117,9 +119,11 @@ struct CaptureSnapshot {
     std::string stream;
     bool only = false;               ///< its packets end in the capture
     bool former = false;             ///< the stream was removed since; another may have its name
+    bool over = false;               ///< it takes no more packets: it has its number, or a file failed
     bool ending = false;             ///< it was stopped; what is buffered is still being written
     bool finished = false;           ///< nothing is on its way to the files any more
     std::string failure;             ///< why a file could not be written, and what it keeps; empty: all well
+    double seconds = 0;              ///< since it began; of one that is finished how long it took
     std::uint64_t taken = 0;         ///< packets put into the buffer
     std::uint64_t taken_bytes = 0;   ///< of them, as kept
     std::uint64_t dropped_full = 0;  ///< packets for which the buffer had no room
@@ -178,6 +182,7 @@ struct PortSnapshot {
     std::string name;
     std::string driver;
     std::string steering;
+    std::string state;  ///< "running", "stopped", or "away": its network interface is gone
     std::array<std::uint64_t, kPortOutcomes> rx{};
     std::uint64_t rx_packets = 0;  ///< sum of `rx`
     std::uint64_t rx_bytes = 0;

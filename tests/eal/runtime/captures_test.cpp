@@ -38,6 +38,7 @@ TEST_F(Captures, AStreamIsReceivedAndCapturedBesides) {
     ASSERT_EQ(e.last.captures.size(), 1U);
     const stats::CaptureSnapshot& c = e.last.captures[0];
     EXPECT_TRUE(c.finished);
+    EXPECT_GT(c.seconds, 0);
     EXPECT_EQ(c.taken + c.dropped_full, e.stream().received);
     EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), c.written);
 }

@@ -74,6 +74,8 @@ struct Script {
         engine.start();
         e.reason = engine.run(-1, [&](const stats::Snapshot& s) {
             expect_identities(s);
+            for (const stats::StreamSnapshot& one : s.streams)
+                EXPECT_LE(one.heaps_verified + one.heaps_wrong, one.heaps_delivered) << one.name;
             if (steps.empty()) {
                 engine.interrupt();
                 return;
@@ -598,7 +600,7 @@ TEST(Change, EventsStayCountedWhateverIsExpectedOfTheStream) {
     script.change([](Plan& p) { stream(p, "quiet").enabled = false; });
     script.wait([&](const stats::Snapshot& s) {
         const stats::StreamSnapshot& quiet = snapshot_of(s, "quiet");
-        return quiet.health.empty() && silences(quiet) == 2;
+        return quiet.state == "stopped" && quiet.health.empty() && silences(quiet) == 2;
     });
     script.change([](Plan& p) { stream(p, "quiet").enabled = true; });
     script.wait([&](const stats::Snapshot& s) { return silences(snapshot_of(s, "quiet")) == 3; });

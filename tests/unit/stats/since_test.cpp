@@ -71,6 +71,7 @@ TEST(Since, IsTheDifferenceAndKeepsEveryIdentity) {
     EXPECT_EQ(d.streams[0].heaps_delivered, 40U);
     EXPECT_EQ(d.streams[0].events[1], 40U);
     EXPECT_EQ(d.streams[0].by_endpoint[0].packets, 440U);
+    EXPECT_TRUE(d.streams[0].by_endpoint[0].not_new);
     EXPECT_EQ(d.ports[0].rx_packets, 520U);
     EXPECT_EQ(d.ports[0].rx_bursts, 40U);
     EXPECT_EQ(d.ports[0].nic.no_mbuf, 80U);

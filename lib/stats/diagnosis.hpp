@@ -27,6 +27,7 @@ std::string_view name_of(Stage stage);
 
 enum class Cause : std::uint8_t {
     network_loss,         ///< heaps stayed incomplete although nothing was lost here
+    cut_by_join,          ///< no more heaps than may have begun before their groups were joined
     duplicates,           ///< the same packets came more than once
     fragments,            ///< IP fragments
     bad_checksums,        ///< damaged on the way

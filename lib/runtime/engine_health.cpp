@@ -16,10 +16,6 @@ HealthLimits limits_of(const ReceivePlan& r) {
     return r.enabled ? HealthLimits{r.silent_after, r.loss_threshold, r.expected_rate} : HealthLimits{};
 }
 
-bool is_bad(stats::StreamEvent e) {
-    return e != stats::StreamEvent::back && e != stats::StreamEvent::recovered;
-}
-
 void add_events(stats::StreamSnapshot& to, const StreamHealth& from) {
     for (std::size_t e = 0; e < stats::kStreamEvents; e++)
         to.events[e] += from.events(static_cast<stats::StreamEvent>(e));
@@ -58,11 +54,11 @@ void Engine::State::watch_streams(const stats::Snapshot& now) {
 
 void Engine::State::tell(const std::string& stream, const stats::LastEvent& event) {
     if (event.kind == stats::StreamEvent::sink_failed)
-        log_error(LogType::runtime, "stream {}: {}", stream, event.text);
+        log_error(LogType::runtime, "{}", sentence_of(stream, event));
     else if (is_bad(event.kind))
-        log_warning(LogType::runtime, "stream {} is {}: {}", stream, stats::name_of(event.kind), event.text);
+        log_warning(LogType::runtime, "{}", sentence_of(stream, event));
     else
-        log_notice(LogType::runtime, "stream {}: {}", stream, event.text);
+        log_notice(LogType::runtime, "{}", sentence_of(stream, event));
     if (surroundings.on_event)
         surroundings.on_event(stream, event);
     if (event_command)

@@ -23,7 +23,7 @@ void Engine::State::look_at_sink(Stream& stream, Sink& sink) {
     const std::optional<std::string> news = sink.news();
     if (!news)
         return;
-    stream.sinks_failed++;
+    stream.past.events[static_cast<std::size_t>(stats::StreamEvent::sink_failed)]++;
     stream.sink_event = {stats::StreamEvent::sink_failed,
                          std::chrono::duration<double>(Clock::now() - begin).count(),
                          "its sink takes no more heaps: " + *news};
@@ -56,7 +56,6 @@ void Engine::State::add_sink_events(stats::Snapshot& snap) const {
     for (std::size_t i = 0; i < streams.size(); i++) {
         stats::StreamSnapshot& s = snap.streams[i];
         const std::optional<stats::LastEvent>& event = streams[i]->sink_event;
-        s.events[static_cast<std::size_t>(stats::StreamEvent::sink_failed)] += streams[i]->sinks_failed;
         if (event && (!s.last_event || s.last_event->at_s <= event->at_s))
             s.last_event = event;
     }

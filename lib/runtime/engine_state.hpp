@@ -117,7 +117,6 @@ struct Stream {
     std::uint64_t capture_number = 0;           ///< of the captures of the run
     bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
-    std::uint64_t sinks_failed = 0;
     std::optional<stats::LastEvent> sink_event;  ///< of the sink that failed last
 
     std::vector<const Part*> all_parts() const;  ///< those that leave, too
@@ -329,7 +328,7 @@ struct Engine::State {
     bool told_of_consumers = false;
     std::vector<std::string> remarks;
     Clock::time_point begin{};
-    double duration = 0;                         ///< fixed when stopped
+    double duration = 0;  ///< fixed when stopped
     /// Of streams that are watched, or were, by number; `removed` gets what those counted that are no more.
     std::map<std::uint32_t, StreamHealth> health;
     std::optional<EventCommand> event_command;

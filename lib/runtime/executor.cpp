@@ -52,6 +52,18 @@ void Executor::run_until(std::function<bool()> function, std::chrono::nanosecond
         std::rethrow_exception(job->error);
 }
 
+void Executor::post(std::function<void()> function) {
+    const std::lock_guard lock(mutex_);
+    if (closed_)
+        return;
+    jobs_.push_back(std::make_shared<Job>());
+    jobs_.back()->function = [function = std::move(function)] {
+        function();
+        return true;
+    };
+    eventfd_write(fd_, 1);
+}
+
 bool Executor::serve() {
     eventfd_t count = 0;
     eventfd_read(fd_, &count);

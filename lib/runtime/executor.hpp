@@ -49,6 +49,10 @@ class Executor {
         return std::move(*result);
     }
 
+    /// Has `function` run on the main thread as soon as it gets to it, and does not wait for that. It throws
+    /// nothing. Once the program ends it may not run any more.
+    void post(std::function<void()> function);
+
     /// Readable while something is posted: what the main thread polls.
     int fd() const noexcept { return fd_; }
 

@@ -11,6 +11,16 @@ namespace spead::runtime {
 
 using stats::StreamEvent;
 
+bool is_bad(StreamEvent e) {
+    return e != StreamEvent::back && e != StreamEvent::recovered;
+}
+
+std::string sentence_of(const std::string& stream, const stats::LastEvent& event) {
+    const bool state = is_bad(event.kind) && event.kind != StreamEvent::sink_failed;
+    return state ? fmt::format("stream {} is {}: {}", stream, name_of(event.kind), event.text)
+                 : fmt::format("stream {}: {}", stream, event.text);
+}
+
 StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     Counts c;
     c.packets = s.received;

@@ -21,6 +21,11 @@ struct HealthLimits {
     bool operator==(const HealthLimits&) const = default;
 };
 
+/// Not an end of something bad.
+bool is_bad(stats::StreamEvent e);
+/// As it is logged and told at prompts.
+std::string sentence_of(const std::string& stream, const stats::LastEvent& event);
+
 /// Watches one stream: is it silent, does it lose heaps, is it slow? Each change is told once. Pure: time and
 /// counts come from outside, the time in seconds of the run, never backwards.
 ///

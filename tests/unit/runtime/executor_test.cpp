@@ -146,5 +146,20 @@ TEST(Executor, RefusesWhenItIsClosed) {
     EXPECT_FALSE(executor.serve());
 }
 
+TEST(Executor, WhatIsPostedRunsWithoutAnybodyWaiting) {
+    Executor executor;
+    int ran = 0;
+    executor.post([&ran] { ran++; });
+    EXPECT_EQ(ran, 0);
+    EXPECT_TRUE(readable(executor.fd()));
+    EXPECT_TRUE(executor.serve());
+    EXPECT_EQ(ran, 1);
+    EXPECT_FALSE(readable(executor.fd()));
+    executor.close();
+    executor.post([&ran] { ran++; });
+    EXPECT_FALSE(executor.serve());
+    EXPECT_EQ(ran, 1);
+}
+
 }  // namespace
 }  // namespace spead::runtime

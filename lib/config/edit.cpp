@@ -104,7 +104,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> cpu_range(std::string_view 
 toml::array list_value(std::string_view key, std::string_view text) {
     toml::array list;
     if (text.empty())
-        return list;
+        throw_usage("", "`{}` is empty; give a list with commas, or `default`", key);
     for (const std::string& element : split(text)) {
         if (key != "lcores") {
             list.push_back(element);

@@ -9,6 +9,7 @@
 #include "app/table.hpp"
 #include "base/units.hpp"
 #include "stats/diagnosis.hpp"
+#include "stats/rates.hpp"
 
 namespace spead::app {
 
@@ -73,6 +74,7 @@ Json stream_json(const StreamSnapshot& s) {
     Json stream;
     stream["name"] = s.name;
     stream["endpoints"] = s.endpoints;
+    stream["state"] = s.state;
     stream["bytes"] = s.bytes;
     stream["packets"] = std::move(packets);
     stream["heaps"] = std::move(heaps);
@@ -135,6 +137,7 @@ Json port_json(const PortSnapshot& p) {
     Json port;
     port["name"] = p.name;
     port["driver"] = p.driver;
+    port["state"] = p.state;
     Json& rx = port["rx"];
     rx["packets"] = p.rx_packets;
     rx["bytes"] = p.rx_bytes;
@@ -167,7 +170,9 @@ Json port_json(const PortSnapshot& p) {
 class Rates {
   public:
     Rates(const Snapshot& now, const Snapshot* before)
-        : before_(before), seconds_(now.duration_s - (before == nullptr ? 0 : before->duration_s)) {}
+        : now_(now),
+          before_(before),
+          seconds_(now.duration_s - (before == nullptr ? 0 : before->duration_s)) {}
     std::string bits(std::uint64_t bytes, std::uint64_t before) const {
         return seconds_ > 0 ? human_bit_rate(per_second(bytes, before)) : "-";
     }
@@ -176,12 +181,10 @@ class Rates {
     }
     /// As it was before; of one that came since: all zero.
     StreamSnapshot before(const StreamSnapshot& s) const {
-        if (before_ != nullptr && s.name == kRemoved)
-            return before_->removed;
-        return find(&Snapshot::streams, s.name);
+        return s.name == kRemoved ? removed_before() : find(&Snapshot::streams, s);
     }
-    SendSnapshot before(const SendSnapshot& s) const { return find(&Snapshot::sends, s.name); }
-    PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p.name); }
+    SendSnapshot before(const SendSnapshot& s) const { return find(&Snapshot::sends, s); }
+    PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p); }
 
   private:
     // What begins anew counts from 0.
@@ -189,17 +192,30 @@ class Rates {
         return static_cast<double>(count < before ? count : count - before) / seconds_;
     }
     template <typename T>
-    T find(std::vector<T> Snapshot::*list, const std::string& name) const {
-        if (before_ != nullptr)
-            for (const T& one : before_->*list)
-                if (one.name == name)
-                    return one;
-        return {};
+    T find(std::vector<T> Snapshot::*list, const T& now) const {
+        const T* const found = before_ == nullptr ? nullptr : stats::find_same(before_->*list, now);
+        return found == nullptr ? T{} : *found;
+    }
+    /// What was removed since had come before.
+    StreamSnapshot removed_before() const {
+        if (before_ == nullptr)
+            return {};
+        StreamSnapshot all = before_->removed;
+        for (const StreamSnapshot& s : before_->streams)
+            if (stats::find_same(now_.streams, s) == nullptr)
+                all.add(s);
+        return all;
     }
 
+    const Snapshot& now_;
     const Snapshot* before_;
     double seconds_;
 };
+
+/// What is wrong with it, or that it is well as far as it is watched.
+std::string state_of(const StreamSnapshot& s) {
+    return s.state.empty() || s.state == "received" ? s.health : s.state;
+}
 
 std::string endpoints_text(const std::vector<std::string>& endpoints) {
     if (endpoints.empty())
@@ -217,6 +233,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         const StreamSnapshot before = rates.before(s);
         packets.row("stream", s.name);
         packets.word("endpoints", endpoints_text(s.endpoints));
+        packets.word_if_any("state", state_of(s));
         packets.number("payload", human_size(s.bytes));
         packets.number("rate", rates.bits(s.bytes, before.bytes));
         packets.number("packet rate", rates.packets(s.received, before.received));
@@ -274,6 +291,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         const PortSnapshot before = rates.before(p);
         table.row("port", p.name);
         table.word("driver", p.driver);
+        table.word_if_any("state", p.state == "running" ? "" : p.state);
         if (receives || p.rx_packets > 0) {
             table.count("rx packets", p.rx_packets);
             table.number("rx rate", rates.bits(p.rx_bytes, before.rx_bytes));
@@ -309,7 +327,8 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     if (any_removed(snapshot)) {
         document["removed"] = stream_json(snapshot.removed);
         // Of all together these would tell nothing.
-        for (const char* part : {"name", "endpoints", "by_endpoint", "latency", "gap", "ring", "pool"})
+        for (const char* part :
+             {"name", "endpoints", "state", "by_endpoint", "latency", "gap", "ring", "pool"})
             document["removed"].erase(part);
     }
     for (const SendSnapshot& s : snapshot.sends)

@@ -16,6 +16,7 @@ inline stats::Snapshot numbered_snapshot() {
     stats::StreamSnapshot stream;
     stream.name = "s0";
     stream.endpoints = {"239.1.2.0+3:7148", "239.2.0.1:7148"};
+    stream.state = "received";
     stream.bytes = 100;
     stream.received = 101;
     for (std::size_t i = 0; i < kPacketOutcomes; i++)
@@ -78,6 +79,7 @@ inline stats::Snapshot numbered_snapshot() {
     stats::PortSnapshot port;
     port.name = "p0";
     port.driver = "net_ring";
+    port.state = "running";
     for (std::size_t i = 0; i < kPortOutcomes; i++)
         port.rx[i] = 300 + i;
     port.rx_packets = 310;

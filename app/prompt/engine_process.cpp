@@ -37,7 +37,8 @@ void EngineProcess::change(const std::function<runtime::Plan(const runtime::Plan
 }
 
 void EngineProcess::end() {
-    executor_.call([this] { engine_.interrupt(); });
+    // However busy the main thread is: a program that was told to end must not go on.
+    executor_.post([this] { engine_.interrupt(); });
 }
 
 void EngineProcess::log_level(const std::string& text) {

@@ -32,7 +32,7 @@ class Process {
     /// Carries out the plan that `edit` makes of the present one. What it throws is thrown here; then nothing
     /// has changed.
     virtual void change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) = 0;
-    /// Ends the process, as Ctrl-C does.
+    /// Ends the process, as Ctrl-C does; without waiting, and without fail.
     virtual void end() = 0;
 
     /// As `--log-level` takes it.

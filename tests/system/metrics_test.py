@@ -69,6 +69,8 @@ def expected(report):
                             ("heap_memory_bytes", stream["pool"]["bytes"]),
                             ("heap_memory_most_bytes", stream["pool"]["most"])):
             put("spead_" + name, value, **label)
+        put("spead_stream_heaps_unwritten_total", heaps["unwritten"], **label)
+        put("spead_stream_sink_failed", stream["sink"]["failure"] is not None, **label)
         put("spead_stream_up", stream["state"] == "received", **label)
         for event, times in stream["health"]["events"].items():
             put("spead_stream_events_total", times, event=event, **label)

@@ -74,8 +74,6 @@ struct Script {
         engine.start();
         e.reason = engine.run(-1, [&](const stats::Snapshot& s) {
             expect_identities(s);
-            for (const stats::StreamSnapshot& one : s.streams)
-                EXPECT_LE(one.heaps_verified + one.heaps_wrong, one.heaps_delivered) << one.name;
             if (steps.empty()) {
                 engine.interrupt();
                 return;
@@ -583,33 +581,6 @@ TEST(Change, IsDoneForOtherThreads) {
     other.join();
     engine.stop();
     EXPECT_THAT(engine.problems(), IsEmpty());
-}
-
-TEST(Change, EventsStayCountedWhateverIsExpectedOfTheStream) {
-    Plan plan = live_plan(2);
-    plan.receives.push_back(receive("quiet", "239.9.9.9:7148"));
-    plan.receives.back().lcores = {5};
-    plan.receives.back().silent_after = 0.02;
-    const auto silences = [](const stats::StreamSnapshot& s) {
-        return s.events[static_cast<std::size_t>(stats::StreamEvent::silent)];
-    };
-    Script script;
-    script.wait([&](const stats::Snapshot& s) { return silences(snapshot_of(s, "quiet")) == 1; });
-    script.change([](Plan& p) { stream(p, "quiet").silent_after = 0.03; });
-    script.wait([&](const stats::Snapshot& s) { return silences(snapshot_of(s, "quiet")) == 2; });
-    script.change([](Plan& p) { stream(p, "quiet").enabled = false; });
-    script.wait([&](const stats::Snapshot& s) {
-        const stats::StreamSnapshot& quiet = snapshot_of(s, "quiet");
-        return quiet.state == "stopped" && quiet.health.empty() && silences(quiet) == 2;
-    });
-    script.change([](Plan& p) { stream(p, "quiet").enabled = true; });
-    script.wait([&](const stats::Snapshot& s) { return silences(snapshot_of(s, "quiet")) == 3; });
-    script.change([](Plan& p) { p.receives.pop_back(); });
-    script.wait([&](const stats::Snapshot& s) { return silences(s.removed) == 3; });
-    const Ended e = script.run(plan);
-    EXPECT_THAT(e.problems, IsEmpty());
-    EXPECT_EQ(silences(e.last.removed), 3U);
-    EXPECT_EQ(silences(snapshot_of(e.last, "s0")), 0U);
 }
 
 }  // namespace

@@ -9,9 +9,16 @@
 
 namespace spead::app {
 
+std::string_view state_of(const stats::CaptureSnapshot& c) {
+    return c.finished ? "ended" : c.ending ? "ending" : c.over ? "over" : "running";
+}
+
 nlohmann::ordered_json capture_json(const stats::CaptureSnapshot& c) {
     nlohmann::ordered_json capture;
     capture["stream"] = c.stream;
+    capture["state"] = state_of(c);
+    capture["failure"] = c.failure;
+    capture["former"] = c.former;
     capture["only"] = c.only;
     auto& packets = capture["packets"];
     packets["taken"] = c.taken;
@@ -26,6 +33,7 @@ nlohmann::ordered_json capture_json(const stats::CaptureSnapshot& c) {
             {{"path", file.path}, {"files", file.files}, {"packets", file.packets}, {"bytes", file.bytes}});
     capture["info"]["cut"] = c.cut;
     capture["info"]["after_end"] = c.ended;
+    capture["info"]["seconds"] = c.seconds;
     return capture;
 }
 
@@ -79,11 +87,12 @@ std::string captures_table(const stats::Snapshot& snapshot) {
     Table captures;
     Table files;
     for (const stats::CaptureSnapshot& c : snapshot.captures) {
-        const double seconds = snapshot.duration_s;
-        captures.row("capture of", c.stream);
+        captures.row("capture of", c.former ? c.stream + " (removed)" : c.stream);
+        captures.word("state", std::string(state_of(c)));
+        captures.number("for", human_duration(c.seconds));
         captures.number("kept", human_size(c.taken_bytes));
         captures.number("rate",
-                        seconds > 0 ? human_bit_rate(static_cast<double>(c.taken_bytes) / seconds) : "-");
+                        c.seconds > 0 ? human_bit_rate(static_cast<double>(c.taken_bytes) / c.seconds) : "-");
         captures.count("taken", c.taken);
         captures.count("written", c.written);
         captures.count_if_any("unwritten", c.unwritten);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,6 +12,10 @@
 /// The report's part on captures and replays. Names: docs/counters.md.
 namespace spead::app {
 
+/// "running"; "over": it takes no more packets, and waits to be stopped; "ending": it was stopped, and what
+/// is buffered is still being written; "ended".
+std::string_view state_of(const stats::CaptureSnapshot& capture);
+
 nlohmann::ordered_json capture_json(const stats::CaptureSnapshot& capture);
 
 nlohmann::ordered_json replay_json(const stats::ReplaySnapshot& replay);
@@ -18,7 +23,8 @@ nlohmann::ordered_json replay_json(const stats::ReplaySnapshot& replay);
 /// A row for each replay; empty without any.
 std::string replays_table(const stats::Snapshot& snapshot);
 
-/// A table with a row for each capture, and one of their files; empty without captures.
+/// A table with a row for each capture, its rate over all of its time, and one of their files; empty without
+/// captures.
 std::string captures_table(const stats::Snapshot& snapshot);
 
 /// What cures packets that a capture did not keep.

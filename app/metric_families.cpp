@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/metric_families.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <optional>
@@ -119,7 +120,7 @@ class Rates {
     template <typename Part, typename Count>
     auto of(std::vector<Part> Snapshot::*parts, const Count& count) const {
         return [this, parts, count](const Part& now) -> std::optional<double> {
-            const Part* const before = then_ == nullptr ? nullptr : stats::find(then_->*parts, now.name);
+            const Part* const before = then_ == nullptr ? nullptr : stats::find_same(then_->*parts, now);
             return before == nullptr ? std::nullopt : stats::rate(count(*before), count(now), seconds_);
         };
     }
@@ -146,8 +147,12 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
               [](const StreamSnapshot& s) { return s.heaps_started; });
     f.counters("spead_stream_heaps_total", "Heaps that ended, by how.", "end", kHeapEndNames,
                [](const StreamSnapshot& s, std::size_t i) { return s.heaps_ended[i]; });
-    f.counter("spead_stream_heaps_delivered_total", "Heaps that the consumer took.",
+    f.counter("spead_stream_heaps_delivered_total", "Heaps that the sink has had.",
               [](const StreamSnapshot& s) { return s.heaps_delivered; });
+    f.counter("spead_stream_heaps_unwritten_total", "Heaps that were lost because the sink had failed.",
+              [](const StreamSnapshot& s) { return s.heaps_unwritten; });
+    f.gauge("spead_stream_sink_failed", "1: the sink takes no more heaps (a full disk).",
+            [](const StreamSnapshot& s) { return std::optional<double>(s.sink_failure.empty() ? 0 : 1); });
     f.counter("spead_stream_heaps_dropped_full_total",
               "Heaps thrown away because the hand-over queue was full.",
               [](const StreamSnapshot& s) { return s.heaps_dropped_full; });
@@ -168,6 +173,8 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
               [](const StreamSnapshot& s) { return s.control_bytes; });
     f.counters("spead_stream_events_total", "What befell the stream, as far as it is watched.", "event",
                stats::kStreamEventNames, [](const StreamSnapshot& s, std::size_t i) { return s.events[i]; });
+    f.gauge("spead_stream_up", "1: the stream is received; 0: it is stopped, or its port is.",
+            [](const StreamSnapshot& s) { return level(s.state == "received" ? 1 : 0); });
     f.gauge("spead_stream_healthy", "1: the stream is as it should be; only of streams that are watched.",
             [](const StreamSnapshot& s) {
                 return s.health.empty() ? std::nullopt : std::optional<double>(s.health == "ok" ? 1 : 0);
@@ -243,6 +250,8 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
         return names;
     }();
     PartFamilies f(out, now.ports, "port");
+    f.gauge("spead_port_up", "1: the port runs; 0: it is stopped, or its network interface is gone.",
+            [](const PortSnapshot& p) { return level(p.state == "running" ? 1 : 0); });
     f.counter("spead_port_rx_packets_total", "Packets taken from the receive queues.",
               [](const PortSnapshot& p) { return p.rx_packets; });
     f.counter("spead_port_rx_bytes_total", "Frames received, without the FCS.",
@@ -285,6 +294,62 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
               [](const PortSnapshot& p) { return p.nic.no_mbuf; });
     f.counter("spead_port_nic_errors_total", "Errors that the driver counted, both ways.",
               [](const PortSnapshot& p) { return p.nic.errors; });
+}
+
+/// All captures of one stream together, those that have ended with them: what is counted never falls.
+struct CapturesOf {
+    std::string name;
+    stats::CaptureSnapshot sum;
+    std::uint64_t files = 0;
+    std::uint64_t file_bytes = 0;
+    std::uint64_t running = 0;
+};
+
+std::vector<CapturesOf> captures_by_stream(const Snapshot& now) {
+    std::vector<CapturesOf> all;
+    for (const stats::CaptureSnapshot& c : now.captures) {
+        auto of =
+            std::find_if(all.begin(), all.end(), [&](const CapturesOf& o) { return o.name == c.stream; });
+        if (of == all.end())
+            of = all.insert(of, CapturesOf{c.stream, {}});
+        for (std::uint64_t stats::CaptureSnapshot::*count :
+             {&stats::CaptureSnapshot::taken, &stats::CaptureSnapshot::taken_bytes,
+              &stats::CaptureSnapshot::dropped_full, &stats::CaptureSnapshot::written,
+              &stats::CaptureSnapshot::unwritten, &stats::CaptureSnapshot::cut})
+            of->sum.*count += c.*count;
+        for (const stats::CaptureSnapshot::File& file : c.files) {
+            of->files += file.files;
+            of->file_bytes += file.bytes;
+        }
+        of->running += c.finished || c.ending || c.over ? 0 : 1;
+    }
+    return all;
+}
+
+void add_captures(std::vector<MetricFamily>& out, const Snapshot& now) {
+    const std::vector<CapturesOf> captures = captures_by_stream(now);
+    PartFamilies f(out, captures, "stream");
+    f.counter("spead_capture_taken_packets_total", "Packets put into the buffers of the stream's captures.",
+              [](const CapturesOf& c) { return c.sum.taken; });
+    f.counter("spead_capture_taken_bytes_total", "What is kept of these packets.",
+              [](const CapturesOf& c) { return c.sum.taken_bytes; });
+    f.counter("spead_capture_written_packets_total", "Packets in files.",
+              [](const CapturesOf& c) { return c.sum.written; });
+    f.counter("spead_capture_unwritten_packets_total",
+              "Packets taken, and lost because a file could not be written.",
+              [](const CapturesOf& c) { return c.sum.unwritten; });
+    f.counter("spead_capture_dropped_full_packets_total", "Packets for which a buffer had no room.",
+              [](const CapturesOf& c) { return c.sum.dropped_full; });
+    f.counter("spead_capture_cut_packets_total", "Packets taken that were longer than the snap length.",
+              [](const CapturesOf& c) { return c.sum.cut; });
+    f.counter("spead_capture_files_total", "Files that were begun.",
+              [](const CapturesOf& c) { return c.files; });
+    f.counter("spead_capture_file_bytes_total", "Bytes in these files, their heads included.",
+              [](const CapturesOf& c) { return c.file_bytes; });
+    f.gauge("spead_capture_buffered_packets", "Packets on their way to the files.",
+            [](const CapturesOf& c) { return level(c.sum.buffered()); });
+    f.gauge("spead_captures_running", "Captures of the stream that take packets now.",
+            [](const CapturesOf& c) { return level(c.running); });
 }
 
 std::vector<ClientMetric::Label> place_of(const LcoreSnapshot& l) {
@@ -396,6 +461,7 @@ std::vector<MetricFamily> metric_families(const View& view) {
     add_endpoints(out, now);
     add_sends(out, now, rates);
     add_ports(out, now);
+    add_captures(out, now);
     add_lcores(out, now);
     return out;
 }

@@ -125,14 +125,16 @@ void OptionSet::sink(const std::string& name, runtime::SinkPlan& out, const std:
                 const std::string directory = given.substr(kFile.size());
                 if (directory.empty())
                     throw_usage(name, "`{}` names no directory; write file:DIR", given);
-                out = {runtime::SinkKind::file, directory};
+                out.kind = runtime::SinkKind::file;
+                out.directory = directory;
                 return;
             }
             if (given == "file")
                 throw_usage(name, "`file` names no directory; write file:DIR");
             if (given != "null" && given != "verify")
                 throw_usage(name, "`{}` is not a sink; give null, verify or file:DIR", given);
-            out = {config::choose(config::kSinkKinds, given, name), {}};
+            out.kind = config::choose(config::kSinkKinds, given, name);
+            out.directory.clear();
         });
 }
 

@@ -28,6 +28,7 @@
 #include "app/prompt/attach.hpp"
 #include "app/prompt/console.hpp"
 #include "app/prompt/engine_process.hpp"
+#include "app/prompt/key_words.hpp"
 #include "app/reload_signal.hpp"
 #include "app/replay.hpp"
 #include "app/report.hpp"
@@ -46,6 +47,7 @@
 #include "drivers/table.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/stream_health.hpp"
 #include "stats/snapshot_board.hpp"
 
 namespace spead::app {
@@ -200,7 +202,13 @@ int run_plan(const CommandLine& line) {
     runtime::Engine::Reason reason{};
     {
         runtime::Executor executor;
-        runtime::Engine engine(plan, layout);
+        Notices notices;
+        runtime::Surroundings surroundings;
+        surroundings.on_event = [&notices](const std::string& stream, const stats::LastEvent& event) {
+            notices.tell(runtime::sentence_of(stream, event));
+        };
+        surroundings.interrupt_fd = signals.fd();
+        runtime::Engine engine(plan, layout, surroundings);
         engine.serve(executor);
         // Who looks wants to see what is left when the senders are done.
         if (line.interactive)
@@ -214,7 +222,7 @@ int run_plan(const CommandLine& line) {
         EngineProcess process(engine, executor, *board);
         Console console(process, {line.interactive, line.cmdline_file,
                                   line.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO,
-                                  layout.control_cpus(), socket ? &*socket : nullptr});
+                                  layout.control_cpus(), socket ? &*socket : nullptr, &notices});
         const CloseFirst close_first{executor};
         ServiceStatus status;
         reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) {
@@ -251,7 +259,7 @@ int run_plan(const CommandLine& line) {
     // Standard output is the report's when it was asked for there.
     std::FILE* const out = line.json_path == "-" ? stderr : stdout;
     if (!line.quiet)
-        tell(out, "{}", report_table(last));
+        tell(out, "{}", line.command == Command::run ? with_keys(report_table(last)) : report_table(last));
     bool good = true;
     if (line.command == Command::loopback) {
         const LoopbackVerdict verdict = judge_loopback(total, reason);

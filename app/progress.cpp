@@ -36,6 +36,7 @@ ProgressSample progress_sample(const stats::Snapshot& snapshot) {
             (complete ? sample.heaps_complete : sample.heaps_incomplete) += s.heaps_ended[i];
         }
         sample.heaps_dropped += s.heaps_dropped_full;
+        sample.heaps_unwritten += s.heaps_unwritten;
         sample.heaps_wrong += s.heaps_wrong;
     }
     for (const stats::SendSnapshot& s : snapshot.sends) {
@@ -64,6 +65,7 @@ std::string progress_line(const ProgressSample& from, const ProgressSample& to) 
                             human_count(to.heaps_complete));
         if_any(to.heaps_incomplete, "incomplete");
         if_any(to.heaps_dropped, "dropped");
+        if_any(to.heaps_unwritten, "NOT WRITTEN");
         if_any(to.heaps_wrong, "WRONG");
         if_any(to.missed, "packets missed");
     }

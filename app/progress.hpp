@@ -21,6 +21,7 @@ struct ProgressSample {
     std::uint64_t heaps_complete = 0;
     std::uint64_t heaps_incomplete = 0;
     std::uint64_t heaps_dropped = 0;
+    std::uint64_t heaps_unwritten = 0;  ///< lost because a sink had failed
     std::uint64_t heaps_wrong = 0;
     std::uint64_t missed = 0;  ///< by the NIC
     std::uint64_t tx_bytes = 0;

@@ -9,6 +9,7 @@
 #include "app/table.hpp"
 #include "base/units.hpp"
 #include "stats/diagnosis.hpp"
+#include "stats/rates.hpp"
 
 namespace spead::app {
 
@@ -25,6 +26,16 @@ constexpr const char* kRemoved = "(removed)";
 
 bool any_removed(const Snapshot& snapshot) {
     return snapshot.removed.received != 0 || snapshot.removed.heaps_started != 0;
+}
+
+/// The senders, and those that were removed as one more.
+std::vector<SendSnapshot> all_sends(const Snapshot& snapshot) {
+    std::vector<SendSnapshot> all = snapshot.sends;
+    if (snapshot.removed_sends.counters.packets != 0) {
+        all.push_back(snapshot.removed_sends);
+        all.back().name = kRemoved;
+    }
+    return all;
 }
 
 /// The streams, and those that were removed as one more.
@@ -57,6 +68,7 @@ Json stream_json(const StreamSnapshot& s) {
         heaps[std::string(kHeapEndNames[i])] = s.heaps_ended[i];
     heaps["live"] = s.heaps_live;
     heaps["delivered"] = s.heaps_delivered;
+    heaps["unwritten"] = s.heaps_unwritten;
     heaps["dropped_full"] = s.heaps_dropped_full;
     heaps["queued"] = s.heaps_queued;
     Json info;
@@ -72,6 +84,7 @@ Json stream_json(const StreamSnapshot& s) {
     Json stream;
     stream["name"] = s.name;
     stream["endpoints"] = s.endpoints;
+    stream["state"] = s.state;
     stream["bytes"] = s.bytes;
     stream["packets"] = std::move(packets);
     stream["heaps"] = std::move(heaps);
@@ -134,6 +147,7 @@ Json port_json(const PortSnapshot& p) {
     Json port;
     port["name"] = p.name;
     port["driver"] = p.driver;
+    port["state"] = p.state;
     Json& rx = port["rx"];
     rx["packets"] = p.rx_packets;
     rx["bytes"] = p.rx_bytes;
@@ -166,7 +180,9 @@ Json port_json(const PortSnapshot& p) {
 class Rates {
   public:
     Rates(const Snapshot& now, const Snapshot* before)
-        : before_(before), seconds_(now.duration_s - (before == nullptr ? 0 : before->duration_s)) {}
+        : now_(now),
+          before_(before),
+          seconds_(now.duration_s - (before == nullptr ? 0 : before->duration_s)) {}
     std::string bits(std::uint64_t bytes, std::uint64_t before) const {
         return seconds_ > 0 ? human_bit_rate(per_second(bytes, before)) : "-";
     }
@@ -175,12 +191,14 @@ class Rates {
     }
     /// As it was before; of one that came since: all zero.
     StreamSnapshot before(const StreamSnapshot& s) const {
-        if (before_ != nullptr && s.name == kRemoved)
-            return before_->removed;
-        return find(&Snapshot::streams, s.name);
+        return s.name == kRemoved ? removed_before(&Snapshot::streams, &Snapshot::removed)
+                                  : find(&Snapshot::streams, s);
     }
-    SendSnapshot before(const SendSnapshot& s) const { return find(&Snapshot::sends, s.name); }
-    PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p.name); }
+    SendSnapshot before(const SendSnapshot& s) const {
+        return s.name == kRemoved ? removed_before(&Snapshot::sends, &Snapshot::removed_sends)
+                                  : find(&Snapshot::sends, s);
+    }
+    PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p); }
 
   private:
     // What begins anew counts from 0.
@@ -188,17 +206,31 @@ class Rates {
         return static_cast<double>(count < before ? count : count - before) / seconds_;
     }
     template <typename T>
-    T find(std::vector<T> Snapshot::*list, const std::string& name) const {
-        if (before_ != nullptr)
-            for (const T& one : before_->*list)
-                if (one.name == name)
-                    return one;
-        return {};
+    T find(std::vector<T> Snapshot::*list, const T& now) const {
+        const T* const found = before_ == nullptr ? nullptr : stats::find_same(before_->*list, now);
+        return found == nullptr ? T{} : *found;
+    }
+    /// What was removed since had come before.
+    template <typename T>
+    T removed_before(std::vector<T> Snapshot::*list, T Snapshot::*removed) const {
+        if (before_ == nullptr)
+            return {};
+        T all = before_->*removed;
+        for (const T& s : before_->*list)
+            if (stats::find_same(now_.*list, s) == nullptr)
+                all.add(s);
+        return all;
     }
 
+    const Snapshot& now_;
     const Snapshot* before_;
     double seconds_;
 };
+
+/// What is wrong with it, or that it is well as far as it is watched.
+std::string state_of(const StreamSnapshot& s) {
+    return s.state.empty() || s.state == "received" ? s.health : s.state;
+}
 
 std::string endpoints_text(const std::vector<std::string>& endpoints) {
     if (endpoints.empty())
@@ -216,6 +248,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         const StreamSnapshot before = rates.before(s);
         packets.row("stream", s.name);
         packets.word("endpoints", endpoints_text(s.endpoints));
+        packets.word_if_any("state", state_of(s));
         packets.number("payload", human_size(s.bytes));
         packets.number("rate", rates.bits(s.bytes, before.bytes));
         packets.number("packet rate", rates.packets(s.received, before.received));
@@ -232,6 +265,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
             heaps.count_if_any(kHeapEndNames[i], s.heaps_ended[i]);
         heaps.count_if_any("live", s.heaps_live);
         heaps.count("delivered", s.heaps_delivered);
+        heaps.count_if_any("unwritten", s.heaps_unwritten);
         heaps.count_if_any("dropped_full", s.heaps_dropped_full);
         heaps.count_if_any("queued", s.heaps_queued);
         heaps.count_if_any("(interleaved evictions)", s.heaps_interleaved_evictions);
@@ -244,7 +278,7 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
 
 std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
     Table table;
-    for (const SendSnapshot& s : snapshot.sends) {
+    for (const SendSnapshot& s : all_sends(snapshot)) {
         const stats::SendCounters& c = s.counters;
         const stats::SendCounters before = rates.before(s).counters;
         table.row("sender", s.name);
@@ -272,6 +306,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         const PortSnapshot before = rates.before(p);
         table.row("port", p.name);
         table.word("driver", p.driver);
+        table.word_if_any("state", p.state == "running" ? "" : p.state);
         if (receives || p.rx_packets > 0) {
             table.count("rx packets", p.rx_packets);
             table.number("rx rate", rates.bits(p.rx_bytes, before.rx_bytes));
@@ -307,11 +342,17 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     if (any_removed(snapshot)) {
         document["removed"] = stream_json(snapshot.removed);
         // Of all together these would tell nothing.
-        for (const char* part : {"name", "endpoints", "by_endpoint", "latency", "gap", "ring", "pool"})
+        for (const char* part :
+             {"name", "endpoints", "state", "by_endpoint", "latency", "gap", "ring", "pool"})
             document["removed"].erase(part);
     }
     for (const SendSnapshot& s : snapshot.sends)
         document["sends"].push_back(send_json(s));
+    if (snapshot.removed_sends.counters.packets != 0) {
+        document["removed_sends"] = send_json(snapshot.removed_sends);
+        for (const char* part : {"name", "endpoints"})
+            document["removed_sends"].erase(part);
+    }
     for (const PortSnapshot& p : snapshot.ports)
         document["ports"].push_back(port_json(p));
     for (const stats::LcoreSnapshot& l : snapshot.lcores) {

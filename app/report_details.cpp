@@ -66,6 +66,7 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     stream["ring"] = {{"heaps", s.ring_heaps}, {"most", s.ring_most}};
     stream["pool"] = {{"bytes", s.pool_bytes}, {"most", s.pool_most}};
     stream["health"] = health_json(s);
+    stream["sink"]["failure"] = s.sink_failure.empty() ? Json() : Json(s.sink_failure);
 }
 
 void add_port_details(Json& port, const stats::PortSnapshot& p) {

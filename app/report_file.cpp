@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/report_file.hpp"
 
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -18,8 +20,15 @@ void write_file(const std::string& path, const std::string& text) {
 }
 
 void check_writable(const std::string& path) {
-    if (!path.empty() && path != "-" && !std::ofstream(path, std::ios::app))
+    if (path.empty() || path == "-")
+        return;
+    const bool was_there = std::filesystem::exists(path);
+    if (!std::ofstream(path, std::ios::app))
         throw_error(path, "cannot write the report here");
+    // A start that fails leaves no empty report.
+    std::error_code ignored;
+    if (const auto made = std::filesystem::canonical(path, ignored); !was_there && !ignored)
+        std::filesystem::remove(made, ignored);
 }
 
 }  // namespace spead::app

@@ -41,7 +41,6 @@ port::Rule rule(std::uint16_t number, std::vector<std::uint16_t> queues) {
     r.endpoint.address = {0xEFFF4D00U + number};  // 239.255.77.0 and on
     r.endpoint.port = 7148;
     r.queues = std::move(queues);
-    r.stream = number + 1U;
     return r;
 }
 
@@ -50,8 +49,7 @@ std::string added_and_removed(port::Port& port, const port::Rule& r) {
     std::string text = "taken";
     for (const port::RuleState& state : port.rules())
         if (state.rule.endpoint == r.endpoint)
-            text += fmt::format("{}{}: {}", state.marked ? ", marked" : "", state.counted ? ", counted" : "",
-                                state.text);
+            text += fmt::format("{}: {}", state.counted ? ", counted" : "", state.text);
     port.remove_rule(r.endpoint);
     return text;
 }

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/stop_signals.hpp"
 
+#include <array>
 #include <csignal>
+#include <poll.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
+#include <system_error>
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "drivers/outliving.hpp"
+#include "runtime/eal.hpp"
 
 namespace spead::app {
 
@@ -19,20 +25,32 @@ sigset_t stop_set() {
     return set;
 }
 
+/// For the calling thread; a shell starts background work with SIGINT ignored.
+void let_signals_end_the_process() noexcept {
+    std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
+    const sigset_t set = stop_set();
+    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
 }  // namespace
 
-StopSignals::StopSignals() {
+StopSignals::StopSignals() : over_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     const sigset_t set = stop_set();
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
     fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
-    if (fd_ < 0)
+    if (fd_ < 0 || over_ < 0)
         throw Error("cannot wait for signals");
 }
 
 StopSignals::~StopSignals() {
+    eventfd_write(over_, 1);
+    if (waiting_.joinable())
+        waiting_.join();
     close(fd_);
+    close(over_);
 }
 
 void StopSignals::give_back() noexcept {
@@ -40,11 +58,23 @@ void StopSignals::give_back() noexcept {
     signalfd_siginfo info;
     while (read(fd_, &info, sizeof info) == sizeof info) {
     }
-    // A shell starts background work with SIGINT ignored.
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
-    const sigset_t set = stop_set();
-    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+    try {
+        waiting_ = std::thread([this] { end_at_once(); });
+    } catch (const std::system_error&) {
+        let_signals_end_the_process();
+    }
+}
+
+void StopSignals::end_at_once() const noexcept {
+    std::array<pollfd, 2> events{pollfd{fd_, POLLIN, 0}, pollfd{over_, POLLIN, 0}};
+    while (poll(events.data(), events.size(), -1) < 0) {
+    }
+    if (events[1].revents != 0)
+        return;
+    drivers::put_back_netdev_mtus();
+    runtime::Eal::remove_directory();
+    // The signal is still pending, and ends the process when this thread lets it.
+    let_signals_end_the_process();
 }
 
 }  // namespace spead::app

@@ -207,6 +207,8 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
                     "Heaps open at once, per substream");
     add_max_heap_bytes(options, words);
     options.sink("--sink", words.receive.sink, "What becomes of heaps: counted, checked, or written to DIR");
+    options.choice("--on-sink-error", words.receive.sink.on_error, config::kOnSinkError,
+                   "A disk that takes no more: stop writing that stream, or end the run");
     options.flag("--stop-on-stop-item", words.receive.stop_on_stop_item, "A stop item ends its stream");
     options.add("--filter", "EXPRESSION", "", "Keep only the packets for which it holds (docs/hooks.md)",
                 [&words](const std::string& text) {
@@ -418,11 +420,17 @@ std::string option_of(std::string_view path, std::string_view port_option) {
         std::string_view option;
     };
     static constexpr std::array kPlaces{
-        Place{"memory.heaps", "--memory"},         Place{"heaps.max_live", "--max-heaps"},
-        Place{"heaps.ring", "--ring-heaps"},       Place{"heaps.max_bytes", "--max-heap-bytes"},
-        Place{"heaps.timeout", "--heap-timeout"},  Place{"heaps.history_time", "--history-time"},
-        Place{"heaps.history", "--history"},       Place{"sink.directory", "--sink"},
-        Place{"].address", "--address"},           Place{"capture.files", "FILE"},
+        Place{"memory.heaps", "--memory"},
+        Place{"heaps.max_live", "--max-heaps"},
+        Place{"heaps.ring", "--ring-heaps"},
+        Place{"heaps.max_bytes", "--max-heap-bytes"},
+        Place{"heaps.timeout", "--heap-timeout"},
+        Place{"heaps.history_time", "--history-time"},
+        Place{"heaps.history", "--history"},
+        Place{"sink.directory", "--sink"},
+        Place{"sink.on_error", "--on-sink-error"},
+        Place{"].address", "--address"},
+        Place{"capture.files", "FILE"},
         Place{"capture.snap_length", "--snaplen"},
     };
     for (const Place& place : kPlaces)

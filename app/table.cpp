@@ -16,6 +16,10 @@ void Table::word(std::string_view column, const std::string& text) {
     put(column, false, true, text);
 }
 
+void Table::word_if_any(std::string_view column, const std::string& text) {
+    put(column, false, !text.empty(), text);
+}
+
 void Table::number(std::string_view column, const std::string& text) {
     put(column, true, true, text);
 }

@@ -16,6 +16,8 @@ class Table {
     /// named; rows that do not name it leave it empty.
     void row(std::string_view column, const std::string& name);
     void word(std::string_view column, const std::string& text);
+    /// A column that is only shown if some row has a word in it.
+    void word_if_any(std::string_view column, const std::string& text);
     void number(std::string_view column, const std::string& text);
     void count(std::string_view column, std::uint64_t value);
     /// A column that is only shown if some row has another value than 0 in it.

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "app/capture_report.hpp"
 #include "app/report.hpp"
 #include "app/report_details.hpp"
 #include "app/telemetry_fit.hpp"
@@ -115,7 +116,7 @@ Json part(const View& view, std::vector<Part> Snapshot::*parts, std::string_view
     (alone.*parts).push_back(*found);
     Json entry = std::move(report_document(alone)[fmt::format("{}s", kind)][0]);
     if (view.earlier)
-        if (const Part* const then = stats::find((*view.earlier.snapshot).*parts, name))
+        if (const Part* const then = stats::find_same((*view.earlier.snapshot).*parts, *found))
             entry["rates"] = rates_of(*then, *found, seconds_between(view));
     return entry;
 }
@@ -164,16 +165,23 @@ Json TelemetryAnswers::answer(std::string_view command, std::string_view paramet
     const auto skip = parameter.empty() ? std::optional<std::uint64_t>(0) : number(parameter);
     if (!skip)
         return error(fmt::format("`{}` is not how many names to skip; {}", parameter,
-                                 command == "/spead/streams" ? "/spead/stream,NAME tells of one stream"
-                                 : command == "/spead/sends" ? "/spead/send,NAME tells of one sender"
-                                 : command == "/spead/ports" ? "/spead/port,NAME tells of one port"
-                                                             : "/spead/lcore,N tells of one lcore"));
+                                 command == "/spead/streams"    ? "/spead/stream,NAME tells of one stream"
+                                 : command == "/spead/sends"    ? "/spead/send,NAME tells of one sender"
+                                 : command == "/spead/ports"    ? "/spead/port,NAME tells of one port"
+                                 : command == "/spead/captures" ? "/spead/captures tells of all captures"
+                                                                : "/spead/lcore,N tells of one lcore"));
     if (command == "/spead/streams")
         return names(now.streams, *skip);
     if (command == "/spead/sends")
         return names(now.sends, *skip);
     if (command == "/spead/ports")
         return names(now.ports, *skip);
+    if (command == "/spead/captures") {
+        Json list = Json::array();
+        for (std::size_t i = *skip; i < now.captures.size(); i++)
+            list.push_back(capture_json(now.captures[i]));
+        return list;
+    }
     if (command == "/spead/lcores") {
         Json list = Json::array();
         for (std::size_t i = *skip; i < now.lcores.size(); i++)
@@ -195,6 +203,7 @@ Json TelemetryAnswers::info(const View& view) const {
     json["sends"] = now.sends.size();
     json["ports"] = now.ports.size();
     json["lcores"] = now.lcores.size();
+    json["captures"] = now.captures.size();
     return json;
 }
 

@@ -34,6 +34,7 @@ inline constexpr std::array kTelemetryCommands{
     TelemetryCommand{"/spead/lcores",
                      "Returns the worker lcores' numbers. Parameters: how many to skip (none)"},
     TelemetryCommand{"/spead/lcore", "Returns what an lcore does. Parameters: its number"},
+    TelemetryCommand{"/spead/captures", "Returns what captures counted. Parameters: how many to skip (none)"},
     TelemetryCommand{"/spead/findings",
                      "Returns why packets were lost, as far as counters tell. Takes no parameters"},
     TelemetryCommand{

@@ -57,7 +57,7 @@ std::uint64_t lost_packets(const Json& stream) {
 
 std::uint64_t lost_heaps(const Json& stream) {
     const Json& heaps = member(stream, "heaps");
-    std::uint64_t lost = count(heaps, "dropped_full");
+    std::uint64_t lost = count(heaps, "dropped_full") + count(heaps, "unwritten");
     for (const HeapEnd end : {HeapEnd::evicted, HeapEnd::timed_out, HeapEnd::flushed})
         lost += count(heaps, name_of(end));
     return lost;
@@ -182,13 +182,15 @@ void drop_empty_columns(Page& page, std::size_t kept) {
     }
 }
 
+/// Of a stream that is stopped, or waits for its port, that; else as far as it is watched.
 std::string condition(const Json& stream) {
-    return text(member(stream, "health"), "state");
+    const std::string state = text(stream, "state");
+    return state.empty() || state == "received" ? text(member(stream, "health"), "state") : state;
 }
 
 Page streams_page(const Pair& pair) {
     Page page{"STREAM",
-              {"RATE", "PACKETS", "HEAPS/s", "LOST/s", "LOST", "QUEUE", "EXPECTED", "LIVE", "HEALTH"},
+              {"RATE", "PACKETS", "HEAPS/s", "LOST/s", "HEAPS LOST", "QUEUE", "EXPECTED", "LIVE", "HEALTH"},
               {},
               true};
     for (const Json& s : pair.parts("streams")) {
@@ -217,7 +219,10 @@ Page streams_page(const Pair& pair) {
 
 /// One column per way to lose something, in the order of docs/counters.md.
 Page loss_page(const Pair& pair) {
-    Page page{"STREAM", {"RECEIVED", "LOST", "EVICTED", "TIMED_OUT", "FLUSHED", "DROPPED"}, {}, false};
+    Page page{"STREAM",
+              {"RECEIVED", "PACKETS LOST", "EVICTED", "TIMED_OUT", "FLUSHED", "DROPPED", "UNWRITTEN"},
+              {},
+              false};
     for (const PacketOutcome o : kLosses) {
         std::string name(name_of(o));
         std::transform(name.begin(), name.end(), name.begin(),
@@ -232,7 +237,7 @@ Page loss_page(const Pair& pair) {
                 static_cast<double>(lost_packets(s) + lost_heaps(s)),
                 static_cast<double>(count(heaps, "queued")),
                 {human_count(count(outcomes, "received")), human_count(lost_packets(s))}};
-        for (const std::string_view end : {"evicted", "timed_out", "flushed", "dropped_full"})
+        for (const std::string_view end : {"evicted", "timed_out", "flushed", "dropped_full", "unwritten"})
             row.cells.push_back(human_count(count(heaps, end)));
         for (const PacketOutcome o : kLosses)
             row.cells.push_back(human_count(count(outcomes, name_of(o))));
@@ -266,22 +271,30 @@ Page sends_page(const Pair& pair) {
 }
 
 Page ports_page(const Pair& pair) {
-    Page page{
-        "PORT",
-        {"RX RATE", "RX PACKETS", "TX RATE", "TX PACKETS", "NIC LOST/s", "NIC LOST", "REFUSED", "DRIVER"},
-        {},
-        true};
+    Page page{"PORT",
+              {"STATE", "RX RATE", "RX PACKETS", "TX RATE", "TX PACKETS", "NIC LOST/s", "NIC LOST", "REFUSED",
+               "DRIVER"},
+              {},
+              true};
     for (const Json& p : pair.parts("ports")) {
         const auto of = [&](const char* way, const char* what) {
             return pair.rate("ports", p, [way, what](const Json& q) { return count(member(q, way), what); });
         };
-        page.rows.push_back({text(p, "name"),
-                             of("rx", "bytes").value_or(0) + of("tx", "bytes").value_or(0),
-                             static_cast<double>(nic_lost(p)),
-                             0,
-                             {bits(of("rx", "bytes")), packets(of("rx", "packets")), bits(of("tx", "bytes")),
-                              packets(of("tx", "packets")), events(pair.rate("ports", p, nic_lost)),
-                              human_count(nic_lost(p)), human_count(refused(p)), text(p, "driver")}});
+        page.rows.push_back(
+            {text(p, "name"),
+             of("rx", "bytes").value_or(0) + of("tx", "bytes").value_or(0),
+             static_cast<double>(nic_lost(p)),
+             0,
+             {text(p, "state"), bits(of("rx", "bytes")), packets(of("rx", "packets")),
+              bits(of("tx", "bytes")), packets(of("tx", "packets")), events(pair.rate("ports", p, nic_lost)),
+              human_count(nic_lost(p)), human_count(refused(p)), text(p, "driver")}});
+    }
+    // As long as all is well there are more interesting things to show.
+    if (std::all_of(page.rows.begin(), page.rows.end(),
+                    [](const Row& r) { return r.cells[0].empty() || r.cells[0] == "running"; })) {
+        page.columns.erase(page.columns.begin());
+        for (Row& row : page.rows)
+            row.cells.erase(row.cells.begin());
     }
     return page;
 }
@@ -351,6 +364,25 @@ void sort(std::vector<Row>& rows, const TopView& view) {
         const Row& second = view.reversed ? a : b;
         return view.sort == TopSort::name ? first.name < second.name : key(first) > key(second);
     });
+}
+
+/// A sentence in lines of so many columns at most, cut at blanks, all but the first set in.
+std::vector<std::string> wrapped(std::string_view sentence, std::size_t columns) {
+    constexpr std::string_view kIndent = "  ";
+    std::vector<std::string> lines;
+    while (!sentence.empty()) {
+        const std::string_view indent = lines.empty() ? std::string_view() : kIndent;
+        const std::size_t room = std::max(columns, indent.size() + 8) - indent.size();
+        std::size_t length = sentence.size();
+        if (length > room) {
+            const std::size_t blank = sentence.rfind(' ', room);
+            length = blank == std::string_view::npos || blank == 0 ? room : blank;
+        }
+        lines.push_back(std::string(indent) + std::string(sentence.substr(0, length)));
+        sentence.remove_prefix(length);
+        sentence.remove_prefix(std::min(sentence.find_first_not_of(' '), sentence.size()));
+    }
+    return lines;
 }
 
 /// Text without what would move a terminal's cursor, as long as it may be.
@@ -430,6 +462,20 @@ std::vector<std::string> summary(const Pair& pair, const TopSample& now, const T
     lines.push_back(fmt::format("nic {} port{}, {} lost before they could be fetched, {} refused",
                                 ports.size(), ports.size() == 1 ? "" : "s",
                                 human_count(total(ports, nic_lost)), human_count(total(ports, refused))));
+    const Json& captures = pair.parts("captures");
+    if (!captures.empty()) {
+        const auto of = [&](std::string_view what) {
+            return human_count(total(
+                captures, [what](const Json& capture) { return count(member(capture, "packets"), what); }));
+        };
+        lines.push_back(fmt::format(
+            "cap {} running, {} ended; {} packets written, {} buffered, {} dropped, {} unwritten",
+            std::count_if(captures.begin(), captures.end(),
+                          [](const Json& capture) { return text(capture, "state") == "running"; }),
+            std::count_if(captures.begin(), captures.end(),
+                          [](const Json& capture) { return text(capture, "state") != "running"; }),
+            of("written"), of("buffered"), of("dropped_full"), of("unwritten")));
+    }
     std::string loads = "cpu";
     for (const Json& l : pair.parts("lcores"))
         loads += fmt::format("  {} {}", count(l, "lcore"),
@@ -453,15 +499,21 @@ TopFrame top_frame(const TopSample& before, const TopSample& now, const TopView&
         frame.heading = frame.lines.size();
         const std::vector<std::string> rows = table(page, size.columns);
         frame.lines.push_back(rows.front());
-        const std::size_t taken = frame.lines.size() + (view.keys ? 1 : 0);
+        std::vector<std::string> findings;
+        if (view.page == TopPage::loss)
+            for (const Json& finding : member(now.report, "findings"))
+                for (std::string& line : wrapped(text(finding, "sentence"), size.columns))
+                    findings.push_back(std::move(line));
+        std::size_t taken = frame.lines.size() + (view.keys ? 1 : 0);
+        // Half of the room at most is for why; many streams can be scrolled.
+        if (size.rows > taken)
+            taken += std::min(findings.size(), (size.rows - taken) / 2);
         const std::size_t room = size.rows == 0 ? rows.size() : size.rows > taken ? size.rows - taken : 0;
         frame.most_scroll = rows.size() - 1 > room ? rows.size() - 1 - room : 0;
         for (std::size_t i = std::min(view.scroll, frame.most_scroll) + 1; i < rows.size(); i++)
-            if (frame.lines.size() + (view.keys ? 1 : 0) < size.rows || size.rows == 0)
+            if (frame.lines.size() - frame.heading - 1 < room || size.rows == 0)
                 frame.lines.push_back(rows[i]);
-        if (view.page == TopPage::loss)
-            for (const Json& finding : member(now.report, "findings"))
-                frame.lines.push_back(text(finding, "sentence"));
+        frame.lines.insert(frame.lines.end(), findings.begin(), findings.end());
         if (page.rows.empty())
             frame.lines.push_back(fmt::format("no {} here", kTopPages[static_cast<std::size_t>(view.page)]));
     }

@@ -341,6 +341,9 @@ void AfXdp::released(const port::PreparedDevice& plan) const noexcept {
 }
 
 std::unique_ptr<port::RuleTable> AfXdp::make_rules(const port::PreparedDevice& plan) const {
+    if (plan.held) {
+        static_cast<XdpClaim*>(plan.held.get())->loaded();
+    }
     return plan.capabilities.steering == port::Steering::xdp_map ? make_xdp_rules(plan.netdev) : nullptr;
 }
 

@@ -1,28 +1,43 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "drivers/mlx.hpp"
 
-#include <algorithm>
 #include <linux/capability.h>
 
 #include <fmt/format.h>
+#include <rte_ethdev.h>
 
+#include "drivers/card.hpp"
 #include "drivers/common.hpp"
-#include "drivers/netdev_mtu.hpp"
 
 namespace spead::drivers {
 
 namespace {
 
-constexpr std::uint32_t kLeastDescriptors = 256;
 constexpr std::uint32_t kMostDescriptors = 8192;
 
 }  // namespace
 
-port::PciDevice usable_card(const port::Host& host, const port::DeviceString& device,
-                            const std::string& where, const std::string& kernel_driver,
-                            const std::string& verbs_module) {
+port::Capabilities MlxDriver::declared() const {
+    port::Capabilities c;
+    c.steering = port::Steering::rte_flow;
+    c.membership = port::Membership::kernel_socket;
+    c.isolation = true;
+    c.rx_interrupt = true;
+    c.tx_multi_segment = true;
+    c.max_rx_frame = c.max_tx_frame = generation_.most_mtu + port::kEthernetHeader + port::kVlanTags;
+    c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+    return c;
+}
+
+std::optional<port::PciDevice> MlxDriver::card_of(const std::string& netdev) const {
+    const auto facts = host_.netdev(netdev);
+    return facts ? port::pci_device_of(host_, *facts) : std::nullopt;
+}
+
+port::PciDevice MlxDriver::usable_card(const port::DeviceString& device, const std::string& where) const {
+    const std::string_view kernel_driver = generation_.kernel_driver;
     const std::string& address = device.name();
-    auto card = port::pci_device(host.files, address);
+    auto card = port::pci_device(host_.files, address);
     if (!card) {
         throw_usage(where,
                     "{} is no PCI device of this machine; name the card's network interface or address",
@@ -39,21 +54,21 @@ port::PciDevice usable_card(const port::Host& host, const port::DeviceString& de
             where,
             "{} has no RDMA device: run `modprobe {}` (in a container: on the host), which DPDK reaches "
             "the card through",
-            address, verbs_module);
+            address, generation_.verbs_module);
     }
     if (card->verbs.empty()) {
         throw_error(where, "{} has no verbs device: run `modprobe ib_uverbs` (in a container: on the host)",
                     address);
     }
     const std::string file = "/dev/infiniband/" + card->verbs.front();
-    if (!host.files.exists(file)) {
+    if (!host_.files.exists(file)) {
         throw_error(where, "{} is not there; give it to the container (docker: `--device {}`)", file, file);
     }
-    if (!host.files.writable(file)) {
+    if (!host_.files.writable(file)) {
         throw_error(where, "{} cannot be opened for reading and writing: run `chmod 666 {}` or as root", file,
                     file);
     }
-    if (!host.capable(CAP_NET_RAW)) {
+    if (!host_.capable(CAP_NET_RAW)) {
         throw_error(
             where,
             "{} needs CAP_NET_RAW: run as root, or `setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep` on "
@@ -63,40 +78,12 @@ port::PciDevice usable_card(const port::Host& host, const port::DeviceString& de
     return *std::move(card);
 }
 
-void plan_on_netdev(const port::Host& host, const port::PortRequest& request, const port::NetdevFacts& netdev,
-                    std::uint16_t tx_descriptors, port::PreparedDevice& plan) {
+port::PreparedDevice MlxDriver::plan_on(const port::PortRequest& request, const port::DeviceString& device,
+                                        const port::NetdevFacts& netdev) const {
+    auto plan = start_plan(*this, request, device);
     plan.netdev = netdev.name;
-    plan.pci = true;
-    plan.eal_mtu = plan_netdev_mtu(request, netdev, plan, host);
-    const std::uint32_t frame = plan.eal_mtu + port::kEthernetHeader + port::kVlanTags;
-    plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = plan.capabilities.link_frame = frame;
-    count_pools(plan, request);
-    if (request.rx_queues > 0) {
-        const std::uint32_t expected = std::min(port::rx_frame_of(request.max_rx_packet), frame);
-        const std::uint32_t descriptors = port::slots_for(request.buffer_size, std::max(expected, 64U),
-                                                          kLeastDescriptors, kMostDescriptors);
-        // The device holds one mbuf per descriptor; the lcore's bursts need theirs besides.
-        plan.rx = port::queue_sizes(static_cast<std::uint16_t>(descriptors),
-                                    descriptors + port::copying_rx_mbufs(1, kPoolCache),
-                                    port::data_room_of(frame), kPoolCache);
-    }
-    if (request.tx_queues > 0) {
-        plan.tx = port::queue_sizes(tx_descriptors, tx_descriptors + 1024U,
-                                    port::data_room_of(tx_frame(request)), kPoolCache);
-    }
-}
-
-void check_lockable(const port::Host& host, const port::PortRequest& request,
-                    const port::PreparedDevice& plan) {
-    const std::uint64_t needed = plan.eal_bytes();
-    if (const std::uint64_t lockable = host.lockable(); lockable < needed) {
-        throw_error(
-            port::where(request),
-            "{} reaches {} bytes of packet buffers, which are locked in memory, and `ulimit -l` allows "
-            "{}: run `ulimit -l unlimited` (LimitMEMLOCK=infinity for systemd), or give the program "
-            "CAP_IPC_LOCK",
-            plan.name, needed, lockable);
-    }
+    plan_card_queues(request, plan_netdev_mtu(request, netdev, plan, host_), kMostDescriptors, plan);
+    return plan;
 }
 
 void recommend(const port::PortRequest& request, port::DeviceString& device, std::string_view key,

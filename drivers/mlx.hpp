@@ -2,8 +2,9 @@
 #pragma once
 
 #include <string>
-#include <vector>
+#include <string_view>
 
+#include "drivers/netdev_mtu.hpp"
 #include "port/device_string.hpp"
 #include "port/driver.hpp"
 
@@ -11,22 +12,46 @@
 /// Internal to drivers/.
 namespace spead::drivers {
 
-/// The card that a request names. Throws Error unless it is there, bound to `kernel_driver`, usable through
-/// verbs (modules `verbs_module` and ib_uverbs, /dev/infiniband) and this process may use it (CAP_NET_RAW):
-/// each error names what is missing and the command that mends it.
-port::PciDevice usable_card(const port::Host& host, const port::DeviceString& device,
-                            const std::string& where, const std::string& kernel_driver,
-                            const std::string& verbs_module);
+/// Names of a generation of cards, and the largest MTU of their network interfaces.
+struct MlxGeneration {
+    std::string_view name;           ///< the family's
+    std::string_view kernel_driver;  ///< that the card stays bound to
+    std::string_view verbs_module;
+    std::uint32_t most_mtu = 0;
+};
 
-/// Fills in what depends on the card's network interface: its MTU, the sizes of queues and pools (one mbuf
-/// per packet, however large the MTU lets it be) and memory that may be locked. `plan` has names and queue
-/// counts.
-void plan_on_netdev(const port::Host& host, const port::PortRequest& request, const port::NetdevFacts& netdev,
-                    std::uint16_t tx_descriptors, port::PreparedDevice& plan);
+class MlxDriver : public port::Driver {
+  public:
+    MlxDriver(const port::Host& host, const MlxGeneration& generation)
+        : host_(host), generation_(generation) {}
 
-/// Throws Error when the memory that the card must reach cannot be locked.
-void check_lockable(const port::Host& host, const port::PortRequest& request,
-                    const port::PreparedDevice& plan);
+    std::string_view name() const override { return generation_.name; }
+    bool pci() const override { return true; }
+    bool drives(const port::PciDevice& card) const override {
+        return card.vendor == port::kMellanox && card.driver == generation_.kernel_driver;
+    }
+    port::Capabilities declared() const override;
+    void apply(port::PreparedDevice& plan) const override { apply_netdev_mtu(plan); }
+    void released(const port::PreparedDevice& plan) const noexcept override { restore_netdev_mtu(plan); }
+
+  protected:
+    /// The card behind a network interface of the kernel; none, and it is not one of these.
+    std::optional<port::PciDevice> card_of(const std::string& netdev) const;
+
+    /// The card that a request names. Throws Error unless it is there, bound to the kernel's driver, usable
+    /// through verbs (/dev/infiniband) and this process may use it (CAP_NET_RAW): each error names what is
+    /// missing and the command that mends it.
+    port::PciDevice usable_card(const port::DeviceString& device, const std::string& where) const;
+
+    /// A plan with what depends on the card's network interface: its MTU, the sizes of queues and pools.
+    port::PreparedDevice plan_on(const port::PortRequest& request, const port::DeviceString& device,
+                                 const port::NetdevFacts& netdev) const;
+
+    const port::Host& host_;
+
+  private:
+    const MlxGeneration generation_;
+};
 
 /// Adds `key=value` unless the user gave the key, or EAL has the device already.
 void recommend(const port::PortRequest& request, port::DeviceString& device, std::string_view key,

@@ -4,57 +4,40 @@
 /// Facts (drivers/net/mlx4 and doc/guides of DPDK 22.11; not seen on hardware): both ports of a card share
 /// one PCI address, and `port=` (0 or 1) chooses; a second probe of the address finds it taken. Flow rules
 /// take device-managed flow steering, a negative log_num_mgm_entry_size of the module mlx4_core; -7 knows no
-/// VLANs. Rules have no MARK and no COUNT. Completions are asked for once in 64 packets, however many
+/// VLANs. Rules have no COUNT. Completions are asked for once in 64 packets, however many
 /// segments they have, so nothing bounds the segments that stay inside: what is sent is copied. The PMD does
 /// not write the MTU to the network interface.
 #include <algorithm>
 #include <memory>
 
 #include <fmt/ranges.h>
-#include <rte_ethdev.h>
 
+#include "drivers/card.hpp"
 #include "drivers/common.hpp"
 #include "drivers/interface.hpp"
 #include "drivers/mlx.hpp"
-#include "drivers/netdev_mtu.hpp"
 #include "drivers/table.hpp"
 
 namespace spead::drivers {
 
 namespace {
 
-constexpr std::uint16_t kTxDescriptors = 1024;
-constexpr std::uint16_t kLatePackets = 63;  // MLX4_PMD_TX_PER_COMP_REQ - 1
-constexpr std::uint32_t kMostMtu = 9900;    // of the mlx4_en module
+constexpr std::uint16_t kLatePackets = 63;                                     // MLX4_PMD_TX_PER_COMP_REQ - 1
+constexpr MlxGeneration kConnectX3{"net_mlx4", "mlx4_core", "mlx4_ib", 9900};  // mlx4_en's MTU
 constexpr std::string_view kSteeringMode = "/sys/module/mlx4_core/parameters/log_num_mgm_entry_size";
 
-class Mlx4 final : public port::Driver {
+class Mlx4 final : public MlxDriver {
   public:
-    explicit Mlx4(const port::Host& host) : host_(host) {}
-
-    std::string_view name() const override { return "net_mlx4"; }
-    bool pci() const override { return true; }
-    bool drives(const port::PciDevice& card) const override {
-        return card.vendor == port::kMellanox && card.driver == "mlx4_core";
-    }
+    explicit Mlx4(const port::Host& host) : MlxDriver(host, kConnectX3) {}
 
     port::Capabilities declared() const override {
-        port::Capabilities c;
-        c.steering = port::Steering::rte_flow;
-        c.membership = port::Membership::kernel_socket;
-        c.isolation = true;
-        c.rx_interrupt = true;
-        c.tx_multi_segment = true;
+        port::Capabilities c = MlxDriver::declared();
         c.late_free_segments = kLatePackets;  // copied packets have one segment
-        c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
-        c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
         return c;
     }
 
     std::string translate(std::string_view netdev) const override;
     port::PreparedDevice plan(const port::PortRequest& request) const override;
-    void apply(port::PreparedDevice& plan) const override { apply_netdev_mtu(plan); }
-    void released(const port::PreparedDevice& plan) const noexcept override { restore_netdev_mtu(plan); }
 
   private:
     std::int64_t port_of(const std::string& netdev) const {
@@ -63,15 +46,12 @@ class Mlx4 final : public port::Driver {
     void check_steering(const port::PortRequest& request) const;
     std::string choose_netdev(const port::PciDevice& card, const port::PortRequest& request,
                               port::DeviceString& device) const;
-
-    const port::Host& host_;
 };
 
 std::string Mlx4::translate(std::string_view netdev) const {
     const auto comma = std::min(netdev.find(','), netdev.size());
     const std::string name{netdev.substr(0, comma)};
-    const auto facts = host_.netdev(name);
-    const auto card = facts ? port::pci_device_of(host_, *facts) : std::nullopt;
+    const auto card = card_of(name);
     return card ? fmt::format("{},port={}{}", card->address, port_of(name), netdev.substr(comma))
                 : std::string{};
 }
@@ -119,11 +99,10 @@ port::PreparedDevice Mlx4::plan(const port::PortRequest& request) const {
     const auto where = port::where(request);
     auto device = port::DeviceString::parse(request.device, where);
     device.check_keys({"port", "mr_ext_memseg_en", "class"});
-    const auto card = usable_card(host_, device, where, "mlx4_core", "mlx4_ib");
+    const auto card = usable_card(device, where);
     check_steering(request);
     const auto netdev = usable_interface(choose_netdev(card, request, device), where, host_);
-    auto plan = start_plan(*this, request, device);
-    plan_on_netdev(host_, request, netdev, kTxDescriptors, plan);
+    auto plan = plan_on(request, device, netdev);
     plan.devargs = device.text();
     check_lockable(host_, request, plan);
     return plan;

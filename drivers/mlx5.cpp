@@ -7,13 +7,16 @@
 /// Transmit descriptors count segments, are a power of two and more than 32; a completion is asked for after
 /// 32 segments, so up to 31 stay inside until more are sent. Descriptor counts are at most 32768.
 ///
-/// Multi-packet receive queues (mprq_en=1) are for the user to ask for: the card then writes packets into
-/// strides of large buffers from a pool of the PMD's own, 4 x buffers of all queues + 32 per queue; they
-/// start only from rxqs_min_mprq queues on (12 by default), the stride must be 2048 bytes for jumbo frames
-/// because one that holds a whole frame is more than cards have, and there must be more descriptors than
-/// strides in a buffer. Packets that end in the next stride's headroom come as two segments, which takes the
-/// scatter offload. A packet that is held pins its whole buffer; every packet still takes an mbuf from our
-/// pool.
+/// Multi-packet receive queues (mprq_en=1) are for the user to ask for (docs/drivers.md says why): the card
+/// then writes packets into strides of large buffers from a pool of the PMD's own, 4 x buffers of all queues
+/// + 32 per queue. Descriptors then count strides, and there must be more than a buffer has; so many mbufs of
+/// our pool are taken, one goes with each packet. They start only from rxqs_min_mprq queues on (12 by
+/// default). A stride of 2048 bytes is asked for with jumbo frames, because one that holds a whole frame is
+/// more than cards have: a frame takes as many strides as it fills. Where its end lies in the headroom of the
+/// next one's stride the PMD makes that end a second segment, at most 128 bytes (it has the scatter offload).
+/// Short packets, and all while its pool is empty, are copied into our mbuf, which holds any frame. A packet
+/// that is held pins its whole buffer. A card without striding queues, and numbers it cannot have, are
+/// warnings of the PMD, and one mbuf per packet; a pool that does not fit memory stops the port.
 ///
 /// The engine of flow rules (dv_flow_en=1), inlining (txq_inline_*) and vectors are left as the PMD has them.
 /// tx_pp (send scheduling, ConnectX-6 Dx and later; ConnectX-7 can without it): added when it must be there,
@@ -23,69 +26,54 @@
 #include <algorithm>
 #include <memory>
 
-#include <rte_ethdev.h>
-
+#include "drivers/card.hpp"
 #include "drivers/common.hpp"
 #include "drivers/interface.hpp"
 #include "drivers/mlx.hpp"
-#include "drivers/netdev_mtu.hpp"
 #include "drivers/table.hpp"
 
 namespace spead::drivers {
 
 namespace {
 
-constexpr std::uint16_t kTxDescriptors = 1024;
-constexpr std::uint16_t kLateSegments = 31;    // MLX5_TX_COMP_THRESH - 1
-constexpr std::uint32_t kMostMtu = 9978;       // of the cards' network interfaces
-constexpr const char* kGranularity = "500";    // nanoseconds
-constexpr std::uint32_t kLogStrides = 6;       // MLX5_MPRQ_DEFAULT_LOG_STRIDE_NUM
-constexpr std::uint32_t kLogStrideBytes = 11;  // MLX5_MPRQ_DEFAULT_LOG_STRIDE_SIZE
+constexpr MlxGeneration kConnectX4{"net_mlx5", "mlx5_core", "mlx5_ib", 9978};
+constexpr std::uint16_t kLateSegments = 31;        // MLX5_TX_COMP_THRESH - 1
+constexpr const char* kGranularity = "500";        // nanoseconds
+constexpr std::uint32_t kLogStrides = 6;           // MLX5_MPRQ_DEFAULT_LOG_STRIDE_NUM
+constexpr std::uint32_t kLogStrideBytes = 11;      // MLX5_MPRQ_DEFAULT_LOG_STRIDE_SIZE
+constexpr std::uint32_t kLeastMprqQueues = 12;     // MLX5_MPRQ_MIN_RXQS
+constexpr std::uint32_t kMostDescriptors = 32768;  // 1 << 15, cards' maximum
+/// What a buffer of the PMD's pool has besides its strides: 24 bytes for each (rte_mbuf_ext_shared_info), its
+/// own head, headroom, the mempool's header and a page's rest.
+constexpr std::size_t kPerStride = 32;
+constexpr std::size_t kPerBuffer = port::kPage + 512;
 
-class Mlx5 final : public port::Driver {
+class Mlx5 final : public MlxDriver {
   public:
-    explicit Mlx5(const port::Host& host) : host_(host) {}
-
-    std::string_view name() const override { return "net_mlx5"; }
-    bool pci() const override { return true; }
-    bool drives(const port::PciDevice& card) const override {
-        return card.vendor == port::kMellanox && card.driver == "mlx5_core";
-    }
+    explicit Mlx5(const port::Host& host) : MlxDriver(host, kConnectX4) {}
 
     port::Capabilities declared() const override {
-        port::Capabilities c;
-        c.steering = port::Steering::rte_flow;
-        c.membership = port::Membership::kernel_socket;
-        c.isolation = true;
-        c.rx_interrupt = true;
+        port::Capabilities c = MlxDriver::declared();
         c.spreads_sources = true;
-        c.tx_multi_segment = true;
         c.tx_external_buffer = true;
         c.late_free_segments = kLateSegments;
         c.rx_timestamps = port::RxTimestamps::device_clock;
         c.send_on_time = true;
-        c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
-        c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
         return c;
     }
 
     std::string translate(std::string_view netdev) const override;
     port::PreparedDevice plan(const port::PortRequest& request) const override;
-    void apply(port::PreparedDevice& plan) const override { apply_netdev_mtu(plan); }
-    void released(const port::PreparedDevice& plan) const noexcept override { restore_netdev_mtu(plan); }
 
   private:
     port::NetdevFacts netdev_of(const port::PciDevice& card, const std::string& where) const;
     static void plan_mprq(const port::PortRequest& request, port::DeviceString& device,
                           port::PreparedDevice& plan);
-
-    const port::Host& host_;
 };
 
 std::string Mlx5::translate(std::string_view netdev) const {
     const auto comma = std::min(netdev.find(','), netdev.size());
-    const auto facts = host_.netdev(std::string{netdev.substr(0, comma)});
-    const auto card = facts ? port::pci_device_of(host_, *facts) : std::nullopt;
+    const auto card = card_of(std::string{netdev.substr(0, comma)});
     return card ? card->address + std::string{netdev.substr(comma)} : std::string{};
 }
 
@@ -120,12 +108,16 @@ void Mlx5::plan_mprq(const port::PortRequest& request, port::DeviceString& devic
         static_cast<unsigned>(device.number("mprq_log_stride_num", 0, 16).value_or(kLogStrides));
     const auto log_bytes =
         static_cast<unsigned>(device.number("mprq_log_stride_size", 6, 16).value_or(kLogStrideBytes));
-    if (const auto least = device.number("rxqs_min_mprq", 0, 65535).value_or(12); least > request.rx_queues) {
+    if (const auto least = device.number("rxqs_min_mprq", 0, 65535).value_or(kLeastMprqQueues);
+        least > request.rx_queues) {
         plan.remarks.push_back(fmt::format(
             "{}: rxqs_min_mprq={} keeps mprq_en=1 off with {} receive queues; give rxqs_min_mprq={}", where,
             least, request.rx_queues, request.rx_queues));
         return;
     }
+    plan.rx = card_rx_queue(
+        port::slots_for(request.buffer_size, 1U << log_bytes, kLeastCardDescriptors, kMostDescriptors),
+        plan.capabilities.max_rx_frame);
     if (plan.rx.descriptors <= 1U << log_strides) {
         throw_usage(
             where,
@@ -135,19 +127,18 @@ void Mlx5::plan_mprq(const port::PortRequest& request, port::DeviceString& devic
     }
     const std::size_t buffers = (std::size_t{plan.rx.descriptors} >> log_strides) * request.rx_queues;
     plan.device_bytes += (4 * buffers + 32 * std::size_t{request.rx_queues}) *
-                         ((std::size_t{1} << (log_strides + log_bytes)) + 4096);
+                         ((((std::size_t{1} << log_bytes) + kPerStride) << log_strides) + kPerBuffer);
 }
 
 port::PreparedDevice Mlx5::plan(const port::PortRequest& request) const {
     const auto where = port::where(request);
     auto device = port::DeviceString::parse(request.device, where);
-    const auto card = usable_card(host_, device, where, "mlx5_core", "mlx5_ib");
+    const auto card = usable_card(device, where);
     if (device.number("dv_flow_en", 0, 2).value_or(1) == 2) {
         throw_usage(where, "dv_flow_en=2 of {} takes rules through another interface than ours; leave it out",
                     device.name());
     }
-    auto plan = start_plan(*this, request, device);
-    plan_on_netdev(host_, request, netdev_of(card, where), kTxDescriptors, plan);
+    auto plan = plan_on(request, device, netdev_of(card, where));
     plan_mprq(request, device, plan);
     if (request.send_on_time == port::UseDevice::must) {
         recommend(request, device, "tx_pp", kGranularity);

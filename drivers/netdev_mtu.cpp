@@ -4,11 +4,48 @@
 #include <algorithm>
 #include <exception>
 #include <linux/capability.h>
+#include <mutex>
+#include <string>
+#include <vector>
 
 #include "drivers/common.hpp"
+#include "drivers/outliving.hpp"
 #include "port/netdev.hpp"
 
 namespace spead::drivers {
+
+namespace {
+
+struct Raised {
+    std::string netdev;
+    std::uint32_t mtu;
+    std::uint32_t before;  ///< 0: not known
+};
+
+/// Those of the ports that are open.
+struct AllRaised {
+    std::mutex mutex;
+    std::vector<Raised> plans;
+};
+
+AllRaised& raised() {
+    static AllRaised all;
+    return all;
+}
+
+/// Unless somebody has changed it since.
+void put_back(const Raised& one) noexcept {
+    try {
+        const auto facts = port::netdev_facts(one.netdev);
+        if (one.before != 0 && facts && facts->mtu == one.mtu) {
+            port::set_netdev_mtu(one.netdev, one.before);
+        }
+    } catch (const std::exception&) {
+        // The interface has gone, and its MTU with it.
+    }
+}
+
+}  // namespace
 
 std::uint32_t plan_netdev_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
                               port::PreparedDevice& plan, const port::Host& host) {
@@ -43,20 +80,28 @@ void apply_netdev_mtu(port::PreparedDevice& plan) {
     if (plan.netdev_mtu == 0) {
         return;
     }
+    const std::lock_guard lock(raised().mutex);
     const auto facts = port::netdev_facts(plan.netdev);
     port::set_netdev_mtu(plan.netdev, plan.netdev_mtu);
     plan.netdev_mtu_before = facts ? facts->mtu : 0;
+    raised().plans.push_back({plan.netdev, plan.netdev_mtu, plan.netdev_mtu_before});
 }
 
 void restore_netdev_mtu(const port::PreparedDevice& plan) noexcept {
-    try {
-        const auto facts = port::netdev_facts(plan.netdev);
-        if (plan.netdev_mtu_before != 0 && facts && facts->mtu == plan.netdev_mtu) {
-            port::set_netdev_mtu(plan.netdev, plan.netdev_mtu_before);
-        }
-    } catch (const std::exception&) {
-        // The interface has gone, and its MTU with it.
+    const std::lock_guard lock(raised().mutex);
+    const auto found = std::ranges::find(raised().plans, plan.netdev, &Raised::netdev);
+    if (found != raised().plans.end()) {
+        put_back(*found);
+        raised().plans.erase(found);
     }
+}
+
+void put_back_netdev_mtus() noexcept {
+    const std::lock_guard lock(raised().mutex);
+    for (const Raised& one : raised().plans) {
+        put_back(one);
+    }
+    raised().plans.clear();
 }
 
 }  // namespace spead::drivers

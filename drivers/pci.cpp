@@ -12,18 +12,16 @@
 
 #include <rte_ethdev.h>
 
+#include "drivers/card.hpp"
 #include "drivers/common.hpp"
-#include "drivers/mlx.hpp"
 #include "drivers/table.hpp"
 
 namespace spead::drivers {
 
 namespace {
 
-constexpr std::uint16_t kTxDescriptors = 1024;
 constexpr std::uint32_t kStandardMtu = 1500;
-constexpr std::uint32_t kMostMtu = 9702;  // of i40e; ixgbe and ice allow more
-constexpr std::uint32_t kLeastDescriptors = 256;
+constexpr std::uint32_t kMostMtu = 9702;          // of i40e; ixgbe and ice allow more
 constexpr std::uint32_t kMostDescriptors = 4096;  // what i40e, ixgbe and ice have
 
 class Pci final : public port::Driver {
@@ -40,7 +38,7 @@ class Pci final : public port::Driver {
         port::Capabilities c;
         c.membership = port::Membership::own_host;
         c.rx_interrupt = true;
-        c.late_free_segments = kTxDescriptors - 1;
+        c.late_free_segments = kCardTxDescriptors - 1;
         c.max_rx_frame = c.max_tx_frame = kMostMtu + port::kEthernetHeader + port::kVlanTags;
         c.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
         return c;
@@ -98,21 +96,7 @@ void Pci::plan_sizes(const port::PortRequest& request, port::PreparedDevice& pla
                     "an MTU of {} is needed (packets of {} bytes received, {} sent), cards have at most {}",
                     mtu, received, sent, kMostMtu);
     }
-    plan.eal_mtu = mtu;
-    const std::uint32_t frame = mtu + port::kEthernetHeader + port::kVlanTags;
-    plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = plan.capabilities.link_frame = frame;
-    if (request.rx_queues > 0) {
-        const std::uint32_t descriptors =
-            port::slots_for(request.buffer_size, std::min(port::rx_frame_of(request.max_rx_packet), frame),
-                            kLeastDescriptors, kMostDescriptors);
-        plan.rx = port::queue_sizes(static_cast<std::uint16_t>(descriptors),
-                                    descriptors + port::copying_rx_mbufs(1, kPoolCache),
-                                    port::data_room_of(frame), kPoolCache);
-    }
-    if (request.tx_queues > 0) {
-        plan.tx = port::queue_sizes(kTxDescriptors, kTxDescriptors + 1024U,
-                                    port::data_room_of(tx_frame(request)), kPoolCache);
-    }
+    plan_card_queues(request, mtu, kMostDescriptors, plan);
 }
 
 port::PreparedDevice Pci::plan(const port::PortRequest& request) const {
@@ -123,10 +107,8 @@ port::PreparedDevice Pci::plan(const port::PortRequest& request) const {
         throw_usage(where, "{} is no PCI device of this machine; name the card's address", device.name());
     }
     auto plan = start_plan(*this, request, device);
-    plan.pci = true;
     check_access(*card, where, plan);
     plan_sizes(request, plan);
-    count_pools(plan, request);
     plan.devargs = device.text();
     check_lockable(host_, request, plan);
     return plan;

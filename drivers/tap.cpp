@@ -6,7 +6,7 @@
 /// Facts (drivers/net/tap of DPDK 22.11): receive and transmit queues are equally many, at most 16; without
 /// rules the kernel deals flows over them; rules match what the kernel sends out of the interface, and
 /// isolation drops the rest there, but only when asked for once the queues are set up (tap_flow_isolate
-/// returns 0 and makes no rule before, and afterwards takes it as done); no MARK, no COUNT; ethdev's own MTU
+/// returns 0 and makes no rule before, and afterwards takes it as done); no COUNT; ethdev's own MTU
 /// is stuck at 1500 and means nothing, the interface's counts. Each queue keeps a chain of as many mbufs as
 /// it has descriptors. Data is announced by a real-time signal of the descriptor; when their queue is full
 /// the kernel sends SIGIO, which would end the process. The port's MAC address is that of the interface, so

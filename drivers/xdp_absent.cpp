@@ -42,6 +42,7 @@ std::string XdpClaim::program_path() const {
 std::vector<int> XdpClaim::queue_sockets() const {
     return {};
 }
+void XdpClaim::loaded() noexcept {}
 void XdpClaim::remember() noexcept {}
 void XdpClaim::release() noexcept {}
 int open_map(const std::string& netdev, const std::string&) {

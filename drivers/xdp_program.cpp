@@ -196,6 +196,20 @@ std::optional<AttachedProgram> attached_program(const std::string& netdev) {
     return attached;
 }
 
+std::string instead_of_program(const std::string& netdev, std::uint32_t id) {
+    const unsigned index = ::if_nametoindex(netdev.c_str());
+    if (index == 0 || program_id(index) == id) {
+        return {};
+    }
+    const auto attached = attached_program(netdev);
+    if (!attached) {
+        return "no XDP program";
+    }
+    return fmt::format("the XDP program {} (id {})",
+                       attached->name.empty() ? "of somebody else" : fmt::format("\"{}\"", attached->name),
+                       attached->id);
+}
+
 void check_xdp_privileges(const std::string& device, const std::string& where) {
     // Asking the kernel beats reading capabilities: user namespaces change what a capability is good for.
     constexpr std::string_view remedy =
@@ -353,10 +367,39 @@ std::vector<int> XdpClaim::queue_sockets() const {
     return fds;
 }
 
+void XdpClaim::loaded() noexcept {
+    if (program_ == 0) {
+        program_ = program_id(if_index_);
+    }
+}
+
+/// The kernel tells the mode in which a program is attached by other numbers than it is asked with.
+void XdpClaim::keep_foreign() noexcept {
+    bpf_xdp_query_opts there{};
+    there.sz = sizeof there;
+    if (bpf_xdp_query(static_cast<int>(if_index_), 0, &there) != 0 || there.prog_id == 0 ||
+        there.prog_id == program_) {
+        return;
+    }
+    foreign_ = bpf_prog_get_fd_by_id(there.prog_id);
+    foreign_flags_ = there.attach_mode == XDP_ATTACHED_SKB  ? XDP_FLAGS_SKB_MODE
+                     : there.attach_mode == XDP_ATTACHED_HW ? XDP_FLAGS_HW_MODE
+                                                            : XDP_FLAGS_DRV_MODE;
+}
+
+void XdpClaim::put_foreign_back() noexcept {
+    const Fd program{std::exchange(foreign_, -1)};
+    if (program && program_id(if_index_) == 0) {
+        (void)bpf_xdp_attach(static_cast<int>(if_index_), program.get(),
+                             foreign_flags_ | XDP_FLAGS_UPDATE_IF_NOEXIST, nullptr);
+    }
+}
+
 void XdpClaim::remember() noexcept {
     try {
         bound_ = own_sockets();
-        program_ = program_id(if_index_);
+        loaded();
+        keep_foreign();
         left_.clear();
         for (const auto& [name, fd] : descriptors_of(program_)) {
             left_.push_back(fd);
@@ -376,6 +419,7 @@ void XdpClaim::release() noexcept {
             (void)detach(if_index_, fd);
         }
     }
+    put_foreign_back();
     for (const int fd : left_) {
         ::close(fd);
     }

@@ -31,6 +31,10 @@ struct AttachedProgram {
 /// Empty when there is none, or no such interface.
 std::optional<AttachedProgram> attached_program(const std::string& netdev);
 
+/// What has become of a program that was put on the interface: empty while it is there, or when the interface
+/// is gone; else what is there now, in words.
+std::string instead_of_program(const std::string& netdev, std::uint32_t id);
+
 /// Throws Error unless this process may use AF_XDP sockets and load BPF programs, naming what it lacks.
 void check_xdp_privileges(const std::string& device, const std::string& where);
 
@@ -59,11 +63,16 @@ class XdpClaim {
     /// The port's AF_XDP sockets, one per queue and in their order: readable while packets wait there.
     std::vector<int> queue_sockets() const;
 
+    /// To be called when the PMD has put its program on the interface.
+    void loaded() noexcept;
+
     /// To be called before the PMD is closed: it forgets the descriptors of its program and maps, and
-    /// DPDK 22.11 those of its sockets too, which keeps the queues bound.
+    /// DPDK 22.11 those of its sockets too, which keeps the queues bound. It takes away any program that the
+    /// interface has; one that was put over ours is kept in hand therefore.
     void remember() noexcept;
-    /// To be called after: closes those, takes the program away if the PMD did not, waits until the queues
-    /// can be bound again, gives up the claim. Does nothing the second time.
+    /// To be called after: closes those, takes the program away if the PMD did not, puts the one that was
+    /// over ours back, waits until the queues can be bound again, gives up the claim. Does nothing the second
+    /// time.
     void release() noexcept;
 
   private:
@@ -77,12 +86,16 @@ class XdpClaim {
     static std::vector<Descriptor> sockets();
     std::vector<Descriptor> own_sockets() const;
     void remove_stale() const;
+    void keep_foreign() noexcept;
+    void put_foreign_back() noexcept;
 
     std::string netdev_;
     unsigned if_index_ = 0;
     int lock_ = -1;
     int object_ = -1;
-    std::uint32_t program_ = 0;       ///< id
+    std::uint32_t program_ = 0;  ///< id of the PMD's
+    int foreign_ = -1;           ///< the program that was put over it
+    std::uint32_t foreign_flags_ = 0;
     std::vector<int> left_;           ///< the PMD's descriptors of the program
     std::vector<Descriptor> before_;  ///< AF_XDP sockets of this process when the claim was made
     std::vector<Descriptor> bound_;   ///< the PMD's for this interface

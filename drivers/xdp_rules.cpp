@@ -36,7 +36,10 @@ std::string text_of(const port::Rule& rule) {
 class XdpRules final : public port::RuleTable {
   public:
     explicit XdpRules(std::string netdev)
-        : netdev_(std::move(netdev)), cpus_(cpu_count()), map_(open_map(netdev_, STEER_ENDPOINTS)) {}
+        : netdev_(std::move(netdev)),
+          cpus_(cpu_count()),
+          map_(open_map(netdev_, STEER_ENDPOINTS)),
+          program_(attached_program(netdev_).value_or(AttachedProgram{}).id) {}
     ~XdpRules() override {
         clear();
         ::close(map_);
@@ -48,6 +51,7 @@ class XdpRules final : public port::RuleTable {
     void remove(const Endpoint& endpoint) override;
     void clear() noexcept override;
     std::vector<port::RuleState> rules() const override;
+    std::string out_of_force() const override;
     /// Every rule serves all queues.
     bool spreads() const noexcept override { return true; }
 
@@ -63,6 +67,7 @@ class XdpRules final : public port::RuleTable {
     std::string netdev_;
     std::size_t cpus_;  ///< a value of the map is one per possible CPU
     int map_;
+    std::uint32_t program_;  ///< id
     std::vector<port::Rule> rules_;
 };
 
@@ -111,13 +116,23 @@ void XdpRules::clear() noexcept {
     }
 }
 
+std::string XdpRules::out_of_force() const {
+    const std::string now = instead_of_program(netdev_, program_);
+    return now.empty() ? std::string{}
+                       : fmt::format(
+                             "our XDP program on {} is gone, {} is there now: no packet comes to this "
+                             "port any more; end what put it there, then run this anew",
+                             netdev_, now);
+}
+
 std::vector<port::RuleState> XdpRules::rules() const {
+    const std::string now = instead_of_program(netdev_, program_);
     std::vector<port::RuleState> states;
     std::vector<SteerValue> values(cpus_);
     for (const port::Rule& rule : rules_) {
         port::RuleState state;
         state.rule = rule;
-        state.text = text_of(rule);
+        state.text = text_of(rule) + (now.empty() ? "" : fmt::format(", out of force: {} is there", now));
         const SteerKey key = key_of(rule.endpoint);
         if (bpf_map_lookup_elem(map_, &key, values.data()) == 0) {
             state.counted = true;

@@ -75,8 +75,8 @@ class Relay {
     std::optional<int> run() {
         while (!status_) {
             // Input that has ended is not polled any more (-1).
-            std::array<pollfd, 3> fds{pollfd{socket_, POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
-                                      pollfd{input_, POLLIN, 0}};
+            std::array<pollfd, 4> fds{pollfd{socket_, POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
+                                      pollfd{input_, POLLIN, 0}, pollfd{STDOUT_FILENO, 0, 0}};
             if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
                 throw_error("attach", "{}", std::strerror(errno));
             if (fds[1].revents != 0 && (signal_ = signals_.taken()) != 0)
@@ -85,6 +85,8 @@ class Relay {
                 take_input();
             if (fds[0].revents != 0)
                 take_frames();
+            if ((fds[3].revents & POLLERR) != 0 && !status_)
+                throw_error("attach", "nobody reads what it writes any more");
         }
         return status_;
     }
@@ -142,7 +144,8 @@ int attach(const AttachOptions& options, const Environment& environment) {
     const Descriptor socket = connect_to(options.target, environment, geteuid());
     const bool keys = options.command.empty() && isatty(STDIN_FILENO) == 1;
     std::error_code ignored;
-    std::string hello = Greeting{keys, std::filesystem::current_path(ignored).string()}.text();
+    std::string hello =
+        Greeting{keys, std::filesystem::current_path(ignored).string(), !options.command.empty()}.text();
     if (!options.command.empty())
         hello += command_text(options.command);
     const Signals signals;

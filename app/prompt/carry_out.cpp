@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
 #include "app/prompt/context.hpp"
 #include "app/prompt/words.hpp"
 #include "base/error.hpp"
@@ -15,10 +17,29 @@ Vocabulary vocabulary_of(Process& process) {
     for (const runtime::SendPlan& s : plan.sends)
         vocabulary.sends.push_back(s.name);
     const auto recent = process.recent();
-    for (const stats::LcoreSnapshot& lcore : (recent ? *recent : process.snapshot()).lcores)
+    const stats::Snapshot now = recent ? *recent : process.snapshot();
+    for (const stats::LcoreSnapshot& lcore : now.lcores)
         vocabulary.lcores.push_back(fmt::format("{}", lcore.lcore));
+    vocabulary.captured = vocabulary.streams;
+    for (const stats::CaptureSnapshot& c : now.captures)
+        if (std::find(vocabulary.captured.begin(), vocabulary.captured.end(), c.stream) ==
+            vocabulary.captured.end())
+            vocabulary.captured.push_back(c.stream);
     return vocabulary;
 }
+
+namespace {
+
+/// Names are asked for only where there are some: one can leave even while the process is too busy to tell.
+Grammar::Found understood(Context& context, const std::vector<std::string>& words) {
+    try {
+        return context.grammar.understand(words, {});
+    } catch (const UsageError&) {
+        return context.grammar.understand(words, vocabulary_of(context.process));
+    }
+}
+
+}  // namespace
 
 bool carry_out(Context& context, std::string_view line) {
     const Words words = split_words(line);
@@ -26,7 +47,7 @@ bool carry_out(Context& context, std::string_view line) {
         throw_usage("", "a quote is opened and not closed; a word is \"like this\"");
     if (words.words.empty())
         return false;
-    const Grammar::Found found = context.grammar.understand(words.words, vocabulary_of(context.process));
+    const Grammar::Found found = understood(context, words.words);
     found.command->handler(context, found.call);
     return true;
 }

@@ -22,7 +22,12 @@ constexpr const char* kStreamDetails =
     "    `default` for a value takes the key away.";
 constexpr const char* kSendDetails =
     "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md):\n"
-    "    rate 10Gbps ttl 4 dscp 46 heaps 1000\n"
+    "    rate 10Gbps ttl 4 heap_size 1MiB verify true\n"
+    "    `default` for a value takes the key away.";
+constexpr const char* kSendSetDetails =
+    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md); of a sender "
+    "that\n"
+    "    is there: rate, burst_size, burst_rate_ratio, ttl, dscp, and heaps from its next start on\n"
     "    `default` for a value takes the key away.";
 
 std::string settings_text(const std::vector<config::Setting>& settings) {
@@ -80,6 +85,20 @@ void endpoint_delete(Context& context, const Call& call) {
         fmt::format("stream {} no longer receives {}\n", call.value("STREAM"), call.value("ENDPOINTS")));
 }
 
+void send_add(Context& context, const Call& call) {
+    const std::string name = call.value("NAME");
+    context.process.change([&](const Plan& plan) {
+        return config::add_send(plan, name, call.value("PORT"), call.value("ENDPOINTS"), call.settings);
+    });
+    context.seat.print(fmt::format("sender {} sends to {}\n", name, call.value("ENDPOINTS")));
+}
+
+void send_delete(Context& context, const Call& call) {
+    const std::string name = call.value("SEND");
+    context.process.change([&](const Plan& plan) { return config::delete_send(plan, name); });
+    context.seat.print(fmt::format("sender {} is deleted\n", name));
+}
+
 void send_set(Context& context, const Call& call) {
     const std::string name = call.value("SEND");
     context.process.change([&](const Plan& plan) { return config::set_send(plan, name, call.settings); });
@@ -128,11 +147,15 @@ void add_change_commands(std::vector<PromptCommand>& commands) {
                         endpoint_add});
     commands.push_back(
         {"endpoint delete STREAM ENDPOINTS", "take groups from a stream", "", endpoint_delete});
+    commands.push_back({"send add NAME port PORT endpoints ENDPOINTS [KEY VALUE]...", "send one more stream",
+                        kSendDetails, send_add});
+    commands.push_back({"send delete SEND", "end a sender and forget it",
+                        "    Its heaps in flight and the stop heaps are sent first.", send_delete});
     commands.push_back({"send start SEND|all", "send again", "", enabling(send_enable, true)});
     commands.push_back(
         {"send stop SEND|all", "stop sending after the heaps in flight", "", enabling(send_enable, false)});
     commands.push_back({"send set SEND KEY VALUE [KEY VALUE]...", "change a sender: rate, ttl, dscp, heaps",
-                        kSendDetails, send_set});
+                        kSendSetDetails, send_set});
     commands.push_back(
         {"save config FILE [force]", "write the configuration as it is now",
          "    `dpdk-spead run --config FILE` then does the same. With `force` after the name a "

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "app/prompt/prompt_log.hpp"
 #include "app/prompt/session.hpp"
 #include "app/prompt/terminal.hpp"
 #include "app/tell.hpp"
@@ -30,6 +31,12 @@ void guarded(const char* who, Work&& work) {
     } catch (const std::exception& error) {
         log_error(LogType::app, "{}: {}", who, error.what());
     }
+}
+
+/// Refusals of commands that nobody edits.
+void complain(std::string_view what) {
+    tell(stderr, "dpdk-spead: {}", what);
+    std::fflush(stderr);
 }
 
 }  // namespace
@@ -78,15 +85,27 @@ void Console::own_seat() {
     Line line(STDIN_FILENO, options_.out, stop_.get());
     if (line.stopped())
         return;
+    Ear ear;
+    seat.ear = &ear;
     if (isatty(STDIN_FILENO) == 1) {
+        // The log, which tells of events too, would be written into what is typed.
+        std::optional<PromptLog> log;
+        std::optional<Notices::Listening> listening;
+        if (isatty(STDERR_FILENO) == 1)
+            log.emplace(ear);
+        else
+            listen_to_notices(listening, ear);
         const RawTerminal raw(STDIN_FILENO);
         seat.has_screen = isatty(options_.out) == 1;
         seat.print = [&line](std::string_view text) { line.put(text); };
         run_terminal(context, line);
         return;
     }
+    std::optional<Notices::Listening> listening;
+    listen_to_notices(listening, ear);
     seat.print = [&line](std::string_view text) { line.put(text); };
-    const ScriptResult result = run_script(context, line, "standard input", true, seat.print);
+    seat.wait = [&line](double seconds) { return line.wait_quiet(seconds); };
+    const ScriptResult result = run_script(context, line, "standard input", true, complain);
     if (result.refused > 0)
         problems_.push_back(fmt::format("{} of {} commands were refused, the first: {}", result.refused,
                                         result.commands, result.first_refusal));
@@ -94,15 +113,17 @@ void Console::own_seat() {
         process_.end();
 }
 
+void Console::listen_to_notices(std::optional<Notices::Listening>& listening, Ear& ear) const {
+    if (options_.notices != nullptr)
+        listening.emplace(*options_.notices, ear);
+}
+
 void Console::own_script() {
     Seat seat;
     Context context{process_, grammar_, seat};
     Line line(script_.get(), options_.out, stop_.get());
     seat.print = [&line](std::string_view text) { line.put(text); };
-    const ScriptResult result = run_script(context, line, options_.script, true, [](std::string_view what) {
-        tell(stderr, "dpdk-spead: {}", what);
-        std::fflush(stderr);
-    });
+    const ScriptResult result = run_script(context, line, options_.script, true, complain);
     if (result.refused > 0)
         problems_.push_back(fmt::format("{} of the {} commands in {} were refused", result.refused,
                                         result.commands, options_.script));
@@ -173,13 +194,19 @@ void Console::attached(const Descriptor& connection, const std::string& refusal)
     if (greeting->interactive) {
         seat.has_screen = true;
         seat.print = [&](std::string_view text) { send('o', text); };
+        Ear ear;
+        std::optional<Notices::Listening> listening;
+        listen_to_notices(listening, ear);
+        seat.ear = &ear;
         run_terminal(context, line);
         if (!seat.over && line.stopped())
             send('e', "the program ends\n");
         return bye(0);
     }
     seat.print = [&](std::string_view text) { send('o', text); };
-    seat.wait = [&](double seconds) { return line.wait_connected(seconds); };
+    seat.wait = [&](double seconds) {
+        return greeting->lone ? line.wait_connected(seconds) : line.wait_quiet(seconds);
+    };
     const ScriptResult result =
         run_script(context, line, "", false, [&](std::string_view what) { send('e', what); });
     bye(result.status);

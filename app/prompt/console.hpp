@@ -12,6 +12,7 @@
 #include "app/prompt/control_socket.hpp"
 #include "app/prompt/descriptor.hpp"
 #include "app/prompt/grammar.hpp"
+#include "app/prompt/notices.hpp"
 #include "app/prompt/process.hpp"
 
 namespace spead::app {
@@ -22,6 +23,7 @@ struct ConsoleOptions {
     int out = 1;                      ///< where the prompt and the script's answers go
     std::vector<unsigned> cpus;       ///< for its threads; empty: anywhere
     ControlSocket* socket = nullptr;  ///< outlives the console; null: nobody can attach
+    Notices* notices = nullptr;       ///< what those who type are told; outlives the console
 };
 
 /// Everybody who may command a running process: its own terminal or script, and those that attach. Each has a
@@ -51,6 +53,7 @@ class Console {
 
     void own_seat();
     void own_script();
+    void listen_to_notices(std::optional<Notices::Listening>& listening, Ear& ear) const;
     void listen();
     void attached(const Descriptor& connection, const std::string& refusal);
     void reap(bool all);

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "app/prompt/grammar.hpp"
+#include "app/prompt/notices.hpp"
 #include "app/prompt/process.hpp"
 
 namespace spead::app {
@@ -18,6 +19,7 @@ struct Seat {
     /// Waits so many seconds. False: a key was pressed, or nobody is there any more. Null where nobody could
     /// press one.
     std::function<bool(double)> wait;
+    Ear* ear = nullptr;       ///< what is told without being asked for; null: nothing is
     std::string directory;    ///< relative names of files are from here; empty: the process's own
     bool attached = false;    ///< `quit` leaves the seat, not the process
     bool has_screen = false;  ///< a terminal that can be cleared

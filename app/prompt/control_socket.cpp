@@ -110,7 +110,11 @@ std::vector<std::string> living(const std::vector<std::string>& directories) {
 }  // namespace
 
 std::string Greeting::text() const {
-    return fmt::format("{}{} {}\n", kGreeting, interactive ? "keys" : "commands", directory);
+    return fmt::format("{}{} {}\n", kGreeting,
+                       interactive ? "keys"
+                       : lone      ? "command"
+                                   : "commands",
+                       directory);
 }
 
 std::optional<Greeting> Greeting::parse(std::string_view line) {
@@ -119,9 +123,10 @@ std::optional<Greeting> Greeting::parse(std::string_view line) {
     line.remove_prefix(kGreeting.size());
     const std::size_t blank = std::min(line.find(' '), line.size());
     const std::string_view mode = line.substr(0, blank);
-    if (mode != "keys" && mode != "commands")
+    if (mode != "keys" && mode != "commands" && mode != "command")
         return std::nullopt;
-    return Greeting{mode == "keys", std::string(line.substr(std::min(blank + 1, line.size())))};
+    return Greeting{mode == "keys", std::string(line.substr(std::min(blank + 1, line.size()))),
+                    mode == "command"};
 }
 
 std::string Frame::bytes() const {

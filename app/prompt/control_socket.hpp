@@ -17,6 +17,7 @@ namespace spead::app {
 struct Greeting {
     bool interactive = false;
     std::string directory;  ///< which relative names of files are from
+    bool lone = false;      ///< one command comes, and no input besides
 
     std::string text() const;
     /// Nothing when it is no greeting of this version.

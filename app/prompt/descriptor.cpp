@@ -50,10 +50,15 @@ bool Line::stopped() const {
 bool Line::fill() {
     if (taken_ < buffer_.size())
         return true;
-    std::array<pollfd, 2> fds{pollfd{stop_, POLLIN, 0}, pollfd{in_, POLLIN, 0}};
-    poll_again(fds.data(), fds.size(), -1);
-    if (fds[0].revents != 0)
-        return false;
+    // poll(2) passes over a negative descriptor.
+    std::array<pollfd, 3> fds{pollfd{stop_, POLLIN, 0}, pollfd{in_, POLLIN, 0}, pollfd{news_, POLLIN, 0}};
+    do {
+        poll_again(fds.data(), fds.size(), -1);
+        if (fds[0].revents != 0)
+            return false;
+        if (fds[2].revents != 0)
+            tell_();
+    } while (fds[1].revents == 0);
     std::array<char, 4096> bytes;
     ssize_t size = 0;
     do
@@ -115,6 +120,13 @@ bool Line::wait_undisturbed(double seconds) {
     if (fds[0].revents == 0)
         get(c);
     return false;
+}
+
+bool Line::wait_quiet(double seconds) const {
+    if (gone_ || taken_ < buffer_.size())
+        return false;
+    std::array<pollfd, 3> fds{pollfd{stop_, POLLIN, 0}, pollfd{in_, POLLIN, 0}, pollfd{out_, 0, 0}};
+    return poll_again(fds.data(), fds.size(), milliseconds(seconds)) == 0;
 }
 
 bool Line::wait_connected(double seconds) const {

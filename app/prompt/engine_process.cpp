@@ -29,7 +29,8 @@ void EngineProcess::change(const std::function<runtime::Plan(const runtime::Plan
 }
 
 void EngineProcess::end() {
-    executor_.call([this] { engine_.interrupt(); });
+    // However busy the main thread is: a program that was told to end must not go on.
+    executor_.post([this] { engine_.interrupt(); });
 }
 
 void EngineProcess::log_level(const std::string& text) {
@@ -57,7 +58,8 @@ void EngineProcess::start_capture(const std::string& stream, const capture::Opti
 }
 
 stats::CaptureSnapshot EngineProcess::stop_capture(const std::string& stream) {
-    return executor_.call([&] { return engine_.stop_capture(stream); });
+    const std::uint64_t number = executor_.call([&] { return engine_.stop_capture(stream); });
+    return executor_.until([&] { return engine_.stopped_capture(number); });
 }
 
 send::DummyResult EngineProcess::dummy(const std::string& send, std::uint32_t packets) {

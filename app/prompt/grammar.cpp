@@ -53,9 +53,10 @@ const std::vector<Grammar::KindName>& Grammar::kinds() {
         {"KEY", Kind::stream_key, "a key of the configuration file"},
         {"VALUE", Kind::value, "its value as in the file, without quotes; `default` takes it away"},
         {"FILE", Kind::file, "a file, from where you are"},
-        {"PACKETS", Kind::number, "a number, 1 or more"},
+        {"PACKETS", Kind::number, "a whole number, 1 to 4096"},
         {"SECONDS", Kind::seconds, "a time: 1, 250ms, 2min"},
         {"LEVEL", Kind::level, "error, warning, notice, info, debug, or PATTERN:LEVEL"},
+        {"CAPTURED", Kind::captured, "a stream that is captured, or was"},
         {"PART", Kind::port_or_stream_or_send, "a port, stream or sender"},
         {"COMMAND...", Kind::command, "a command"},
     };
@@ -205,6 +206,8 @@ const std::vector<std::string>* Grammar::names(Kind kind, const Vocabulary& voca
             return &vocabulary.sends;
         case Kind::lcore:
             return &vocabulary.lcores;
+        case Kind::captured:
+            return &vocabulary.captured;
         default:
             return nullptr;
     }
@@ -230,6 +233,8 @@ void Grammar::check(const Place& place, const std::string& word, const Vocabular
             return one_of("sender", vocabulary.sends);
         case Kind::lcore:
             return one_of("lcore", vocabulary.lcores);
+        case Kind::captured:
+            return one_of("stream", vocabulary.captured);
         case Kind::port_or_stream_or_send: {
             std::vector<std::string> all;
             for (const auto* list : {&vocabulary.ports, &vocabulary.streams, &vocabulary.sends})
@@ -249,13 +254,11 @@ void Grammar::check(const Place& place, const std::string& word, const Vocabular
         case Kind::send_key:
             return config::check_send_key(word);
         case Kind::number:
-            if (word.empty() || word.size() > 9 || word == "0" ||
-                !std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; }))
-                throw_usage("", "`{}` is no number; give 1 or more", word);
+            parse_integer(word, 1, kMostPackets, "");
             return;
         case Kind::seconds:
             if (parse_duration(word) <= 0)
-                throw_usage("", "`{}` is no time to wait; give 0.1 or more", word);
+                throw_usage("", "`{}` is no time to wait; give more than 0, as in 250ms or 1", word);
             return;
         default:
             return;

@@ -20,7 +20,11 @@ struct Vocabulary {
     std::vector<std::string> streams;
     std::vector<std::string> sends;
     std::vector<std::string> lcores;
+    std::vector<std::string> captured;  ///< the streams, and those of which there was a capture
 };
+
+/// What PACKETS may be.
+inline constexpr std::uint32_t kMostPackets = 4096;
 
 /// What was typed, understood.
 struct Call {
@@ -42,7 +46,8 @@ struct Call {
 
 struct PromptCommand {
     /// One line: words as typed, "a|b" for a choice of them, arguments in capitals with their kind's name
-    /// (PORT, STREAM, SEND, LCORE, NAME, ENDPOINTS, FILE, PACKETS, SECONDS, LEVEL, COMMAND...), "[...]" at
+    /// (PORT, STREAM, SEND, LCORE, CAPTURED, NAME, ENDPOINTS, FILE, PACKETS, SECONDS, LEVEL,
+    /// COMMAND...), "[...]" at
     /// the end for what may be left out, "[KEY VALUE]..." for settings. A literal beside an argument
     /// ("[STREAM|all]") is a value of that argument.
     std::string syntax;
@@ -95,6 +100,7 @@ class Grammar {
         number,
         seconds,
         level,
+        captured,
         port_or_stream_or_send,
         command,
     };

@@ -52,6 +52,12 @@ void LineEditor::begin() {
     flush();
 }
 
+void LineEditor::interrupt(std::string_view text) {
+    print_(fmt::format("\r\033[K{}", text));
+    rdline_redisplay(editor_.get());
+    flush();
+}
+
 LineEditor::Key LineEditor::feed(char c) {
     // rdline asks isprint() of a plain char.
     if ((static_cast<unsigned char>(c) & 0x80) != 0)

@@ -35,6 +35,8 @@ class LineEditor {
 
     /// Shows the prompt and takes a new line.
     void begin();
+    /// Shows `text`, which ends in a newline, in place of the line that is being typed, and that again below.
+    void interrupt(std::string_view text);
 
     enum class Key : std::uint8_t { more, line, end };
     /// `line`: line() has what was typed; begin() then. `end`: Ctrl-D on an empty line.

@@ -32,7 +32,7 @@ class Process {
     /// Carries out the plan that `edit` makes of the present one. What it throws is thrown here; then nothing
     /// has changed.
     virtual void change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) = 0;
-    /// Ends the process, as Ctrl-C does.
+    /// Ends the process, as Ctrl-C does; without waiting, and without fail.
     virtual void end() = 0;
 
     /// As `--log-level` takes it.
@@ -45,6 +45,7 @@ class Process {
     virtual void stop_port(const std::string& port) = 0;
     virtual void start_port(const std::string& port) = 0;
     virtual void start_capture(const std::string& stream, const capture::Options& options) = 0;
+    /// Returns when its files are ended, which the running process does not wait for.
     virtual stats::CaptureSnapshot stop_capture(const std::string& stream) = 0;
     virtual send::DummyResult dummy(const std::string& send, std::uint32_t packets) = 0;
 

@@ -15,8 +15,6 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::uint32_t kMostDummies = 4096;
-
 void port_stop(Context& context, const Call& call) {
     context.process.stop_port(call.value("PORT"));
     context.seat.print(fmt::format("port {} is stopped; its streams and senders wait\n", call.value("PORT")));
@@ -53,16 +51,17 @@ void capture_start(Context& context, const Call& call) {
 
 void capture_stop(Context& context, const Call& call) {
     const stats::CaptureSnapshot c = context.process.stop_capture(call.value("STREAM"));
-    context.seat.print(fmt::format("stream {}: {} packets captured, {} written, {} had no room\n",
-                                   call.value("STREAM"), c.taken, c.written, c.dropped_full));
+    const std::string counts =
+        fmt::format("{} packets captured, {} written, {} had no room", c.taken, c.written, c.dropped_full);
+    if (!c.failure.empty())
+        throw_error("stream " + call.value("STREAM"), "its capture is over; {}: {}", counts, c.failure);
+    context.seat.print(fmt::format("stream {}: {}\n", call.value("STREAM"), counts));
 }
 
 void dummy(Context& context, const Call& call) {
-    const unsigned long packets = std::stoul(call.value("PACKETS", "64"));
-    if (packets > kMostDummies)
-        throw_usage("dummy", "{} packets are too many; give 1 to {}", packets, kMostDummies);
-    const send::DummyResult r =
-        context.process.dummy(call.value("SEND"), static_cast<std::uint32_t>(packets));
+    const auto packets =
+        static_cast<std::uint32_t>(parse_integer(call.value("PACKETS", "64"), 1, kMostPackets, "dummy"));
+    const send::DummyResult r = context.process.dummy(call.value("SEND"), packets);
     if (r.packets == 0)
         throw_error(call.value("SEND"), "no packet was made: {}",
                     r.why_not == nullptr ? "nothing is free" : r.why_not);

@@ -34,7 +34,7 @@ void watch(Context& context, const Call& call) {
             context.seat.print(
                 fmt::format("{}every {}; a key ends it\n", kClearScreen, human_duration(seconds)));
         found.command->handler(context, found.call);
-    } while (context.seat.wait(seconds));
+    } while (context.seat.wait(seconds) && !context.seat.over);
 }
 
 void quit(Context& context, const Call&) {
@@ -52,9 +52,11 @@ void shutdown(Context& context, const Call&) {
 
 void add_seat_commands(std::vector<PromptCommand>& commands) {
     commands.push_back({"help [COMMAND...]", "the commands, or all about those that begin so", "", help});
-    commands.push_back({"watch SECONDS COMMAND...", "show something again and again",
-                        "    watch 1 show stream all: until a key is pressed. The command is one of show.",
-                        watch});
+    commands.push_back(
+        {"watch SECONDS COMMAND...", "show something again and again",
+         "    watch 1 show stream all: until a key is pressed; in a pipe until there is more to read, or "
+         "it\n    has ended, or nobody reads the answers. The command is one of show.",
+         watch});
     commands.push_back(
         {"log level LEVEL", "what is logged from now on", "    As --log-level takes it.",
          [](Context& context, const Call& call) { context.process.log_level(call.value("LEVEL")); }});

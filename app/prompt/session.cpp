@@ -52,8 +52,11 @@ void run_terminal(Context& context, Line& line) {
     };
     seat.print(fmt::format("`help` lists the commands, Tab completes, ? shows what may follow, `quit` {}\n",
                            seat.attached ? "leaves" : "ends the program"));
+    if (seat.ear != nullptr)
+        line.hear(seat.ear->fd(), [&seat, &editor] { editor.interrupt(seat.ear->take()); });
     editor.begin();
-    while (!seat.over && !line.gone()) {
+    // At its own terminal one can go on typing when nobody reads the answers any more.
+    while (!seat.over && !(seat.attached && line.gone())) {
         char c = 0;
         const Line::Got got = line.get(c);
         if (got == Line::Got::stopped)
@@ -81,6 +84,8 @@ void run_terminal(Context& context, Line& line) {
 ScriptResult run_script(Context& context, Line& line, const std::string& name, bool echo,
                         const std::function<void(std::string_view)>& complain) {
     Seat& seat = context.seat;
+    if (seat.ear != nullptr)
+        line.hear(seat.ear->fd(), [&seat] { seat.print(seat.ear->take()); });
     ScriptResult result;
     std::string text;
     for (std::size_t number = 1; !seat.over && line.get_line(text); number++) {

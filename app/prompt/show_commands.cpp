@@ -5,7 +5,9 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include "app/capture_report.hpp"
 #include "app/prompt/context.hpp"
+#include "app/prompt/key_words.hpp"
 #include "app/report.hpp"
 #include "app/table.hpp"
 #include "base/error.hpp"
@@ -84,7 +86,7 @@ std::string advice_about(const stats::Snapshot& now, const std::string& name) {
     std::string text;
     for (const std::string& sentence : report_advice(now))
         if (name.empty() || sentence.starts_with(name + ":"))
-            text += sentence + "\n";
+            text += with_keys(sentence) + "\n";
     return text.empty() ? text : "\n" + text;
 }
 
@@ -130,6 +132,26 @@ void show_send(Context& context, const Call& call) {
     if (!name.empty())
         text += counters_of(picture.now, "sends");
     context.seat.print(head(context, picture) + text);
+}
+
+void show_capture(Context& context, const Call& call) {
+    stats::Snapshot now = context.process.snapshot();
+    const std::string name = chosen(call, "CAPTURED");
+    if (!name.empty())
+        std::erase_if(now.captures, [&](const stats::CaptureSnapshot& c) { return c.stream != name; });
+    if (now.captures.empty()) {
+        context.seat.print(name.empty()
+                               ? "nothing is captured, nor was in this run\n"
+                               : fmt::format("stream {} is not captured, nor was in this run\n", name));
+        return;
+    }
+    std::string text = captures_table(now);
+    for (const stats::CaptureSnapshot& c : now.captures)
+        if (!c.failure.empty())
+            text += fmt::format("{}: {}\n", c.stream, c.failure);
+    for (const std::string& sentence : capture_advice(now))
+        text += with_keys(sentence) + "\n";
+    context.seat.print(text);
 }
 
 void show_port(Context& context, const Call& call) {
@@ -303,6 +325,12 @@ void show_config(Context& context, const Call& call) {
 
 void clear_stats(Context& context, const Call&) {
     context.seat.cleared = context.process.snapshot();
+    context.seat.print("cleared: what is shown here counts from now on\n");
+}
+
+void clear_undo(Context& context, const Call&) {
+    context.seat.cleared.reset();
+    context.seat.print("what is shown here counts from the start again\n");
 }
 
 }  // namespace
@@ -318,6 +346,11 @@ void add_show_commands(std::vector<PromptCommand>& commands) {
     commands.push_back({"show port [PORT|all]", "what ports received and sent, and what they refused or lost",
                         "    Of one port every counter, by its name in the JSON report.\n" + rates,
                         show_port});
+    commands.push_back(
+        {"show capture [CAPTURED|all]", "what was captured into files in this run",
+         "    Of all its captures, those that have ended with them. Counts and rates are from a "
+         "capture's start,\n    whatever was cleared.",
+         show_capture});
     commands.push_back({"show port xstats PORT", "the device's own counters", "", show_xstats});
     commands.push_back(
         {"show queue [PORT|all]", "which lcore polls what, and what it got", rates, show_queue});
@@ -331,8 +364,7 @@ void add_show_commands(std::vector<PromptCommand>& commands) {
     commands.push_back({"clear stats", "count from here in what this prompt shows",
                         "    The report, metrics and other prompts count on. `clear undo` takes it back.",
                         clear_stats});
-    commands.push_back({"clear undo", "count from the start again", "",
-                        [](Context& context, const Call&) { context.seat.cleared.reset(); }});
+    commands.push_back({"clear undo", "count from the start again", "", clear_undo});
 }
 
 }  // namespace spead::app

@@ -123,7 +123,7 @@ void Capture::run(Writer& writer) {
     std::chrono::microseconds nap = kShortestNap;
     for (;;) {
         // Looked at first: what was passed on before it was set is found below.
-        const bool last = finishing_.load(std::memory_order_acquire);
+        const bool last = ending_.load(std::memory_order_acquire);
         if (take(writer)) {
             nap = kShortestNap;
         } else if (last) {
@@ -137,6 +137,7 @@ void Capture::run(Writer& writer) {
     publish(writer);
     if (!whole)
         fail(writer);
+    writer.done.store(true, std::memory_order_release);
 }
 
 std::string Capture::failure() const {
@@ -144,24 +145,40 @@ std::string Capture::failure() const {
     return failure_;
 }
 
-void Capture::finish() {
-    if (finished_)
+void Capture::end() noexcept {
+    if (ending_.load(std::memory_order_relaxed))
         return;
     for (Tap& tap : taps_)
         tap.flush();
-    finishing_.store(true, std::memory_order_release);
+    ending_.store(true, std::memory_order_release);
+}
+
+bool Capture::ended() const noexcept {
+    return std::all_of(writers_.begin(), writers_.end(),
+                       [](const Writer& w) { return w.done.load(std::memory_order_acquire); });
+}
+
+void Capture::finish() {
+    if (finished_)
+        return;
+    end();
     for (Writer& writer : writers_)
         if (writer.thread.joinable())
             writer.thread.join();
     limit_.over.store(true, std::memory_order_relaxed);
     finished_ = true;
+    ended_ = Clock::now();
 }
 
 stats::CaptureSnapshot Capture::snapshot() const {
     stats::CaptureSnapshot s;
     s.stream = stream_;
     s.only = only_;
+    s.over = over();
+    s.ending = ending_.load(std::memory_order_relaxed);
     s.finished = finished_;
+    s.failure = failure();
+    s.seconds = std::chrono::duration<double>((finished_ ? ended_ : Clock::now()) - begun_).count();
     for (const Writer& writer : writers_) {
         const std::uint64_t packets = writer.packets.load(std::memory_order_acquire);
         const std::uint64_t given = writer.given.load(std::memory_order_relaxed);

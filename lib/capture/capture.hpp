@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -30,7 +31,8 @@ namespace spead::capture {
 ///                                                own i, from 0
 ///     ... until c.over(), or whenever wanted ...
 ///     lane.tap = nullptr;                        on the lcore, or after it was joined
-///     c.finish();                                never before every tap is off its lane
+///     c.end();                                   never before every tap is off its lane
+///     ... until c.ended(); who can wait calls finish() instead ...
 ///     snapshot() with add() for each tap         still answers
 ///
 /// A stream that is received normally may be captured besides (options.only = false): what its packets become
@@ -58,8 +60,12 @@ class Capture {
     /// time, is complete after finish().
     std::string failure() const;
 
-    /// Writes what is buffered, ends the files and the threads. No lane may have a tap any more. Idempotent.
-    /// Takes as long as the disks take for what is buffered.
+    /// Nothing more comes: no lane may have a tap any more. The writer threads write what is buffered, end
+    /// the files and themselves. Does not wait for them. Idempotent.
+    void end() noexcept;
+    /// After end(): all files are whole, and finish() does not wait.
+    bool ended() const noexcept;
+    /// end(), and waits as long as the disks take for what is buffered. Idempotent.
     void finish();
 
     /// The writers' side. Ask it before the taps' counters are read, then add() those: what is written was
@@ -70,6 +76,7 @@ class Capture {
     static std::uint64_t least_buffer(std::size_t taps, std::size_t files) noexcept;
 
   private:
+    using Clock = std::chrono::steady_clock;
     struct Writer {
         std::unique_ptr<PcapSeries> series;
         std::vector<Tap::Way*> ways;  ///< one from each tap
@@ -77,6 +84,7 @@ class Capture {
         std::atomic<std::uint64_t> packets{0};
         std::atomic<std::uint64_t> bytes{0};
         std::atomic<std::uint64_t> files{0};
+        std::atomic<bool> done{false};
         std::thread thread;
     };
 
@@ -92,8 +100,10 @@ class Capture {
     std::deque<Tap> taps_;
     std::deque<Writer> writers_;
     std::function<void()> on_thread_;
-    std::atomic<bool> finishing_{false};
+    std::atomic<bool> ending_{false};
     bool finished_ = false;
+    const Clock::time_point begun_ = Clock::now();
+    Clock::time_point ended_{};
     mutable std::mutex mutex_;
     std::string failure_;
 };

@@ -66,7 +66,8 @@ std::size_t index_of(const toml::array& list, const Part& part, const std::strin
     }
     const std::vector<std::string_view> known(names.begin(), names.end());
     if (known.empty())
-        throw_usage("", "there is no {} `{}`, and no other", part.noun, name);
+        throw_usage("", "there is no {0} `{1}`, and no other; `{2} add` makes one", part.noun, name,
+                    part.table == kStream.table ? "stream" : "send");
     throw_usage("", "there is no {} `{}`{}; there {} {}", part.noun, name, hint(name, known),
                 known.size() == 1 ? "is" : "are", list_of(known));
 }
@@ -104,7 +105,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> cpu_range(std::string_view 
 toml::array list_value(std::string_view key, std::string_view text) {
     toml::array list;
     if (text.empty())
-        return list;
+        throw_usage("", "`{}` is empty; give a list with commas, or `default`", key);
     for (const std::string& element : split(text)) {
         if (key != "lcores") {
             list.push_back(element);
@@ -213,10 +214,34 @@ void apply(toml::table& entry, const Part& part, const std::vector<Setting>& set
     }
 }
 
+Plan add(const Plan& plan, const Part& part, const std::string& name, const std::string& port,
+         const std::string& endpoints, const std::vector<Setting>& settings) {
+    toml::table tree = tree_of(plan);
+    toml::array& list = list_of_parts(tree, part);
+    for (const toml::node& entry : list)
+        if (name_of(entry) == name)
+            throw_usage("",
+                        "there is a {0} `{1}` already; change it by `{2} set {1} ...`, or give another name",
+                        part.noun, name, part.table == kStream.table ? "stream" : "send");
+    toml::table entry{{"name", name}, {"port", port}, {"endpoints", list_value("endpoints", endpoints)}};
+    apply(entry, part, settings);
+    list.push_back(std::move(entry));
+    return plan_of(tree);
+}
+
 Plan set(const Plan& plan, const Part& part, const std::string& name, const std::vector<Setting>& settings) {
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
     apply(*list[index_of(list, part, name)].as_table(), part, settings);
+    return plan_of(tree);
+}
+
+Plan remove(const Plan& plan, const Part& part, const std::string& name) {
+    toml::table tree = tree_of(plan);
+    toml::array& list = list_of_parts(tree, part);
+    list.erase(list.begin() + static_cast<std::ptrdiff_t>(index_of(list, part, name)));
+    if (list.empty())
+        tree.erase(part.table);
     return plan_of(tree);
 }
 
@@ -229,18 +254,7 @@ const runtime::ReceivePlan& stream_of(const Plan& plan, const std::string& name)
 
 Plan add_stream(const Plan& plan, const std::string& name, const std::string& port,
                 const std::string& endpoints, const std::vector<Setting>& settings) {
-    toml::table tree = tree_of(plan);
-    toml::array& list = list_of_parts(tree, kStream);
-    for (const toml::node& entry : list)
-        if (name_of(entry) == name)
-            throw_usage(
-                "",
-                "there is a stream `{0}` already; change it by `stream set {0} ...`, or give another name",
-                name);
-    toml::table entry{{"name", name}, {"port", port}, {"endpoints", list_value("endpoints", endpoints)}};
-    apply(entry, kStream, settings);
-    list.push_back(std::move(entry));
-    return plan_of(tree);
+    return add(plan, kStream, name, port, endpoints, settings);
 }
 
 Plan set_stream(const Plan& plan, const std::string& name, const std::vector<Setting>& settings) {
@@ -248,14 +262,20 @@ Plan set_stream(const Plan& plan, const std::string& name, const std::vector<Set
 }
 
 Plan delete_stream(const Plan& plan, const std::string& name) {
-    toml::table tree = tree_of(plan);
-    toml::array& list = list_of_parts(tree, kStream);
-    list.erase(list.begin() + static_cast<std::ptrdiff_t>(index_of(list, kStream, name)));
-    return plan_of(tree);
+    return remove(plan, kStream, name);
+}
+
+Plan add_send(const Plan& plan, const std::string& name, const std::string& port,
+              const std::string& endpoints, const std::vector<Setting>& settings) {
+    return add(plan, kSender, name, port, endpoints, settings);
 }
 
 Plan set_send(const Plan& plan, const std::string& name, const std::vector<Setting>& settings) {
     return set(plan, kSender, name, settings);
+}
+
+Plan delete_send(const Plan& plan, const std::string& name) {
+    return remove(plan, kSender, name);
 }
 
 Plan add_endpoints(const Plan& plan, const std::string& stream, const std::string& range) {
@@ -327,6 +347,8 @@ std::vector<std::string_view> choices_of(std::string_view key) {
         return names(kOnFull);
     if (key == "sink.kind")
         return names(kSinkKinds);
+    if (key == "sink.on_error")
+        return names(kOnSinkError);
     if (key == "zero_copy")
         return names(kZeroCopy);
     if (std::find(kSwitches.begin(), kSwitches.end(), key) != kSwitches.end())

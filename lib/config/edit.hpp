@@ -31,8 +31,11 @@ runtime::Plan add_endpoints(const runtime::Plan& plan, const std::string& stream
 runtime::Plan delete_endpoints(const runtime::Plan& plan, const std::string& stream,
                                const std::string& range);
 
+runtime::Plan add_send(const runtime::Plan& plan, const std::string& name, const std::string& port,
+                       const std::string& endpoints, const std::vector<Setting>& settings);
 runtime::Plan set_send(const runtime::Plan& plan, const std::string& name,
                        const std::vector<Setting>& settings);
+runtime::Plan delete_send(const runtime::Plan& plan, const std::string& name);
 
 /// The keys that settings may have, subtables' with their table ("heaps.ring"), in the file's order.
 std::vector<std::string> stream_keys();

@@ -46,7 +46,7 @@ inline constexpr std::array<std::string_view, 8> kReceiveCapture{
     "files", "rotate_size", "rotate_seconds", "snap_length", "count", "direct_io", "buffer", "only"};
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
-inline constexpr std::array<std::string_view, 2> kReceiveSink{"kind", "directory"};
+inline constexpr std::array<std::string_view, 3> kReceiveSink{"kind", "directory", "on_error"};
 inline constexpr std::array<std::string_view, 24> kSend{
     "name",         "port",      "endpoints",       "lcore",
     "dst_mac",      "rate",      "burst_size",      "burst_rate_ratio",

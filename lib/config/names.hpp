@@ -28,6 +28,8 @@ inline constexpr std::array kOnFull{
 inline constexpr std::array kSinkKinds{Word{runtime::SinkKind::null, "null"},
                                        Word{runtime::SinkKind::verify, "verify"},
                                        Word{runtime::SinkKind::file, "file"}};
+inline constexpr std::array kOnSinkError{Word{runtime::OnSinkError::stop, "stop"},
+                                         Word{runtime::OnSinkError::end, "end"}};
 inline constexpr std::array kDoers{Word{runtime::Doer::software, "software"},
                                    Word{runtime::Doer::automatic, "auto"},
                                    Word{runtime::Doer::hardware, "hardware"}};

@@ -101,6 +101,7 @@ void read_sink(const TomlTable& table, runtime::SinkPlan& out) {
     table.require("kind", "\"verify\"");
     table.read("kind", out.kind, kSinkKinds);
     table.read("directory", out.directory);
+    table.read("on_error", out.on_error, kOnSinkError);
 }
 
 void read_capture(const TomlTable& table, capture::Options& out) {

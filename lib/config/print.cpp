@@ -92,6 +92,7 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
     p.text("kind", name_in(kSinkKinds, r.sink.kind));
     if (r.sink.kind == runtime::SinkKind::file)
         p.text("directory", r.sink.directory);
+    p.text("on_error", name_in(kOnSinkError, r.sink.on_error));
     if (r.capture) {
         p.line("[receive.capture]");
         p.texts("files", r.capture->files);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <map>
 #include <set>
 
@@ -82,6 +83,16 @@ class Rules {
                  text, kMaxName);
     }
 
+    /// A name that the prompt could not tell from a word of its own.
+    void not_reserved(const std::string& path, const std::string& text,
+                      std::initializer_list<std::string_view> words) const {
+        for (const std::string_view word : words)
+            if (text == word)
+                fail(path,
+                     "`{}` cannot be a name: at the prompt that word means something else; give another",
+                     text);
+    }
+
     void text(const std::string& path, const std::string& value) const {
         if (!is_text(value))
             fail(path, "`{}` holds bytes that are not UTF-8 text", last_of(path));
@@ -117,6 +128,7 @@ class Rules {
             const runtime::PortPlan& port = plan_.ports[i];
             const std::string path = fmt::format("port[{}]", i);
             name(path + ".name", port.name);
+            not_reserved(path + ".name", port.name, {"all", "xstats"});
             if (port.device.empty())
                 fail(path + ".device",
                      "the device of port `{}` is empty; give a netdev name, an IP address of this machine, a "
@@ -184,6 +196,7 @@ class Rules {
         const ReceivePlan& r = plan_.receives[i];
         const std::string path = fmt::format("receive[{}]", i);
         name(path + ".name", r.name);
+        not_reserved(path + ".name", r.name, {"all"});
         port_of(path + ".port", r.port);
         endpoints(path + ".endpoints", r.endpoints, r.endpoint_texts);
         cpus(path + ".lcores", r.lcores);
@@ -260,6 +273,7 @@ class Rules {
         const SendPlan& s = plan_.sends[i];
         const std::string path = fmt::format("send[{}]", i);
         name(path + ".name", s.name);
+        not_reserved(path + ".name", s.name, {"all"});
         const runtime::PortPlan& port = port_of(path + ".port", s.port);
         endpoints(path + ".endpoints", s.endpoints, s.endpoint_texts);
         for (const Endpoint& endpoint : s.endpoints)

@@ -94,8 +94,9 @@ class Naming {
                 named.remarks.push_back(
                     fmt::format("{}: {} is driven by {}", where(request_), name, family->name()));
             } else if (!reasons.empty()) {
+                named.refusals = fmt::format("{}", fmt::join(reasons, "; "));
                 named.remarks.push_back(fmt::format("{}: {} is driven by {} ({})", where(request_), name,
-                                                    family->name(), fmt::join(reasons, "; ")));
+                                                    family->name(), named.refusals));
             }
             return named;
         }

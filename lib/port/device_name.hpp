@@ -15,6 +15,7 @@ struct NamedDevice {
     std::string device;  ///< what EAL is told: a vdev string, or a PCI address with devargs
     const Driver* driver = nullptr;
     std::vector<std::string> remarks;  ///< why not the family one would expect; with the port's name
+    std::string refusals{};            ///< what better families said of the interface; empty: none was asked
 };
 
 /// Finds the family and the device for request.device, which is one of these, in this order, each with

@@ -66,6 +66,25 @@ void check_times(const PortRequest& request, const Driver& driver, std::span<con
             driver.name(), drivers_that(table, [](const Capabilities& d) { return d.send_on_time; }));
 }
 
+/// What the driver refuses, better families of the interface may have refused for other reasons, which can be
+/// easier to mend.
+PreparedDevice plan_device(const PortRequest& request, const NamedDevice& named) {
+    const auto both = [&named](const std::exception& error) {
+        return fmt::format("{}; before {} it was offered to {}", error.what(), named.driver->name(),
+                           named.refusals);
+    };
+    if (named.refusals.empty()) {
+        return named.driver->plan(request);
+    }
+    try {
+        return named.driver->plan(request);
+    } catch (const UsageError& error) {
+        throw UsageError(both(error));
+    } catch (const Error& error) {
+        throw Error(both(error));
+    }
+}
+
 }  // namespace
 
 std::string where(const PortRequest& request) {
@@ -142,7 +161,7 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
             request.rx_queues = driver.grant_queues(request);
         }
         check_times(request, driver, table);
-        planned.push_back({request, &driver, driver.plan(request)});
+        planned.push_back({request, &driver, plan_device(request, named[i])});
         if (request.held_mbufs != 0) {
             QueueSizes& rx = planned.back().device.rx;
             rx = queue_sizes(rx.descriptors, rx.mbufs + request.held_mbufs, rx.data_room, rx.cache);

@@ -31,7 +31,7 @@ MacAddress destination_mac(Ipv4 address, const MacAddress& own) {
 /// A rule as rte_flow wants it. The pattern and the actions point into the object: it stays where it is made.
 class FlowTexts {
   public:
-    FlowTexts(const Rule& rule, const MacAddress& mac, bool mark, bool count) : queues_(rule.queues) {
+    FlowTexts(const Rule& rule, const MacAddress& mac, bool count) : queues_(rule.queues) {
         const MacAddress destination = destination_mac(rule.endpoint.address, mac);
         std::copy(destination.begin(), destination.end(), eth_.hdr.dst_addr.addr_bytes);
         std::fill_n(eth_mask_.hdr.dst_addr.addr_bytes, RTE_ETHER_ADDR_LEN, std::uint8_t{0xFF});
@@ -54,10 +54,6 @@ class FlowTexts {
         item(RTE_FLOW_ITEM_TYPE_UDP, &udp_, &udp_mask_);
         item(RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr);
 
-        if (mark) {
-            mark_.id = rule.stream;
-            action(RTE_FLOW_ACTION_TYPE_MARK, &mark_);
-        }
         if (count) {
             action(RTE_FLOW_ACTION_TYPE_COUNT, &count_);
         }
@@ -93,13 +89,12 @@ class FlowTexts {
     rte_flow_item_ipv4 ip_mask_{};
     rte_flow_item_udp udp_{};
     rte_flow_item_udp udp_mask_{};
-    rte_flow_action_mark mark_{};
     rte_flow_action_count count_{};
     rte_flow_action_queue queue_{};
     rte_flow_action_rss rss_{};
     const std::vector<std::uint16_t>& queues_;
     std::array<rte_flow_item, 5> pattern_{};
-    std::array<rte_flow_action, 4> actions_{};
+    std::array<rte_flow_action, 3> actions_{};
     std::size_t items_ = 0;
     std::size_t action_count_ = 0;
 };
@@ -131,7 +126,7 @@ std::string remedy(int number) {
 
 }  // namespace
 
-std::string FlowRules::testpmd_text(std::uint16_t port_id, const Rule& rule, const MacAddress& mac, bool mark,
+std::string FlowRules::testpmd_text(std::uint16_t port_id, const Rule& rule, const MacAddress& mac,
                                     bool count) {
     std::string text = fmt::format("flow create {} ingress pattern eth dst is {} /", port_id,
                                    mac_text(destination_mac(rule.endpoint.address, mac)));
@@ -143,9 +138,6 @@ std::string FlowRules::testpmd_text(std::uint16_t port_id, const Rule& rule, con
         text += fmt::format(" src is {}", to_string(rule.endpoint.source));
     }
     text += fmt::format(" / udp dst is {} / end actions", rule.endpoint.port);
-    if (mark) {
-        text += fmt::format(" mark id {} /", rule.stream);
-    }
     if (count) {
         text += " count /";
     }
@@ -157,8 +149,8 @@ std::string FlowRules::testpmd_text(std::uint16_t port_id, const Rule& rule, con
     return text + " / end";
 }
 
-rte_flow* FlowRules::create(const Rule& rule, bool mark, bool count, rte_flow_error& error) const {
-    const FlowTexts texts(rule, mac_, mark, count);
+rte_flow* FlowRules::create(const Rule& rule, bool count, rte_flow_error& error) const {
+    const FlowTexts texts(rule, mac_, count);
     error = {};
     if (const int result =
             device_calls().flow_validate(port_id_, ingress(), texts.pattern(), texts.actions(), error);
@@ -169,11 +161,10 @@ rte_flow* FlowRules::create(const Rule& rule, bool mark, bool count, rte_flow_er
     return device_calls().flow_create(port_id_, ingress(), texts.pattern(), texts.actions(), error);
 }
 
-void FlowRules::refuse(const Rule& rule, bool mark, bool count, const rte_flow_error& error,
-                       int number) const {
+void FlowRules::refuse(const Rule& rule, bool count, const rte_flow_error& error, int number) const {
     throw_error(where_, "the device refuses the rule for {}: {} ({}): {}{}", to_string(rule.endpoint),
                 error.message == nullptr ? "no reason given" : error.message, rte_strerror(number),
-                testpmd_text(port_id_, rule, mac_, mark, count), remedy(number));
+                testpmd_text(port_id_, rule, mac_, count), remedy(number));
 }
 
 void FlowRules::add(const Rule& rule) {
@@ -185,31 +176,18 @@ void FlowRules::add(const Rule& rule) {
                     "the rule for {} names {} queues, and this device can put an endpoint into one only",
                     to_string(rule.endpoint), rule.queues.size());
     }
-    struct Shape {
-        bool mark;
-        bool count;
-    };
+    bool count = counts_;
     rte_flow_error error{};
-    int number = 0;
-    Shape last{};
-    for (const Shape shape :
-         {Shape{true, true}, Shape{true, false}, Shape{false, true}, Shape{false, false}}) {
-        if ((shape.mark && !marks_) || (shape.count && !counts_)) {
-            continue;
-        }
-        last = shape;
-        if (rte_flow* const flow = create(rule, shape.mark, shape.count, error); flow != nullptr) {
-            entries_.push_back({rule, flow, shape.mark, shape.count});
-            marks_ = shape.mark;
-            counts_ = shape.count;
-            return;
-        }
-        number = rte_errno;
-        if (!unsupported(number)) {
-            break;
-        }
+    rte_flow* flow = create(rule, count, error);
+    if (flow == nullptr && count && unsupported(rte_errno)) {
+        count = false;
+        flow = create(rule, count, error);
     }
-    refuse(rule, last.mark, last.count, error, number);
+    if (flow == nullptr) {
+        refuse(rule, count, error, rte_errno);
+    }
+    counts_ = count;
+    entries_.push_back({rule, flow, count});
 }
 
 void FlowRules::add_host_rules(std::uint16_t queue) {
@@ -282,8 +260,7 @@ void FlowRules::clear() noexcept {
 std::vector<RuleState> FlowRules::rules() const {
     std::vector<RuleState> states;
     for (const Entry& e : entries_) {
-        RuleState state{
-            e.rule, testpmd_text(port_id_, e.rule, mac_, e.marked, e.counted), e.marked, e.counted, {}};
+        RuleState state{e.rule, testpmd_text(port_id_, e.rule, mac_, e.counted), e.counted, {}};
         if (e.counted) {
             rte_flow_error error{};
             rte_flow_query_count counts{};

@@ -11,11 +11,12 @@
 namespace spead::port {
 
 /// Rules by rte_flow: exact matches of Ethernet destination, [VLAN,] IPv4 destination [and source], UDP
-/// destination port, to one queue or spread over several, with MARK and COUNT where the device has them.
+/// destination port, to one queue or spread over several, with COUNT where the device has it. No MARK:
+/// headers are compared whatever a device says of them, and that finds the stream.
 ///
 /// Everything is in group 0 at priority 0: rules are exact and disjoint, and mlx5's kernel side moves
 /// multicast rules of group 0 to a priority of its own anyway (linux mlx5_ib, _get_flow_table), which then
-/// does not matter. A device that refuses MARK or COUNT is not asked for it again. Each rule is validated
+/// does not matter. A device that refuses COUNT is not asked for it again. Each rule is validated
 /// before it is created.
 class FlowRules final : public RuleTable {
   public:
@@ -35,26 +36,23 @@ class FlowRules final : public RuleTable {
     bool spreads() const noexcept override { return spreads_; }
 
     /// The rule in the words of testpmd's prompt.
-    static std::string testpmd_text(std::uint16_t port_id, const Rule& rule, const MacAddress& mac, bool mark,
+    static std::string testpmd_text(std::uint16_t port_id, const Rule& rule, const MacAddress& mac,
                                     bool count);
 
   private:
     struct Entry {
         Rule rule;
         rte_flow* flow = nullptr;
-        bool marked = false;
         bool counted = false;
     };
 
-    rte_flow* create(const Rule& rule, bool mark, bool count, rte_flow_error& error) const;
-    [[noreturn]] void refuse(const Rule& rule, bool mark, bool count, const rte_flow_error& error,
-                             int number) const;
+    rte_flow* create(const Rule& rule, bool count, rte_flow_error& error) const;
+    [[noreturn]] void refuse(const Rule& rule, bool count, const rte_flow_error& error, int number) const;
 
     std::uint16_t port_id_;
     std::string where_;
     MacAddress mac_;
     bool spreads_;
-    bool marks_ = true;   ///< until the device refuses
     bool counts_ = true;  ///< until the device refuses
     std::vector<Entry> entries_;
     std::vector<rte_flow*> host_flows_;

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <thread>
 #include <unistd.h>
 #include <utility>
 
@@ -14,6 +13,7 @@
 
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
+#include "base/interruptible.hpp"
 
 namespace spead::port {
 
@@ -112,9 +112,9 @@ bool KernelMembership::step(Clock::time_point now) {
     return pending_.empty();
 }
 
-void KernelMembership::join_all() {
+void KernelMembership::join_all(int interrupt_fd) {
     while (!step(Clock::now())) {
-        std::this_thread::sleep_until(next_);
+        wait_interruptibly(interrupt_fd, next_ - Clock::now(), interface_, "groups were joined");
     }
 }
 

@@ -45,7 +45,8 @@ class KernelMembership {
     /// Joins what is due at `now`. Returns whether nothing is pending.
     bool step(Clock::time_point now);
     /// Joins all that is pending, sleeping between the joins.
-    void join_all();
+    /// Throws Error when `interrupt_fd` (-1: none) becomes readable meanwhile.
+    void join_all(int interrupt_fd = -1);
 
     std::size_t pending() const noexcept { return pending_.size(); }
     std::size_t joined() const noexcept;

@@ -9,13 +9,13 @@
 #include <netinet/in.h>
 #include <optional>
 #include <sys/socket.h>
-#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
+#include "base/interruptible.hpp"
 #include "port/netdev.hpp"
 
 namespace spead::port {
@@ -239,7 +239,7 @@ void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
 }  // namespace
 
 std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const Ipv4> destinations,
-                                      std::chrono::milliseconds patience) {
+                                      std::chrono::milliseconds patience, int interrupt_fd) {
     const auto facts = netdev_facts(netdev);
     if (!facts) {
         throw_error(netdev, "the network interface has gone");
@@ -269,7 +269,7 @@ std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const
             }
         }
         if (!all) {
-            std::this_thread::sleep_for(kLook);
+            wait_interruptibly(interrupt_fd, kLook, netdev, "it was asked who has the next hops' addresses");
         }
     }
     std::vector<MacAddress> macs;

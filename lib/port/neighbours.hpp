@@ -21,10 +21,12 @@ inline constexpr std::chrono::milliseconds kNeighbourPatience{4000};
 /// RTM_GETNEIGH); for those that are not there an empty UDP datagram to the next hop's discard port makes the
 /// kernel send ARP requests.
 ///
-/// Control world: waits for the answers, all together at most `patience`. Throws Error naming the
-/// destination, the next hop, the interface and what was tried.
+/// Control world: waits for the answers, all together at most `patience`, and no longer when `interrupt_fd`
+/// (-1: none) becomes readable. Throws Error naming the destination, the next hop, the interface and what was
+/// tried.
 std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const Ipv4> destinations,
-                                      std::chrono::milliseconds patience = kNeighbourPatience);
+                                      std::chrono::milliseconds patience = kNeighbourPatience,
+                                      int interrupt_fd = -1);
 
 /// One look at the same tables, without waiting: none where nothing is known just now, be it that the route
 /// or the interface has gone. Makes the kernel look again for hosts whose entry is old or has failed; it

@@ -74,8 +74,9 @@ class Port {
     std::vector<RuleState> rules() const;
 
     /// Devices with a peer (memif) carry nothing until this has found it: tries again to start a client that
-    /// waits for its server, and lets the queues run once the peer is connected. Cheap; for the control
-    /// executor's timer, about every 100 ms, on every port. Returns link_up().
+    /// waits for its server, and lets the queues run once the peer is connected. Warns, once, when somebody
+    /// has put the rules out of force. Cheap; for the control executor's timer, about every 100 ms, on every
+    /// port. Returns link_up().
     bool poll_link();
     /// The netdev has a carrier, the memif peer is connected, or the PMD says so. False when not started.
     bool link_up() const;

@@ -9,6 +9,7 @@
 #include <rte_mempool.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "port/device_calls.hpp"
 #include "port/flow_rules.hpp"
 #include "port/log_capture.hpp"
@@ -94,6 +95,17 @@ void Port::State::make_rules() {
         rules = std::make_unique<FlowRules>(port_id, name, mac, capabilities.spreads_sources);
     } else {
         rules = planned.driver->make_rules(device);
+    }
+}
+
+/// Says once when the rules do not work any more.
+void Port::State::watch_rules() {
+    if (!rules || told_of_rules) {
+        return;
+    }
+    if (const std::string text = rules->out_of_force(); !text.empty()) {
+        told_of_rules = true;
+        log_warning(LogType::port, "{}: {}", name, text);
     }
 }
 
@@ -304,6 +316,9 @@ bool Port::poll_link() {
     }
     if (s.started && s.guard) {
         s.follow_peer();
+    }
+    if (s.started) {
+        s.watch_rules();
     }
     return link_up();
 }

@@ -53,6 +53,7 @@ struct Port::State {
     SendTimes send_times;
     std::uint64_t next_clock_sample = 0;  ///< cycles
     bool told_of_clock = false;
+    bool told_of_rules = false;
     std::vector<rte_mempool*> pools;
     std::deque<RxState> rx;
     std::deque<TxState> tx;
@@ -86,6 +87,7 @@ struct Port::State {
     void identify();
     bool try_start(std::string& reason);
     void make_rules();
+    void watch_rules();
     void make_gate();
     int in_order(const std::function<int()>& call) const;
     void follow_peer();

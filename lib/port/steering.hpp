@@ -19,7 +19,6 @@ struct Rule {
     /// Receive queues of the port. Several: the device spreads the endpoint's senders over them (RSS over the
     /// source address); only where RuleTable::spreads().
     std::vector<std::uint16_t> queues;
-    std::uint32_t stream = 0;           ///< what packets are marked with where the device can
     std::optional<std::uint16_t> vlan;  ///< only packets of this VLAN; none: tagged or not
 
     bool operator==(const Rule&) const = default;
@@ -29,7 +28,6 @@ struct Rule {
 struct RuleState {
     Rule rule;
     std::string text;  ///< as a person could type it elsewhere (testpmd's `flow create`), or the map's entry
-    bool marked = false;
     bool counted = false;
     std::optional<std::uint64_t> hits;  ///< where the device counts them; may be a second old
 };
@@ -53,6 +51,9 @@ class RuleTable {
     virtual void clear() noexcept = 0;
     /// In the order in which they were added.
     virtual std::vector<RuleState> rules() const = 0;
+    /// What somebody else has done that keeps the rules from working, for the user to read; empty while they
+    /// hold. Cheap: asked a few times a second.
+    virtual std::string out_of_force() const { return {}; }
     /// Whether a rule may name several queues.
     virtual bool spreads() const noexcept { return false; }
 };

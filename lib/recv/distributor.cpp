@@ -62,16 +62,6 @@ std::size_t Distributor::add_other(Ring&& ring) noexcept {
     return ways_.size() - 1;
 }
 
-std::uint32_t Distributor::mark(std::size_t other) const noexcept {
-    const Way& way = ways_[other];
-    return way.ring->prod.tail + way.count;
-}
-
-bool Distributor::reached(std::size_t other, std::uint32_t mark) const noexcept {
-    const std::uint32_t taken = __atomic_load_n(&ways_[other].ring->cons.tail, __ATOMIC_ACQUIRE);
-    return static_cast<std::int32_t>(taken - mark) >= 0;
-}
-
 void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations) {
     if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
         throw_error("distributor", "{} is there already", to_string(endpoint));

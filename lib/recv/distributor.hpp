@@ -89,10 +89,6 @@ class Distributor {
     void close() noexcept { closed_ = true; }
     /// The polling lcore: packets wait for room in a ring.
     bool holds() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
-    /// The polling lcore: a mark behind everything that was passed on, or waits to be, to an other.
-    std::uint32_t mark(std::size_t other) const noexcept;
-    /// Whether the lcore has taken everything before a mark. Any thread.
-    bool reached(std::size_t other, std::uint32_t mark) const noexcept;
     /// mbufs on their way. Any thread; 0 is lasting only after close().
     std::size_t on_their_way() const noexcept;
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "recv/held_packets.hpp"
 #include "recv/packet_filter.hpp"
@@ -21,14 +22,18 @@ class FilterGate {
     bool pass(const FilterPacket& packet, stats::StreamCounters& counters) noexcept;
     /// Frees what holders have given back.
     void reclaim(stats::StreamCounters& counters) noexcept;
-    /// Tells the filter that the run ends.
-    void ending() noexcept { filter_->ending(); }
+    /// Tells the filter, once, that no packet comes to it any more.
+    void ending() noexcept {
+        if (!std::exchange(told_, true))
+            filter_->ending();
+    }
 
     std::uint32_t packets_out() const noexcept { return held_->packets_out(); }
 
   private:
     std::unique_ptr<PacketFilter> filter_;
     std::shared_ptr<HeldPackets> held_;
+    bool told_ = false;
 };
 
 }  // namespace spead::recv

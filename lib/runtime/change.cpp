@@ -14,8 +14,9 @@ namespace {
 
 constexpr std::string_view kRemedy = "; end the program and start it with the new configuration";
 
-[[noreturn]] void refuse(const std::string& where, const std::string& what) {
-    throw_usage(where, "{} while the program runs{}", what, kRemedy);
+[[noreturn]] void refuse(const std::string& where, const std::string& what,
+                         std::string_view remedy = kRemedy) {
+    throw_usage(where, "{} while the program runs{}", what, remedy);
 }
 
 template <typename T>
@@ -23,21 +24,20 @@ auto find(const std::vector<T>& all, const std::string& name) {
     return std::find_if(all.begin(), all.end(), [&name](const T& one) { return one.name == name; });
 }
 
-/// Brings `wanted` into the order of `now`; the same names must be in both.
-template <typename T>
-void order(const std::vector<T>& now, std::vector<T>& wanted, std::string_view kind) {
-    std::vector<T> ordered;
-    for (const T& one : now) {
+/// Brings the ports of `wanted` into the order of `now`; the same names must be in both.
+void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted) {
+    std::vector<PortPlan> ordered;
+    for (const PortPlan& one : now) {
         const auto found = find(wanted, one.name);
         if (found == wanted.end())
-            throw_usage(fmt::format("{} {}", kind, one.name),
+            throw_usage(fmt::format("port {}", one.name),
                         "it is part of the running program and is missing; {}", kRemedy.substr(2));
         ordered.push_back(*found);
     }
-    for (const T& one : wanted)
+    for (const PortPlan& one : wanted)
         if (find(now, one.name) == now.end())
             throw_usage(
-                fmt::format("{} {}", kind, one.name),
+                fmt::format("port {}", one.name),
                 "its queues and its packet memory are made when the program starts: it cannot be added{}",
                 kRemedy);
     wanted = std::move(ordered);
@@ -55,7 +55,8 @@ void check_send(const SendPlan& now, const SendPlan& wanted) {
     if (same != wanted)
         refuse(fmt::format("send {}", now.name),
                "only `enabled`, `rate`, `burst_size`, `burst_rate_ratio`, `ttl`, `dscp` and (from its next "
-               "start on) `heaps` can change");
+               "start on) `heaps` can change",
+               "; delete the sender and add it anew, or give the new one another name");
 }
 
 Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
@@ -86,15 +87,23 @@ Change compare(const Plan& now, Plan& wanted) {
         refuse("[memory]", "`heaps` cannot change");
     if (now.end.heaps != wanted.end.heaps)
         refuse("[end]", "`heaps` cannot change");
-    order(now.ports, wanted.ports, "port");
+    order_ports(now.ports, wanted.ports);
     for (std::size_t i = 0; i < now.ports.size(); i++)
         if (now.ports[i] != wanted.ports[i])
             refuse(fmt::format("port {}", now.ports[i].name), "a port cannot change");
-    order(now.sends, wanted.sends, "send");
-    for (std::size_t i = 0; i < now.sends.size(); i++)
-        check_send(now.sends[i], wanted.sends[i]);
 
     Change change;
+    for (const SendPlan& w : wanted.sends) {
+        Change::Send& one = change.sends.emplace_back();
+        const auto before = find(now.sends, w.name);
+        if (before == now.sends.end())
+            continue;
+        check_send(*before, w);
+        one.before = static_cast<std::size_t>(before - now.sends.begin());
+    }
+    for (std::size_t i = 0; i < now.sends.size(); i++)
+        if (find(wanted.sends, now.sends[i].name) == wanted.sends.end())
+            change.removed_sends.push_back(i);
     for (const ReceivePlan& r : wanted.receives) {
         Change::Receive& one = change.receives.emplace_back();
         const auto before = find(now.receives, r.name);

@@ -23,11 +23,17 @@ struct Change {
         bool new_sink = false;  ///< the former one is finished
     };
 
-    std::vector<Receive> receives;     ///< as those of the wanted plan
-    std::vector<std::size_t> removed;  ///< streams of the plan that runs
+    struct Send {
+        std::optional<std::size_t> before;  ///< index in the plan that runs; none: it is new
+    };
+
+    std::vector<Receive> receives;           ///< as those of the wanted plan
+    std::vector<std::size_t> removed;        ///< streams of the plan that runs
+    std::vector<Send> sends;                 ///< as those of the wanted plan
+    std::vector<std::size_t> removed_sends;  ///< senders of the plan that runs
 };
 
-/// `wanted`'s ports and senders are brought into the order of `now`'s. Throws UsageError that names what
+/// `wanted`'s ports are brought into the order of `now`'s. Throws UsageError that names what
 /// cannot change during a run.
 Change compare(const Plan& now, Plan& wanted);
 

@@ -81,22 +81,23 @@ void Consumers::give(Feed& feed) {
     thread.wake();
 }
 
-bool Consumers::remove(Feed& feed, bool finish_sink) {
+std::optional<Consumers::Done> Consumers::remove(Feed& feed, bool end_sink) {
     const bool runs = !threads_.empty();
     if (runs && !feed.leaving_) {
         Thread& thread = threads_[feed.thread_];
         const std::lock_guard lock(thread.mutex);
         feed.leaving_ = true;
-        feed.finishes_sink_ = finish_sink;
+        feed.finishes_sink_ = end_sink;
         thread.changes.fetch_add(1, std::memory_order_release);
         thread.wake();
     }
     if (runs && !feed.gone_.load(std::memory_order_acquire))
-        return false;
-    if (!runs && finish_sink)
-        finish(*feed.sink_);
+        return std::nullopt;
+    if (!runs && end_sink)
+        feed.sink_->end();
+    const Done done = feed.done();
     feeds_.remove_if([&feed](const Feed& f) { return &f == &feed; });
-    return true;
+    return done;
 }
 
 void Consumers::start(unsigned threads, const std::vector<unsigned>& cpus, bool all) {
@@ -171,11 +172,11 @@ std::size_t Consumers::take(heap::HeapQueue& queue, std::span<heap::Heap> out) {
 /// True when anything was taken.
 bool Consumers::drain(Feed& feed) {
     std::array<heap::Heap, kBurst> heaps;
-    const std::size_t n = take(*feed.queue_, heaps);
+    const std::size_t n = feed.sink_->failed() ? feed.queue_->pop_burst(heaps) : take(*feed.queue_, heaps);
     for (std::size_t i = 0; i < n; i++) {
-        feed.sink_->consume(heaps[i]);
+        const bool taken = feed.sink_->take(heaps[i]);
         heaps[i].reset();
-        feed.finished_.fetch_add(1, std::memory_order_release);
+        (taken ? feed.delivered_ : feed.unwritten_).fetch_add(1, std::memory_order_release);
     }
     return n != 0;
 }
@@ -202,7 +203,7 @@ std::pair<std::vector<Consumers::Feed*>, bool> Consumers::look_at_feeds(Thread& 
         const auto next = leave.begin() + static_cast<std::ptrdiff_t>(i) + 1;
         if (f->finishes_sink_ && std::none_of(rest.begin(), rest.end(), same) &&
             std::none_of(next, leave.end(), same))
-            finish(*f->sink_);
+            f->sink_->end();
         f->gone_.store(true, std::memory_order_release);
     }
     const std::lock_guard lock(me.mutex);
@@ -248,14 +249,6 @@ void Consumers::take_heaps(Thread& me) {
     }
 }
 
-void Consumers::finish(Sink& sink) {
-    try {
-        sink.finish();
-    } catch (const std::exception& e) {
-        fail(e.what());
-    }
-}
-
 void Consumers::run(Thread& me) {
     try {
         take_heaps(me);
@@ -266,7 +259,7 @@ void Consumers::run(Thread& me) {
     for (const Feed* const f : look_at_feeds(me).first)
         if (std::find(finished.begin(), finished.end(), f->sink_) == finished.end()) {
             finished.push_back(f->sink_);
-            finish(*f->sink_);
+            f->sink_->end();
         }
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -20,18 +21,26 @@ namespace spead::runtime {
 /// The threads that take heaps from the queues and give them to sinks.
 ///
 /// A sink and its queues belong to one thread. Queues come and go while threads run. A thread ends when
-/// join() waits for it and its queues are closed and empty, when the budget of heaps is used up, or when a
-/// sink throws; then `failed()` tells, what is left stays queued, and the few heaps taken together with the
-/// one that failed go back unseen. Every sink is finished.
+/// join() waits for it and its queues are closed and empty, or when the budget of heaps is used up; then
+/// what is left stays queued. Every sink is ended. Heaps for a sink that has failed are taken and go back
+/// unseen, so that no queue of its is ever full; the other sinks go on.
 ///
 /// Control world: one thread, the control executor's, calls everything but what says otherwise.
 class Consumers {
   public:
+    struct Done {
+        std::uint64_t delivered = 0;  ///< the sink has had them
+        std::uint64_t unwritten = 0;  ///< the sink had failed, or failed with them
+        std::uint64_t all() const noexcept { return delivered + unwritten; }
+    };
+
     /// A queue and where its heaps go. Lasts until remove() has returned true, or as long as the consumers.
     class Feed {
       public:
-        /// Heaps whose sink is done with them, and which were given back. Any thread.
-        std::uint64_t finished() const noexcept { return finished_.load(std::memory_order_acquire); }
+        /// Heaps that were given back, by what their sink has done with them. Any thread.
+        Done done() const noexcept {
+            return {delivered_.load(std::memory_order_acquire), unwritten_.load(std::memory_order_acquire)};
+        }
 
       private:
         friend class Consumers;
@@ -40,11 +49,12 @@ class Consumers {
         std::size_t thread_ = 0;
         bool leaving_ = false;  ///< guarded by the thread's mutex, like the next
         bool finishes_sink_ = false;
-        std::atomic<std::uint64_t> finished_{0};
+        std::atomic<std::uint64_t> delivered_{0};
+        std::atomic<std::uint64_t> unwritten_{0};
         std::atomic<bool> gone_{false};
     };
 
-    /// At most `budget` heaps are taken, over all queues; 0: no limit.
+    /// At most `budget` heaps are taken for sinks that have not failed, over all queues; 0: no limit.
     explicit Consumers(std::uint64_t budget) : budget_(budget), unclaimed_(budget) {}
     ~Consumers();
     Consumers(const Consumers&) = delete;
@@ -52,10 +62,10 @@ class Consumers {
 
     /// Queue and sink outlive the feed. A sink may have several queues.
     Feed& add(heap::HeapQueue& queue, Sink& sink);
-    /// To be called after the queue was closed, until it returns true: its heaps were taken, no thread will
-    /// touch it again, and the feed is no more. `finish_sink`: the sink gets no
-    /// other queue; it is finished when its last one leaves.
-    bool remove(Feed& feed, bool finish_sink);
+    /// To be called after the queue was closed, until it returns something, what became of its heaps: they
+    /// were taken, no thread will touch it again, and the feed is no more. `end_sink`: the sink gets no other
+    /// queue; it is ended when its last one leaves.
+    std::optional<Done> remove(Feed& feed, bool end_sink);
 
     /// Deals the sinks over at most `threads` threads that run on `cpus`; `all`: so many even if there are
     /// fewer sinks, since others may come.
@@ -69,8 +79,8 @@ class Consumers {
     bool budget_used_up() const noexcept {
         return budget_ != 0 && taken_.load(std::memory_order_acquire) == budget_;
     }
+    /// A thread could not go on, for want of memory. Sinks that fail tell so themselves.
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-    /// What the first sink that failed said.
     std::string failure() const;
 
   private:
@@ -90,7 +100,6 @@ class Consumers {
     void run(Thread& me);
     void take_heaps(Thread& me);
     std::pair<std::vector<Feed*>, bool> look_at_feeds(Thread& me);
-    void finish(Sink& sink);
     bool drain(Feed& feed);
     std::size_t take(heap::HeapQueue& queue, std::span<heap::Heap> out);
     std::size_t claim(std::size_t wanted) noexcept;

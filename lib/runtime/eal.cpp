@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <unistd.h>
 
 #include <fmt/ranges.h>
@@ -15,6 +17,8 @@
 #include "base/error.hpp"
 #include "port/log_capture.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/output_capture.hpp"
+#include "runtime/runtime_dir.hpp"
 
 namespace spead::runtime {
 
@@ -33,6 +37,22 @@ std::set<unsigned> cpus_of(unsigned lcore) {
         if (runs_on(lcore, cpu))
             cpus.insert(cpu);
     return cpus;
+}
+
+bool asks_for_help(const std::vector<std::string>& words) {
+    return std::any_of(words.begin(), words.end(), [](const std::string& w) {
+        return w == "-h" || w == "--help" || w == "-v" || w == "--version";
+    });
+}
+
+/// Of the last --file-prefix: NAME, where it is NAME.PID of this process; else empty.
+std::string prefix_of(const std::vector<std::string>& words) {
+    std::string prefix;
+    for (std::size_t i = 0; i + 1 < words.size(); i++)
+        if (words[i] == "--file-prefix")
+            prefix = words[i + 1];
+    const std::string own = fmt::format(".{}", getpid());
+    return prefix.ends_with(own) ? prefix.substr(0, prefix.size() - own.size()) : std::string();
 }
 
 unsigned first_cpu(unsigned lcore) {
@@ -56,11 +76,28 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     // What is registered before EAL starts is called after what EAL registers: its telemetry's sockets are
     // gone from the directory by then. Without shared configuration nothing else is in it.
     static_cast<void>(std::atexit([] { rmdir(rte_eal_get_runtime_dir()); }));
+    remove_dead_directories(eal_directory(), prefix_of(words));
     port::LogCapture log;
-    if (rte_eal_init(static_cast<int>(words.size()), pointers.data()) < 0) {
-        const std::string reason = log.take_reason();
-        throw_error("EAL", "it refuses to start: {}", reason.empty() ? rte_strerror(rte_errno) : reason);
-    }
+    std::optional<OutputCapture> output;
+    if (!asks_for_help(words))
+        output.emplace();
+    if (rte_eal_init(static_cast<int>(words.size()), pointers.data()) >= 0)
+        return;
+    const std::string reason = log.take_reason();
+    // A wrong option is named on standard error only, before a page of usage on standard output.
+    std::vector<std::string> said = output ? output->take_errors() : std::vector<std::string>();
+    std::erase_if(said, [](const std::string& line) { return line.find("option") == std::string::npos; });
+    if (!said.empty())
+        throw_usage("EAL", "it refuses to start: {}", fmt::join(said, "; "));
+    throw_error("EAL", "it refuses to start: {}", reason.empty() ? rte_strerror(rte_errno) : reason);
+}
+
+void Eal::remove_directory() noexcept {
+    const char* const path = rte_eal_get_runtime_dir();
+    if (path == nullptr || !std::string_view(path).ends_with(fmt::format(".{}", getpid())))
+        return;
+    unlink(fmt::format("{}/{}", path, kTelemetrySocket).c_str());
+    rmdir(path);
 }
 
 // rte_eal_cleanup is left out: it frees memory that EAL's interrupt thread still looks at

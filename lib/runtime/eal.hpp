@@ -9,12 +9,17 @@ namespace spead::runtime {
 /// EAL's life: once per process. Constructed and destroyed on the main thread.
 class Eal {
   public:
-    /// `arguments` without the program's name. Throws Error with what EAL logged when it refuses, or when EAL
-    /// has been initialised before in this process.
+    /// `arguments` without the program's name. Throws Error with what EAL logged when it refuses, UsageError
+    /// when it does not know an option, and Error when EAL has been initialised before in this process.
+    /// Removes what dead processes of the same name (--file-prefix NAME.PID) have left in EAL's directory.
     explicit Eal(const std::vector<std::string>& arguments);
     ~Eal();
     Eal(const Eal&) = delete;
     Eal& operator=(const Eal&) = delete;
+
+    /// Removes EAL's directory of this process, if it is its own (no --file-prefix of the user's), with the
+    /// socket in it. For a process that ends now; any thread.
+    static void remove_directory() noexcept;
 
     /// Ids of the worker lcores, ascending.
     static std::vector<unsigned> worker_lcores();

@@ -12,8 +12,8 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "port/neighbours.hpp"
 #include "runtime/engine_state.hpp"
-#include "runtime/next_hops.hpp"
 
 namespace spead::runtime {
 
@@ -69,13 +69,14 @@ void Engine::State::open_ports() {
 }
 
 void Engine::State::make_workers() {
-    sends.resize(plan.sends.size());
+    gone_sends.resize(ports.size());
     memberships.resize(ports.size());
     off.resize(ports.size());
     away.resize(ports.size());
     times_away.resize(ports.size());
     told_away.resize(ports.size());
     nic_before.resize(ports.size());
+    host_frames_before.resize(ports.size());
     for (const WorkerLayout& w : layout.workers) {
         workers.push_back(std::make_unique<Worker>());
         Worker& worker = *workers.back();
@@ -95,13 +96,13 @@ void Engine::State::make_workers() {
             worker.arena = memory::Arena(w.heap_bytes, w.largest_heap);
             worker.shares.emplace(worker.arena.capacity());
         }
-        make_senders(worker);
-        worker.counts.sends.resize(w.sends.size());
     }
+    make_senders();
     make_queues();
     for (const ReceivePlan& r : plan.receives) {
         Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
         stream.number = ++last_number;
+        stream.name = r.name;
         if (!r.enabled)
             continue;
         stream.sink = surroundings.make_sink(r.sink, r.name);
@@ -116,48 +117,6 @@ void Engine::State::make_workers() {
         const auto [mode, max_poll] = idling_of(*w);
         w->loop->set_mode(mode);
         w->loop->set_max_poll(max_poll);
-    }
-}
-
-void Engine::State::make_senders(Worker& worker) {
-    for (const std::size_t i : worker.layout->sends) {
-        const SendPlan& plan_i = plan.sends[i];
-        const std::size_t p = port_index(plan_i.port);
-        port::Port& port = *ports[p];
-        std::uint16_t queue = 0;
-        for (std::size_t before = 0; before < i; before++)
-            queue = static_cast<std::uint16_t>(queue + (plan.sends[before].port == plan_i.port));
-        send::SenderConfig config = sender_config(plan_i, layout.ports[p]);
-        sends[i].hops = find_next_hops(port, config);
-        config.source_mac = port.mac();
-        if (plan_i.timeout > 0)
-            config.timeout_ticks = static_cast<std::uint64_t>(
-                std::max(1.0, plan_i.timeout * static_cast<double>(rte_get_tsc_hz())));
-        const Ipv4 address = plan.ports[p].address;
-        config.source_ip = address.value != 0 ? address : port.source_address();
-        config.capabilities = port.capabilities();
-        config.tx_descriptors = port.tx_sizes().descriptors;
-        config.queue = port.tx_queue(queue);
-        if (plan_i.pacer != Doer::software)
-            config.send_times = port.send_times();
-        config.regions = &regions;
-        config.numa = port.socket_id();
-        sends[i].plan = plan_i;
-        sends[i].port = p;
-        sends[i].worker = &worker;
-        sends[i].sender = std::make_unique<send::Sender>(std::move(config));
-        if (surroundings.make_producer)
-            sends[i].feeder = surroundings.make_producer(plan_i, *sends[i].sender, regions);
-        else
-            sends[i].feeder = std::make_unique<Feeder>(plan_i, *sends[i].sender, regions);
-        // Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
-        if (port.capabilities().tx_external_buffer && plan_i.zero_copy != ZeroCopy::never) {
-            const memory::Mapping& payload = sends[i].feeder->mapping();
-            registrations.push_back(
-                std::make_unique<port::RegionRegistration>(payload.base(), payload.length()));
-            registrations.back()->map(port);
-        }
-        worker.loop->add_sender(*sends[i].sender);
     }
 }
 
@@ -192,10 +151,13 @@ void Engine::State::launch() {
     add_host_rules();
     add_rules(layout.rules);
     join_groups(plan);
-    resolve_next_hops();
-    for (std::size_t i = 0; i < sends.size(); i++)
-        if (plan.sends[i].enabled)
-            sends[i].feeder->start(control, plan.sends[i].heaps);
+    const Clock::time_point answered = Clock::now() + port::kNeighbourPatience;
+    for (const auto& s : sends)
+        resolve_next_hops(*s, answered);
+    for (const auto& s : sends)
+        if (s->plan.enabled)
+            s->feeder->start(control, s->plan.heaps);
+    starting = false;
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
@@ -206,11 +168,10 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         std::array<pollfd, 2> events{pollfd{interrupt_fd, POLLIN, 0},
                                      pollfd{s.executor == nullptr ? -1 : s.executor->fd(), POLLIN, 0}};
         const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
-        if (poll(events.data(), events.size(), wait) > 0) {
+        if (poll(events.data(), events.size(), wait) > 0)
             s.interrupted |= events[0].revents != 0;
-            if (events[1].revents != 0)
-                s.executor->serve();
-        }
+        if (s.executor != nullptr)
+            s.executor->serve();
         if (s.interrupted)
             return Reason::interrupted;
         s.serve_hosts();
@@ -218,6 +179,9 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         const bool failed = s.ports_failed();
         s.share_stops();
         s.leave_parts();
+        s.collect_captures();
+        s.watch_sinks();
+        s.leave_sends();
         const stats::Snapshot now = s.take_snapshot();
         s.watch_streams(now);
         if (failed)
@@ -234,9 +198,10 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
 
 std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     const EndPlan& end = plan.end;
-    if (any_lost() || consumers.failed() || std::any_of(sends.begin(), sends.end(), [](const SendStream& s) {
-            return !s.feeder->failure().empty();
-        }))
+    if (any_lost() || consumers.failed() ||
+        std::any_of(sends.begin(), sends.end(), [](const auto& s) { return !s->feeder->failure().empty(); }))
+        return Reason::failure;
+    if (sinks_over())
         return Reason::failure;
     if (consumers.budget_used_up())
         return Reason::heaps;
@@ -284,8 +249,9 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
 }
 
 bool Engine::State::sends_done() const {
-    return std::all_of(sends.begin(), sends.end(),
-                       [](const SendStream& s) { return s.feeder->done() || s.worker->lost; });
+    const std::vector<SendStream*> all = all_sends();
+    return std::all_of(all.begin(), all.end(),
+                       [](const SendStream* s) { return s->feeder->done() || s->worker->lost; });
 }
 
 bool Engine::State::everything_received(const stats::Snapshot& now) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,9 @@ struct Surroundings {
     std::chrono::nanoseconds holder_patience = std::chrono::seconds(2);
     /// Senders may take so long for the heaps in flight: at a low rate that could be hours.
     std::chrono::nanoseconds longest_finish = std::chrono::seconds(5);
+    /// Readable when whoever starts the engine wants no more of it: a start that waits for others gives up
+    /// then, with an Error. -1: none.
+    int interrupt_fd = -1;
     /// Called on the main thread, within run(), when something befalls a stream that is watched.
     std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
 };
@@ -80,12 +84,13 @@ class Engine {
     const Plan& plan() const noexcept;
 
     /// Makes the running process what `wanted` says, which config::validate accepts: streams and endpoints
-    /// come, go and change, streams move to other lcores, senders start, stop and change their rate. Streams
-    /// that are the same in both lose nothing. What is removed is left, flushed and drained first.
+    /// come, go and change, streams move to other lcores, senders come, go, start, stop and change their
+    /// rate. What is the same in both loses nothing. What is removed is left, flushed and drained first, or
+    /// sends what is in flight.
     ///
     /// Throws UsageError, and has changed nothing, when something differs that cannot change during a run
-    /// (ports, memory, lcores; it says which), or has no room; Error when a port refuses a rule or a
-    /// membership: then everything is as before.
+    /// (ports, memory, lcores, what a sender sends; it says which), or has no room; Error when a port refuses
+    /// a rule or a membership, or a sender cannot be made or started: then everything is as before.
     void reconfigure(const Plan& wanted);
 
     /// Stops a port, or starts it again, while the others run: its groups are left and its rules removed, and
@@ -110,11 +115,16 @@ class Engine {
     void interrupt() noexcept;
     /// Captures a stream's packets from now on, into files; where it goes on to heaps, that is not changed by
     /// it. While it runs: the main thread, from tick or through what run() serves. Throws UsageError for an
-    /// unknown stream or one that is being captured, Error when a file cannot be made; then nothing changed.
+    /// unknown stream or one that is being captured, and for a file that another capture is still writing;
+    /// Error when a file cannot be made; then nothing changed.
     void start_capture(const std::string& stream, const capture::Options& options);
-    /// Ends it: what is buffered is written first. Returns what it was; a file that could not be written is
-    /// one of the problems. Throws UsageError when the stream is not being captured.
-    stats::CaptureSnapshot stop_capture(const std::string& stream);
+    /// Takes it off the stream, and does not wait for the disks: its threads write what is buffered. Returns
+    /// its number, for stopped_capture(). Throws UsageError when the stream is not being captured, Error when
+    /// an lcore does not answer.
+    std::uint64_t stop_capture(const std::string& stream);
+    /// What a capture was that was stopped, as soon as run() has seen its files ended; until then nothing. A
+    /// file that could not be written is its `failure`, and one of the problems.
+    std::optional<stats::CaptureSnapshot> stopped_capture(std::uint64_t number) const;
 
     /// The orderly end: senders finish, streams flush, consumers drain, lcores and ports stop. Idempotent;
     /// the destructor calls it too. What goes wrong is one of the problems. After it snapshot() still

@@ -19,6 +19,16 @@ std::size_t stream_index(const Plan& plan, const std::string& name) {
     throw_usage(name, "there is no such stream");
 }
 
+/// Its taps belong to no lcore any more.
+stats::CaptureSnapshot told(const EndingCapture& ending) {
+    stats::CaptureSnapshot s = ending.capture->snapshot();
+    s.number = ending.number;
+    s.former = ending.former;
+    for (std::size_t k = 0; k < ending.capture->taps(); k++)
+        add(s, ending.capture->tap(k).counters());
+    return s;
+}
+
 }  // namespace
 
 void Engine::start_capture(const std::string& stream, const capture::Options& options) {
@@ -28,16 +38,30 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
         throw_usage(stream, "it is being captured already; stop that capture first");
     if (s.streams[i]->parts.empty())
         throw_usage(stream, "it is not received now; start it first");
+    for (const stats::CaptureSnapshot& c : s.written_captures())
+        for (const stats::CaptureSnapshot::File& f : c.files)
+            if (!c.finished &&
+                std::find(options.files.begin(), options.files.end(), f.path) != options.files.end())
+                throw_usage(stream, "the capture of {} {} {}; take another file", c.stream,
+                            c.ending ? "is still being written to" : "goes to", f.path);
     s.start_capture(i, options);
 }
 
-stats::CaptureSnapshot Engine::stop_capture(const std::string& stream) {
+std::uint64_t Engine::stop_capture(const std::string& stream) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
     if (!s.streams[i]->capture)
         throw_usage(stream, "it is not being captured");
-    s.stop_capture(i);
-    return s.past_captures.back();
+    if (!s.stop_capture(i))
+        throw_error(stream, "its capture cannot be ended, an lcore does not answer");
+    return s.streams[i]->capture_number;
+}
+
+std::optional<stats::CaptureSnapshot> Engine::stopped_capture(std::uint64_t number) const {
+    for (const stats::CaptureSnapshot& c : state_->past_captures)
+        if (c.number == number)
+            return c;
+    return std::nullopt;
 }
 
 void Engine::State::start_capture(std::size_t stream, const capture::Options& options) {
@@ -49,6 +73,7 @@ void Engine::State::start_capture(std::size_t stream, const capture::Options& op
     s.capture = std::make_unique<capture::Capture>(
         r.name, options, s.parts.size(), rte_get_tsc_hz(), [control] { run_on(control); },
         waits ? port::rx_frame_of(r.max_packet_size) : 0);
+    s.capture_number = ++last_capture;
     for (std::size_t k = 0; k < s.parts.size(); k++) {
         Part& part = *s.parts[k];
         part.tap_counts = {};
@@ -60,45 +85,65 @@ void Engine::State::start_capture(std::size_t stream, const capture::Options& op
     }
 }
 
-void Engine::State::stop_capture(std::size_t stream) {
+/// Takes its taps off; its threads go on until all is in the files. False: an lcore does not answer.
+bool Engine::State::stop_capture(std::size_t stream) {
     Stream& s = *streams[stream];
     bool all_off = true;
     for (const auto& part : s.parts)
         all_off &= ask(*part->worker, [&] { part->lane->tap = nullptr; });
     if (!all_off) {
-        // An lcore that does not answer may still write into it.
+        // That lcore may still write into it.
         problems.push_back(fmt::format("stream {}: its capture cannot be ended, an lcore does not answer",
                                        plan.receives[stream].name));
         static_cast<void>(s.capture.release());
-        return;
+        return false;
     }
-    s.capture->finish();
-    if (const std::string failure = s.capture->failure(); !failure.empty())
-        problems.push_back(fmt::format("stream {}: {}", plan.receives[stream].name, failure));
-    stats::CaptureSnapshot& past = past_captures.emplace_back(s.capture->snapshot());
-    for (std::size_t k = 0; k < s.capture->taps(); k++)
-        add(past, s.capture->tap(k).counters());
-    s.capture.reset();
+    s.capture->end();
+    ending_captures.push_back({s.capture_number, plan.receives[stream].name, false, std::move(s.capture)});
+    return true;
 }
 
+/// At the end of a run: waits for the disks.
 void Engine::State::stop_captures() {
     for (std::size_t i = 0; i < streams.size(); i++)
         if (streams[i]->capture)
             stop_capture(i);
+    for (const EndingCapture& c : ending_captures)
+        c.capture->finish();
+    collect_captures();
+}
+
+/// Those whose files are ended are only told of from now on.
+void Engine::State::collect_captures() {
+    for (const EndingCapture& c : ending_captures)
+        if (c.capture->ended())
+            collect(c);
+    std::erase_if(ending_captures, [](const EndingCapture& c) { return c.capture->snapshot().finished; });
+}
+
+void Engine::State::collect(const EndingCapture& ending) {
+    ending.capture->finish();
+    stats::CaptureSnapshot& past = past_captures.emplace_back(told(ending));
+    if (!past.failure.empty())
+        problems.push_back(fmt::format("stream {}: {}", ending.stream, past.failure));
 }
 
 /// Before the lcores are asked: what is written was taken before.
 std::vector<stats::CaptureSnapshot> Engine::State::written_captures() const {
     std::vector<stats::CaptureSnapshot> all = past_captures;
+    for (const EndingCapture& c : ending_captures)
+        all.push_back(told(c));
     for (const auto& s : streams)
-        if (s->capture)
+        if (s->capture) {
             all.push_back(s->capture->snapshot());
+            all.back().number = s->capture_number;
+        }
     return all;
 }
 
 /// What the lcores have just said that they took, in the order of written_captures().
 void Engine::State::add_taken(std::vector<stats::CaptureSnapshot>& captures) const {
-    std::size_t at = past_captures.size();
+    std::size_t at = past_captures.size() + ending_captures.size();
     for (const auto& s : streams) {
         if (!s->capture)
             continue;
@@ -110,7 +155,7 @@ void Engine::State::add_taken(std::vector<stats::CaptureSnapshot>& captures) con
 
 /// Nothing is left to be done for a run that only captures.
 bool Engine::State::captures_over() const {
-    return sends.empty() && !streams.empty() &&
+    return all_sends().empty() && !streams.empty() &&
            std::all_of(streams.begin(), streams.end(), [](const auto& s) {
                return s->capture && s->capture->over() && s->capture->tap(0).only();
            });

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -8,7 +7,6 @@
 #include <rte_cycles.h>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
 #include "runtime/engine_state.hpp"
@@ -19,17 +17,8 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr auto kStep = std::chrono::milliseconds(1);
 /// Whoever asks for a change waits so long for what goes; a slow consumer's heaps go later.
-constexpr auto kPatience = std::chrono::seconds(2);
-
-heap::WindowConfig window_size(const ReceivePlan& r) {
-    heap::WindowConfig c;
-    c.substreams = r.substreams;
-    c.max_live = r.max_live;
-    c.history = r.history;
-    return c;
-}
+constexpr auto kLeavePatience = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -61,18 +50,22 @@ void Engine::State::reconfigure(const Plan& asked) {
         if (streams[gone]->capture)
             throw_usage(fmt::format("receive {}", plan.receives[gone].name),
                         "it is being captured; stop the capture first");
-    for (std::size_t i = 0; i < sends.size(); i++)
-        if (wanted.sends[i].enabled && !sends[i].plan.enabled && !sends[i].feeder->done())
+    for (std::size_t i = 0; i < wanted.sends.size(); i++) {
+        const auto& s = change.sends[i].before;
+        if (s && wanted.sends[i].enabled && !sends[*s]->plan.enabled && !sends[*s]->feeder->done())
             throw_error(fmt::format("send {}", wanted.sends[i].name),
                         "it has not finished what it was sending; try again when it has");
+    }
+    std::vector<std::unique_ptr<SendStream>> fresh = make_new_sends(wanted, change);
     const Plan before = plan;
     const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
     try {
         move_to(wanted, change, cpus);
-        change_sends(wanted);
+        change_sends(wanted, change, std::move(fresh));
     } catch (const std::exception&) {
         try {
             Plan back = before;
+            plan.sends = back.sends;  // they are as they were
             const Change undo = compare(plan, back);
             move_to(back, undo, cpus_before);
         } catch (const std::exception& e) {
@@ -82,10 +75,12 @@ void Engine::State::reconfigure(const Plan& asked) {
         throw;
     }
     plan = wanted;
-    const Clock::time_point end = Clock::now() + kPatience;
-    for (leave_parts(); anything_leaves() && Clock::now() < end; leave_parts()) {
+    const Clock::time_point end = Clock::now() + kLeavePatience;
+    while (anything_leaves() && Clock::now() < end) {
         serve_hosts();
         std::this_thread::sleep_for(kStep);
+        leave_parts();
+        leave_sends();
     }
 }
 
@@ -149,7 +144,7 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
         if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
             throw_usage(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
                         w.parts.size());
-        bookkeeping += heap::Window::bookkeeping_bytes(window_size(r), r.ring);
+        bookkeeping += bookkeeping_bytes(r);
     }
     if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
         throw_usage(where,
@@ -158,32 +153,21 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
                     human_size(bookkeeping), human_size(available));
 }
 
-/// The layout that goes with the plan: the same ports, queues and lcores, dealt anew. What does not change
-/// is dealt as before.
-Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
-                           const std::vector<std::uint32_t>& numbers) const {
-    Layout to = layout;
+/// The same ports, queues and lcores, dealt anew. What does not change is dealt as before.
+Dealing Engine::State::deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const {
+    Dealing to;
+    to.port_cpus = layout.port_cpus;
     to.stream_cpus = cpus;
-    to.queues.clear();
-    to.rules.clear();
     for (std::size_t p = 0; p < ports.size(); p++) {
-        std::vector<StreamOnPort> here;
-        for (std::size_t i = 0; i < wanted.receives.size(); i++) {
-            const ReceivePlan& r = wanted.receives[i];
-            if (port_index(r.port) != p)
-                continue;
-            for (const unsigned cpu : cpus[i])
-                if (std::vector<unsigned>& all = to.port_cpus[p];
-                    std::find(all.begin(), all.end(), cpu) == all.end())
-                    all.push_back(cpu);
-            here.push_back({i,
-                            r.enabled ? std::span<const Endpoint>(r.endpoints) : std::span<const Endpoint>(),
-                            cpus[i], numbers[i]});
-        }
+        const std::vector<StreamOnPort> here = streams_on(wanted, wanted.ports[p].name, cpus);
+        for (const StreamOnPort& s : here)
+            for (const unsigned cpu : s.cpus)
+                add_once(to.port_cpus[p], cpu);
         if (to.port_cpus[p].empty())
             continue;
-        const Spread s = spread(p, ports[p]->capabilities(), to.port_cpus[p],
-                                layout.ports[p].request.rx_queues, here, layout.ports[p].request.vlan);
+        const port::PortRequest& request = layout.ports[p].request;
+        const Spread s =
+            spread(p, ports[p]->capabilities(), to.port_cpus[p], request.rx_queues, here, request.vlan);
         to.queues.insert(to.queues.end(), s.queues.begin(), s.queues.end());
         to.rules.insert(to.rules.end(), s.rules.begin(), s.rules.end());
     }
@@ -193,7 +177,7 @@ Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<uns
                 return other.port == q.port && other.queue == q.queue;
             }))
             to.queues.push_back(q);
-    std::stable_sort(to.queues.begin(), to.queues.end(), [this](const QueueLayout& a, const QueueLayout& b) {
+    std::stable_sort(to.queues.begin(), to.queues.end(), [](const QueueLayout& a, const QueueLayout& b) {
         return std::pair(a.port, a.queue) < std::pair(b.port, b.queue);
     });
     return to;
@@ -203,23 +187,22 @@ Layout Engine::State::deal(const Plan& wanted, const std::vector<std::vector<uns
 /// that name them; then rules and groups for what is new. Old parts are on their way out from then on.
 void Engine::State::move_to(const Plan& wanted, const Change& change,
                             const std::vector<std::vector<unsigned>>& cpus) {
-    // All that can fail for want of memory comes first.
+    // Sinks are what most often cannot be made: before anything has changed. New windows and queues are made
+    // further down, when lcores know the plan; a failure there is undone like that of a port.
     std::vector<std::unique_ptr<Stream>> fresh(wanted.receives.size());
     std::vector<std::shared_ptr<Sink>> sinks(wanted.receives.size());
-    std::vector<std::uint32_t> numbers;
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const ReceivePlan& r = wanted.receives[i];
         const Change::Receive& c = change.receives[i];
         if (!c.before) {
             fresh[i] = std::make_unique<Stream>();
-            fresh[i]->number = last_number + 1;
-            last_number++;
+            fresh[i]->number = ++last_number;
+            fresh[i]->name = r.name;
         }
-        numbers.push_back(c.before ? streams[*c.before]->number : fresh[i]->number);
         if (c.new_sink && r.enabled)
             sinks[i] = surroundings.make_sink(r.sink, r.name);
     }
-    Layout to = deal(wanted, cpus, numbers);
+    Dealing to = deal(wanted, cpus);
 
     leave_groups(wanted);
     remove_rules(to.rules);
@@ -230,31 +213,23 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         now[i] = c.before ? std::move(streams[*c.before]) : std::move(fresh[i]);
     }
     for (const std::size_t gone : change.removed) {
-        forget_cleared(plan.receives[gone].name);
         for (stats::CaptureSnapshot& c : past_captures)
+            c.former |= c.stream == plan.receives[gone].name;
+        for (EndingCapture& c : ending_captures)
             c.former |= c.stream == plan.receives[gone].name;
         removed_streams.push_back(std::move(streams[gone]));
     }
     streams = std::move(now);
     plan = wanted;
-    layout.queues = to.queues;
-    layout.rules = to.rules;
-    layout.port_cpus = to.port_cpus;
-    layout.stream_cpus = to.stream_cpus;
+    static_cast<Dealing&>(layout) = std::move(to);
 
     for (std::size_t i = 0; i < streams.size(); i++) {
         Stream& s = *streams[i];
         const Change::Receive& c = change.receives[i];
         if (c.kind == Change::Kind::parts)
-            for (auto& part : s.parts)
-                s.leaving.push_back({std::move(part)});
-        if (c.kind == Change::Kind::parts)
-            s.parts.clear();
-        if (c.new_sink) {
-            if (s.sink)
-                s.old_sinks.push_back(std::move(s.sink));
-            s.sink = std::move(sinks[i]);
-        }
+            s.send_parts_away();
+        if (c.new_sink)
+            s.send_sink_away(std::move(sinks[i]));
         if (plan.receives[i].enabled)
             keep_places(s, plan.receives[i].endpoints);
         if (c.kind == Change::Kind::parts && plan.receives[i].enabled) {
@@ -263,12 +238,8 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         }
     }
     for (const auto& s : removed_streams) {
-        for (auto& part : s->parts)
-            s->leaving.push_back({std::move(part)});
-        s->parts.clear();
-        if (s->sink)
-            s->old_sinks.push_back(std::move(s->sink));
-        s->sink.reset();
+        s->send_parts_away();
+        s->send_sink_away(nullptr);
     }
     for (std::size_t i = 0; i < queues.size(); i++)
         switch_queue(queues[i], layout.queues[i]);
@@ -284,30 +255,20 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
             start_capture(i, *plan.receives[i].capture);
 }
 
-void Engine::State::change_sends(const Plan& wanted) {
-    const std::vector<unsigned> control = layout.control_cpus();
-    for (std::size_t i = 0; i < sends.size(); i++) {
-        SendStream& s = sends[i];
-        const SendPlan& to = wanted.sends[i];
-        const SendPlan from = s.plan;
-        ask(*s.worker, [&] {
-            send::Pacing pacing = s.sender->pacing();
-            pacing.rate = to.rate;
-            pacing.burst_size = to.burst_size;
-            pacing.burst_rate_ratio = to.burst_rate_ratio;
-            s.sender->set_pacing(pacing);
-            s.sender->set_ttl_dscp(to.ttl, to.dscp);
-        });
-        if (to.enabled && !from.enabled)
-            s.feeder->start(control, to.heaps);
-        if (!to.enabled && from.enabled)
-            s.feeder->request_stop();
-        s.plan = to;
-    }
+void Stream::send_parts_away() {
+    for (auto& part : parts)
+        leaving.push_back({std::move(part)});
+    parts.clear();
+}
+
+void Stream::send_sink_away(std::shared_ptr<Sink> successor) {
+    if (sink)
+        old_sinks.push_back(std::move(sink));
+    sink = std::move(successor);
 }
 
 bool Engine::State::anything_leaves() const {
-    return !removed_streams.empty() ||
+    return !removed_streams.empty() || !leaving_sends.empty() ||
            std::any_of(streams.begin(), streams.end(), [](const auto& s) { return !s->leaving.empty(); });
 }
 
@@ -338,10 +299,11 @@ void Engine::State::leave_parts(Stream& stream) {
         } else {
             i++;
         }
-    std::erase_if(stream.old_sinks, [&stream](const std::shared_ptr<Sink>& sink) {
+    std::erase_if(stream.old_sinks, [&](const std::shared_ptr<Sink>& sink) {
         if (std::any_of(stream.leaving.begin(), stream.leaving.end(),
                         [&sink](const Leaving& l) { return l.part->sink == sink; }))
             return false;
+        look_at_sink(stream, *sink);
         stream.past.heaps_verified += sink->verified();
         stream.past.heaps_wrong += sink->wrong();
         return true;
@@ -374,8 +336,10 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
         leaving.step = Leaving::Step::consume;
     }
     if (leaving.step == Leaving::Step::consume) {
-        if (!consumers.remove(*part.feed, part.sink != stream.sink))
+        const std::optional<Consumers::Done> taken = consumers.remove(*part.feed, part.sink != stream.sink);
+        if (!taken)
             return false;
+        part.done = *taken;
         part.feed = nullptr;
         leaving.step = Leaving::Step::reclaim;
     }
@@ -392,8 +356,9 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
                        return;
                    part.lane->window.set_quota(0);
                    w.loop->receiver().remove_lane(part.slot);
+                   for (const auto& source : w.sources)
+                       source->talkers.forget_lane(part.slot);
                    part.counts = part.lane->counters;
-                   part.taken = part.lane->queue.taken();
                    part.details.take(*part.lane);
                }) &&
            done;
@@ -402,7 +367,7 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
 /// The stream keeps what its part has counted.
 void Engine::State::fold(Stream& stream, const Part& part) {
     Worker& w = *part.worker;
-    stream.past.add(part.counts, part.taken);
+    stream.past.add(part.counts, part.done.delivered, part.done.unwritten);
     for (const std::uint64_t n : part.counts.packets)
         w.past[stream.number] += n;
     stream.past_endpoints.resize(std::max(stream.past_endpoints.size(), part.details.endpoints.size()));

@@ -24,10 +24,10 @@ void Engine::interrupt() noexcept {
 }
 
 send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) {
-    for (SendStream& s : state_->sends)
-        if (s.plan.name == send) {
+    for (const auto& s : state_->sends)
+        if (s->plan.name == send) {
             send::DummyResult result;
-            if (!state_->ask(*s.worker, [&] { result = s.sender->dummy(packets); }))
+            if (!state_->ask(*s->worker, [&] { result = s->sender->dummy(packets); }))
                 throw_error(send, "its lcore does not answer");
             return result;
         }

@@ -136,23 +136,6 @@ void Engine::clear() {
         stream->past_times = {};
 }
 
-/// A stream is removed: what it had counted when the counters were cleared is the removed ones' from now on.
-void Engine::State::forget_cleared(const std::string& stream) {
-    if (!base)
-        return;
-    std::erase_if(base->streams, [&](const stats::StreamSnapshot& s) {
-        if (s.name == stream)
-            base->removed.add(s);
-        return s.name == stream;
-    });
-    for (stats::LcoreSnapshot& l : base->lcores)
-        std::erase_if(l.streams, [&](const stats::LcoreSnapshot::Share& s) {
-            if (s.name == stream)
-                l.removed += s.received;
-            return s.name == stream;
-        });
-}
-
 stats::Snapshot Engine::totals() {
     return state_->take_snapshot(State::Detail::counts);
 }

@@ -69,7 +69,7 @@ void Engine::State::join_groups(std::size_t i, const std::vector<Endpoint>& endp
         try {
             for (const Endpoint& e : endpoints)
                 memberships[i]->want(e);
-            memberships[i]->join_all();
+            memberships[i]->join_all(interrupt_fd());
         } catch (const std::exception&) {
             for (const Endpoint& e : endpoints)
                 memberships[i]->leave(e);

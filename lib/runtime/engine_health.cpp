@@ -11,46 +11,54 @@ namespace spead::runtime {
 
 namespace {
 
+/// Of a stream that is stopped nothing is expected.
 HealthLimits limits_of(const ReceivePlan& r) {
-    return {r.silent_after, r.loss_threshold, r.expected_rate};
+    return r.enabled ? HealthLimits{r.silent_after, r.loss_threshold, r.expected_rate} : HealthLimits{};
 }
 
-bool is_bad(stats::StreamEvent e) {
-    return e != stats::StreamEvent::back && e != stats::StreamEvent::recovered;
+void add_events(stats::StreamSnapshot& to, const StreamHealth& from) {
+    for (std::size_t e = 0; e < stats::kStreamEvents; e++)
+        to.events[e] += from.events(static_cast<stats::StreamEvent>(e));
 }
 
 }  // namespace
+
+bool Engine::State::is_received(std::uint32_t number) const {
+    return std::any_of(streams.begin(), streams.end(),
+                       [number](const auto& stream) { return stream->number == number; });
+}
 
 /// `now` counts since the start.
 void Engine::State::watch_streams(const stats::Snapshot& now) {
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         const HealthLimits limits = limits_of(plan.receives[i]);
-        const std::string& name = plan.receives[i].name;
-        const auto known = health.find(name);
-        if (known != health.end() && known->second.limits() != limits)
-            health.erase(known);
-        if (!limits.any() || !plan.receives[i].enabled) {
-            health.erase(name);
+        const std::uint32_t number = streams[i]->number;
+        if (!limits.any() && !health.contains(number))
             continue;
-        }
-        StreamHealth& stream = health.try_emplace(name, limits).first->second;
+        StreamHealth& stream = health.try_emplace(number, limits).first->second;
+        if (stream.limits() != limits)
+            stream.expect(limits);
         for (const stats::LastEvent& event :
              stream.update(now.duration_s, StreamHealth::counts_of(now.streams[i])))
-            tell(name, event);
+            tell(plan.receives[i].name, event);
     }
     std::erase_if(health, [this](const auto& watched) {
-        return std::none_of(plan.receives.begin(), plan.receives.end(),
-                            [&watched](const ReceivePlan& r) { return r.name == watched.first; });
+        if (is_received(watched.first))
+            return false;
+        add_events(removed, watched.second);
+        return true;
     });
     if (event_command)
         event_command->poll();
 }
 
 void Engine::State::tell(const std::string& stream, const stats::LastEvent& event) {
-    if (is_bad(event.kind))
-        log_warning(LogType::runtime, "stream {} is {}: {}", stream, stats::name_of(event.kind), event.text);
+    if (event.kind == stats::StreamEvent::sink_failed)
+        log_error(LogType::runtime, "{}", sentence_of(stream, event));
+    else if (is_bad(event.kind))
+        log_warning(LogType::runtime, "{}", sentence_of(stream, event));
     else
-        log_notice(LogType::runtime, "stream {}: {}", stream, event.text);
+        log_notice(LogType::runtime, "{}", sentence_of(stream, event));
     if (surroundings.on_event)
         surroundings.on_event(stream, event);
     if (event_command)
@@ -62,15 +70,18 @@ void Engine::State::tell(const std::string& stream, const stats::LastEvent& even
 }
 
 void Engine::State::add_health(stats::Snapshot& snap) const {
-    for (stats::StreamSnapshot& s : snap.streams) {
-        const auto found = health.find(s.name);
+    for (std::size_t i = 0; i < streams.size(); i++) {
+        const auto found = health.find(streams[i]->number);
         if (found == health.end())
             continue;
+        stats::StreamSnapshot& s = snap.streams[i];
         s.health = found->second.state();
-        for (std::size_t e = 0; e < stats::kStreamEvents; e++)
-            s.events[e] = found->second.events(static_cast<stats::StreamEvent>(e));
+        add_events(s, found->second);
         s.last_event = found->second.last_event();
     }
+    for (const auto& [number, watched] : health)
+        if (!is_received(number))
+            add_events(snap.removed, watched);
 }
 
 }  // namespace spead::runtime

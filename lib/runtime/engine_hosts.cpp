@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/interruptible.hpp"
 #include "base/log.hpp"
 #include "port/neighbours.hpp"
 #include "runtime/engine_state.hpp"
@@ -15,9 +16,8 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr auto kStep = std::chrono::milliseconds(1);
 /// Reports go out within a few steps, unless the queue does not take them.
-constexpr auto kPatience = std::chrono::milliseconds(500);
+constexpr auto kHostPatience = std::chrono::milliseconds(500);
 /// How often the kernel's neighbour tables are looked at, and how many destinations of a sender at once.
 constexpr auto kLookAtHops = std::chrono::seconds(1);
 constexpr std::size_t kHopsAtOnce = 32;
@@ -28,9 +28,13 @@ void Engine::State::make_hosts() {
     hosts.resize(ports.size());
     for (std::size_t i = 0; i < ports.size(); i++)
         if (ports[i]->capabilities().membership == port::Membership::own_host)
-            hosts[i] = std::make_unique<LinkHost>(
-                *ports[i], static_cast<std::uint16_t>(layout.ports[i].request.tx_queues - 1),
-                plan.ports[i].address, plan.ports[i].vlan);
+            hosts[i] = make_host(i);
+}
+
+std::unique_ptr<LinkHost> Engine::State::make_host(std::size_t i) const {
+    return std::make_unique<LinkHost>(*ports[i],
+                                      static_cast<std::uint16_t>(layout.ports[i].request.tx_queues - 1),
+                                      plan.ports[i].address, plan.ports[i].vlan);
 }
 
 void Engine::State::serve_hosts() {
@@ -44,13 +48,13 @@ void Engine::State::serve_hosts() {
 /// the rest follows during the run.
 void Engine::State::wait_for_joins(LinkHost& host) {
     std::size_t left = host.igmp().pending();
-    Clock::time_point end = Clock::now() + kPatience;
+    Clock::time_point end = Clock::now() + kHostPatience;
     for (serve_hosts(); host.igmp().pending() != 0 && Clock::now() < end; serve_hosts()) {
         if (host.igmp().pending() != left) {
             left = host.igmp().pending();
-            end = Clock::now() + kPatience;
+            end = Clock::now() + kHostPatience;
         }
-        std::this_thread::sleep_for(kStep);
+        wait_interruptibly(interrupt_fd(), kStep, "IGMP", "groups were joined");
     }
 }
 
@@ -62,37 +66,35 @@ void Engine::State::leave_with_own_hosts() {
         return std::all_of(hosts.begin(), hosts.end(),
                            [](const auto& host) { return !host || host->idle(); });
     };
-    const Clock::time_point end = Clock::now() + kPatience;
+    const Clock::time_point end = Clock::now() + kHostPatience;
     for (serve_hosts(); !all_told() && Clock::now() < end; serve_hosts())
         std::this_thread::sleep_for(kStep);
 }
 
-/// Senders wait here, before they begin, for the answers of the hosts that they send to.
-void Engine::State::resolve_next_hops() {
-    for (SendStream& s : sends)
-        if (hosts[s.port])
-            for (const NextHop& hop : s.hops)
-                hosts[s.port]->arp().resolve(hop.address);
-    const Clock::time_point end = Clock::now() + port::kNeighbourPatience;
-    for (SendStream& s : sends) {
-        if (!hosts[s.port])
-            continue;
-        for (NextHop& hop : s.hops)
-            while (hosts[s.port]->arp().find(hop.address) == std::nullopt) {
-                if (Clock::now() > end)
-                    throw_error(fmt::format("send {}", name_of(s)),
-                                "no MAC address for {}: it did not answer the ARP requests that were sent on "
-                                "port {}{}; "
-                                "for a host behind a router give the router's with `dst_mac` (--dst-mac)",
-                                to_string(hop.address), ports[s.port]->name(),
-                                plan.ports[s.port].address.value != 0
-                                    ? ""
-                                    : ", which has no address (`address` of its [[port]], --address)");
-                serve_hosts();
-                std::this_thread::sleep_for(kStep);
-            }
-        follow_next_hops(s);
-    }
+/// A sender waits here, before it begins and until `end` at most, for the answers of the hosts that it sends
+/// to.
+void Engine::State::resolve_next_hops(SendStream& s, Clock::time_point end) {
+    if (!hosts[s.port] || s.hops.empty())
+        return;
+    port::ArpHost& arp = hosts[s.port]->arp();
+    for (const NextHop& hop : s.hops)
+        arp.resolve(hop.address);
+    for (const NextHop& hop : s.hops)
+        while (arp.find(hop.address) == std::nullopt) {
+            if (Clock::now() > end)
+                throw_error(fmt::format("send {}", s.plan.name),
+                            "no MAC address for {}: it did not answer the ARP requests that were sent on "
+                            "port {}{}; "
+                            "for a host behind a router give the router's with `dst_mac` (--dst-mac)",
+                            to_string(hop.address), ports[s.port]->name(),
+                            plan.ports[s.port].address.value != 0
+                                ? ""
+                                : ", which has no address (`address` of its [[port]], --address)");
+            serve_hosts();
+            wait_interruptibly(interrupt_fd(), kStep, fmt::format("send {}", s.plan.name),
+                               fmt::format("{} was asked for its MAC address", to_string(hop.address)));
+        }
+    follow_next_hops(s);
 }
 
 void Engine::State::follow_next_hops() {
@@ -100,9 +102,9 @@ void Engine::State::follow_next_hops() {
     const bool look = now >= next_look_at_hops;
     if (look)
         next_look_at_hops = now + kLookAtHops;
-    for (SendStream& s : sends)
-        if (hosts[s.port] || look)
-            follow_next_hops(s);
+    for (const auto& s : sends)
+        if (hosts[s->port] || look)
+            follow_next_hops(*s);
 }
 
 /// Has the sender's lcore take over MAC addresses that have changed. What nobody answers for any more keeps
@@ -115,7 +117,7 @@ void Engine::State::follow_next_hops(SendStream& s) {
             return;
         if (hop.mac != MacAddress{})
             log_limited(hop_news, LogType::runtime, LogLevel::notice,
-                        "send {}: packets to {} go to {} now, no longer to {}", name_of(s),
+                        "send {}: packets to {} go to {} now, no longer to {}", s.plan.name,
                         to_string(hop.address), mac_text(*mac), mac_text(hop.mac));
         if (ask(*s.worker, [&] { s.sender->set_mac(hop.substream, *mac); }))
             hop.mac = *mac;

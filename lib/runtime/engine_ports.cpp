@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <array>
 #include <thread>
 
 #include <fmt/format.h>
-#include <rte_cycles.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -17,9 +15,8 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr auto kStep = std::chrono::milliseconds(1);
 /// Packets between lcores are waited for so long before the port is stopped.
-constexpr auto kPatience = std::chrono::seconds(2);
+constexpr auto kPassOnPatience = std::chrono::seconds(2);
 
 }  // namespace
 
@@ -32,9 +29,6 @@ void Engine::stop_port(const std::string& port) {
         throw_usage(fmt::format("port {}", port), "it is stopped already");
     s.take_off(i);
     s.ports[i]->stop();
-    for (SendStream& send : s.sends)
-        if (send.port == i)
-            send.sender->collect(rte_rdtsc());
 }
 
 void Engine::start_port(const std::string& port) {
@@ -96,7 +90,7 @@ void Engine::State::take_off(std::size_t port) {
             else
                 q.readers.front().source->queue = silent;
         });
-        const Clock::time_point end = Clock::now() + kPatience;
+        const Clock::time_point end = Clock::now() + kPassOnPatience;
         while (q.distributor && q.distributor->on_their_way() != 0 && !any_lost() && Clock::now() < end)
             std::this_thread::sleep_for(kStep);
         // The pool may go with the port.
@@ -106,9 +100,10 @@ void Engine::State::take_off(std::size_t port) {
                 r.source->queue.pool = nullptr;
             });
     }
-    for (SendStream& s : sends)
-        if (s.port == port)
-            ask(*s.worker, [&] { s.worker->loop->remove_sender(*s.sender); });
+    // What it was given comes back when it stops; senders wait, and give up what may not take so long.
+    for (SendStream* const s : all_sends())
+        if (s->port == port)
+            ask(*s->worker, [&] { s->sender->set_queue({}); });
 }
 
 /// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
@@ -132,15 +127,25 @@ void Engine::State::put_on(std::size_t port) {
             if (r.share != 0)
                 ask(*r.worker, [&] { r.source->queue = q.distributor->share(r.share - 1); });
     }
-    for (SendStream& s : sends)
-        if (s.port == port)
-            ask(*s.worker, [&] { s.worker->loop->add_sender(*s.sender); });
+    for (SendStream* const s : all_sends())
+        if (s->port == port)
+            connect(*s);
     off[port] = false;
     for (const Queue& q : queues)
         if (q.port == port && q.queue == 0 && hosts[port])
             ports[port]->add_host_rules(0);
     add_rules(layout.rules);
     join_groups(plan);
+}
+
+/// The sender's port runs; it may be another than before.
+void Engine::State::connect(SendStream& s) {
+    const port::Port& port = *ports[s.port];
+    const Ipv4 own = plan.ports[s.port].address;
+    const Ipv4 address = own.value != 0 ? own : port.source_address();
+    const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
+    const port::TxQueue queue = port.tx_queue(s.queue);
+    ask(*s.worker, [&] { s.sender->set_port(queue, times, port.mac(), address); });
 }
 
 /// The events that the worker waits for are about to go: it polls from now on.
@@ -156,13 +161,6 @@ void Engine::State::stop_waiting(Worker& worker) {
     });
 }
 
-/// Whether the run can wait for the port's network interface to come back: what is sent needs a sender made
-/// anew, and so do hosts of our own.
-bool Engine::State::may_come_back(std::size_t port) const {
-    return !hosts[port] && ports[port]->capabilities().membership == port::Membership::kernel_socket &&
-           std::none_of(sends.begin(), sends.end(), [port](const SendStream& s) { return s.port == port; });
-}
-
 void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
     log_error(LogType::runtime,
               "port {}: its network interface {} has gone (removed, renamed or moved to another namespace); "
@@ -170,38 +168,81 @@ void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
               ports[port]->name(), netdev);
     away[port] = netdev;
     times_away[port]++;
-    take_off(port);
-    ports[port]->close();
+    shut(port);
     const stats::NicSnapshot last = ports[port]->nic();
     nic_before[port].missed += last.missed;
     nic_before[port].no_mbuf += last.no_mbuf;
     nic_before[port].errors += last.errors;
 }
 
-/// Opens the port again once its interface is there and up.
+/// Closes a port whose interface has gone. What senders had given it is theirs again.
+void Engine::State::shut(std::size_t port) {
+    take_off(port);
+    ports[port]->stop();
+    for (SendStream* const s : all_sends())
+        if (s->port == port)
+            s->registration.reset();
+    ports[port]->close();
+}
+
+/// Opens the port again once its interface is there and up. One that the device makes itself (net_tap) is
+/// made anew.
 void Engine::State::look_for(std::size_t port) {
-    const auto facts = port::netdev_facts(*away[port]);
-    if (!facts || !facts->up)
-        return;
+    const std::string netdev = *away[port];
+    if (!layout.ports[port].device.netdev.empty()) {
+        const auto facts = port::netdev_facts(netdev);
+        if (!facts || !facts->up)
+            return;
+    }
     try {
         std::unique_ptr<port::Port> again = port::Port::open(layout.ports[port]);
         again->start();
         ports[port] = std::move(again);
-        const std::string netdev = *std::exchange(away[port], std::nullopt);
+        away[port].reset();
+        if (hosts[port])
+            renew_host(port);
+        bool sends_there = false;
+        for (SendStream* const s : all_sends())
+            if (s->port == port) {
+                sends_there = true;
+                map_payload(*s);
+                for (const NextHop& hop : s->hops)
+                    if (hosts[port])
+                        hosts[port]->arp().resolve(hop.address);
+            }
         put_on(port);
-        log_notice(LogType::runtime, "port {}: its network interface {} is back, and it receives again",
-                   ports[port]->name(), netdev);
+        const bool receives = std::any_of(plan.receives.begin(), plan.receives.end(),
+                                          [&](const auto& r) { return r.port == plan.ports[port].name; });
+        log_notice(LogType::runtime, "port {}: its network interface {} is back, and it {} again",
+                   ports[port]->name(), netdev,
+                   !sends_there ? "receives"
+                   : receives   ? "receives and sends"
+                                : "sends");
     } catch (const std::exception& e) {
         // Said once: what keeps it from coming back may last.
         if (std::exchange(told_away[port], e.what()) != e.what())
             log_error(LogType::runtime, "port {}: it cannot be opened again: {}", plan.ports[port].name,
                       e.what());
         if (!away[port]) {
-            away[port] = ports[port]->netdev();
-            take_off(port);
-            ports[port]->close();
+            away[port] = netdev;
+            shut(port);
         }
     }
+}
+
+/// The port is another; what its lcores hear goes to its host, which knows nothing yet of groups and
+/// neighbours.
+void Engine::State::renew_host(std::size_t port) {
+    std::unique_ptr<LinkHost> fresh = make_host(port);
+    for (const Queue& q : queues) {
+        recv::Source& source = *q.readers.front().source;
+        if (q.port != port || source.hosts == nullptr)
+            continue;
+        FrameRing& ring = fresh->add_source();
+        ask(*q.worker, [&] { source.hosts = &ring; });
+    }
+    host_frames_before[port] += hosts[port]->sent();
+    hosts[port] = std::move(fresh);
 }
 
 }  // namespace spead::runtime

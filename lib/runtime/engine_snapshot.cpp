@@ -17,18 +17,24 @@ std::uint64_t sum_of(const Array& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-/// What the stream's parts had counted when their lcores last answered, and its sinks.
+/// What the stream's parts had counted when their lcores last answered.
 void add_parts(const Stream& stream, stats::StreamSnapshot& to) {
     for (const Part* const part : stream.all_parts())
-        to.add(part->counts, part->taken);
+        to.add(part->counts, part->done.delivered, part->done.unwritten);
     for (const auto& part : stream.parts)
         to.queue_heaps += part->lane->queue.capacity();
+}
+
+/// What its sinks found. Before the lcores are asked: what has been looked at was delivered before.
+void add_sinks(const Stream& stream, stats::StreamSnapshot& to) {
     const auto add_sink = [&to](const Sink& sink) {
         to.heaps_verified += sink.verified();
         to.heaps_wrong += sink.wrong();
     };
-    if (stream.sink)
+    if (stream.sink) {
         add_sink(*stream.sink);
+        to.sink_failure = stream.sink->failure();
+    }
     for (const auto& sink : stream.old_sinks)
         add_sink(*sink);
 }
@@ -68,21 +74,27 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         stats::StreamSnapshot s;
         s.name = plan.receives[i].name;
+        s.number = streams[i]->number;
         s.endpoints = plan.receives[i].endpoint_texts;
+        s.state = !plan.receives[i].enabled                ? "stopped"
+                  : off[port_index(plan.receives[i].port)] ? "waiting"
+                                                           : "received";
         s.add(streams[i]->past);
+        add_sinks(*streams[i], s);
         s.expected_rate = plan.receives[i].expected_rate;
         snap.streams.push_back(std::move(s));
     }
     snap.removed = removed;
-    for (const auto& s : removed_streams)
+    for (const auto& s : removed_streams) {
         snap.removed.add(s->past);
-    for (std::size_t i = 0; i < plan.sends.size(); i++)
-        snap.sends.push_back({plan.sends[i].name, plan.sends[i].endpoint_texts, {}, 0});
+        add_sinks(*s, snap.removed);
+    }
     for (const auto& p : ports) {
         stats::PortSnapshot s;
         s.name = p->name();
         s.driver = p->driver_name();
         s.steering = port::name_of(p->capabilities().steering);
+        s.state = away[snap.ports.size()] ? "away" : off[snap.ports.size()] ? "stopped" : "running";
         s.nic = p->nic();
         const stats::NicSnapshot& before = nic_before[snap.ports.size()];
         if (!away[snap.ports.size()]) {
@@ -97,9 +109,10 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     }
     for (std::size_t i = 0; i < hosts.size(); i++)
         if (hosts[i])
-            snap.ports[i].tx_host_frames = hosts[i]->sent();
+            snap.ports[i].tx_host_frames = host_frames_before[i] + hosts[i]->sent();
     for (const auto& w : workers) {
         Worker::Counts& counts = w->counts;
+        const std::vector<SendStream*> their = sends_on(*w);
         if (detail != Detail::counts)
             fit_details(*w);
         ask(*w, [&] {
@@ -110,12 +123,14 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
                 part->counts = part->lane->counters;
                 if (part->lane->tap != nullptr)
                     part->tap_counts = part->lane->tap->counters();
-                part->taken = part->lane->queue.taken();
+                // What is done was pushed by this lcore before.
+                if (part->feed != nullptr)
+                    part->done = part->feed->done();
             }
             for (std::size_t n = 0; n < w->sources.size(); n++)
                 counts.ports[n] = w->sources[n]->counters;
-            for (std::size_t n = 0; n < counts.sends.size(); n++)
-                counts.sends[n] = sends[w->layout->sends[n]].sender->counters();
+            for (SendStream* const s : their)
+                s->counts = s->sender->counters();
             if (detail == Detail::full_then_forget)
                 forget_peaks(*w);
         });
@@ -124,25 +139,17 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], counts.ports[n]);
         }
         snap.lcores.push_back(share_of(*w));
-        for (std::size_t n = 0; n < counts.sends.size(); n++)
-            snap.sends[w->layout->sends[n]].counters = counts.sends[n];
     }
     add_taken(snap.captures);
     for (std::size_t i = 0; i < streams.size(); i++)
         add_parts(*streams[i], snap.streams[i]);
     for (const auto& s : removed_streams)
         add_parts(*s, snap.removed);
-    for (std::size_t i = 0; i < plan.sends.size(); i++) {
-        stats::SendSnapshot& s = snap.sends[i];
-        stats::PortSnapshot& p = snap.ports[sends[i].port];
-        p.tx_packets += s.counters.packets;
-        p.tx_bytes += s.counters.frame_bytes;
-        p.tx_dropped += s.counters.dropped;
-        s.control_heaps = s.counters.control_heaps;
-    }
+    add_sends(snap);
     for (std::size_t i = 0; i < last_rules.size(); i++)
         snap.ports[i].rules = last_rules[i];
     add_health(snap);
+    add_sink_events(snap);
     if (detail != Detail::counts)
         add_details(snap);
     return snap;
@@ -165,7 +172,7 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
     };
     for (std::size_t i = 0; i < streams.size(); i++)
         if (const auto sum = received(*streams[i]))
-            l.streams.push_back({plan.receives[i].name, *sum});
+            l.streams.push_back({plan.receives[i].name, *sum, streams[i]->number});
     l.removed = w.removed;
     for (const auto& s : removed_streams)
         l.removed += received(*s).value_or(0);
@@ -174,8 +181,9 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
         l.add(w.counts.ports[n]);
     }
     l.counters = w.counts.lcore;
-    for (const std::size_t i : w.layout->sends)
-        l.sends.push_back(plan.sends[i].name);
+    for (const auto& s : sends)
+        if (s->worker == &w)
+            l.sends.push_back(s->plan.name);
     return l;
 }
 

@@ -36,6 +36,9 @@ namespace spead::runtime {
 
 using Clock = std::chrono::steady_clock;
 
+/// How long the main thread sleeps before it looks again at what it waits for.
+inline constexpr std::chrono::milliseconds kStep{1};
+
 struct Part;
 
 /// One worker lcore with what it owns.
@@ -53,8 +56,7 @@ struct Worker {
 
     /// What the lcore counted when it last answered.
     struct Counts {
-        std::vector<stats::RxCounters> ports;    ///< as sources
-        std::vector<stats::SendCounters> sends;  ///< as layout->sends
+        std::vector<stats::RxCounters> ports;  ///< as sources
         stats::LcoreCounters lcore;
         std::vector<SourceDetails> sources;  ///< as sources
     };
@@ -73,9 +75,10 @@ struct Part {
     std::shared_ptr<Sink> sink;
     /// What the lcore counted when it last answered.
     stats::StreamCounters counts;
-    std::uint64_t taken = 0;  ///< heaps that consumers took
+    Consumers::Done done;  ///< heaps that its sink was given
     LaneDetails details;
     capture::TapCounters tap_counts;  ///< of the capture that runs
+    bool blocked = false;             ///< waits for its consumer, when look() last looked
 };
 
 /// A part on its way out: no packet comes to it any more.
@@ -99,30 +102,50 @@ struct Queue {
 };
 
 struct Stream {
-    std::uint32_t number = 0;  ///< in rules; no other stream of the run has it
+    std::uint32_t number = 0;  ///< no other stream of the run has it
+    std::string name;
     std::shared_ptr<Sink> sink;
     std::vector<std::unique_ptr<Part>> parts;
     std::vector<Leaving> leaving;
     /// Place of each endpoint in the lanes' tables: kept while others come and go.
     std::vector<Endpoint> places;
+    std::vector<Endpoint> in_use;                         ///< of places: what its packets come for
     std::vector<std::shared_ptr<Sink>> old_sinks;         ///< that leaving parts still have
     stats::StreamSnapshot past;                           ///< what parts that it no longer has have counted
     std::vector<stats::EndpointCounters> past_endpoints;  ///< as places; likewise
     stats::EndpointCounters former;                       ///< of endpoints that have no place any more
     stats::StreamTimes past_times;
     std::unique_ptr<capture::Capture> capture;  ///< its taps are on the parts' lanes, as parts
+    std::uint64_t capture_number = 0;           ///< of the captures of the run
     bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
+    std::optional<stats::LastEvent> sink_event;  ///< of the sink that failed last
 
     std::vector<const Part*> all_parts() const;  ///< those that leave, too
+    /// No packet comes to its parts any more.
+    void send_parts_away();
+    /// Parts that leave keep the former sink.
+    void send_sink_away(std::shared_ptr<Sink> successor);
+};
+
+/// A capture that was stopped, while its threads still write.
+struct EndingCapture {
+    std::uint64_t number = 0;
+    std::string stream;
+    bool former = false;  ///< the stream was removed since
+    std::unique_ptr<capture::Capture> capture;
 };
 
 struct SendStream {
-    SendPlan plan;  ///< as it is carried out
+    std::uint32_t number = 0;  ///< no other sender of the run has it
+    SendPlan plan;             ///< as it is carried out
     std::unique_ptr<send::Sender> sender;
     std::unique_ptr<Producer> feeder;
+    std::unique_ptr<port::RegionRegistration> registration;  ///< of its payload; null where ports copy
     Worker* worker = nullptr;
     std::size_t port = 0;
+    std::uint16_t queue = 0;     ///< of the port; other senders of the lcore may share it
+    stats::SendCounters counts;  ///< when its lcore last answered
     std::vector<NextHop> hops;
     std::size_t next_hop = 0;            ///< whose turn it is to be looked for
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
@@ -155,8 +178,7 @@ struct Engine::State {
     void reconfigure(const Plan& wanted);
     void check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const;
     std::vector<unsigned> cpus_for(const ReceivePlan& r) const;
-    Layout deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus,
-                const std::vector<std::uint32_t>& numbers) const;
+    Dealing deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const;
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
     void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
     void add_rules(const std::vector<PortRule>& wanted);
@@ -165,21 +187,41 @@ struct Engine::State {
     void join_groups(const Plan& wanted);
     void join_groups(std::size_t port, const std::vector<Endpoint>& endpoints);
     void leave_groups(const Plan& wanted);
-    void change_sends(const Plan& wanted);
+    /// Where a sender's packets leave.
+    struct Outlet {
+        Worker* worker = nullptr;
+        std::uint16_t queue = 0;
+    };
+    Outlet outlet_for(const SendPlan& s, const std::vector<std::unique_ptr<SendStream>>& fresh) const;
+    void check_room(const SendPlan& s) const;
+    std::unique_ptr<SendStream> make_send(const SendPlan& s, Outlet outlet);
+    std::vector<std::unique_ptr<SendStream>> make_new_sends(const Plan& wanted, const Change& change);
+    void map_payload(SendStream& s);
+    void attach(SendStream& s);
+    void retune(SendStream& s, const SendPlan& to);
+    void change_sends(const Plan& wanted, const Change& change,
+                      std::vector<std::unique_ptr<SendStream>> fresh);
+    void leave_sends();
+    bool leave(SendStream& s);
+    std::vector<SendStream*> all_sends() const;
+    std::vector<SendStream*> sends_on(const Worker& worker) const;
+    void add_sends(stats::Snapshot& snap) const;
     void leave_parts();
     void leave_parts(Stream& stream);
     bool leave(Stream& stream, Leaving& leaving);
     void fold(Stream& stream, const Part& part);
-    void forget_cleared(const std::string& stream);
     bool anything_leaves() const;
 
-    void make_senders(Worker& worker);
+    void make_senders();
     void launch();
     void make_hosts();
+    std::unique_ptr<LinkHost> make_host(std::size_t port) const;
     void serve_hosts();
     void wait_for_joins(LinkHost& host);
+    /// Of a start that can be given up; a run that is interrupted ends in order.
+    int interrupt_fd() const { return starting ? surroundings.interrupt_fd : -1; }
     void leave_with_own_hosts();
-    void resolve_next_hops();
+    void resolve_next_hops(SendStream& s, Clock::time_point end);
     void follow_next_hops();
     void follow_next_hops(SendStream& s);
     void add_host_rules();
@@ -187,8 +229,10 @@ struct Engine::State {
     bool is_on(std::size_t port) const;
     void take_off(std::size_t port);
     void put_on(std::size_t port);
+    void connect(SendStream& s);
     void stop_waiting(Worker& worker);
-    bool may_come_back(std::size_t port) const;
+    void shut(std::size_t port);
+    void renew_host(std::size_t port);
     void lose_port(std::size_t port, const std::string& netdev);
     void look_for(std::size_t port);
     void leave_groups();
@@ -209,8 +253,10 @@ struct Engine::State {
     bool any_lost() const;
 
     void start_capture(std::size_t stream, const capture::Options& options);
-    void stop_capture(std::size_t stream);
+    bool stop_capture(std::size_t stream);
     void stop_captures();
+    void collect_captures();
+    void collect(const EndingCapture& ending);
     std::vector<stats::CaptureSnapshot> written_captures() const;
     void add_taken(std::vector<stats::CaptureSnapshot>& captures) const;
     bool captures_over() const;
@@ -226,7 +272,12 @@ struct Engine::State {
     stats::Snapshot shown(stats::Snapshot snap) const;
     void watch_streams(const stats::Snapshot& now);
     void tell(const std::string& stream, const stats::LastEvent& event);
+    void watch_sinks();
+    void look_at_sink(Stream& stream, Sink& sink);
+    bool sinks_over() const;
+    void add_sink_events(stats::Snapshot& snap) const;
     void add_health(stats::Snapshot& snap) const;
+    bool is_received(std::uint32_t number) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
     std::vector<std::vector<stats::RuleSnapshot>> rules_now() const;
     void remember_rules();
@@ -254,11 +305,10 @@ struct Engine::State {
     std::string consumer_stuck() const;
     void let_go_of_consumers();
     void finish_sends();
-    void cut_what_takes_too_long();
+    void cut_if_too_long(SendStream& s);
     void cut(SendStream& s, send::Cut cut);
     void give_up(SendStream& s, Waited why, std::uint64_t left);
     send::Backlog backlog(SendStream& s);
-    const std::string& name_of(const SendStream& s) const;
     void settle_receives();
     std::size_t packets_between_lcores() const;
     void flush_receives();
@@ -275,27 +325,33 @@ struct Engine::State {
     std::vector<std::unique_ptr<LinkHost>> hosts;  ///< as ports; null where the kernel answers, or nobody
     std::vector<std::unique_ptr<port::Port>> ports;
     std::vector<std::unique_ptr<Worker>> workers;
-    std::vector<Queue> queues;                             ///< as layout.queues
-    std::vector<std::unique_ptr<Stream>> streams;          ///< as plan.receives
-    std::vector<std::unique_ptr<Stream>> removed_streams;  ///< with parts that still leave
-    stats::StreamSnapshot removed;                         ///< what streams that are no more have counted
-    std::uint32_t last_number = 0;                         ///< of a stream
-    std::vector<SendStream> sends;                         ///< as plan.sends
-    std::vector<std::unique_ptr<port::RegionRegistration>> registrations;
+    std::vector<Queue> queues;                               ///< as layout.queues
+    std::vector<std::unique_ptr<Stream>> streams;            ///< as plan.receives
+    std::vector<std::unique_ptr<Stream>> removed_streams;    ///< with parts that still leave
+    stats::StreamSnapshot removed;                           ///< what streams that are no more have counted
+    std::uint32_t last_number = 0;                           ///< of a stream
+    std::vector<std::unique_ptr<SendStream>> sends;          ///< as plan.sends
+    std::vector<std::unique_ptr<SendStream>> leaving_sends;  ///< removed, and not done yet
+    std::vector<stats::SendCounters> gone_sends;             ///< as ports: of senders that are no more
+    std::uint32_t last_send_number = 0;
     std::vector<std::unique_ptr<port::KernelMembership>> memberships;  ///< as ports; null where not used
     std::vector<PortRule> rules;                                       ///< that ports have
     std::vector<std::pair<std::size_t, Endpoint>> groups;              ///< port and endpoint, joined
     Consumers consumers;
     std::vector<stats::CaptureSnapshot> past_captures;
+    std::vector<EndingCapture> ending_captures;
+    std::uint64_t last_capture = 0;  ///< number of a capture
     std::vector<std::string> problems;
     bool started = false;
+    bool starting = true;  ///< launch() has not come to its end
     // As ports.
     std::vector<char> off;                         ///< stopped, or away: no lcore touches it
     std::vector<std::optional<std::string>> away;  ///< the network interface that is waited for
     std::vector<std::uint64_t> times_away;
-    std::vector<std::string> told_away;          ///< why it could not be opened again
-    std::vector<stats::NicSnapshot> nic_before;  ///< of earlier lives of the port
-    bool connected = false;                      ///< ports run, and lcores poll their queues
+    std::vector<std::string> told_away;             ///< why it could not be opened again
+    std::vector<stats::NicSnapshot> nic_before;     ///< of earlier lives of the port
+    std::vector<std::uint64_t> host_frames_before;  ///< likewise
+    bool connected = false;                         ///< ports run, and lcores poll their queues
     bool stopped = false;
     bool interrupted = false;
     bool stays = false;            ///< ends neither with its sources nor with its senders
@@ -303,8 +359,9 @@ struct Engine::State {
     bool told_of_consumers = false;
     std::vector<std::string> remarks;
     Clock::time_point begin{};
-    double duration = 0;                         ///< fixed when stopped
-    std::map<std::string, StreamHealth> health;  ///< of streams that are watched, by name
+    double duration = 0;  ///< fixed when stopped
+    /// Of streams that are watched, or were, by number; `removed` gets what those counted that are no more.
+    std::map<std::uint32_t, StreamHealth> health;
     std::optional<EventCommand> event_command;
     std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
     std::uint64_t last_progress = 0;

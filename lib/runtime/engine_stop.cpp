@@ -16,7 +16,6 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr auto kStep = std::chrono::milliseconds(1);
 /// How long packets on their way from our own sender are waited for, where a stream drops and where it
 /// blocks.
 constexpr auto kSettle = std::chrono::milliseconds(200);
@@ -67,11 +66,12 @@ void Engine::State::end_consumers() {
         for (const Part* const part : w->parts)
             part->lane->queue.close();
     consumers.join();
+    watch_sinks();
     if (consumers.failed())
         problems.push_back(consumers.failure());
 }
 
-/// Consumers that have failed or had their number of heaps take no more: no stream may wait for them.
+/// Consumers that have no memory, or had their number of heaps, take no more: no stream may wait for them.
 void Engine::State::let_go_of_consumers() {
     if (!consumers.failed() && !consumers.budget_used_up())
         return;
@@ -84,8 +84,6 @@ void Engine::State::let_go_of_consumers() {
 
 Engine::State::Look Engine::State::look() {
     Look l;
-    for (const auto& s : streams)
-        s->blocked = false;
     for (const auto& w : workers)
         ask(*w, [&] {
             for (const send::Sender* const sender : w->loop->senders()) {
@@ -94,15 +92,17 @@ Engine::State::Look Engine::State::look() {
             }
             for (const auto& source : w->sources)
                 l.received += source->counters[PortOutcome::stream];
+            for (Part* const part : w->parts)
+                part->blocked = part->lane->window.blocked();
         });
-    for (const auto& s : streams)
-        for (const auto& part : s->parts)
-            ask(*part->worker, [&] { s->blocked |= part->lane->window.blocked(); });
-    for (const auto& s : streams)
-        if (s->blocked) {
-            l.blocked = true;
-            for (const auto& part : s->parts)
-                l.finished += part->feed->finished();
+    for (const auto* const list : {&streams, &removed_streams})
+        for (const auto& s : *list) {
+            const std::vector<const Part*> parts = s->all_parts();
+            s->blocked = std::any_of(parts.begin(), parts.end(), [](const Part* p) { return p->blocked; });
+            l.blocked |= s->blocked;
+            for (const Part* const part : parts)
+                if (s->blocked && part->feed != nullptr)
+                    l.finished += part->feed->done().all();
         }
     return l;
 }
@@ -148,9 +148,10 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
 /// The streams that wait for their consumers.
 std::string Engine::State::blocked_streams() const {
     std::vector<std::string> names;
-    for (std::size_t i = 0; i < streams.size(); i++)
-        if (streams[i]->blocked)
-            names.push_back(plan.receives[i].name);
+    for (const auto* const list : {&streams, &removed_streams})
+        for (const auto& s : *list)
+            if (s->blocked)
+                names.push_back(s->all_parts().front()->lane->config.name);
     return fmt::format("{}", fmt::join(names, ", "));
 }
 
@@ -161,23 +162,20 @@ std::string Engine::State::consumer_stuck() const {
 
 /// Heaps in flight are finished where that takes no more than the longest finish at their rate; else those
 /// that were begun, if that is enough; else none. The stop heaps go in any case.
-void Engine::State::cut_what_takes_too_long() {
+void Engine::State::cut_if_too_long(SendStream& s) {
     const double longest = std::chrono::duration<double>(surroundings.longest_finish).count();
-    for (std::size_t i = 0; i < sends.size(); i++) {
-        SendStream& s = sends[i];
-        const SendPlan& p = plan.sends[i];
-        if (p.rate <= 0 || s.cut == send::Cut::begun || s.feeder->done())
-            continue;
-        const send::Backlog left = backlog(s);
-        const auto time = [&p](std::uint64_t packets) {
-            return static_cast<double>(packets) * p.max_packet_size / p.rate;
-        };
-        // A heap may have begun between the look and the first cut: then the next look widens it.
-        if (time(left.begun) > longest)
-            cut(s, send::Cut::begun);
-        else if (s.cut == send::Cut::nothing && time(left.all) > longest)
-            cut(s, send::Cut::waiting);
-    }
+    const SendPlan& p = s.plan;
+    if (p.rate <= 0 || s.cut == send::Cut::begun || s.feeder->done())
+        return;
+    const send::Backlog left = backlog(s);
+    const auto time = [&p](std::uint64_t packets) {
+        return static_cast<double>(packets) * p.max_packet_size / p.rate;
+    };
+    // A heap may have begun between the look and the first cut: then the next look widens it.
+    if (time(left.begun) > longest)
+        cut(s, send::Cut::begun);
+    else if (s.cut == send::Cut::nothing && time(left.all) > longest)
+        cut(s, send::Cut::waiting);
 }
 
 void Engine::State::cut(SendStream& s, send::Cut cut) {
@@ -186,21 +184,24 @@ void Engine::State::cut(SendStream& s, send::Cut cut) {
 }
 
 void Engine::State::finish_sends() {
-    for (SendStream& s : sends)
-        s.feeder->request_stop();
-    const auto step = [this] {
+    const std::vector<SendStream*> all = all_sends();
+    for (SendStream* const s : all)
+        s->feeder->request_stop();
+    const auto step = [&] {
         let_go_of_consumers();
-        cut_what_takes_too_long();
+        for (SendStream* const s : all)
+            cut_if_too_long(*s);
         return sends_done();
     };
     Waited waited = wait_for(step, &Look::sent, surroundings.port_patience, surroundings.longest_finish);
     if (waited == Waited::too_long) {
-        for (SendStream& s : sends)
-            if (!s.feeder->done())
-                cut(s, send::Cut::begun);
+        for (SendStream* const s : all)
+            if (!s->feeder->done())
+                cut(*s, send::Cut::begun);
         waited = wait_for(step, &Look::sent, surroundings.port_patience, surroundings.longest_finish);
     }
-    for (SendStream& s : sends) {
+    for (SendStream* const one : all) {
+        SendStream& s = *one;
         const bool given_up = !s.feeder->done();
         const std::uint64_t left = given_up ? backlog(s).all : 0;
         if (given_up)
@@ -216,12 +217,8 @@ void Engine::State::finish_sends() {
             remarks.push_back(fmt::format(
                 "send {}: {} heaps were given up, at its rate they would have taken too long; the stop heaps "
                 "were sent",
-                name_of(s), s.unfinished));
+                s.plan.name, s.unfinished));
     }
-}
-
-const std::string& Engine::State::name_of(const SendStream& s) const {
-    return plan.sends[static_cast<std::size_t>(&s - sends.data())].name;
 }
 
 send::Backlog Engine::State::backlog(SendStream& s) {
@@ -233,8 +230,11 @@ send::Backlog Engine::State::backlog(SendStream& s) {
 /// `left`: packets that the port has not taken.
 void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     const std::string what =
-        fmt::format("send {}: given up with {} heaps in flight", name_of(s), s.sender->in_flight());
-    if (off[s.port])
+        fmt::format("send {}: given up with {} heaps in flight", s.plan.name, s.sender->in_flight());
+    if (away[s.port])
+        remarks.push_back(
+            fmt::format("{}; the network interface {} of its port is away", what, *away[s.port]));
+    else if (off[s.port])
         remarks.push_back(fmt::format("{}; port {} is stopped", what, ports[s.port]->name()));
     else if (s.cut != send::Cut::nothing &&
              left == 0)  // the driver keeps what it was given until its port stops
@@ -263,7 +263,7 @@ void Engine::State::settle_receives() {
             return !own(r) || p.rx_packets >= p.tx_packets;
         });
     };
-    if (!sends.empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
+    if (!all_sends().empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
         wait_for(step, &Look::received, blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle));
     // What is on its way between lcores arrives before they stop.
     for (const Queue& q : queues)
@@ -328,9 +328,8 @@ void Engine::State::stop_ports() {
         w->loop->forget_events();
     for (const auto& p : ports)
         p->stop();
-    for (SendStream& s : sends)
-        if (s.sender)
-            s.sender->collect(rte_rdtsc());
+    for (SendStream* const s : all_sends())
+        s->sender->collect(rte_rdtsc());
     for (const auto& p : ports) {
         if (const std::string problem = p->output_problem(); !problem.empty())
             problems.push_back(problem);
@@ -349,10 +348,11 @@ void Engine::State::stop_ports() {
             remarks.push_back(fmt::format("port {}: its network interface was away {} time{}",
                                           plan.ports[i].name, times_away[i], times_away[i] == 1 ? "" : "s"));
     }
-    registrations.clear();
     queues.clear();
-    for (SendStream& s : sends)
-        s.feeder.reset();
+    for (SendStream* const s : all_sends()) {
+        s->registration.reset();
+        s->feeder.reset();
+    }
     for (const auto& p : ports)
         p->close();
 }

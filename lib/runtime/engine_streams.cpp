@@ -32,10 +32,10 @@ heap::OnFull on_full(OnFull policy, bool lossless) {
     return lossless ? heap::OnFull::block : heap::OnFull::drop_newest;
 }
 
-recv::LaneConfig lane_config(const ReceivePlan& r, bool lossless) {
+recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless) {
     recv::LaneConfig c;
     c.name = r.name;
-    c.endpoints = r.endpoints;
+    c.endpoints = places;
     c.max_packet_size = r.max_packet_size;
     c.queue_heaps = r.ring;
     c.window.substreams = r.substreams;
@@ -62,8 +62,8 @@ const Part* Engine::State::part_on(std::size_t receive, const Worker& worker) co
 /// Not known to its lcore or the consumers yet.
 std::unique_ptr<Part> Engine::State::make_part(const Stream& stream, const ReceivePlan& r, Worker& worker) {
     auto part = std::make_unique<Part>();
-    recv::LaneConfig config = lane_config(r, ports[port_index(r.port)]->capabilities().lossless);
-    config.endpoints = stream.places;
+    const recv::LaneConfig config =
+        lane_config(r, stream.places, ports[port_index(r.port)]->capabilities().lossless);
     part->lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
     if (auto filter = surroundings.make_filter(r))
         part->lane->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
@@ -121,10 +121,14 @@ void Engine::State::deal_memory(Worker& worker, bool with_leaving) {
     });
 }
 
-/// The endpoints keep their places in the lanes' tables; new ones take those that are free.
+/// The endpoints keep their places in the lanes' tables; new ones take those that are free: of no endpoint
+/// that packets may still be counted for, in tables that are about to be exchanged or in parts that leave.
 void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
-    const auto wanted = [&endpoints](const Endpoint& e) {
-        return std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end();
+    const std::vector<Endpoint> before = std::exchange(stream.in_use, endpoints);
+    const bool counting = !stream.leaving.empty();
+    const auto wanted = [&](const Endpoint& e) {
+        return counting || std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end() ||
+               std::find(before.begin(), before.end(), e) != before.end();
     };
     std::vector<std::size_t> fresh;
     for (const Endpoint& e : endpoints) {
@@ -290,7 +294,7 @@ void Engine::State::switch_queue(Queue& queue, const QueueLayout& to) {
 
 /// Why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
 std::string Engine::State::why_no_interrupts(const Worker& worker) const {
-    if (!worker.layout->sends.empty())
+    if (!sends_on(worker).empty())
         return "it also sends";
     for (const Queue& q : queues)
         for (const Queue::Reader& r : q.readers) {

@@ -14,7 +14,8 @@ constexpr auto kLook = std::chrono::milliseconds(200);
 
 }  // namespace
 
-/// True when a port cannot go on: its netdev has gone, or its file does not take what is written.
+/// True when a port cannot go on: its file does not take what is written. One whose network interface has
+/// gone waits for it.
 bool Engine::State::ports_failed() {
     // Peers come and go; they are let in at once, and it is not for us to say that theirs have ended.
     for (const auto& p : ports)
@@ -36,14 +37,7 @@ bool Engine::State::ports_failed() {
         if (off[i])
             continue;
         if (const std::string netdev = p.missing_netdev(); !netdev.empty()) {
-            if (may_come_back(i)) {
-                lose_port(i, netdev);
-                continue;
-            }
-            problems.push_back(fmt::format(
-                "port {}: its network interface {} has gone (removed, renamed or moved to another namespace)",
-                p.name(), netdev));
-            failed = true;
+            lose_port(i, netdev);
             continue;
         }
         // What exactly is missing is known when the port is stopped.

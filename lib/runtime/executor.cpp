@@ -20,7 +20,16 @@ Executor::~Executor() {
     ::close(fd_);
 }
 
-void Executor::run(std::function<void()> function, std::chrono::nanoseconds patience) {
+void Executor::run(const std::function<void()>& function, std::chrono::nanoseconds patience) {
+    run_until(
+        [&function] {
+            function();
+            return true;
+        },
+        patience);
+}
+
+void Executor::run_until(std::function<bool()> function, std::chrono::nanoseconds patience) {
     std::unique_lock lock(mutex_);
     const auto job = std::make_shared<Job>();
     job->function = std::move(function);
@@ -43,26 +52,46 @@ void Executor::run(std::function<void()> function, std::chrono::nanoseconds pati
         std::rethrow_exception(job->error);
 }
 
+void Executor::post(std::function<void()> function) {
+    const std::lock_guard lock(mutex_);
+    if (closed_)
+        return;
+    jobs_.push_back(std::make_shared<Job>());
+    jobs_.back()->function = [function = std::move(function)] {
+        function();
+        return true;
+    };
+    eventfd_write(fd_, 1);
+}
+
 bool Executor::serve() {
     eventfd_t count = 0;
     eventfd_read(fd_, &count);
     bool any = false;
     std::unique_lock lock(mutex_);
+    jobs_.insert(jobs_.begin(), again_.begin(), again_.end());
+    again_.clear();
     // What is posted meanwhile has its turn at the next call: the caller has other work, too.
     for (std::size_t left = jobs_.size(); left != 0 && !jobs_.empty(); left--) {
         const std::shared_ptr<Job> job = jobs_.front();
         jobs_.pop_front();
         job->state = Job::State::running;
         lock.unlock();
+        bool over = true;
         try {
-            job->function();
+            over = job->function();
         } catch (...) {
             job->error = std::current_exception();
         }
         lock.lock();
-        job->state = Job::State::done;
-        changed_.notify_all();
         any = true;
+        // Closed by what has just run: nobody comes back to it.
+        if (!over && !closed_) {
+            again_.push_back(job);
+            continue;
+        }
+        job->state = over ? Job::State::done : Job::State::refused;
+        changed_.notify_all();
     }
     if (!jobs_.empty())
         eventfd_write(fd_, 1);
@@ -72,9 +101,11 @@ bool Executor::serve() {
 void Executor::close() noexcept {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    for (const auto& job : jobs_)
-        job->state = Job::State::refused;
-    jobs_.clear();
+    for (auto* const list : {&jobs_, &again_}) {
+        for (const auto& job : *list)
+            job->state = Job::State::refused;
+        list->clear();
+    }
     changed_.notify_all();
 }
 

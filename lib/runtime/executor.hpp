@@ -40,26 +40,42 @@ class Executor {
         }
     }
 
+    /// Runs `function` on the main thread at every serve() until what it returns, an optional, has a value,
+    /// and returns that: for what the main thread begins and does not wait for. Otherwise as call().
+    template <typename Function>
+    auto until(Function&& function, std::chrono::nanoseconds patience = std::chrono::seconds(30)) {
+        std::invoke_result_t<Function> result;
+        run_until([&] { return (result = function()).has_value(); }, patience);
+        return std::move(*result);
+    }
+
+    /// Has `function` run on the main thread as soon as it gets to it, and does not wait for that. It throws
+    /// nothing. Once the program ends it may not run any more.
+    void post(std::function<void()> function);
+
     /// Readable while something is posted: what the main thread polls.
     int fd() const noexcept { return fd_; }
 
-    /// Runs what was posted until now. Returns whether there was anything.
+    /// Runs what was posted until now, and what waits in until(), for whose sake it is called at every round,
+    /// be fd() readable or not. Returns whether there was anything.
     bool serve();
     /// Nothing runs any more: whoever waits, and whoever calls later, is told that the program ends.
     void close() noexcept;
 
   private:
     struct Job {
-        std::function<void()> function;
+        std::function<bool()> function;  ///< false: again at the next serve()
         std::exception_ptr error;
         enum class State : unsigned char { waiting, running, done, refused } state = State::waiting;
     };
 
-    void run(std::function<void()> function, std::chrono::nanoseconds patience);
+    void run(const std::function<void()>& function, std::chrono::nanoseconds patience);
+    void run_until(std::function<bool()> function, std::chrono::nanoseconds patience);
 
     std::mutex mutex_;
     std::condition_variable changed_;
     std::deque<std::shared_ptr<Job>> jobs_;
+    std::deque<std::shared_ptr<Job>> again_;  ///< running, and not done
     bool closed_ = false;
     int fd_;
 };

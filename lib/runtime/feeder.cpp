@@ -73,10 +73,15 @@ void Feeder::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
     stops_.clear();
     stop_.store(false, std::memory_order_relaxed);
     done_.store(false, std::memory_order_relaxed);
-    thread_ = std::thread([this, cpus] {
-        run_on(cpus);
-        run();
-    });
+    try {
+        thread_ = std::thread([this, cpus] {
+            run_on(cpus);
+            run();
+        });
+    } catch (const std::exception&) {
+        done_.store(true, std::memory_order_relaxed);
+        throw;
+    }
 }
 
 void Feeder::abandon() noexcept {

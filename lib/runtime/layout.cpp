@@ -89,11 +89,6 @@ struct StreamCpus {
     std::vector<std::vector<unsigned>> of_port;    ///< as Plan::ports
 };
 
-void add_once(std::vector<unsigned>& cpus, unsigned cpu) {
-    if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end())
-        cpus.push_back(cpu);
-}
-
 bool sends_on(const Plan& plan, const std::string& port) {
     return std::any_of(plan.sends.begin(), plan.sends.end(),
                        [&port](const SendPlan& s) { return s.port == port; });
@@ -136,6 +131,10 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     return cpus;
 }
 
+bool has_own_host(const port::PlannedPort& p) {
+    return p.device.capabilities.membership == port::Membership::own_host;
+}
+
 /// Where we are the IGMP and ARP host, the port needs a transmit queue for that, and for the answers to what
 /// a sender asks a receive queue, too.
 void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
@@ -150,6 +149,26 @@ void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortReq
         request.rx_queues = 1;
         request.max_rx_packet = LinkHost::kMaxPacket;
     }
+}
+
+/// Senders may come while it runs: a port that nobody sends on gets a transmit queue for them, where one does
+/// no harm. Files are made for queues, and a peer must have as many.
+void add_spare_transmit_queue(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
+    const port::Capabilities c = driver.declared();
+    if (plan.runtime.live && request.tx_queues == 0 && !c.finite && !c.needs_peer)
+        request.tx_queues = 1;
+}
+
+/// The largest that comes while it runs and is like those that are there, or like none.
+std::size_t spare_sender_bytes(const Plan& plan, const port::PlannedPort& port) {
+    const std::uint16_t queues = port.request.tx_queues;
+    if (!plan.runtime.live || queues == 0 || (has_own_host(port) && queues == 1))
+        return 0;
+    std::size_t largest = send::Sender::memory_need(sender_config(SendPlan{}, port)).bytes;
+    for (const SendPlan& s : plan.sends)
+        if (s.port == port.request.name)
+            largest = std::max(largest, send::Sender::memory_need(sender_config(s, port)).bytes);
+    return largest;
 }
 
 void plan_ports(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
@@ -195,9 +214,11 @@ void plan_ports(const Plan& plan, const EalOptions& options, std::span<const por
             }
         requests.push_back(std::move(request));
     }
-    layout.ports = port::plan_ports(
-        requests, drivers, options.devices, host,
-        [&plan](const port::Driver& driver, port::PortRequest& r) { add_host_queues(plan, driver, r); });
+    layout.ports = port::plan_ports(requests, drivers, options.devices, host,
+                                    [&plan](const port::Driver& driver, port::PortRequest& r) {
+                                        add_spare_transmit_queue(plan, driver, r);
+                                        add_host_queues(plan, driver, r);
+                                    });
     for (const port::PlannedPort& p : layout.ports)
         layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
 }
@@ -234,19 +255,11 @@ bool may_receive(const Plan& plan, const WorkerLayout& w) {
 /// Deals the streams of every port over its queues and their lcores.
 void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assignment, Layout& layout) {
     for (std::size_t p = 0; p < plan.ports.size(); p++) {
-        std::vector<StreamOnPort> streams;
-        for (std::size_t i = 0; i < plan.receives.size(); i++)
-            if (plan.receives[i].port == plan.ports[p].name)
-                streams.push_back({i,
-                                   plan.receives[i].enabled
-                                       ? std::span<const Endpoint>(plan.receives[i].endpoints)
-                                       : std::span<const Endpoint>(),
-                                   cpus.of_stream[i], static_cast<std::uint32_t>(i + 1)});
         if (cpus.of_port[p].empty())
             continue;
         const port::PlannedPort& planned = layout.ports[p];
-        Spread s = spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues, streams,
-                          planned.request.vlan);
+        Spread s = spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues,
+                          streams_on(plan, plan.ports[p].name, cpus.of_stream), planned.request.vlan);
         if (s.by_heap_count)
             remark_workers(plan, layout, p, s, layout.remarks);
         layout.queues.insert(layout.queues.end(), s.queues.begin(), s.queues.end());
@@ -322,10 +335,6 @@ void number_lcores(Layout& layout) {
                                              layout.workers.size() + 1, cpus.size()));
 }
 
-bool has_own_host(const port::PlannedPort& p) {
-    return p.device.capabilities.membership == port::Membership::own_host;
-}
-
 /// Unicast packets come only to who answers for their address.
 void remark_addresses(const Plan& plan, Layout& layout) {
     for (const ReceivePlan& r : plan.receives) {
@@ -342,14 +351,6 @@ void remark_addresses(const Plan& plan, Layout& layout) {
                     "`address` of the [[port]] (--address), unless its senders know the port's MAC address",
                     r.name, to_string(e), r.port, own.value == 0 ? "not given" : to_string(own)));
     }
-}
-
-heap::WindowConfig window_size(const ReceivePlan& r) {
-    heap::WindowConfig c;
-    c.substreams = r.substreams;
-    c.max_live = r.max_live;
-    c.history = r.history;
-    return c;
 }
 
 }  // namespace
@@ -426,6 +427,14 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     return c;
 }
 
+std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
+    heap::WindowConfig window;
+    window.substreams = plan.substreams;
+    window.max_live = plan.max_live;
+    window.history = plan.history;
+    return heap::Window::bookkeeping_bytes(window, plan.ring);
+}
+
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
                const port::Host& host) {
     Layout layout;
@@ -450,8 +459,8 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
 
     layout.eal_bytes = kEalBase;
     for (const port::PlannedPort& p : layout.ports)
-        layout.eal_bytes +=
-            p.device.eal_bytes() + (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
+        layout.eal_bytes += p.device.eal_bytes() + spare_sender_bytes(plan, p) +
+                            (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
     for (const SendPlan& s : plan.sends) {
         layout.eal_bytes += send::Sender::memory_need(sender_config(s, layout.port(s.port))).bytes;
         layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;
@@ -472,8 +481,7 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
                         human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
     for (const WorkerLayout& w : layout.workers)
         for (const std::size_t i : w.receives)
-            layout.bookkeeping_bytes +=
-                heap::Window::bookkeeping_bytes(window_size(plan.receives[i]), plan.receives[i].ring);
+            layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
 
     const std::size_t huge = free_huge_bytes();
     const bool eal_huge = !options.has_memory && huge >= layout.eal_bytes;

@@ -43,14 +43,18 @@ struct WorkerLayout {
     std::size_t heap_bytes = 0;         ///< of its arena: its streams' share, whole largest heaps
 };
 
-struct Layout {
-    std::vector<port::PlannedPort> ports;  ///< as Plan::ports
-    std::vector<WorkerLayout> workers;
+/// How the streams are dealt over queues and lcores: what changes when streams do.
+struct Dealing {
     std::vector<QueueLayout> queues;  ///< by port
     std::vector<PortRule> rules;      ///< to be given to ports once they are started
     /// CPUs of each port's streams, none twice, those that poll its queues first (spread() is given them).
     std::vector<std::vector<unsigned>> port_cpus;
     std::vector<std::vector<unsigned>> stream_cpus;  ///< as Plan::receives
+};
+
+struct Layout : Dealing {
+    std::vector<port::PlannedPort> ports;  ///< as Plan::ports
+    std::vector<WorkerLayout> workers;
     unsigned main_lcore = 0;
     unsigned main_cpu = 0;
     std::vector<unsigned> allowed_cpus;  ///< of this process
@@ -88,6 +92,9 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
 /// Where the user chose the lcores: gives each worker one of EAL's, on the CPU that the plan names if it
 /// names one. EAL runs. Throws Error when they are too few or not on the CPUs named.
 void use_lcores_of_eal(Layout& layout, const EalOptions& options);
+
+/// Ordinary memory that a stream takes on each of its lcores besides its heaps: windows, tables, queues.
+std::size_t bookkeeping_bytes(const ReceivePlan& plan);
 
 /// The sender's configuration as far as it is known before the port is open: enough for its memory need.
 send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port);

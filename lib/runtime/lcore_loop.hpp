@@ -34,9 +34,6 @@ class LcoreLoop {
     recv::RxAgent& receiver() noexcept { return receiver_; }
     /// Of a queue that this lcore polls for others, too.
     void add_distributor(recv::Distributor& distributor) noexcept { distributors_.push_back(&distributor); }
-    void remove_distributor(const recv::Distributor& distributor) noexcept {
-        std::erase(distributors_, &distributor);
-    }
     void add_sender(send::Sender& sender) noexcept { senders_.push_back(&sender); }
     void remove_sender(const send::Sender& sender) noexcept { std::erase(senders_, &sender); }
     const std::vector<send::Sender*>& senders() const noexcept { return senders_; }

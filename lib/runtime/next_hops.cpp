@@ -31,7 +31,7 @@ void check_next_hops(const SendPlan& plan, const port::PlannedPort& port) {
             to_string(*unicast), port.request.name, port.device.name);
 }
 
-std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& config) {
+std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& config, int interrupt_fd) {
     std::vector<NextHop> hops;
     std::vector<Ipv4> addresses;
     for (std::uint32_t i = 0; i < config.destinations.size(); i++) {
@@ -46,7 +46,8 @@ std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& 
         return {};
     try {
         if (!ourselves) {
-            const std::vector<MacAddress> macs = port::next_hop_macs(port.netdev(), addresses);
+            const std::vector<MacAddress> macs =
+                port::next_hop_macs(port.netdev(), addresses, port::kNeighbourPatience, interrupt_fd);
             for (std::size_t i = 0; i < macs.size(); i++)
                 hops[i].mac = macs[i];
         }

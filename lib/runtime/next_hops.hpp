@@ -33,6 +33,7 @@ void check_next_hops(const SendPlan& plan, const port::PlannedPort& port);
 /// they are. Waits for answers, some seconds at most (port/neighbours.hpp). Where our own ARP host is to find
 /// them, once the port is started, they are filled in with zeros. Throws Error with what was tried and the
 /// option that helps.
-std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& config);
+std::vector<NextHop> find_next_hops(const port::Port& port, send::SenderConfig& config,
+                                    int interrupt_fd = -1);
 
 }  // namespace spead::runtime

@@ -32,6 +32,8 @@ constexpr std::string_view name_of(PollMode mode) {
 /// `automatic`: block where the source loses nothing by waiting (pcap, ring, memif), else drop_newest.
 enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 enum class SinkKind : std::uint8_t { null, verify, file };
+/// When a sink can write no more: it takes no more heaps and the other streams go on, or the run ends.
+enum class OnSinkError : std::uint8_t { stop, end };
 /// Who does something that some ports can do by themselves; `automatic`: they, where they can.
 enum class Doer : std::uint8_t { software, automatic, hardware };
 enum class ZeroCopy : std::uint8_t { automatic, always, never };
@@ -72,7 +74,8 @@ struct PortPlan {
 
 struct SinkPlan {
     SinkKind kind = SinkKind::null;
-    std::string directory;  ///< file sink only
+    std::string directory{};  ///< file sink only
+    OnSinkError on_error = OnSinkError::stop;
     bool operator==(const SinkPlan&) const = default;
 };
 

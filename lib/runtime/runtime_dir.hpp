@@ -15,6 +15,11 @@ inline constexpr std::string_view kTelemetrySocket = "dpdk_telemetry.v2";
 /// (eal_create_runtime_dir): $RUNTIME_DIRECTORY, else /var/run for root, $XDG_RUNTIME_DIR or /tmp for others.
 std::string eal_directory();
 
+/// Removes what processes of this user have left below `directory` that were called PREFIX.PID and are no
+/// more (a crash, kill -9): empty directories, and those with nothing but telemetry sockets on which nobody
+/// listens. Nothing for an empty prefix.
+void remove_dead_directories(const std::string& directory, std::string_view prefix) noexcept;
+
 /// Whether a process with this --file-prefix can have a telemetry socket: paths of sockets are short, and EAL
 /// refuses to start rather than go without.
 bool telemetry_socket_fits(std::string_view file_prefix);

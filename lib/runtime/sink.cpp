@@ -19,6 +19,46 @@ constexpr std::uint64_t kReported = 10;
 
 }  // namespace
 
+bool Sink::take(const heap::Heap& heap) noexcept {
+    if (failed())
+        return false;
+    try {
+        consume(heap);
+        return true;
+    } catch (const std::exception& e) {
+        fail(e.what());
+        return false;
+    }
+}
+
+void Sink::end() noexcept {
+    try {
+        finish();
+    } catch (const std::exception& e) {
+        fail(e.what());
+    }
+}
+
+void Sink::fail(const char* what) noexcept {
+    const std::lock_guard lock(mutex_);
+    if (!failed())
+        failure_ = what;
+    failed_.store(true, std::memory_order_release);
+}
+
+std::string Sink::failure() const {
+    const std::lock_guard lock(mutex_);
+    return failure_;
+}
+
+std::optional<std::string> Sink::news() {
+    const std::lock_guard lock(mutex_);
+    if (!failed() || told_)
+        return std::nullopt;
+    told_ = true;
+    return failure_;
+}
+
 void VerifySink::consume(const heap::Heap& heap) {
     if (!heap.complete())
         return;

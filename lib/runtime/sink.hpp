@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 
 #include "heap/heap.hpp"
@@ -13,12 +15,26 @@ namespace spead::runtime {
 
 /// What happens to the heaps of one stream: a consumer thread gives it every heap in turn.
 ///
-/// One thread at a time calls consume() and finish(); the counts may be read by any.
+/// One thread at a time calls take() and end(), and by that consume() and finish(); counts and failure may be
+/// read by any.
 class Sink {
   public:
     virtual ~Sink() = default;
 
-    /// Looks at the heap; it is given back afterwards. Throws Error when the run cannot go on (a full disk).
+    /// consume(), as long as the sink has not failed. False: it has, now or before, and the heap is lost to
+    /// it.
+    bool take(const heap::Heap& heap) noexcept;
+    /// finish(), also after a failure: what is buffered may still find room.
+    void end() noexcept;
+
+    bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+    /// What it said when it failed first; empty while it has not.
+    std::string failure() const;
+    /// The same, once: for the one who tells of it.
+    std::optional<std::string> news();
+
+    /// Looks at the heap; it is given back afterwards. Throws Error when the sink can take no more (a full
+    /// disk), with how much it has kept.
     virtual void consume(const heap::Heap& heap) = 0;
     /// No more heaps come. Throws Error when what was written cannot be made permanent.
     virtual void finish() {}
@@ -30,6 +46,14 @@ class Sink {
   protected:
     std::atomic<std::uint64_t> verified_{0};
     std::atomic<std::uint64_t> wrong_{0};
+
+  private:
+    void fail(const char* what) noexcept;
+
+    mutable std::mutex mutex_;
+    std::string failure_;  ///< guarded, as the next
+    bool told_ = false;
+    std::atomic<bool> failed_{false};
 };
 
 /// Gives every heap back unseen.

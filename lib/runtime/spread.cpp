@@ -70,6 +70,24 @@ void deal_by_rules(const StreamOnPort& stream, const Places& places, bool spread
 
 }  // namespace
 
+std::vector<StreamOnPort> streams_on(const Plan& plan, const std::string& port,
+                                     std::span<const std::vector<unsigned>> cpus) {
+    std::vector<StreamOnPort> all;
+    for (std::size_t i = 0; i < plan.receives.size(); i++) {
+        const ReceivePlan& r = plan.receives[i];
+        if (r.port == port)
+            all.push_back({i,
+                           r.enabled ? std::span<const Endpoint>(r.endpoints) : std::span<const Endpoint>(),
+                           cpus[i]});
+    }
+    return all;
+}
+
+void add_once(std::vector<unsigned>& cpus, unsigned cpu) {
+    if (std::ranges::find(cpus, cpu) == cpus.end())
+        cpus.push_back(cpu);
+}
+
 Spread spread(std::size_t port, const port::Capabilities& capabilities, std::span<const unsigned> cpus,
               std::uint16_t queues, std::span<const StreamOnPort> streams,
               std::optional<std::uint16_t> vlan) {
@@ -79,7 +97,6 @@ Spread spread(std::size_t port, const port::Capabilities& capabilities, std::spa
     const Places places(cpus, queues);
     for (const StreamOnPort& stream : streams) {
         port::Rule rule;
-        rule.stream = stream.mark;
         rule.vlan = vlan;
         if (capabilities.steering == port::Steering::rte_flow) {
             deal_by_rules(stream, places, capabilities.spreads_sources, rule, port, out);

@@ -45,8 +45,14 @@ struct StreamOnPort {
     std::size_t receive = 0;
     std::span<const Endpoint> endpoints;
     std::vector<unsigned> cpus;  ///< in the order of the plan, not empty, none twice
-    std::uint32_t mark = 0;      ///< names the stream in its rules
 };
+
+/// The plan's streams on the port, in the plan's order; those that are not received without endpoints. `cpus`
+/// is as Plan::receives. The plan outlives the result.
+std::vector<StreamOnPort> streams_on(const Plan& plan, const std::string& port,
+                                     std::span<const std::vector<unsigned>> cpus);
+
+void add_once(std::vector<unsigned>& cpus, unsigned cpu);
 
 struct Spread {
     std::vector<QueueLayout> queues;

@@ -11,6 +11,17 @@ namespace spead::runtime {
 
 using stats::StreamEvent;
 
+bool is_bad(StreamEvent e) {
+    return e != StreamEvent::back && e != StreamEvent::recovered;
+}
+
+std::string sentence_of(const std::string& stream, const stats::LastEvent& event) {
+    // That a sink failed is a sentence by itself; the others are states that the stream is in.
+    return is_bad(event.kind) && event.kind != StreamEvent::sink_failed
+               ? fmt::format("stream {} is {}: {}", stream, name_of(event.kind), event.text)
+               : fmt::format("stream {}: {}", stream, event.text);
+}
+
 StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     Counts c;
     c.packets = s.received;
@@ -20,6 +31,11 @@ StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {
     c.lost = s.heaps_ended[static_cast<std::size_t>(HeapEnd::evicted)] +
              s.heaps_ended[static_cast<std::size_t>(HeapEnd::timed_out)] + s.heaps_dropped_full;
     return c;
+}
+
+void StreamHealth::expect(const HealthLimits& limits) {
+    limits_ = limits;
+    begun_ = silent_ = losing_ = slow_ = false;
 }
 
 std::vector<stats::LastEvent> StreamHealth::update(double now, const Counts& counts) {
@@ -102,6 +118,8 @@ void StreamHealth::raise(StreamEvent kind, double now, std::string text) {
 }
 
 std::string StreamHealth::state() const {
+    if (!limits_.any())
+        return {};
     if (silent_)
         return "silent";
     if (losing_)

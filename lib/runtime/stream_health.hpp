@@ -21,6 +21,11 @@ struct HealthLimits {
     bool operator==(const HealthLimits&) const = default;
 };
 
+/// Not an end of something bad.
+bool is_bad(stats::StreamEvent e);
+/// As it is logged and told at prompts.
+std::string sentence_of(const std::string& stream, const stats::LastEvent& event);
+
 /// Watches one stream: is it silent, does it lose heaps, is it slow? Each change is told once. Pure: time and
 /// counts come from outside, the time in seconds of the run, never backwards.
 ///
@@ -44,11 +49,15 @@ class StreamHealth {
 
     explicit StreamHealth(const HealthLimits& limits) : limits_(limits) {}
 
+    /// What is expected from now on; nothing: it rests until something is. What was noticed so far is
+    /// forgotten, and what comes is judged anew; events stay counted, for the life of the stream.
+    void expect(const HealthLimits& limits);
+
     /// What has changed, oldest first. Counts that run backwards are those of a stream that began anew.
     std::vector<stats::LastEvent> update(double now, const Counts& counts);
 
     const HealthLimits& limits() const noexcept { return limits_; }
-    /// "ok", "silent", "losing", "slow" or "losing, slow".
+    /// "ok", "silent", "losing", "slow" or "losing, slow"; empty: nothing is expected.
     std::string state() const;
     std::uint64_t events(stats::StreamEvent e) const { return events_[static_cast<std::size_t>(e)]; }
     const std::optional<stats::LastEvent>& last_event() const noexcept { return last_; }

@@ -37,6 +37,10 @@ class DestinationHeader {
     std::size_t length() const noexcept { return net_.length(); }
 
     void set_dst_mac(const MacAddress& mac) noexcept { net_.set_dst_mac(mac); }
+    void set_source(const MacAddress& mac, Ipv4 ip) noexcept {
+        net_.set_source(mac, ip.value);
+        src_ip_ = ip.value;
+    }
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept { net_.set_ttl_dscp(ttl, dscp); }
 
     /// Writes length() bytes for a datagram of `udp_payload` bytes, without a software checksum (the field is

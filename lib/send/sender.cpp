@@ -299,6 +299,19 @@ bool Sender::poll(std::uint64_t now) noexcept {
 bool Sender::collect(std::uint64_t now) noexcept {
     return impl_->transmitter.collect(now);
 }
+std::size_t Sender::release() noexcept {
+    impl_->transmitter.reap();
+    return impl_->pools.out();
+}
+void Sender::set_port(const port::TxQueue& queue, const port::SendTimes& times, const wire::MacAddress& mac,
+                      Ipv4 ip) noexcept {
+    impl_->transmitter.set_source(mac, ip);
+    impl_->transmitter.set_times(times);
+    impl_->transmitter.set_queue(queue);
+}
+void Sender::set_queue(const port::TxQueue& queue) noexcept {
+    impl_->transmitter.set_queue(queue);
+}
 bool Sender::idle() const noexcept {
     return impl_->transmitter.idle();
 }

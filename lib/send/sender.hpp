@@ -132,8 +132,8 @@ struct alignas(16) Completion {
 ///
 /// Three parties, which may be threads of their own or one and the same:
 ///  - the producer calls prepare, submit and poll_completions;
-///  - the lcore calls poll, dummy, set_mac, set_ttl_dscp, set_pacing, backlog, collect and idle, and its
-///  thread alone touches the queue;
+///  - the lcore calls poll, dummy, set_port, set_mac, set_ttl_dscp, set_pacing, backlog, collect, release and
+///  idle, and its thread alone touches the queue;
 ///  - the control world constructs and destroys, and may call request_cut and request_stop at any time.
 class Sender {
   public:
@@ -181,6 +181,9 @@ class Sender {
     /// allowed once the port is stopped. Returns whether anything was completed.
     bool collect(std::uint64_t now) noexcept;
 
+    /// Asks the driver for mbufs that it keeps; returns how many of this sender's pools are still out.
+    std::size_t release() noexcept;
+
     /// Whether nothing is queued, built or held by the driver: everything submitted was completed.
     bool idle() const noexcept;
 
@@ -189,6 +192,14 @@ class Sender {
 
     /// Heaps that no poll has seen are included.
     Backlog backlog() const noexcept;
+
+    /// The queue, and who packets come from, from now on: of a port that was opened again. Its capabilities
+    /// are the former one's. A queue without `burst`: there is none for the time being. Then nothing is
+    /// built, what is built waits, and heaps time out and are cut as ever.
+    void set_port(const port::TxQueue& queue, const port::SendTimes& times, const wire::MacAddress& mac,
+                  Ipv4 ip) noexcept;
+    /// The same port, which has stopped (a queue without `burst`) or runs again.
+    void set_queue(const port::TxQueue& queue) noexcept;
 
     /// Where packets to the destination go from now on, on the link; those that are built stay as they are.
     void set_mac(std::uint32_t substream, const wire::MacAddress& mac) noexcept;

@@ -82,6 +82,14 @@ void Transmitter::set_mac(std::uint32_t substream, const MacAddress& mac) noexce
             heaps_[i].stamped = false;
 }
 
+/// Of all packets that are not built yet, as the next one.
+void Transmitter::set_source(const MacAddress& mac, Ipv4 ip) noexcept {
+    for (DestinationHeader& destination : destinations_)
+        destination.set_source(mac, ip);
+    for (std::uint64_t i = heaps_.begin(); i != heaps_.end(); ++i)
+        heaps_[i].stamped = false;
+}
+
 void Transmitter::set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept {
     for (DestinationHeader& destination : destinations_)
         destination.set_ttl_dscp(ttl, dscp);
@@ -353,14 +361,16 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
     if (shared_.stop.load(std::memory_order_relaxed)) [[unlikely]] {
         abandon();
         const bool completed = collect(now);
-        if (!heaps_.empty() && queue_.reap != nullptr)
-            queue_.reap(queue_.context, queue_.queue);
+        if (!heaps_.empty())
+            reap();
         return completed;
     }
     if (const Cut wanted = shared_.cut.load(std::memory_order_relaxed); wanted > cut_) [[unlikely]]
         cut(wanted);
     if (timeout_ticks_ != 0 && now >= next_deadline_) [[unlikely]]
         time_out(now);
+    if (queue_.burst == nullptr) [[unlikely]]  // its port has stopped, or is away
+        return collect(now);
     const std::uint64_t sent_before = sent_;
     ahead_ = ahead();
     for (unsigned i = 0; i < kBurstsPerPoll; ++i) {
@@ -370,8 +380,8 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
             break;
     }
     // With nothing to send now, or nothing to send it with, the driver must be asked for what it keeps.
-    if (queue_.reap != nullptr && !pending() && !heaps_.empty() && (stalled_ || resting_ || pacer_.waiting()))
-        queue_.reap(queue_.context, queue_.queue);
+    if (!pending() && !heaps_.empty() && (stalled_ || resting_ || pacer_.waiting()))
+        reap();
     const bool completed = collect(now);
     return completed || sent_ != sent_before;
 }

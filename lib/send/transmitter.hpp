@@ -59,11 +59,18 @@ class alignas(64) Transmitter {
 
     bool idle() const noexcept { return heaps_.empty() && !pending() && submissions_.empty(); }
     std::uint64_t next_send_time() const noexcept {
-        if (!pacer_.waiting() || !work_known())
+        if (!pacer_.waiting() || !work_known() || queue_.burst == nullptr)
             return 0;
         return pacer_.next_time() - std::min(pacer_.next_time() - 1, ahead_);
     }
     Backlog backlog() const noexcept;
+    void reap() noexcept {
+        if (queue_.reap != nullptr)
+            queue_.reap(queue_.context, queue_.queue);
+    }
+    void set_queue(const port::TxQueue& queue) noexcept { queue_ = queue; }
+    void set_times(const port::SendTimes& times) noexcept { times_ = times; }
+    void set_source(const MacAddress& mac, Ipv4 ip) noexcept;
     void set_mac(std::uint32_t substream, const MacAddress& mac) noexcept;
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
     void set_pacing(const Pacing& pacing) noexcept { pacer_.set(pacing); }

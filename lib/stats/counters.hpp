@@ -118,6 +118,29 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t unregistered_packets = 0;  ///< copied because their memory lies outside every region
     std::uint64_t tx_full = 0;               ///< bursts the driver did not take whole
     std::uint64_t stalls = 0;                ///< polls without a free mbuf or reference count
+
+    void add(const SendCounters& other) noexcept;
 };
+
+inline constexpr std::array kSendCounts{&SendCounters::heaps,
+                                        &SendCounters::control_heaps,
+                                        &SendCounters::aborted,
+                                        &SendCounters::timed_out,
+                                        &SendCounters::packets,
+                                        &SendCounters::bytes,
+                                        &SendCounters::frame_bytes,
+                                        &SendCounters::zero_copy_packets,
+                                        &SendCounters::copied_packets,
+                                        &SendCounters::dropped,
+                                        &SendCounters::scheduled,
+                                        &SendCounters::dummy_packets,
+                                        &SendCounters::unregistered_packets,
+                                        &SendCounters::tx_full,
+                                        &SendCounters::stalls};
+
+inline void SendCounters::add(const SendCounters& other) noexcept {
+    for (std::uint64_t SendCounters::*const count : kSendCounts)
+        this->*count += other.*count;
+}
 
 }  // namespace spead::stats

@@ -105,7 +105,15 @@ void Findings::memory(const StreamSnapshot& s) {
             "had no memory left for their heap", "raise --memory, or take heaps faster");
 }
 
-/// Heaps that lacks packets, if nothing here explains it.
+/// Heaps that can have begun before their packets were listened for, at most: one to each endpoint to which
+/// something came, if that began in this time.
+std::uint64_t first_heaps(const StreamSnapshot& s) {
+    return static_cast<std::uint64_t>(
+        std::count_if(s.by_endpoint.begin(), s.by_endpoint.end(),
+                      [](const EndpointSnapshot& e) { return e.packets != 0 && !e.not_new; }));
+}
+
+/// Heaps that lack packets, if nothing here explains it.
 void Findings::incomplete(const StreamSnapshot& s) {
     const std::uint64_t incomplete = of(s, HeapEnd::evicted) + of(s, HeapEnd::timed_out);
     std::uint64_t refused = lost_at_ports_;
@@ -114,12 +122,24 @@ void Findings::incomplete(const StreamSnapshot& s) {
           PacketOutcome::malformed, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
           PacketOutcome::filtered, PacketOutcome::late})
         refused += of(s, o);
-    if (refused == 0 && s.heaps_interleaved_evictions < incomplete)
-        add(Cause::network_loss, Stage::network, s.name, incomplete - s.heaps_interleaved_evictions, "heaps",
-            "stayed incomplete although nothing was lost here: their packets did not arrive",
+    if (refused != 0 || s.heaps_interleaved_evictions >= incomplete)
+        return;
+    const std::uint64_t lost = incomplete - s.heaps_interleaved_evictions;
+    const std::uint64_t first = first_heaps(s);
+    if (lost <= first)
+        add(Cause::cut_by_join, Stage::network, s.name, lost, "heaps",
+            "stayed incomplete although nothing was lost here: they may have begun before their group was "
+            "joined",
+            "nothing need be done unless they become more");
+    else
+        add(Cause::network_loss, Stage::network, s.name, lost, "heaps",
+            fmt::format("stayed incomplete although nothing was lost here: their packets did not arrive{}",
+                        first == 0 ? ""
+                                   : fmt::format(" (of the first {} perhaps because they began before their "
+                                                 "group was joined)",
+                                                 first)),
             "look at the sender's own losses, send in smaller bursts (--burst-size), and look for drops in "
-            "the "
-            "switches");
+            "the switches");
 }
 
 void Findings::stream(const StreamSnapshot& s) {
@@ -150,6 +170,9 @@ void Findings::stream(const StreamSnapshot& s) {
                           "the hand-over queue were taken",
                           s.ring_most, s.ring_heaps),
         "raise --ring-heaps or do less per heap");
+    add(Cause::sink_failed, Stage::consumer, s.name, s.heaps_unwritten, "heaps",
+        "were not written: the sink had failed",
+        "make room, then `stream stop` and `stream start` it at the prompt, or start the run anew");
 }
 
 /// Packets that were lost before they could be fetched: why nobody fetched them.
@@ -266,15 +289,30 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 22> kNames{
-        "network_loss",      "duplicates",          "fragments",
-        "bad_checksums",     "gso_frames",          "receive_ring_short",
-        "no_buffers",        "nic_errors",          "lcore_too_slow",
-        "lcore_interrupted", "unmatched",           "not_spead",
-        "packets_too_large", "heaps_too_large",     "contradictions",
-        "out_of_order",      "max_live_too_small",  "late",
-        "pool_too_small",    "consumer_holds_pool", "consumer_too_slow",
-        "send_timeout"};
+    constexpr std::array<std::string_view, 24> kNames{"network_loss",
+                                                      "cut_by_join",
+                                                      "duplicates",
+                                                      "fragments",
+                                                      "bad_checksums",
+                                                      "gso_frames",
+                                                      "receive_ring_short",
+                                                      "no_buffers",
+                                                      "nic_errors",
+                                                      "lcore_too_slow",
+                                                      "lcore_interrupted",
+                                                      "unmatched",
+                                                      "not_spead",
+                                                      "packets_too_large",
+                                                      "heaps_too_large",
+                                                      "contradictions",
+                                                      "out_of_order",
+                                                      "max_live_too_small",
+                                                      "late",
+                                                      "pool_too_small",
+                                                      "consumer_holds_pool",
+                                                      "consumer_too_slow",
+                                                      "sink_failed",
+                                                      "send_timeout"};
     static_assert(kNames.size() == static_cast<std::size_t>(Cause::send_timeout) + 1);
     return kNames[static_cast<std::size_t>(cause)];
 }

@@ -27,6 +27,7 @@ std::string_view name_of(Stage stage);
 
 enum class Cause : std::uint8_t {
     network_loss,         ///< heaps stayed incomplete although nothing was lost here
+    cut_by_join,          ///< no more heaps than may have begun before their groups were joined
     duplicates,           ///< the same packets came more than once
     fragments,            ///< IP fragments
     bad_checksums,        ///< damaged on the way
@@ -47,6 +48,7 @@ enum class Cause : std::uint8_t {
     pool_too_small,       ///< no heap memory
     consumer_holds_pool,  ///< no heap memory because heaps wait for the consumer, or are with it
     consumer_too_slow,    ///< the hand-over queue was full
+    sink_failed,          ///< a full disk, or another error of what heaps were written to
     send_timeout,         ///< heaps could not be sent in time
 };
 std::string_view name_of(Cause cause);

@@ -38,6 +38,7 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.carried.live -= take(s.heaps_started, base.heaps_started);
     take_each(s.heaps_ended, base.heaps_ended);
     s.heaps_delivered -= base.heaps_delivered;
+    s.heaps_unwritten -= base.heaps_unwritten;
     s.heaps_dropped_full -= base.heaps_dropped_full;
     s.heaps_dropped_oldest -= base.heaps_dropped_oldest;
     s.heaps_handed_over -= base.heaps_handed_over;
@@ -51,15 +52,12 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
         if (const EndpointSnapshot* const before = find(base.by_endpoint, e.name)) {
             take(e.packets, before->packets);
             take(e.bytes, before->bytes);
+            e.not_new = before->packets != 0;
         }
 }
 
 void take_send(SendSnapshot& s, const SendSnapshot& base) {
-    for (std::uint64_t SendCounters::*count :
-         {&SendCounters::heaps, &SendCounters::control_heaps, &SendCounters::aborted,
-          &SendCounters::timed_out, &SendCounters::packets, &SendCounters::bytes, &SendCounters::frame_bytes,
-          &SendCounters::zero_copy_packets, &SendCounters::copied_packets, &SendCounters::dropped,
-          &SendCounters::unregistered_packets, &SendCounters::tx_full, &SendCounters::stalls})
+    for (std::uint64_t SendCounters::*const count : kSendCounts)
         s.counters.*count -= base.counters.*count;
     s.control_heaps -= base.control_heaps;
 }
@@ -81,14 +79,16 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
 
 void take_shares(std::vector<LcoreSnapshot::Share>& shares, const std::vector<LcoreSnapshot::Share>& base) {
     for (LcoreSnapshot::Share& s : shares)
-        if (const LcoreSnapshot::Share* const before = find(base, s.name);
-            before != nullptr && s.received >= before->received)
+        if (const LcoreSnapshot::Share* const before = find_same(base, s))
             s.received -= before->received;
 }
 
 void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
     take_shares(l.streams, base.streams);
     l.removed -= base.removed;
+    for (const LcoreSnapshot::Share& s : base.streams)
+        if (find_same(l.streams, s) == nullptr)
+            l.removed -= s.received;
     take_shares(l.ports, base.ports);
     l.bursts -= base.bursts;
     l.full_bursts -= base.full_bursts;
@@ -105,14 +105,22 @@ Snapshot since(Snapshot now, const Snapshot& base) {
     now.cleared_s = base.duration_s;
     now.duration_s -= base.duration_s;
     for (StreamSnapshot& s : now.streams)
-        if (const StreamSnapshot* const before = find(base.streams, s.name);
-            before != nullptr && s.received >= before->received)
+        if (const StreamSnapshot* const before = find_same(base.streams, s))
             take_stream(s, *before);
-    take_stream(now.removed, base.removed);
+    // What has been removed since is told together from now on; what it had counted before is not told.
+    StreamSnapshot removed = base.removed;
+    for (const StreamSnapshot& s : base.streams)
+        if (find_same(now.streams, s) == nullptr)
+            removed.add(s);
+    take_stream(now.removed, removed);
     for (SendSnapshot& s : now.sends)
-        if (const SendSnapshot* const before = find(base.sends, s.name);
-            before != nullptr && s.counters.packets >= before->counters.packets)
+        if (const SendSnapshot* const before = find_same(base.sends, s))
             take_send(s, *before);
+    SendSnapshot removed_sends = base.removed_sends;
+    for (const SendSnapshot& s : base.sends)
+        if (find_same(now.sends, s) == nullptr)
+            removed_sends.add(s);
+    take_send(now.removed_sends, removed_sends);
     for (PortSnapshot& p : now.ports)
         if (const PortSnapshot* const before = find(base.ports, p.name))
             take_port(p, *before);

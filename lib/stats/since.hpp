@@ -6,8 +6,9 @@
 namespace spead::stats {
 
 /// What happened after `base`: every count less what it was then, by the names of streams, sends, ports and
-/// lcores; what `base` does not have, or what has begun anew under its name, stays as it is. Times of heaps,
-/// high-water marks and senders are not counts: their lcores forget them when `base` is taken (forget_peaks).
+/// lcores; what `base` does not have, or what has begun anew under its name, stays as it is; what it has of
+/// streams that were removed since is taken from the removed ones. Times of heaps, high-water marks and
+/// senders are not counts: their lcores forget them when `base` is taken (forget_peaks).
 /// All identities that hold in both hold in the result, heaps that were under way being `carried`; a count
 /// that was taken back since (a heap that turned out to carry stream control only) does not go below zero.
 Snapshot since(Snapshot now, const Snapshot& base);

@@ -80,16 +80,17 @@ std::uint64_t bursts_of_lcores(const Snapshot& snapshot, const Expect& expect) {
 
 }  // namespace
 
-void StreamSnapshot::add(const StreamCounters& block, std::uint64_t taken) {
+void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, std::uint64_t unwritten) {
     bytes += block.bytes;
     add_each(packets, block.packets);
     received += sum(block.packets);
     heaps_started += block.heaps_started;
     add_each(heaps_ended, block.heaps_ended);
     heaps_live += block.heaps_live;
-    heaps_delivered += taken;
+    heaps_delivered += delivered;
+    heaps_unwritten += unwritten;
     heaps_dropped_full += block.heaps_dropped_full;
-    heaps_queued += block.heaps_pushed - taken + block.heaps_waiting;
+    heaps_queued += block.heaps_pushed - delivered - unwritten + block.heaps_waiting;
     packets_reordered += block.packets_reordered;
     heaps_interleaved_evictions += block.heaps_interleaved_evictions;
     stop_items += block.stop_items;
@@ -109,6 +110,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     add_each(heaps_ended, other.heaps_ended);
     heaps_live += other.heaps_live;
     heaps_delivered += other.heaps_delivered;
+    heaps_unwritten += other.heaps_unwritten;
     heaps_dropped_full += other.heaps_dropped_full;
     heaps_queued += other.heaps_queued;
     packets_reordered += other.packets_reordered;
@@ -122,6 +124,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     hold_refused += other.hold_refused;
     heaps_verified += other.heaps_verified;
     heaps_wrong += other.heaps_wrong;
+    add_each(events, other.events);
 }
 
 void PortSnapshot::add(const RxCounters& queue) {
@@ -167,8 +170,8 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
         const std::uint64_t ended = sum(s.heaps_ended);
         expect(name + ": received = sum of outcomes", s.received, sum(s.packets));
         expect(name + ": started = ended + live", s.heaps_started + s.carried.live, ended + s.heaps_live);
-        expect(name + ": ended = delivered + dropped_full + queued", ended + s.carried.queued,
-               s.heaps_delivered + s.heaps_dropped_full + s.heaps_queued);
+        expect(name + ": ended = delivered + unwritten + dropped_full + queued", ended + s.carried.queued,
+               s.heaps_delivered + s.heaps_unwritten + s.heaps_dropped_full + s.heaps_queued);
         expect(name + ": ended = handed over + waiting + dropped at once", ended + s.carried.waiting,
                s.heaps_handed_over + s.heaps_waiting + s.heaps_dropped_full - s.heaps_dropped_oldest);
     };
@@ -186,6 +189,16 @@ std::vector<std::string> broken_identities(const Snapshot& snapshot) {
     for (const SendSnapshot& s : snapshot.sends)
         expect(s.name + ": packets = zero copy + copied", s.counters.packets,
                s.counters.zero_copy_packets + s.counters.copied_packets);
+    if (snapshot.replays.empty() &&
+        !(snapshot.sends.empty() && snapshot.removed_sends.counters.packets == 0)) {
+        std::uint64_t sent = snapshot.removed_sends.counters.packets;
+        for (const SendSnapshot& s : snapshot.sends)
+            sent += s.counters.packets;
+        std::uint64_t by_ports = 0;
+        for (const PortSnapshot& p : snapshot.ports)
+            by_ports += p.tx_packets;
+        expect("packets sent by ports = packets of senders", by_ports, sent);
+    }
     for (const CaptureSnapshot& c : snapshot.captures) {
         if (c.taken < c.written + c.unwritten || (c.finished && c.buffered() != 0))
             broken.push_back(

@@ -20,6 +20,7 @@ struct EndpointSnapshot {
     std::string name;
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  ///< payload placed into heaps
+    bool not_new = false;     ///< had packets before the counters were cleared
 };
 
 /// What befell a stream last.
@@ -31,6 +32,8 @@ struct LastEvent {
 
 struct StreamSnapshot {
     std::string name;
+    std::uint32_t number = 0;  ///< no other stream of the run has it, whatever its name; 0: none is known
+    std::string state;         ///< "received", "stopped", or "waiting" for its port
     std::vector<std::string> endpoints;  ///< as the user wrote them
     std::uint64_t bytes = 0;
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -39,6 +42,7 @@ struct StreamSnapshot {
     std::array<std::uint64_t, kHeapEnds> heaps_ended{};
     std::uint64_t heaps_live = 0;
     std::uint64_t heaps_delivered = 0;
+    std::uint64_t heaps_unwritten = 0;  ///< taken from the queue, and lost because the sink has failed
     std::uint64_t heaps_dropped_full = 0;
     std::uint64_t heaps_queued = 0;
     std::uint64_t packets_reordered = 0;
@@ -77,22 +81,30 @@ struct StreamSnapshot {
     std::array<std::uint64_t, kStreamEvents> events{};
     std::optional<LastEvent> last_event;
 
+    std::string sink_failure;  ///< why its sink takes no more heaps, and what it has kept; empty: it does
+
     // As configured.
     std::uint64_t queue_heaps = 0;  ///< how many the hand-over queues hold, of all lcores together
     double expected_rate = 0;       ///< `bytes` per second; 0: nothing is expected
 
-    /// Adds one lcore's block. `taken` is how many heaps the consumer has taken from that block's queue, read
-    /// once.
-    void add(const StreamCounters& block, std::uint64_t taken);
+    /// Adds one lcore's block. `delivered` and `unwritten`: heaps of that block's queue that the consumer is
+    /// done with, read not before the block.
+    void add(const StreamCounters& block, std::uint64_t delivered, std::uint64_t unwritten = 0);
     /// Adds what else the stream, or other streams, have counted.
     void add(const StreamSnapshot& other);
 };
 
 struct SendSnapshot {
     std::string name;
+    std::uint32_t number = 0;  ///< no other sender of the run has it, whatever its name; 0: none is known
     std::vector<std::string> endpoints;
     SendCounters counters;            ///< `heaps`: those with data
     std::uint64_t control_heaps = 0;  ///< sent stop heaps
+
+    void add(const SendSnapshot& other) noexcept {
+        counters.add(other.counters);
+        control_heaps += other.control_heaps;
+    }
 };
 
 struct NicSnapshot {
@@ -109,10 +121,15 @@ struct CaptureSnapshot {
         std::uint64_t packets = 0;
         std::uint64_t bytes = 0;  ///< of the files, their heads included
     };
+    std::uint64_t number = 0;  ///< of the captures of a run, in the order of their starts; 0: not of a run
     std::string stream;
     bool only = false;               ///< its packets end in the capture
     bool former = false;             ///< the stream was removed since; another may have its name
+    bool over = false;               ///< it takes no more packets: it has its number, or a file failed
+    bool ending = false;             ///< it was stopped; what is buffered is still being written
     bool finished = false;           ///< nothing is on its way to the files any more
+    std::string failure;             ///< why a file could not be written, and what it keeps; empty: all well
+    double seconds = 0;              ///< since it began; of one that is finished how long it took
     std::uint64_t taken = 0;         ///< packets put into the buffer
     std::uint64_t taken_bytes = 0;   ///< of them, as kept
     std::uint64_t dropped_full = 0;  ///< packets for which the buffer had no room
@@ -171,6 +188,7 @@ struct PortSnapshot {
     std::string name;
     std::string driver;
     std::string steering;
+    std::string state;  ///< "running", "stopped", or "away": its network interface is gone
     std::array<std::uint64_t, kPortOutcomes> rx{};
     std::uint64_t rx_packets = 0;  ///< sum of `rx`
     std::uint64_t rx_bytes = 0;
@@ -208,6 +226,7 @@ struct LcoreSnapshot {
     struct Share {
         std::string name;            ///< of the stream or the port
         std::uint64_t received = 0;  ///< packets
+        std::uint32_t number = 0;    ///< of the stream
     };
     unsigned lcore = 0;
     unsigned cpu = 0;
@@ -233,6 +252,7 @@ struct Snapshot {
     std::vector<StreamSnapshot> streams;
     StreamSnapshot removed;  ///< streams that were removed during the run, all together
     std::vector<SendSnapshot> sends;
+    SendSnapshot removed_sends;  ///< senders that were removed during the run, all together
     std::vector<PortSnapshot> ports;
     std::vector<CaptureSnapshot> captures;
     std::vector<ReplaySnapshot> replays;
@@ -243,13 +263,14 @@ struct Snapshot {
 ///  - packets and bytes of a stream's endpoints = those of the stream;
 ///  - bursts = those of all sizes; full ones = those of the last size; an lcore's = those of its queues;
 ///  - ended = handed over + waiting + dropped at once; handed over = heaps whose latency is known;
+///  - packets that ports sent = those of all senders, removed ones included (of runs that replay nothing);
 ///  - packets by sender + those of no sender = what the port received;
 ///  - an lcore's busy and idle cycles = all of its cycles;
 ///  - what the lcores received of a stream or from a port = what the stream or the port received;
 ///  - a port's rx packets = its refusals + what its streams received (summed over all ports and streams);
 ///  - a stream's received = the sum of its outcomes;
 ///  - started = complete + evicted + timed_out + flushed + live;
-///  - complete + evicted + timed_out + flushed = delivered + dropped_full + queued;
+///  - complete + evicted + timed_out + flushed = delivered + unwritten + dropped_full + queued;
 ///  - a capture's taken = written + unwritten + buffered, and nothing is buffered once it is finished;
 ///  - a replay's records = frames + those that cannot be sent;
 ///  - where packets end in the capture, a stream's captured = taken, capture_full = dropped_full.

@@ -50,6 +50,26 @@ class Talkers {
     /// ... and are not told apart: no IPv4 datagrams.
     void add_others(std::uint64_t packets) noexcept { others_ += packets; }
 
+    /// The lane is no more, and another may come under its number: its packets are of no stream from now on.
+    void forget_lane(std::uint16_t lane) noexcept {
+        for (std::size_t i = 0; i < used_;) {
+            if (static_cast<std::uint16_t>(keys_[i]) != lane) {
+                i++;
+                continue;
+            }
+            const std::uint64_t key = keys_[i] | kNoLane;
+            const auto end = keys_.begin() + static_cast<std::ptrdiff_t>(used_);
+            const auto same = static_cast<std::size_t>(std::find(keys_.begin(), end, key) - keys_.begin());
+            keys_[i] = key;
+            if (same == used_)
+                continue;
+            counts_[same].packets += counts_[i].packets;
+            counts_[same].excess += counts_[i].excess;
+            keys_[i] = keys_[--used_];
+            counts_[i] = counts_[used_];
+        }
+    }
+
     std::size_t size() const noexcept { return used_; }
     Entry operator[](std::size_t i) const noexcept {
         return {static_cast<std::uint32_t>(keys_[i] >> 16), static_cast<std::uint16_t>(keys_[i]),

@@ -130,6 +130,13 @@ NetHeaderTemplate::NetHeaderTemplate(const NetHeaderSpec& spec) noexcept {
     sum_without_length_ = fold(sum_words(bytes + ip, kIpv4Header));
 }
 
+void NetHeaderTemplate::set_source(const MacAddress& mac, std::uint32_t source_ip) noexcept {
+    std::uint8_t* const ip = bytes_.data() + ipv4_offset();
+    std::memcpy(bytes_.data() + mac.size(), mac.data(), mac.size());
+    store_be32(ip + 12, source_ip);
+    sum_without_length_ = fold(sum_words(ip, kIpv4Header));
+}
+
 void NetHeaderTemplate::set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept {
     std::uint8_t* const ip = bytes_.data() + ipv4_offset();
     ip[1] = static_cast<std::uint8_t>(dscp << 2);

@@ -179,6 +179,9 @@ class NetHeaderTemplate {
     /// Changes where frames go, on the link only.
     void set_dst_mac(const MacAddress& mac) noexcept { std::memcpy(bytes_.data(), mac.data(), mac.size()); }
 
+    /// Changes who sends.
+    void set_source(const MacAddress& mac, std::uint32_t ip) noexcept;
+
     /// Changes how far packets go, and their class (RFC 2474), 0..63.
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
 

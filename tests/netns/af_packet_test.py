@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """net_af_packet on a veth pair against plain kernel UDP sockets, both ways."""
 
+import re
 import shutil
+import signal
 import socket
 import struct
 import subprocess
@@ -162,6 +164,33 @@ class Send(namespaces.NamespaceTest):
         self.assertNotIn("port p0: port p0", finished.err)
         self.assertEqual(self.mtu(), 1500)
 
+    def test_a_second_signal_puts_the_mtu_back_too(self):
+        namespaces.ip("link", "set", "dut", "mtu", 1500, namespace=self.near)
+        # Four heaps of a second each are in flight, for which an orderly end waits.
+        running = self.start("send", "239.1.1.1:7148", "--port", DEVICE, "--max-packet-size", 9000, "--rate", "160kbps",
+                             "--heap-size", 20000, "--burst-size", 9000, "--log-level", "info", prefix=self.inside)
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+        self.assertEqual(self.mtu(), 9028)
+        running.interrupt()
+        running.wait_for(lambda: "ending: interrupted" in running.text(1), "the orderly end")
+        running.interrupt()
+        running.wait(status=-signal.SIGINT)
+        self.assertEqual(self.mtu(), 1500)
+
+
+    def test_a_sender_comes_to_a_port_that_only_received(self):
+        commands = self.directory / "commands"
+        commands.write_text("send add d0 port p0 endpoints 239.1.1.9:7148 heaps 3 heap_size 4000 verify true\n",
+                            encoding="utf-8")
+        receiver = self.receiver(["239.1.1.9"], 7148)
+        running = self.start("recv", "239.1.1.1:7148", "--port", DEVICE, "--cmdline-file", commands, prefix=self.inside)
+        packets = [receiver.recv(65536)]
+        while wire.pointer(wire.IMMEDIATE, wire.STREAM_CTRL, 2) not in packets[-1][:64]:
+            packets.append(receiver.recv(65536))
+        running.interrupt()
+        finished = running.wait()
+        self.assertEqual(len(packets), finished.report["sends"][0]["packets"])
+
 
 class Links(namespaces.NamespaceTest):
     def test_a_link_that_goes_and_returns_is_told_and_the_run_goes_on(self):
@@ -177,12 +206,58 @@ class Links(namespaces.NamespaceTest):
         self.assertEqual(finished.err.count("its link is down"), 1, str(finished))
         self.assertEqual(finished.err.count("its link is up again"), 1, str(finished))
 
-    def test_an_interface_that_is_removed_ends_a_run_that_sends_with_a_report(self):
+    def test_an_interface_that_comes_back_is_sent_to_again(self):
+        receiver = self.receiver(["239.1.1.1"], 7148)
+        ears = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW)
+        ears.bind(("peer", 0x0800))
+        ears.setblocking(False)
+
+        def packets_from(address):
+            while True:
+                try:
+                    frame = ears.recv(65536)
+                except BlockingIOError:
+                    return False
+                if frame[6:12] == bytes.fromhex(address) and frame[30:34] == socket.inet_aton("239.1.1.1"):
+                    return True
+
+        running = self.start("send", "239.1.1.1:7148", "--rate", "10Mbps", "--heap-size", 4000, "--verify", "--port",
+                             DEVICE, prefix=self.inside)
+        receiver.recv(65536)
+        for times, address in ((1, "020000000077"), (2, "020000000078")):
+            namespaces.ip("link", "set", "dut", "down", namespace=self.near)
+            namespaces.ip("link", "set", "dut", "name", "gone", namespace=self.near)
+            running.wait_for(lambda: running.text(1).count("interface dut has gone") == times, "word of the loss")
+            namespaces.ip("link", "set", "gone", "name", "dut", namespace=self.near)
+            namespaces.ip("link", "set", "dut", "address", ":".join(re.findall("..", address)), namespace=self.near)
+            namespaces.ip("link", "set", "dut", "up", namespace=self.near)
+            running.wait_for(lambda: running.text(1).count("and it sends again") == times, "word of the return")
+            running.wait_for(lambda: packets_from(address), "packets from the new address")
+        running.interrupt()
+        finished = running.wait()
+        self.assertIn("was away 2 times", finished.err)
+        send = finished.report["sends"][0]
+        self.assertEqual((send["aborted"], send["timed_out"], send["info"]["dropped"]), (0, 0, 0))
+        # The last heaps are whole: what was under way waited, and nothing of it is of another heap.
+        packets = []
+        receiver.setblocking(False)
+        while True:
+            try:
+                packets.append(receiver.recv(65536))
+            except BlockingIOError:
+                break
+        last = send["heaps"]
+        own = [packet for packet in packets if struct.unpack(">Q", packet[8:16])[0] & (2**40 - 1) == last]
+        self.assertEqual(own, wire.packetise(last, [(0x1000, wire.verify_words(last, 1000))]))
+
+    def test_a_run_that_sends_to_an_interface_that_does_not_come_back_ends_when_it_is_told_to(self):
         running = self.start("send", "239.1.1.1:7148", "--rate", "10Mbps", "--port", DEVICE, prefix=self.inside)
         running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
         namespaces.ip("link", "set", "dut", "name", "gone", namespace=self.near)
+        running.wait_for(lambda: "interface dut has gone" in running.text(1), "word of the loss")
+        running.interrupt()
         finished = running.wait(status=1)
-        self.assertIn("its network interface dut has gone", finished.err)
+        self.assertIn("has not come back", finished.err)
         self.assertTrue(finished.has_report())
 
     def test_an_interface_that_comes_back_is_received_from_again(self):

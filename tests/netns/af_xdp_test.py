@@ -243,6 +243,18 @@ class Kernel(XdpTest):
                      says=("dut", "elses", "ip link set dev dut xdp off"))
         self.assertEqual(self.attached(), "elses")
 
+    def test_a_program_that_takes_the_place_of_ours_is_told_of_and_left_alone(self):
+        running = self.listening(f"{GROUP}:7148")
+        namespaces.ip("link", "set", "dut", "xdp", "off", namespace=self.near)
+        link = self.within(self.near, lambda: attach_elses("dut"))
+        self.addCleanup(os.close, link)
+        running.wait_for(lambda: "our XDP program on dut is gone" in running.text(1), "word of the other program")
+        running.interrupt()
+        finished = running.wait()
+        self.assertEqual(finished.err.count("our XDP program on dut is gone"), 1)
+        self.assertIn("out of force", finished.report["ports"][0]["rules"][0]["rule"])
+        self.assertEqual(self.attached(), "elses")
+
     def test_an_interface_that_is_deleted_is_waited_for(self):
         running = self.listening(f"{GROUP}:7148")
         namespaces.ip("link", "delete", "dut", namespace=self.near)

@@ -215,6 +215,18 @@ class Igmp(BridgeTest):
         self.assertIn(said[0], [(3, kind, "239.1.1.1", ("10.9.0.7",)) for kind in (ALLOW, IS_IN)])
         self.assertEqual(said[-2:], 2 * [(3, BLOCK, "239.1.1.1", ("10.9.0.7",))])
 
+    def test_an_interface_that_is_deleted_is_made_anew_and_its_groups_are_joined_again(self):
+        running = self.listening("239.1.1.1:7148", "--sink", "verify", "--exit-on-stop", groups=[("239.1.1.1", None)])
+        namespaces.ip("link", "delete", "dtap0", namespace=self.near)
+        running.wait_for(lambda: "interface dtap0 is back, and it receives again" in running.text(1), "a new interface")
+        running.wait_for(self.plug, "interface")
+        running.wait_for(lambda: ("239.1.1.1", None) in self.members(), "membership")
+        self.send_heaps("239.1.1.1", range(1, 21))
+        self.send_stop("239.1.1.1")
+        finished = running.wait()
+        self.assert_stream(finished.report, "s0", complete=20)
+        self.assertIn("was away 1 time", finished.err)
+
     def test_a_version_2_querier_is_answered_in_version_2(self):
         self.bridge("mcast_igmp_version", 2)
         running = self.listening("239.1.1.1:7148", "--sink", "verify", "--exit-on-stop", groups=[("239.1.1.1", None)])

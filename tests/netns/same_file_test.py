@@ -7,6 +7,7 @@ import json
 import os
 import socket
 import struct
+import subprocess
 
 import namespaces  # first: it makes tests/system importable
 import harness
@@ -47,6 +48,8 @@ HEAPS = range(1, 13)
 
 
 class SameFile(namespaces.NamespaceTest):
+    MTU = 1500  # of both ends, which an XDP program wants below a page
+
     def begin(self, device):
         lcores = sorted(os.sched_getaffinity(0))[:2]
         self.sink = self.directory / "heaps"
@@ -89,6 +92,18 @@ class SameFile(namespaces.NamespaceTest):
         packets = self.feed(self.sender())
         _, stream = self.assert_received(running)
         self.assertEqual(stream["packets"]["received"], packets)
+
+    def test_af_xdp(self):
+        probe = subprocess.run([harness.program(), "recv", "239.1.1.0:7148", "--port", "net_af_xdp0,iface=nothing"],
+                               check=False, capture_output=True, text=True)
+        if "built without its XDP program" in probe.stderr:
+            self.skipTest("built without the XDP program (clang, libbpf)")
+        running = self.begin_and_hear("net_af_xdp0,iface=dut")
+        running.wait_for(lambda: {"239.1.1.0", "239.1.1.1"} <= self.groups_joined(), "membership")
+        packets = self.feed(self.sender())
+        report, stream = self.assert_received(running)
+        self.assertEqual(stream["packets"]["received"], packets)
+        self.assertEqual(report["ports"][0]["driver"], "net_af_xdp")
 
     def test_tap(self):
         if not os.access("/dev/net/tun", os.R_OK | os.W_OK):

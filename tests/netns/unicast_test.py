@@ -77,6 +77,14 @@ class Send(namespaces.NamespaceTest):
         running.interrupt()
         running.wait()
 
+    def test_a_start_that_waits_for_an_answer_can_be_interrupted(self):
+        running = self.start("send", "10.9.0.77:7148", "--port", DEVICE, prefix=self.inside)
+        running.wait_for(lambda: "10.9.0.77" in namespaces.ip("neigh", namespace=self.near), "question")
+        running.interrupt()
+        finished = running.wait(status=1)
+        self.assertRegex(finished.err, "dut: interrupted while .*addresses")
+        self.assertFalse(finished.has_report())
+
     def test_nobody_at_the_address_is_said_with_what_was_tried(self):
         self.refused("send", "10.9.0.99:7148", "--port", DEVICE, "--heaps", 1, status=1, prefix=self.inside,
                      says=("send d0", "dut", "no MAC address for 10.9.0.99", "neighbour table", "ARP", "--dst-mac"))

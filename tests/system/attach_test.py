@@ -68,6 +68,42 @@ class Commands(AttachTest):
         self.assertEqual(self.attach(typed=""), "")
         self.shut_down(running)
 
+    def test_a_watch_in_a_pipe_ends_with_what_there_is_to_read(self):
+        running = self.daemon()
+        self.assertEqual(self.attach(typed="watch 0.1 show heap").count("started"), 1)
+        out = self.attach(typed="watch 0.1 show heap\nshow memory\n")
+        self.assertEqual(out.count("started"), 1)
+        self.assertIn("512MiB for heaps", out)
+        watch = subprocess.Popen([harness.program(), "attach", str(self.socket), "--", "watch", "1h", "show", "heap"],
+                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertIn("after", watch.stdout.readline())
+        watch.stdout.close()
+        self.assertIn("nobody reads", watch.communicate(timeout=20 * harness.PATIENCE)[1])
+        self.assertEqual(watch.returncode, 1)
+        self.shut_down(running)
+
+    def test_captures_are_shown_while_they_run_and_after(self):
+        running = self.daemon()
+        self.assertIn("nothing is captured", self.attach("--", "show", "capture"))
+        self.attach("--", "capture", "start", "s0", "a.pcap", "capture.count", "3")
+
+        def shown():
+            return self.attach("--", "show", "capture", "s0")
+
+        running.wait_for(lambda: re.search(r"s0 +over .* 3 +3", shown()), "3 packets in the file")
+        self.attach("--", "capture", "stop", "s0")
+        self.assertRegex(shown(), r"s0 +ended ")
+        self.attach("--", "capture", "start", "s0", "b.pcap")
+        self.assertRegex(shown(), r"(?s)s0 +ended .*s0 +running ")
+        report = self.shut_down(running).report
+        self.assertEqual([(c["stream"], c["state"]) for c in report["captures"]], [("s0", "ended")] * 2)
+        self.assertEqual(report["captures"][0]["packets"]["written"], 3)
+
+    def test_clearing_says_so(self):
+        running = self.daemon()
+        self.assertIn("cleared", self.attach("--", "clear", "stats"))
+        self.shut_down(running)
+
     def test_files_are_from_where_one_is(self):
         running = self.daemon()
         self.attach("--", "save", "config", "my plan.toml")
@@ -116,6 +152,30 @@ class Commands(AttachTest):
 
 
 class Terminals(AttachTest):
+    def test_events_are_told_to_whoever_is_attached(self):
+        config = self.directory / "watched.toml"
+        config.write_text("""version = 1
+[[port]]
+name = "p0"
+device = "net_ring0"
+[[receive]]
+name = "quiet"
+port = "p0"
+endpoints = ["239.9.9.9:7148"]
+heaps.max_bytes = "1MiB"
+""", encoding="utf-8")
+        running = self.daemon(first=("run", "--config", config))
+        first, second = self.terminal(), self.terminal()
+        first.type("show mem")
+        second.type("stream set quiet silent_after 100ms\r")
+        for t, typed in ((first, "show mem"), (second, "")):
+            t.expect("stream quiet is silent: no packet for")
+            t.expect(PROMPT + typed)
+            t.type("\x03quit\r")
+            t.wait()
+        self.assertNotIn("is silent", self.attach("--", "show", "memory"))
+        self.shut_down(running)
+
     def test_a_session_is_left_and_the_process_goes_on(self):
         running = self.daemon()
         for keys in ("quit\r", "\x04"):

@@ -45,6 +45,42 @@ class Signals(harness.ProgramTest):
         self.assertTrue(finished.has_report(), str(finished))
 
 
+class Leftovers(harness.ProgramTest):
+    """EAL's directory of a process goes with the process."""
+
+    def setUp(self):
+        super().setUp()
+        self.rundir = self.directory / "run" / "dpdk"
+        self.rundir.mkdir(parents=True)
+        self.environment = {"RUNTIME_DIRECTORY": str(self.rundir.parent)}
+
+    def sender(self):
+        """A running one, whose orderly end takes three seconds: four heaps of a second each are in flight."""
+        running = self.start("send", ENDPOINT, "--port", "net_null0", "--rate", "80kbps", "--heap-size", 10000,
+                             "--burst-size", 1500, "--log-level", "info", environment=self.environment)
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "start")
+        return running
+
+    def test_a_second_signal_ends_at_once_and_leaves_nothing(self):
+        running = self.sender()
+        self.assertEqual(len(os.listdir(self.rundir)), 1)
+        running.interrupt()
+        running.wait_for(lambda: "ending: interrupted" in running.text(1), "the orderly end")
+        running.process.send_signal(signal.SIGTERM)
+        self.assertFalse(running.wait(status=-signal.SIGTERM).has_report())
+        self.assertEqual(os.listdir(self.rundir), [])
+
+    def test_what_a_killed_process_left_goes_with_the_next_start(self):
+        running = self.sender()
+        running.process.kill()
+        running.wait(status=-signal.SIGKILL)
+        self.assertEqual(len(os.listdir(self.rundir)), 1)
+        other = self.rundir / f"other.{running.process.pid}"
+        other.mkdir()
+        self.run_program("send", ENDPOINT, "--heaps", 1, "--port", "net_null0", environment=self.environment)
+        self.assertEqual(list(self.rundir.iterdir()), [other], "ours alone")
+
+
 class Check(harness.ProgramTest):
     def test_a_benchmark_only_says_how_it_would_run(self):
         for bench in ("assemble", "transmit"):
@@ -109,6 +145,36 @@ class FullDisk(harness.ProgramTest):
         for file in whole:
             number = int(re.fullmatch(r"s0-(\d+)\.bin", file.name)[1])
             self.assertEqual(file.read_bytes(), heaps[number])
+
+    def test_a_full_disk_under_one_stream_is_that_streams_alone(self):
+        capture, config, other = self.directory / "in.pcap", self.directory / "run.toml", self.directory / "out"
+        packets = [(group, data) for number in range(1, 31) for group in ("239.1.1.1", "239.1.1.2")
+                   for data in wire.heap(number, bytes(100000))]
+        wire.write_pcap(capture, [wire.frame(data, group=group) for group, data in packets])
+        config.write_text(f"""version = 1
+[[port]]
+name = "p0"
+device = "net_pcap0,rx_pcap={capture}"
+""" + "".join(f"""[[receive]]
+name = "{name}"
+port = "p0"
+endpoints = ["{group}:7148"]
+[receive.sink]
+kind = "file"
+directory = "{directory}"
+""" for name, group, directory in (("full", "239.1.1.1", self.small / "out"), ("good", "239.1.1.2", other))))
+        finished = self.run_program("run", "--config", config, "--control", "off", status=1)
+        self.assertEqual(finished.err.lower().count("no space left"), 2, f"in the log, and at the end:\n{finished}")
+        self.assertRegex(finished.err.splitlines()[-1], "stream full: its sink takes no more heaps: .* heaps ")
+        self.assertRegex(finished.out, "full: [0-9]+ heaps were not written")
+        self.assert_stream(finished.report, "good", complete=30, delivered=30, unwritten=0)
+        self.assertEqual(len(list(other.glob("good-*.bin"))), 30)
+        full = next(s for s in finished.report["streams"] if s["name"] == "full")
+        self.assertEqual(full["heaps"]["complete"], 30)
+        written = len(list((self.small / "out").glob("full-*.bin")))
+        self.assertEqual((full["heaps"]["delivered"], full["heaps"]["unwritten"]), (written, 30 - written))
+        self.assertIn("No space left", full["sink"]["failure"])
+        self.assertEqual(full["health"]["events"]["sink_failed"], 1)
 
 
 class AnotherUser(harness.ProgramTest):

@@ -121,7 +121,7 @@ heaps.max_bytes = "1MiB"
         self.assertEqual(finished.err.count("stream quiet is silent: no packet for"), 1)
         health = finished.report["streams"][0]["health"]
         self.assertEqual(health["state"], "silent")
-        self.assertEqual(health["events"], {"silent": 1, "back": 0, "losing": 0, "slow": 0, "recovered": 0})
+        self.assertEqual({event: times for event, times in health["events"].items() if times}, {"silent": 1})
         self.assertEqual(health["last_event"]["event"], "silent")
 
     def test_a_command_that_does_not_exist_is_refused(self):

@@ -45,8 +45,8 @@ def broken_identities(report):
         same(f"{name}: received = sum of outcomes", packets["received"],
              sum(count for outcome, count in packets.items() if outcome != "received"))
         same(f"{name}: started = ended + live", heaps["started"], ended + heaps["live"])
-        same(f"{name}: ended = delivered + dropped_full + queued", ended,
-             heaps["delivered"] + heaps["dropped_full"] + heaps["queued"])
+        same(f"{name}: ended = delivered + unwritten + dropped_full + queued", ended,
+             heaps["delivered"] + heaps["unwritten"] + heaps["dropped_full"] + heaps["queued"])
         if "by_endpoint" not in stream:
             continue
         same(f"{name}: received = sum over endpoints", packets["received"],
@@ -67,6 +67,10 @@ def broken_identities(report):
     for send in report["sends"]:
         same(f"send {send['name']}: packets = zero_copy + copied", send["packets"],
              send["zero_copy_packets"] + send["copied_packets"])
+    senders = report["sends"] + ([report["removed_sends"]] if "removed_sends" in report else [])
+    if senders:
+        same("packets sent by ports = packets of senders", sum(port["tx"]["packets"] for port in report["ports"]),
+             sum(send["packets"] for send in senders))
     for capture in report.get("captures", []):
         packets, name = capture["packets"], f"capture of {capture['stream']}"
         same(f"{name}: taken = written + unwritten + buffered", packets["taken"],

@@ -55,6 +55,8 @@ def expected(report):
         for name, value in (("stream_heap_bytes_total", stream["bytes"]), ("stream_heaps_started_total", heaps["started"]),
                             ("stream_heaps_delivered_total", heaps["delivered"]), ("stream_live_heaps", heaps["live"]),
                             ("stream_heaps_dropped_full_total", heaps["dropped_full"]),
+                            ("stream_heaps_unwritten_total", heaps["unwritten"]),
+                            ("stream_sink_failed", int(stream["sink"]["failure"] is not None)),
                             ("heap_queue_heaps", heaps["queued"]), ("heap_queue_capacity_heaps", info["queue_heaps"]),
                             ("stream_reordered_packets_total", info["reordered"]),
                             ("stream_interleaved_evictions_total", info["interleaved_evictions"]),
@@ -69,6 +71,7 @@ def expected(report):
                             ("heap_memory_bytes", stream["pool"]["bytes"]),
                             ("heap_memory_most_bytes", stream["pool"]["most"])):
             put("spead_" + name, value, **label)
+        put("spead_stream_up", stream["state"] == "received", **label)
         for event, times in stream["health"]["events"].items():
             put("spead_stream_events_total", times, event=event, **label)
         for endpoint in stream["by_endpoint"]:
@@ -92,6 +95,7 @@ def expected(report):
             put(f"spead_send_{name}_total", value, send=send["name"])
     for port in report["ports"]:
         rx, tx, nic, info = port["rx"], port["tx"], port["nic"], port["info"]
+        put("spead_port_up", port["state"] == "running", port=port["name"])
         for reason in rx.keys() - {"packets", "bytes"}:
             put("spead_port_rx_refused_packets_total", rx[reason], reason=reason, port=port["name"])
         for name, value in (("rx_packets", rx["packets"]), ("rx_bytes", rx["bytes"]),
@@ -106,6 +110,17 @@ def expected(report):
         for name in ("bursts", "full_bursts"):
             put(f"spead_port_rx_{name}_total", info[name], port=port["name"])
         put("spead_port_rx_descriptors", info["rx_descriptors"], port=port["name"])
+    for capture in report["captures"]:
+        packets = capture["packets"]
+        for name, value in (("taken_packets_total", packets["taken"]), ("taken_bytes_total", capture["bytes"]),
+                            ("written_packets_total", packets["written"]),
+                            ("unwritten_packets_total", packets["unwritten"]),
+                            ("dropped_full_packets_total", packets["dropped_full"]),
+                            ("cut_packets_total", capture["info"]["cut"]),
+                            ("buffered_packets", packets["buffered"]),
+                            ("files_total", sum(file["files"] for file in capture["files"])),
+                            ("file_bytes_total", sum(file["bytes"] for file in capture["files"]))):
+            put(f"spead_capture_{name}", value, stream=capture["stream"])
     for lcore in report["lcores"]:
         place = {"lcore": str(lcore["lcore"]), "cpu": str(lcore["cpu"])}
         for kind in ("stream", "port"):
@@ -145,11 +160,14 @@ class Metrics(Serving):
         times = {f"spead_stream_heap_{name}_seconds{what}" for name in ("latency", "gap") for what in ("", "_sum")}
         buffers = {"spead_port_rx_buffers", "spead_port_rx_fewest_free_buffers"}
         self.assertEqual(left - rates - times - buffers, going_on | {
-            "spead_stream_healthy", "spead_run_duration_seconds", "spead_snapshot_age_seconds"})
+            "spead_captures_running", "spead_stream_healthy", "spead_run_duration_seconds", "spead_snapshot_age_seconds"})
         for stream in report["streams"]:
             for key, name in ((0.5, "p50_s"), (0.9, "p90_s"), (0.99, "p99_s"), (0.999, "p999_s")):
                 labels = (("quantile", f"{key:g}"), ("stream", stream["name"]))
                 self.assertAlmostEqual(found["spead_stream_heap_latency_seconds", labels], stream["latency"][name])
+        self.assertEqual(found["spead_captures_running", (("stream", "own"),)], 1)
+        self.assertEqual(found["spead_capture_taken_packets_total", (("stream", "own"),)],
+                         report["streams"][1]["packets"]["received"])
         self.assertEqual(found["spead_stream_expected_bytes_per_second", (("stream", "recorded"),)], 1e6)
 
     def test_every_name_is_explained_and_of_a_type(self):

@@ -135,6 +135,27 @@ verify = true
         self.wait_for(lambda: sent() > before, "packets")
         self.end()
 
+    def test_a_sender_comes_and_goes(self):
+        self.command("stream add s1 port p0 endpoints 239.10.10.12:7148 heaps.max_bytes 128KiB sink.kind verify")
+        self.command("send stop d0", "stopped")
+        self.command("send add d1 port p0 endpoints 239.10.10.12:7148 heap_size 8KiB verify true rate 20Mbps",
+                     "sender d1 sends to 239.10.10.12:7148")
+        self.assertIn('name = "d1"', self.command("show config d1"))
+        self.wait_for(lambda: self.numbers("send", "d1")["heaps"] >= 3, "heaps of d1")
+        self.wait_for(lambda: self.numbers("stream", "s1")["heaps.complete"] >= 3, "heaps of s1")
+        self.command("send add d1 port p0 endpoints 239.10.10.13:7148", "a sender `d1` already")
+        self.command("send add d2 port p0 endpoints 239.10.10.13:7148 lcore 999", "CPU 999")
+        self.command("send set d1 heap_size 16KiB", "delete the sender")
+        self.command("send delete d1", "deleted")
+        self.command("show send d1", "no sender `d1`")
+        self.assertIn("(removed)", self.command("show send"))
+        report = self.end()
+        removed = report["removed_sends"]
+        self.assertEqual((removed["aborted"], removed["timed_out"], removed["info"]["dropped"]), (0, 0, 0))
+        self.assertEqual(removed["info"]["control_heaps"], 1)
+        self.assert_stream(report, "s1", evicted=0, timed_out=0, dropped_full=0)
+        self.assertEqual(sum(stream["info"]["wrong"] for stream in report["streams"]), 0)
+
     def test_what_is_saved_is_what_runs(self):
         saved = self.directory / "saved.toml"
         self.command("stream add s1 port p0 endpoints 239.10.10.12:7148 heaps.max_bytes 128KiB")

@@ -142,8 +142,9 @@ class Show(PromptTest):
             "help": ("stream add NAME port PORT endpoints ENDPOINTS [KEY VALUE]...", "show memory"),
             "help stream set": ("[[receive]]", "heaps.ring"),
             "help watch": ("until a key",),
-            "clear stats": (),
-            "clear undo": (),
+            "show capture": ("nothing is captured",),
+            "clear stats": ("cleared",),
+            "clear undo": ("from the start",),
             "log level notice": (),
             "": (),
             "   # a comment": (),
@@ -193,6 +194,10 @@ class Refusals(PromptTest):
         "stream set s0 poll bussy": "did you mean `busy`?",
         "stream set s0 buffer_size 16M": "16M",
         "stream set s0 lcores 5000": "5000",
+        "stream set s0 lcores \"\"": "`lcores` is empty",
+        "stream add all port p0 endpoints 239.9.9.9:7148": "`all` cannot be a name",
+        "show capture nobody": "there is no stream `nobody`",
+        "dummy d0 0": "is not a whole number from 1 to 4096",
         "stream delete nobody": "there is no stream `nobody`",
         "stream stop nobody": "there is no stream `nobody`",
         "endpoint add s0 239.10.10.10:7148": "already in stream `s0`",
@@ -223,6 +228,45 @@ class Refusals(PromptTest):
                 self.assertIn(says, t.command(line))
         self.assertEqual(t.command("show config"), before)
         self.leave(t)
+
+
+WATCHED = """version = 1
+[[port]]
+name = "p0"
+device = "net_ring0"
+[[receive]]
+name = "quiet"
+port = "p0"
+endpoints = ["239.9.9.9:7148"]
+heaps.max_bytes = "1MiB"
+"""
+
+
+class Notices(PromptTest):
+    def watched(self, *words, **options):
+        config = self.directory / "watched.toml"
+        config.write_text(WATCHED, encoding="utf-8")
+        terminal = Terminal(self, "run", "--config", config, *words, **options)
+        terminal.expect(PROMPT)
+        return terminal
+
+    def fall_silent(self, t):
+        """Half a command is typed when the event comes."""
+        t.type("stream set quiet silent_after 100ms\rshow mem")
+        t.expect("stream quiet is silent: no packet for")
+        self.assertNotIn("is silent", t.expect(PROMPT + "show mem"), "told once")
+        t.type("ory\r")
+        answer = t.expect(PROMPT)
+        self.assertIn("512MiB for heaps", answer)
+        self.assertNotIn("is silent", answer, "told once")
+        self.assertIn("silent", t.command("show stream"))
+        self.leave(t)
+
+    def test_events_do_not_garble_what_is_typed(self):
+        self.fall_silent(self.watched("-i"))
+
+    def test_nor_does_the_log_at_the_same_terminal(self):
+        self.fall_silent(self.watched("-i", prefix=("sh", "-c", 'exec "$0" "$@" 2>&1')))
 
 
 class File(PromptTest):
@@ -266,7 +310,19 @@ class File(PromptTest):
         finished = running.wait()
         self.assertIn("512MiB for heaps", finished.out)
         running = self.start(*LOOPBACK, "-i", prefix=("sh", "-c", 'echo "show nothing" | exec "$0" "$@"'))
-        self.assertIn("1 of 1 commands", running.wait(status=1).err)
+        finished = running.wait(status=1)
+        self.assertIn("1 of 1 commands", finished.err)
+        self.assertIn("standard input:1: `nothing` cannot follow `show`", finished.err)
+        self.assertNotIn("cannot follow", finished.out)
+        running = self.start(*LOOPBACK, "-i", prefix=("sh", "-c", 'echo "watch 0.1 show heap" | exec "$0" "$@"'))
+        self.assertEqual(running.wait().out.count("started"), 2, "one picture, since there is no more to read, and the report")
+
+    def test_quit_is_carried_out_when_nobody_reads_any_more(self):
+        script = self.script("show steam\nshow config\nshow stream\nquit\n")
+        for options in ((), ("-i",)):
+            running = self.start(*LOOPBACK, "--cmdline-file", script, *options, report=False,
+                                 prefix=("sh", "-c", '"$0" "$@" 2>&1 | head -n 1'))
+            running.wait()
 
     def test_a_watch_that_nobody_could_end_is_refused(self):
         finished = self.run_program(*LOOPBACK, "--cmdline-file", self.script("watch 1 show heap\nquit\n"), status=1)

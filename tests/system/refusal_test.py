@@ -94,9 +94,19 @@ class Ports(harness.ProgramTest):
                      says=("65536 MiB", "available"))
 
     def test_wrong_eal_options(self):
-        finished = self.run_program("--no-such-eal-option", "--", "loopback", "--heaps", 1, status=None, report=False)
-        self.assertNotEqual(finished.status, 0)
-        self.assertIn("--no-such-eal-option", finished.err)
+        finished = self.refused("--no-such-eal-option", "--", "loopback", "--heaps", 1)
+        self.assertEqual(finished.out, "", "a page of usage hides the reason")
+        self.assertRegex(finished.err.splitlines()[-1], "EAL: it refuses to start: .*--no-such-eal-option")
+
+    def test_a_start_that_fails_leaves_nothing(self):
+        rundir = self.directory / "run"
+        (rundir / "dpdk").mkdir(parents=True)
+        for words in (("--no-such-eal-option", "--", "loopback"),
+                      ("recv", ENDPOINT, "--port", "net_pcap0,rx_pcap=/nonexistent/file.pcap")):
+            finished = self.refused(*words, status=None, report=True, environment={"RUNTIME_DIRECTORY": str(rundir)})
+            self.assertNotEqual(finished.status, 0)
+        self.assertEqual(list(self.directory.glob("*.json")), [])
+        self.assertEqual(os.listdir(rundir / "dpdk"), [])
 
 
 class Configuration(harness.ProgramTest):

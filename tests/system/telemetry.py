@@ -81,6 +81,8 @@ port = "wire"
 endpoints = ["239.1.1.1:7148", "239.1.2.0+3:7148"]
 [receive.sink]
 kind = "verify"
+[receive.capture]
+files = ["{directory}/own.pcap"]
 [[send]]
 name = "source"
 port = "wire"
@@ -99,7 +101,7 @@ class StayingUp(harness.ProgramTest):
     def start_counting(self, *options, environment=None, **others):
         capture = Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "tests/data/reference/four-groups.pcap"
         file = self.directory / "run.toml"
-        file.write_text(CONFIGURATION.format(name=self.name, capture=capture), encoding="utf-8")
+        file.write_text(CONFIGURATION.format(name=self.name, capture=capture, directory=self.directory), encoding="utf-8")
         running = self.start("run", "--config", file, *options, environment=environment, **others)
         running.wait_for(lambda: "Ctrl-C" in running.text(1), "word that it runs")
         return running
@@ -112,6 +114,9 @@ class StayingUp(harness.ProgramTest):
         def done():
             recorded = client.ask("/spead/stream,recorded")
             own = client.ask("/spead/stream,own")
-            return ("error" not in recorded and recorded["heaps"]["delivered"] == 8 and
-                    own["heaps"]["delivered"] == 20 and own["info"]["stop_items"] == 1)
+            if "error" in recorded:
+                return False
+            captured = client.ask("/spead/captures")["0"]["packets"]
+            return (recorded["heaps"]["delivered"] == 8 and own["heaps"]["delivered"] == 20 and
+                    own["info"]["stop_items"] == 1 and captured["written"] == own["packets"]["received"])
         running.wait_for(done, "end of what comes")

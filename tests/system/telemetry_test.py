@@ -18,9 +18,14 @@ class Telemetry(telemetry.StayingUp):
         answers = {kind: {name: client.ask(f"/spead/{kind},{name}") for name in client.ask(f"/spead/{kind}s")}
                    for kind in ("stream", "send", "port", "lcore")}
         heaps = {name: client.ask(f"/spead/heaps,{name}") for name in answers["stream"]}
+        capture = client.ask("/spead/captures")["0"]
         whole = client.report()
         running.interrupt()
         report = running.wait().report
+        for one in (capture, *whole["captures"]):
+            self.assertEqual(one["state"], "running")
+            one["state"] = "ended"  # by the end of the run
+        self.assert_same_but_for_time(capture, telemetry.fitted(report["captures"][0]))
         self.assertEqual({stream["name"]: stream["packets"]["received"] for stream in report["streams"]},
                          {"recorded": whole["streams"][0]["packets"]["received"], "own": 921})
         for kind, name in (("stream", "name"), ("send", "name"), ("port", "name"), ("lcore", "lcore")):
@@ -131,7 +136,7 @@ class Telemetry(telemetry.StayingUp):
 
 #: What goes on after everything has come: time, what lcores do with it, and when samples are looked at.
 TIMES = {"duration_s", "loops", "busy_loops", "busy_s", "idle_s", "longest_loop_s", "sleeps", "talkers",
-         "other_talkers", "untold_packets", "buffers"}
+         "other_talkers", "untold_packets", "buffers", "seconds"}
 
 
 def without_time(value):

@@ -78,10 +78,13 @@ class Life(tap_device.TapTest):
         self.assertEqual(found["start"]["text"], "isolated")
         self.assertIn("can be waited for", found["receive queue 1"]["text"])
 
-    def test_an_interface_that_is_deleted_ends_the_run_with_a_report(self):
+    def test_an_interface_that_is_deleted_is_made_anew(self):
         running = self.running()
         namespaces.ip("link", "delete", tap_device.INTERFACE)
-        finished = running.wait(status=1)
+        running.wait_for(lambda: "is back, and it receives and sends again" in running.text(1), "a new interface")
+        self.assertEqual(sorted(tap_device.rules()), [("239.1.1.1", 7148)])
+        running.interrupt()
+        finished = running.wait()
         self.assertIn("its network interface dtap0 has gone", finished.err)
         self.assertTrue(finished.has_report())
 

@@ -86,7 +86,7 @@ class AfXdpPort : public testing::Test {
 TEST_F(AfXdpPort, FramesOfARuleArriveAndOthersDoNot) {
     const auto port = open_port(request("net_af_xdp0,iface=dut", 1, 0));
     port->start();
-    port->add_rule({kEndpoint, {0}, 0, std::nullopt});
+    port->add_rule({kEndpoint, {0}, std::nullopt});
     put(frame(1, 200));
     std::vector<std::vector<std::uint8_t>> sent;
     for (std::uint8_t i = 0; i < 100; ++i) {
@@ -104,7 +104,7 @@ TEST_F(AfXdpPort, FramesOfARuleArriveAndOthersDoNot) {
 TEST_F(AfXdpPort, MoreThanTheQueueHoldsIsCountedAsMissed) {
     const auto port = open_port(request("net_af_xdp0,iface=dut", 1, 0));
     port->start();
-    port->add_rule({kEndpoint, {0}, 0, std::nullopt});
+    port->add_rule({kEndpoint, {0}, std::nullopt});
     for (int i = 0; i < 3000; ++i) {
         put(udp_frame(7, 1000));
     }
@@ -119,7 +119,7 @@ TEST_F(AfXdpPort, TheLargestFrameArrivesWhole) {
     ASSERT_TRUE(shell("ip link set dut mtu 3498 && ip link set peer mtu 3498"));
     const auto port = open_port(request("net_af_xdp0,iface=dut", 1, 0, 3470));
     port->start();
-    port->add_rule({kEndpoint, {0}, 0, std::nullopt});
+    port->add_rule({kEndpoint, {0}, std::nullopt});
     put(udp_frame(5, 3470));
     const auto received = receive(port->rx_queue(0), 1, 100000);
     ASSERT_EQ(received.size(), 1U);
@@ -147,7 +147,7 @@ TEST_F(AfXdpPort, NothingIsLeftBehind) {
     for (int i = 0; i < 3; ++i) {
         const auto port = open_port(request("net_af_xdp0,iface=dut"));
         port->start();
-        port->add_rule({kEndpoint, {0}, 0, std::nullopt});
+        port->add_rule({kEndpoint, {0}, std::nullopt});
         put(udp_frame(1, 100));
         EXPECT_EQ(receive(port->rx_queue(0), 1, 100000).size(), 1U);
         EXPECT_TRUE(drivers::attached_program("dut"));
@@ -163,7 +163,7 @@ TEST_F(AfXdpPort, AStoppedPortStartsAgainWithoutRules) {
     for (std::uint8_t i = 0; i < 3; ++i) {
         port->start();
         EXPECT_TRUE(port->rules().empty());
-        port->add_rule({kEndpoint, {0}, 0, std::nullopt});
+        port->add_rule({kEndpoint, {0}, std::nullopt});
         put(udp_frame(i, 100));
         EXPECT_EQ(receive(port->rx_queue(0), 1, 100000).size(), 1U);
         port->stop();

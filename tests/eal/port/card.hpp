@@ -208,8 +208,6 @@ class Card : public DeviceCalls {
 
     static std::string action_text(const rte_flow_action& a) {
         switch (a.type) {
-            case RTE_FLOW_ACTION_TYPE_MARK:
-                return fmt::format(" mark {}", static_cast<const rte_flow_action_mark*>(a.conf)->id);
             case RTE_FLOW_ACTION_TYPE_COUNT:
                 return " count";
             case RTE_FLOW_ACTION_TYPE_QUEUE:

@@ -25,11 +25,10 @@ using ::testing::HasSubstr;
 
 constexpr MacAddress kMac{0x02, 0x11, 0x22, 0x33, 0x44, 0x55};
 
-Rule rule_for(const char* endpoint, std::uint16_t queue, std::uint32_t stream = 1) {
+Rule rule_for(const char* endpoint, std::uint16_t queue) {
     Rule r;
     r.endpoint = parse_endpoints(endpoint).front();
     r.queues = {queue};
-    r.stream = stream;
     return r;
 }
 
@@ -41,13 +40,13 @@ class FlowRulesTest : public ::testing::Test {
 };
 
 TEST_F(FlowRulesTest, MatchesExactlyTheEndpoint) {
-    rules.add(rule_for("239.129.2.3:7148", 1, 9));
+    rules.add(rule_for("239.129.2.3:7148", 1));
 
     ASSERT_EQ(card.rules.size(), 1U);
     const Card::Seen& seen = card.rules.begin()->second;
     EXPECT_EQ(seen.text,
               "ingress group 0 priority 0 eth dst 01:00:5e:01:02:03/ff:ff:ff:ff:ff:ff type 0/0 ipv4 dst "
-              "239.129.2.3/ffffffff src 0.0.0.0/0 proto 0/0 udp dst 7148/ffff src 0/0 mark 9 count queue 1");
+              "239.129.2.3/ffffffff src 0.0.0.0/0 proto 0/0 udp dst 7148/ffff src 0/0 count queue 1");
 }
 
 TEST_F(FlowRulesTest, MatchesTheSourceThatAnEndpointNames) {
@@ -91,38 +90,36 @@ TEST_F(FlowRulesTest, RefusesSeveralQueuesWhereTheDeviceDoesNotSpread) {
 }
 
 TEST_F(FlowRulesTest, TellsTheRuleInTheWordsOfTestpmd) {
-    rules.add(rule_for("239.1.2.3:7148@10.0.0.7", 1, 4));
+    rules.add(rule_for("239.1.2.3:7148@10.0.0.7", 1));
 
     EXPECT_EQ(rules.rules().front().text,
               "flow create 3 ingress pattern eth dst is 01:00:5e:01:02:03 / ipv4 dst is 239.1.2.3 src is "
               "10.0.0.7 / "
-              "udp dst is 7148 / end actions mark id 4 / count / queue index 1 / end");
+              "udp dst is 7148 / end actions count / queue index 1 / end");
 }
 
-TEST_F(FlowRulesTest, DoesWithoutWhatTheDeviceLacksAndAsksOnce) {
-    struct Case {
-        std::set<rte_flow_action_type> lacks;
-        bool marked;
-        bool counted;
-        unsigned validations;  ///< for the first rule
-    };
-    for (const Case& c : {Case{{RTE_FLOW_ACTION_TYPE_COUNT}, true, false, 2},
-                          Case{{RTE_FLOW_ACTION_TYPE_MARK}, false, true, 3},
-                          Case{{RTE_FLOW_ACTION_TYPE_MARK, RTE_FLOW_ACTION_TYPE_COUNT}, false, false, 4}}) {
-        Card lacking;
-        lacking.lacks = c.lacks;
-        const DeviceCallsInstead other{lacking};
-        FlowRules table(0, "port p0", kMac, false);
-        table.add(rule_for("239.1.2.3:7148", 0));
-        EXPECT_EQ(lacking.validations, c.validations);
-        table.add(rule_for("239.1.2.4:7148", 0));
-        EXPECT_EQ(lacking.validations, c.validations + 1);
-        for (const RuleState& state : table.rules()) {
-            EXPECT_EQ(state.marked, c.marked);
-            EXPECT_EQ(state.counted, c.counted);
-            EXPECT_EQ(state.hits.has_value(), c.counted);
-        }
+TEST_F(FlowRulesTest, DoesWithoutCountsWhereTheDeviceHasNoneAndAsksOnce) {
+    card.lacks = {RTE_FLOW_ACTION_TYPE_COUNT};
+    rules.add(rule_for("239.1.2.3:7148", 0));
+    EXPECT_EQ(card.validations, 2U);
+    rules.add(rule_for("239.1.2.4:7148", 0));
+    EXPECT_EQ(card.validations, 3U);
+
+    for (const RuleState& state : rules.rules()) {
+        EXPECT_FALSE(state.counted);
+        EXPECT_EQ(state.hits, std::nullopt);
+        EXPECT_THAT(state.text, Not(HasSubstr("count")));
     }
+}
+
+TEST_F(FlowRulesTest, ADeviceThatRefusesARuleForAnotherReasonIsStillAskedForCounts) {
+    card.refuse = ENOTSUP;
+    EXPECT_THAT(error_of([&] { rules.add(rule_for("239.1.2.3:7148", 0)); }), Not(HasSubstr("count")));
+    EXPECT_EQ(card.validations, 2U);
+    card.refuse = 0;
+    rules.add(rule_for("239.1.2.3:7148", 0));
+
+    EXPECT_TRUE(rules.rules().front().counted);
 }
 
 TEST_F(FlowRulesTest, ARefusalNamesTheRuleAndTheReason) {

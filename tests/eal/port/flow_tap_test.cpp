@@ -218,7 +218,6 @@ TEST_F(FlowTap, TellsItsRulesAsTheDeviceHasThem) {
 
     const auto rules = port->rules();
     ASSERT_EQ(rules.size(), 1U);
-    EXPECT_FALSE(rules.front().marked);
     EXPECT_FALSE(rules.front().counted);
     EXPECT_EQ(rules.front().hits, std::nullopt);
     EXPECT_THAT(rules.front().text, HasSubstr("ipv4 dst is 239.1.1.1 / udp dst is 7148 / end actions queue "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <filesystem>
 #include <gmock/gmock.h>
+#include <optional>
 
 #include "base/error.hpp"
 #include "tests/eal/runtime/rig.hpp"
@@ -37,6 +38,7 @@ TEST_F(Captures, AStreamIsReceivedAndCapturedBesides) {
     ASSERT_EQ(e.last.captures.size(), 1U);
     const stats::CaptureSnapshot& c = e.last.captures[0];
     EXPECT_TRUE(c.finished);
+    EXPECT_GT(c.seconds, 0);
     EXPECT_EQ(c.taken + c.dropped_full, e.stream().received);
     EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), c.written);
 }
@@ -63,9 +65,15 @@ TEST_F(Captures, StartAndStopWhileTheStreamRuns) {
     engine.start();
     const Interrupt interrupt;
     int ticks = 0;
-    std::uint64_t written = 0;
+    std::uint64_t number = 0;
+    std::optional<stats::CaptureSnapshot> first;
     engine.run(interrupt.fd(), [&](const stats::Snapshot& s) {
         expect_identities(s);
+        if (number != 0 && !first) {
+            first = engine.stopped_capture(number);
+            if (first)
+                interrupt.now();
+        }
         switch (ticks++) {
             case 0:
                 EXPECT_THROW(engine.stop_capture("s0"), UsageError);
@@ -75,11 +83,12 @@ TEST_F(Captures, StartAndStopWhileTheStreamRuns) {
                 EXPECT_THROW(engine.start_capture("s0", options("b.pcap")), UsageError);
                 return;
             case 3:
-                written = engine.stop_capture("s0").written;
+                number = engine.stop_capture("s0");
+                EXPECT_FALSE(engine.stopped_capture(number)) << "only run() looks at the disks";
+                EXPECT_THAT(error_of([&] { engine.start_capture("s0", options()); }),
+                            HasSubstr("the capture of s0 is still being written to"));
+                expect_identities(engine.snapshot());
                 engine.start_capture("s0", options("b.pcap"));
-                return;
-            case 5:
-                interrupt.now();
                 return;
             default:
                 return;
@@ -92,11 +101,42 @@ TEST_F(Captures, StartAndStopWhileTheStreamRuns) {
     EXPECT_EQ(last.streams[0].heaps_wrong, 0U);
     EXPECT_EQ(last.streams[0].received, last.sends[0].counters.packets);
     ASSERT_EQ(last.captures.size(), 2U);
-    EXPECT_GT(written, 0U);
-    EXPECT_EQ(last.captures[0].written, written);
-    EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), written);
+    ASSERT_TRUE(first);
+    EXPECT_TRUE(first->finished);
+    EXPECT_GT(first->written, 0U);
+    EXPECT_EQ(first->written, first->taken);
+    EXPECT_EQ(last.captures[0].written, first->written);
+    EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), first->written);
     EXPECT_GT(last.captures[1].written, 0U);
     EXPECT_EQ(read_pcap(scratch.file("b.pcap")).size(), last.captures[1].written);
+}
+
+TEST_F(Captures, AStoppedOneTellsOfTheFullDisk) {
+    Plan plan = loopback(-1);
+    plan.sends[0].rate = 50e6;
+    plan.receives[0].capture = options();
+    const spead::test::FileSizeLimit limit(100'000);
+    Engine engine(plan, layout_on_two_lcores(plan));
+    engine.start();
+    const Interrupt interrupt;
+    std::uint64_t number = 0;
+    std::optional<stats::CaptureSnapshot> ended;
+    engine.run(interrupt.fd(), [&](const stats::Snapshot& s) {
+        expect_identities(s);
+        if (number == 0 && !s.captures[0].failure.empty())
+            number = engine.stop_capture("s0");
+        ended = engine.stopped_capture(number);
+        if (ended)
+            interrupt.now();
+    });
+    engine.stop();
+    ASSERT_TRUE(ended);
+    EXPECT_THAT(ended->failure,
+                AllOf(HasSubstr("cannot write the capture file"), HasSubstr("are kept there")));
+    EXPECT_GT(ended->written, 0U);
+    EXPECT_EQ(ended->taken, ended->written + ended->unwritten);
+    ASSERT_EQ(engine.problems().size(), 1U);
+    EXPECT_THAT(engine.problems()[0], HasSubstr("stream s0: cannot write the capture file"));
 }
 
 TEST_F(Captures, AFullDiskEndsACaptureAndNotTheStream) {

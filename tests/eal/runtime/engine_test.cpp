@@ -3,6 +3,7 @@
 
 #include "tests/eal/recv/rig.hpp"
 #include "tests/eal/runtime/rig.hpp"
+#include "tests/support/file_size_limit.hpp"
 #include "tests/support/pcap_writer.hpp"
 
 /// Whole runs that go well, and what ends them.
@@ -283,6 +284,17 @@ TEST_F(Files, EndARunWithTheirLastPacket) {
         EXPECT_EQ(std::filesystem::file_size(fmt::format("{}/s0-{}.bin", directory_.file("out"), cnt)),
                   3000U);
     EXPECT_FALSE(std::filesystem::exists(directory_.file("out/s0-51.bin")));
+}
+
+/// A source without end, and nobody left who wants it.
+TEST_F(Files, WhoseOnlySinkFailedAreReadNoFurther) {
+    Plan plan = plan_of(recv::test::MadeHeap{.cnt = 1, .length = 3000}.frames());
+    plan.ports[0].device += ",infinite_rx=1";
+    const spead::test::FileSizeLimit limit(1000);
+    const Ended e = run(plan);
+    EXPECT_EQ(e.reason, Reason::failure);
+    EXPECT_THAT(e.problems, ElementsAre(HasSubstr("stream s0: its sink takes no more heaps")));
+    EXPECT_GT(e.stream().heaps_unwritten, 0U);
 }
 
 TEST_F(Files, ThatAreTruncatedAreAProblem) {

@@ -176,5 +176,44 @@ TEST(Explain, ASilentStreamIsToldOnceByCallbackAndSnapshot) {
     EXPECT_EQ(e.stream(1).last_event->kind, stats::StreamEvent::silent);
 }
 
+TEST(Explain, EventsStayCountedWhateverIsExpectedOfTheStream) {
+    Plan plan = loopback(-1);
+    plan.runtime.live = true;
+    plan.sends[0].rate = 1e6;
+    plan.receives.push_back(receive("quiet", "239.9.9.9:7148"));
+    plan.receives[1].silent_after = 0.02;
+    const auto silences = [](const stats::StreamSnapshot& s) {
+        return s.events[static_cast<std::size_t>(stats::StreamEvent::silent)];
+    };
+    Engine engine(plan, layout_of(plan));
+    engine.start();
+    int step = 0;
+    engine.run(-1, [&](const stats::Snapshot& s) {
+        for (const stats::StreamSnapshot& one : s.streams)
+            EXPECT_LE(one.heaps_verified + one.heaps_wrong, one.heaps_delivered) << one.name;
+        Plan wanted = engine.plan();
+        const stats::StreamSnapshot* const quiet = s.streams.size() > 1 ? &s.streams[1] : nullptr;
+        if (step == 0 && silences(*quiet) == 1)
+            wanted.receives[1].silent_after = 0.03;
+        else if (step == 1 && silences(*quiet) == 2)
+            wanted.receives[1].enabled = false;
+        else if (step == 2 && quiet->state == "stopped" && quiet->health.empty() && silences(*quiet) == 2)
+            wanted.receives[1].enabled = true;
+        else if (step == 3 && silences(*quiet) == 3)
+            wanted.receives.pop_back();
+        else if (step == 4 && silences(s.removed) == 3)
+            return engine.interrupt();
+        else
+            return;
+        step++;
+        engine.reconfigure(wanted);
+    });
+    engine.stop();
+    const stats::Snapshot last = engine.snapshot();
+    EXPECT_THAT(engine.problems(), testing::IsEmpty());
+    EXPECT_EQ(silences(last.removed), 3U);
+    EXPECT_EQ(silences(last.streams[0]), 0U);
+}
+
 }  // namespace
 }  // namespace spead::runtime::test

@@ -189,13 +189,13 @@ TEST(Engine, EndsInOrderWhenAnLcoreCannotBeStarted) {
 
 // Runs that fail.
 
-TEST(Run, FailsWithItsSinkAndSaysWhy) {
+TEST(Run, FailsWithASinkThatIsToEndItAndSaysWhy) {
     for (const OnFull on_full : {OnFull::drop_newest, OnFull::drop_oldest, OnFull::block}) {
         const Directory directory;
         Plan plan = loopback(-1);
         plan.receives[0].on_full = on_full;
         plan.receives[0].ring = 8;
-        plan.receives[0].sink = {SinkKind::file, directory.file("out")};
+        plan.receives[0].sink = {SinkKind::file, directory.file("out"), OnSinkError::end};
         plan.receives.push_back(receive("s1", "239.1.2.4:7148"));
         plan.sends.push_back(send("d1", "239.1.2.4:7148", -1));
         const Layout layout = layout_of(plan);
@@ -205,6 +205,43 @@ TEST(Run, FailsWithItsSinkAndSaysWhy) {
         EXPECT_THAT(e.problems,
                     ElementsAre(AllOf(HasSubstr(directory.file("out/s0-")), HasSubstr("File too large"))));
         EXPECT_EQ(e.sent(0).counters.aborted, 0U) << "nobody waits for a consumer that has failed";
+    }
+    expect_usable();
+}
+
+/// The disk of one stream is full; nobody else notices.
+TEST(Run, GoesOnWithoutASinkThatFailed) {
+    for (const OnFull on_full : {OnFull::drop_newest, OnFull::block}) {
+        const Directory directory;
+        Plan plan = loopback(40);
+        plan.receives[0].on_full = on_full;
+        plan.receives[0].sink = {SinkKind::file, directory.file("out")};
+        plan.sends[0].heap_size = 4'000;
+        plan.receives.push_back(receive("s1", "239.1.2.4:7148"));
+        plan.sends.push_back(send("d1", "239.1.2.4:7148", 200));
+        std::vector<std::string> events;
+        Surroundings surroundings;
+        surroundings.on_event = [&](const std::string& stream, const stats::LastEvent& event) {
+            events.push_back(fmt::format("{} {}", stream, name_of(event.kind)));
+        };
+        const FileSizeLimit limit(3'000);
+        const Ended e = run(plan, surroundings);
+        EXPECT_EQ(e.reason, Reason::sent);
+        EXPECT_THAT(e.problems,
+                    ElementsAre(AllOf(HasSubstr("stream s0: its sink takes no more heaps"),
+                                      HasSubstr(directory.file("out/s0-")), HasSubstr("File too large"),
+                                      HasSubstr("written before that: the payload of 0 heaps"))));
+        EXPECT_THAT(events, ElementsAre("s0 sink_failed"));
+        const stats::StreamSnapshot& failed = e.stream(0);
+        EXPECT_EQ(failed.heaps_unwritten, e.complete(0));
+        EXPECT_EQ(failed.heaps_unwritten, 40U);
+        EXPECT_EQ(failed.heaps_delivered, 0U);
+        EXPECT_EQ(failed.heaps_dropped_full, 0U) << "a queue that nobody empties would be full";
+        EXPECT_THAT(failed.sink_failure, HasSubstr("File too large"));
+        EXPECT_EQ(failed.events[static_cast<std::size_t>(stats::StreamEvent::sink_failed)], 1U);
+        EXPECT_EQ(e.stream(1).heaps_verified, 200U);
+        EXPECT_EQ(e.stream(1).heaps_unwritten, 0U);
+        EXPECT_EQ(e.stream(1).sink_failure, "");
     }
     expect_usable();
 }

@@ -146,9 +146,26 @@ TEST(Card, GetsARuleForEveryEndpointOnTheQueueOfItsLcore) {
         rules.push_back(rule.text);
     engine.stop();
     ASSERT_EQ(rules.size(), 2U);
-    EXPECT_THAT(rules[0], AllOf(HasSubstr("dst 239.1.2.3/"), HasSubstr("mark 1 count queue 0")));
-    EXPECT_THAT(rules[1], AllOf(HasSubstr("dst 239.1.2.4/"), HasSubstr("mark 1 count queue 1")));
+    EXPECT_THAT(rules[0], AllOf(HasSubstr("dst 239.1.2.3/"), HasSubstr("count queue 0")));
+    EXPECT_THAT(rules[1], AllOf(HasSubstr("dst 239.1.2.4/"), HasSubstr("count queue 1")));
     EXPECT_TRUE(card.rules.empty());
+}
+
+TEST(Card, KeepsTheRuleOfAnEndpointThatGoesToAnotherStream) {
+    port::test::Card card;
+    const port::DeviceCallsInstead instead(card);
+    Plan plan = loopback(2, "239.1.2.3+1:7148");
+    plan.runtime.live = true;
+    plan.receives = {receive("s0", "239.1.2.3:7148"), receive("s1", "239.1.2.4:7148")};
+    Engine engine(plan, layout_on_cpus(plan, port::test::card_table()));
+    engine.start();
+    Plan wanted = plan;
+    wanted.receives = {receive("s0", "239.1.2.4:7148"), receive("s1", "239.1.2.3:7148")};
+    card.calls.clear();
+    engine.reconfigure(wanted);
+    EXPECT_THAT(card.calls, IsEmpty());
+    EXPECT_EQ(card.rules.size(), 2U);
+    engine.stop();
 }
 
 TEST(Card, IsNotAskedToMapWhatIsCopied) {

@@ -19,6 +19,7 @@ stats::Snapshot snapshot() {
     stats::CaptureSnapshot c;
     c.stream = "s0";
     c.only = true;
+    c.seconds = 0.5;
     c.taken = 100;
     c.taken_bytes = 5000;
     c.written = 90;
@@ -45,9 +46,9 @@ stats::Snapshot snapshot() {
 TEST(CaptureReport, HasTheNamesOfTheDocumentation) {
     EXPECT_EQ(
         capture_json(snapshot().captures[0]).dump(),
-        R"({"stream":"s0","only":true,"packets":{"taken":100,"written":90,"unwritten":4,"buffered":6,)"
+        R"({"stream":"s0","state":"running","failure":"","former":false,"only":true,"packets":{"taken":100,"written":90,"unwritten":4,"buffered":6,)"
         R"("dropped_full":7},"bytes":5000,"files":[{"path":"a.pcap","files":3,"packets":90,"bytes":6000}],)"
-        R"("info":{"cut":9,"after_end":8}})");
+        R"("info":{"cut":9,"after_end":8,"seconds":0.5}})");
     EXPECT_EQ(
         replay_json(snapshot().replays[0]).dump(),
         R"({"files":["a.pcap","b.pcap"],"resident":false,"pass":{"records":20,"frames":14,"cut":1,)"
@@ -63,6 +64,18 @@ TEST(CaptureReport, IsPartOfTheReport) {
     for (const char* part :
          {"capture of", "dropped_full", "unwritten", "file", "replay of", "too_long", "late"})
         EXPECT_THAT(table, HasSubstr(part));
+}
+
+TEST(CaptureReport, TellsHowFarACaptureIs) {
+    stats::Snapshot s = snapshot();
+    EXPECT_THAT(captures_table(s), HasSubstr("running  500 ms"));
+    EXPECT_THAT(captures_table(s), HasSubstr("80.0 kb/s")) << "5000 bytes in half a second";
+    s.captures[0].over = true;
+    EXPECT_EQ(state_of(s.captures[0]), "over");
+    s.captures[0].ending = true;
+    EXPECT_EQ(state_of(s.captures[0]), "ending");
+    s.captures[0].finished = s.captures[0].former = true;
+    EXPECT_THAT(captures_table(s), HasSubstr("s0 (removed)  ended"));
 }
 
 TEST(CaptureReport, SaysWhatCuresDrops) {

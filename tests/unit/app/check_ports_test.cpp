@@ -10,7 +10,7 @@
 namespace spead::app {
 namespace {
 
-constexpr const char* kCard = "0000:03:00.0";
+constexpr const char* kNic = "0000:03:00.0";
 constexpr const char* kSlot = "/sys/bus/pci/devices/0000:03:00.0";
 
 std::string config_space(unsigned log_size) {
@@ -43,7 +43,7 @@ TEST(ConfigurationSpace, HoldsTheReadRequestSize) {
 class CheckCard : public testing::Test {
   protected:
     CheckCard() {
-        machine_.card(kCard, port::kMellanox, "mlx5_core");
+        machine_.card(kNic, port::kMellanox, "mlx5_core");
         slot("16", "16.0 GT/s PCIe");
     }
     void slot(const std::string& width, const std::string& speed) {
@@ -54,7 +54,7 @@ class CheckCard : public testing::Test {
     }
     Finding about(const std::string& subject) {
         for (const Finding& f :
-             check_card(machine_.host(), "p0", *port::pci_device(machine_.host().files, kCard)))
+             check_card(machine_.host(), "p0", *port::pci_device(machine_.host().files, kNic)))
             if (f.subject == "p0 " + subject)
                 return f;
         return {Verdict::ok, "nothing", "nothing", {}};

@@ -160,5 +160,42 @@ TEST_F(MetricFamiliesTest, StreamsComeAndGo) {
         EXPECT_FALSE(family.name.starts_with("spead_stream")) << family.name;
 }
 
+TEST_F(MetricFamiliesTest, CapturesOfAStreamAreAddedUp) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    stats::CaptureSnapshot c;
+    c.stream = "s0";
+    c.taken = 100;
+    c.taken_bytes = 5000;
+    c.written = 90;
+    c.dropped_full = 7;
+    c.files = {{"a.pcap", 3, 40, 3000}, {"b.pcap", 1, 50, 4000}};
+    snapshot.captures.push_back(c);
+    c.finished = true;
+    c.written = 80;
+    c.unwritten = 20;
+    snapshot.captures.push_back(c);
+    const Labels s0{{"stream", "s0"}};
+    const auto all = after({snapshot});
+    EXPECT_EQ(value(all, "spead_capture_taken_packets_total", s0), 200);
+    EXPECT_EQ(value(all, "spead_capture_taken_bytes_total", s0), 10000);
+    EXPECT_EQ(value(all, "spead_capture_written_packets_total", s0), 170);
+    EXPECT_EQ(value(all, "spead_capture_unwritten_packets_total", s0), 20);
+    EXPECT_EQ(value(all, "spead_capture_dropped_full_packets_total", s0), 14);
+    EXPECT_EQ(value(all, "spead_capture_files_total", s0), 8);
+    EXPECT_EQ(value(all, "spead_capture_file_bytes_total", s0), 14000);
+    EXPECT_EQ(value(all, "spead_capture_buffered_packets", s0), 10);
+    EXPECT_EQ(value(all, "spead_captures_running", s0), 1);
+}
+
+TEST_F(MetricFamiliesTest, WhatDoesNotRunIsNotUp) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    EXPECT_EQ(value(after({snapshot}), "spead_stream_up", {{"stream", "s0"}}), 1);
+    EXPECT_EQ(value(after({snapshot}), "spead_port_up", {{"port", "p0"}}), 1);
+    snapshot.streams[0].state = "waiting";
+    snapshot.ports[0].state = "stopped";
+    EXPECT_EQ(value(after({snapshot}), "spead_stream_up", {{"stream", "s0"}}), 0);
+    EXPECT_EQ(value(after({snapshot}), "spead_port_up", {{"port", "p0"}}), 0);
+}
+
 }  // namespace
 }  // namespace spead::app

@@ -37,6 +37,7 @@ TEST(ProgressSample, AddsUpStreamsSendersAndPorts) {
     EXPECT_EQ(sample.heaps_complete, 2 * 131u);
     EXPECT_EQ(sample.heaps_incomplete, 2 * (132u + 133 + 134));
     EXPECT_EQ(sample.heaps_dropped, 2 * 142u);
+    EXPECT_EQ(sample.heaps_unwritten, 2 * 144u);
     EXPECT_EQ(sample.heaps_wrong, 2 * 154u);
     EXPECT_EQ(sample.missed, 2 * 315u);
     EXPECT_EQ(sample.tx_bytes, 2 * 203u);
@@ -54,10 +55,13 @@ TEST(ProgressLine, TellsLossesOnlyWhenThereAreSome) {
     ProgressSample to = progress_sample(at(1, 0, 0, 0));
     to.heaps_incomplete = 3;
     to.heaps_dropped = 4;
+    to.heaps_unwritten = 6;
     to.heaps_wrong = 5;
     to.missed = 1234567;
-    EXPECT_EQ(progress_line({}, to),
-              "1.0 s | rx 0 b/s, 0 pps, 0 heaps, 3 incomplete, 4 dropped, 5 WRONG, 1.23 M packets missed");
+    EXPECT_EQ(
+        progress_line({}, to),
+        "1.0 s | rx 0 b/s, 0 pps, 0 heaps, 3 incomplete, 4 dropped, 6 NOT WRITTEN, 5 WRONG, 1.23 M packets "
+        "missed");
 }
 
 TEST(ProgressLine, TellsOfSendingWhenThereAreSenders) {

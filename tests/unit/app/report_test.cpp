@@ -19,12 +19,12 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
     EXPECT_EQ(
         document.dump(),
         R"({"version":1,"duration_s":2.5,"cleared_s":0.5,)"
-        R"("streams":[{"name":"s0","endpoints":["239.1.2.0+3:7148","239.2.0.1:7148"],"bytes":100,)"
+        R"("streams":[{"name":"s0","endpoints":["239.1.2.0+3:7148","239.2.0.1:7148"],"state":"received","bytes":100,)"
         R"("packets":{"received":101,"placed":110,"duplicate":111,"late":112,"malformed":113,"oversize":114,)"
         R"("heap_too_big":115,"inconsistent":116,"out_of_order":117,"no_memory":118,"filtered":119,"held":120,)"
         R"("captured":121,"control":122,"stopped":123,"capture_full":124},)"
         R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
-        R"("delivered":141,"dropped_full":142,"queued":143},)"
+        R"("delivered":141,"unwritten":144,"dropped_full":142,"queued":143},)"
         R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"held_now":180,"hold_refused":181,"verified":153,"wrong":154,)"
         R"("queue_heaps":182,"expected_rate":183.0,)"
         R"("handed_over":155,"dropped_oldest":156,"waiting":157,"control_bytes":158,)"
@@ -35,13 +35,13 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("gap":{"count":0,"min_s":0.0,"mean_s":0.0,"p50_s":0.0,"p90_s":0.0,"p99_s":0.0,"p999_s":0.0,)"
         R"("max_s":0.0,"buckets":[]},)"
         R"("ring":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
-        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174},)"
-        R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}}}],)"
+        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175},)"
+        R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}},"sink":{"failure":"no space"}}],)"
         R"("sends":[{"name":"d0","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
         R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"scheduled":212,"dummy_packets":213,"unregistered_packets":208,"tx_full":209,)"
         R"("stalls":210}}],)"
-        R"("ports":[{"name":"p0","driver":"net_ring",)"
+        R"("ports":[{"name":"p0","driver":"net_ring","state":"running",)"
         R"("rx":{"packets":310,"bytes":311,"malformed":301,"not_udp":302,"fragment":303,"bad_checksum":304,)"
         R"("unmatched":305,"igmp":306,"arp":307},)"
         R"("tx":{"packets":312,"bytes":313,"dropped":314},"nic":{"missed":315,"no_mbuf":316,"errors":317},)"
@@ -231,6 +231,37 @@ TEST(Report, RemovedStreamsAreOneMore) {
     stats::Snapshot before = snapshot;
     before.duration_s = snapshot.duration_s - 1;
     EXPECT_NE(report_tables(snapshot, &before).packets.find("0 pps"), std::string::npos);
+}
+
+TEST(ReportTable, SaysWhatIsStoppedAndHowStreamsAre) {
+    stats::Snapshot snapshot = clean_snapshot();
+    snapshot.streams[0].state = "received";
+    snapshot.ports[0].state = "running";
+    EXPECT_EQ(report_table(snapshot).find("state"), std::string::npos) << "nothing to say";
+    snapshot.streams[0].health = "losing";
+    EXPECT_NE(report_table(snapshot).find("s0      239.1.2.3:7148  losing"), std::string::npos);
+    snapshot.streams[0].state = "stopped";
+    snapshot.ports[0].state = "away";
+    EXPECT_NE(report_table(snapshot).find("s0      239.1.2.3:7148  stopped"), std::string::npos);
+    EXPECT_NE(report_table(snapshot).find("p0    net_memif  away"), std::string::npos);
+}
+
+TEST(ReportTable, RatesAreOfTheSameStreams) {
+    stats::Snapshot before = clean_snapshot();
+    before.streams[0].number = 1;
+    stats::Snapshot now = before;
+    now.duration_s += 1;
+    now.streams[0].number = 2;
+    now.streams[0].received = 100;
+    now.streams[0].bytes = 125'000;
+    now.removed.add(before.streams[0]);
+    now.removed.received += 300;
+    now.removed.bytes += 375'000;
+    const std::string packets = report_tables(now, &before).packets;
+    EXPECT_NE(packets.find("1.00 Mb/s      100 pps"), std::string::npos)
+        << packets << "a new one counts from 0";
+    EXPECT_NE(packets.find("3.00 Mb/s      300 pps"), std::string::npos)
+        << packets << "what was removed came before";
 }
 
 }  // namespace

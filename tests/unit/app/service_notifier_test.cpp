@@ -47,7 +47,7 @@ class Manager {
     std::vector<std::string> messages() {
         std::vector<std::string> all;
         std::array<char, 4096> buffer{};
-        for (ssize_t n = 0; (n = recv(fd_, buffer.data(), buffer.size(), 0)) >= 0;)
+        for (ssize_t n = 0; (n = ::recv(fd_, buffer.data(), buffer.size(), 0)) >= 0;)
             all.emplace_back(buffer.data(), static_cast<std::size_t>(n));
         return all;
     }

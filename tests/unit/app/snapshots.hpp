@@ -16,6 +16,7 @@ inline stats::Snapshot numbered_snapshot() {
     stats::StreamSnapshot stream;
     stream.name = "s0";
     stream.endpoints = {"239.1.2.0+3:7148", "239.2.0.1:7148"};
+    stream.state = "received";
     stream.bytes = 100;
     stream.received = 101;
     for (std::size_t i = 0; i < kPacketOutcomes; i++)
@@ -25,6 +26,7 @@ inline stats::Snapshot numbered_snapshot() {
         stream.heaps_ended[i] = 131 + i;
     stream.heaps_live = 140;
     stream.heaps_delivered = 141;
+    stream.heaps_unwritten = 144;
     stream.heaps_dropped_full = 142;
     stream.heaps_queued = 143;
     stream.packets_reordered = 150;
@@ -49,6 +51,7 @@ inline stats::Snapshot numbered_snapshot() {
     for (std::size_t i = 0; i < stats::kStreamEvents; i++)
         stream.events[i] = 170 + i;
     stream.last_event = {stats::StreamEvent::losing, 1.5, "it loses"};
+    stream.sink_failure = "no space";
     stream.queue_heaps = 182;
     stream.expected_rate = 183;
     snapshot.streams.push_back(stream);
@@ -76,6 +79,7 @@ inline stats::Snapshot numbered_snapshot() {
     stats::PortSnapshot port;
     port.name = "p0";
     port.driver = "net_ring";
+    port.state = "running";
     for (std::size_t i = 0; i < kPortOutcomes; i++)
         port.rx[i] = 300 + i;
     port.rx_packets = 310;

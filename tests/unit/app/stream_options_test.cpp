@@ -63,6 +63,9 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--on-full block", [](Plan&, Receive& r) { r.on_full = runtime::OnFull::block; });
     expect_recv("--sink verify", [](Plan&, Receive& r) { r.sink.kind = runtime::SinkKind::verify; });
     expect_recv("--sink null", [](Plan&, Receive&) {});
+    expect_recv("--on-sink-error end --sink file:a", [](Plan&, Receive& r) {
+        r.sink = {runtime::SinkKind::file, "a", runtime::OnSinkError::end};
+    });
     expect_recv("--sink file:out/a", [](Plan&, Receive& r) { r.sink = {runtime::SinkKind::file, "out/a"}; });
     expect_recv("--lcores 1,3-5", [](Plan&, Receive& r) { r.lcores = {1, 3, 4, 5}; });
     expect_recv("--memory 2GiB", [](Plan& p, Receive&) { p.memory.heaps = std::uint64_t{2} << 30; });

@@ -62,5 +62,15 @@ TEST(Table, CountsCharactersNotBytes) {
     EXPECT_EQ(table.text(), "n   x\nä   1\nab  2\n");
 }
 
+TEST(Table, ShowsAColumnOfWordsIfAnyRowHasOne) {
+    Table table;
+    table.row("s", "a");
+    table.word_if_any("state", "");
+    table.word_if_any("never", "");
+    table.row("s", "b");
+    table.word_if_any("state", "off");
+    EXPECT_EQ(table.text(), "s  state\na\nb  off\n");
+}
+
 }  // namespace
 }  // namespace spead::app

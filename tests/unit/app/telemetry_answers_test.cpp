@@ -175,5 +175,22 @@ TEST_F(TelemetryAnswersTest, OldReportsAreForgotten) {
         EXPECT_THAT(problem("/spead/report", wrong), HasSubstr("SEQUENCE,OFFSET")) << wrong;
 }
 
+TEST_F(TelemetryAnswersTest, CapturesAreTheReports) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    publish(snapshot);
+    EXPECT_EQ(ask("/spead/captures").dump(), "[]");
+    snapshot.captures.resize(2);
+    snapshot.captures[0].stream = "s0";
+    snapshot.captures[0].taken = 12;
+    snapshot.captures[1].stream = "s1";
+    publish(snapshot);
+    EXPECT_EQ(ask("/spead/captures"), report_document(snapshot)["captures"]);
+    EXPECT_EQ(fit_telemetry(ask("/spead/captures"))["0"]["packets"]["taken"], 12);
+    ASSERT_EQ(ask("/spead/captures", "1").size(), 1U);
+    EXPECT_EQ(ask("/spead/captures", "1")[0]["stream"], "s1");
+    EXPECT_THAT(problem("/spead/captures", "s0"), HasSubstr("all captures"));
+    EXPECT_EQ(ask("/spead/info")["captures"], 2);
+}
+
 }  // namespace
 }  // namespace spead::app

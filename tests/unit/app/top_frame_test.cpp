@@ -216,5 +216,51 @@ TEST(TopFrame, NothingReachesTheTerminalThatIsNoText) {
             EXPECT_TRUE(c >= 0x20 && c <= 0x7E) << line;
 }
 
+TEST(TopFrame, FindingsAreWrappedAndHaveRoomBesideManyStreams) {
+    stats::Snapshot snapshot = streams(40);
+    for (stats::StreamSnapshot& s : snapshot.streams)
+        s.packets = {};
+    snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::no_memory)] = 77;
+    snapshot.ports[0].nic = {};
+    const TopSample now = sample(snapshot);
+    const TopFrame frame = top_frame(now, now, plain(TopPage::loss), {50, 24});
+    std::string all;
+    for (const std::string& line : frame.lines) {
+        EXPECT_LE(line.size(), 50u);
+        all += line + " ";
+    }
+    EXPECT_EQ(frame.lines.size(), 24u);
+    const std::string sentence = now.report["findings"][0]["sentence"];
+    ASSERT_GT(sentence.size(), 50u);
+    // With the lines' ends and beginnings as single blanks it stands there whole.
+    for (std::size_t at = 0; (at = all.find("  ", at)) != std::string::npos;)
+        all.erase(at, 1);
+    EXPECT_THAT(all, HasSubstr(sentence));
+    EXPECT_GT(frame.most_scroll, 20u) << "streams below can be reached";
+}
+
+TEST(TopFrame, CapturesHaveALineAndWhatIsStoppedSaysSo) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    const auto text = [&](TopPage page) {
+        std::string all;
+        for (const std::string& line :
+             top_frame(sample(snapshot), sample(snapshot), plain(page), {160, 24}).lines)
+            all += line + "\n";
+        return all;
+    };
+    EXPECT_THAT(text(TopPage::streams), Not(HasSubstr("cap ")));
+    snapshot.captures.resize(2);
+    snapshot.captures[0].taken = 50;
+    snapshot.captures[0].written = 30;
+    snapshot.captures[0].dropped_full = 4;
+    snapshot.captures[1].finished = true;
+    snapshot.streams[0].state = "stopped";
+    snapshot.ports[0].state = "away";
+    EXPECT_THAT(text(TopPage::streams),
+                HasSubstr("cap 1 running, 1 ended; 30 packets written, 20 buffered, 4 dropped, 0 unwritten"));
+    EXPECT_THAT(text(TopPage::streams), HasSubstr("stopped"));
+    EXPECT_THAT(text(TopPage::ports), HasSubstr("away"));
+}
+
 }  // namespace
 }  // namespace spead::app

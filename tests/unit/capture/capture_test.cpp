@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <gmock/gmock.h>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <rte_mbuf.h>
@@ -83,6 +85,26 @@ TEST_F(Captures, WritesEveryPacketOnceInOrderWithItsTime) {
         last = all[i].time_ns;
     }
     EXPECT_LT(last, static_cast<std::uint64_t>(::time(nullptr) + 2) * kHz);
+}
+
+/// Whoever ends it has other work than to wait for a disk.
+TEST_F(Captures, EndDoesNotWaitForTheWriters) {
+    std::promise<void> disk;
+    const std::shared_future<void> written = disk.get_future().share();
+    Capture c("s0", options, 1, kHz, [written] { written.wait(); });
+    must_take(c.tap(0), Packet(1, 60), 1);
+    c.end();
+    EXPECT_FALSE(c.ended());
+    EXPECT_TRUE(picture(c).ending);
+    EXPECT_FALSE(picture(c).finished);
+    EXPECT_EQ(picture(c).buffered(), 1U);
+    disk.set_value();
+    while (!c.ended())
+        std::this_thread::yield();
+    c.finish();
+    EXPECT_TRUE(picture(c).finished);
+    EXPECT_EQ(picture(c).written, 1U);
+    EXPECT_EQ(read_all(options.files[0]).size(), 1U);
 }
 
 TEST_F(Captures, DealsBlocksOverFilesAndTheirTimesPutThemTogetherAgain) {

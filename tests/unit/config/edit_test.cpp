@@ -101,6 +101,8 @@ TEST_F(EditTest, ASenderHasRatesAndTtl) {
     EXPECT_DOUBLE_EQ(after.sends[0].burst_rate_ratio, 1.5);
     EXPECT_DOUBLE_EQ(set_send(after, "d", {{"rate", "0"}}).sends[0].rate, 0);
     EXPECT_EQ(set_send(after, "d", {{"lcore", "default"}}).sends[0].lcore, std::nullopt);
+    EXPECT_EQ(add_send(after, "e", "p0", "239.7.0.0:7148", {{"rate", "1Mbps"}}).sends.size(), 2u);
+    EXPECT_TRUE(delete_send(after, "d").sends.empty());
     const Plan unicast =
         set_send(plan(), "d", {{"endpoints", "10.0.0.1:7148"}, {"dst_mac", "02:00:00:00:00:01"}});
     EXPECT_TRUE(unicast.sends[0].dst_mac.has_value());

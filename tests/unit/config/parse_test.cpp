@@ -126,6 +126,7 @@ on_full = "drop_oldest"
 [receive.sink]
 kind = "file"
 directory = "out"
+on_error = "end"
 
 [[receive]]
 name = "second"
@@ -206,7 +207,7 @@ enabled = false
     EXPECT_EQ(r.history, 99u);
     EXPECT_EQ(r.history_time, 0.5);
     EXPECT_EQ(r.on_full, runtime::OnFull::drop_oldest);
-    EXPECT_EQ(r.sink, (runtime::SinkPlan{runtime::SinkKind::file, "out"}));
+    EXPECT_EQ(r.sink, (runtime::SinkPlan{runtime::SinkKind::file, "out", runtime::OnSinkError::end}));
 
     EXPECT_EQ(plan.receives[1].poll, runtime::PollMode::interrupt);
     EXPECT_EQ(plan.receives[1].on_full, runtime::OnFull::block);

@@ -105,6 +105,7 @@ class RandomPlan {
         r.history_time = std::ldexp(1.0 + time(), -3);
         r.on_full = static_cast<runtime::OnFull>(number(4));
         r.sink.kind = static_cast<runtime::SinkKind>(number(3));
+        r.sink.on_error = static_cast<runtime::OnSinkError>(number(2));
         if (r.sink.kind == runtime::SinkKind::file)
             r.sink.directory = pick<std::string>({"out", "/data/räume", "a \"b\" \\c"});
         if (coin())
@@ -245,6 +246,7 @@ history_time = "1s"
 on_full = "auto"
 [receive.sink]
 kind = "null"
+on_error = "stop"
 
 [[send]]
 name = "d0"

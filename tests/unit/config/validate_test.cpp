@@ -53,6 +53,11 @@ TEST(Validate, NamesAreShortAndPlain) {
     for (const char* name : {"", "a b", "a/b", "-a", ".a", "_a", "näme", "a\n"})
         expect_refused([&](Plan& p) { p.receives[0].name = name; }, "receive[0].name",
                        {std::string("`") + name + "` is not a name", "letters"});
+    expect_refused([](Plan& p) { p.receives[0].name = "all"; }, "receive[0].name",
+                   {"`all` cannot be a name"});
+    expect_refused([](Plan& p) { p.sends[0].name = "all"; }, "send[0].name", {"`all`"});
+    expect_refused([](Plan& p) { p.ports[0].name = "all"; }, "port[0].name", {"`all`"});
+    expect_refused([](Plan& p) { p.ports[0].name = "xstats"; }, "port[0].name", {"`xstats`"});
     expect_refused([](Plan& p) { p.runtime.name = "../x"; }, "runtime.name", {"`../x`"});
     expect_refused([](Plan& p) { p.sends[0].name = ""; }, "send[0].name", {"not a name"});
     expect_refused([](Plan& p) { p.ports[0].name = std::string(64, 'a'); }, "port[0].name", {"1 to 63"});

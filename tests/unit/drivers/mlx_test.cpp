@@ -174,21 +174,38 @@ TEST_F(Mlx5, TheMtuIsRaisedForWhatIsSentAndRemarkedForWhatIsNotReceived) {
 
 TEST_F(Mlx5, MultiPacketQueuesAreTheUsersChoice) {
     EXPECT_THAT(plan().devargs, Not(HasSubstr("mprq")));
-    const auto without = plan();
-    const auto with = plan("0000:03:00.0,mprq_en=1");
-    EXPECT_THAT(with.devargs, AllOf(HasSubstr(",rxqs_min_mprq=1"), HasSubstr(",mprq_log_stride_size=11")));
-    // 2048 descriptors of 64 strides are 32 buffers; the PMD's pool has 4 x 32 + 32 of 128 KiB.
-    EXPECT_EQ(with.rx.descriptors, 2048);
-    EXPECT_EQ(with.device_bytes - without.device_bytes, std::size_t{160} * (131072 + 4096));
-    EXPECT_EQ(with.rx.mbufs, without.rx.mbufs) << "one mbuf per packet is still ours";
+    EXPECT_THAT(plan("0000:03:00.0,mprq_en=0").devargs, Not(HasSubstr("rxqs_min_mprq")));
+    EXPECT_THAT(plan("0000:03:00.0,mprq_en=1").devargs,
+                AllOf(HasSubstr(",rxqs_min_mprq=1"), HasSubstr(",mprq_log_stride_size=11")));
     netdev_->mtu = 1500;
     EXPECT_THAT(plan("0000:03:00.0,mprq_en=1").devargs, Not(HasSubstr("mprq_log_stride_size")))
         << "a stride holds a whole frame";
-    EXPECT_THAT(plan("0000:03:00.0,mprq_en=0").devargs, Not(HasSubstr("rxqs_min_mprq")));
     EXPECT_THAT(plan("0000:03:00.0,mprq_en=1,rxqs_min_mprq=4").remarks,
                 testing::Contains(HasSubstr("keeps mprq_en=1 off")));
     EXPECT_THAT(refusal("0000:03:00.0,mprq_en=1,mprq_log_stride_num=13"),
                 HasSubstr("needs more than 8192 descriptors"));
+}
+
+TEST_F(Mlx5, DescriptorsOfMultiPacketQueuesCountStrides) {
+    const auto without = plan();
+    EXPECT_EQ(without.rx.descriptors, 2048) << "packets of 8 KiB";
+    const auto with = plan("0000:03:00.0,mprq_en=1");
+    EXPECT_EQ(with.rx.descriptors, 8192) << "16 MiB in strides of 2048 bytes";
+    // Each takes an mbuf of our pool, which holds any frame, should the PMD copy one or have no such queues.
+    EXPECT_EQ(with.rx.mbufs - with.rx.descriptors, without.rx.mbufs - without.rx.descriptors);
+    EXPECT_EQ(with.rx.data_room, without.rx.data_room);
+    // 64 strides a buffer: 128 of them, and the PMD's pool has 4 x 128 + 32 of somewhat more than 128 KiB.
+    const std::size_t pool = with.device_bytes - without.device_bytes;
+    EXPECT_GT(pool, std::size_t{544} * (131072 + 64 * 24 + 256));
+    EXPECT_LT(pool, std::size_t{544} * (131072 + 8192));
+    const auto wide = plan("0000:03:00.0,mprq_en=1,mprq_log_stride_num=9,mprq_log_stride_size=12");
+    EXPECT_EQ(wide.rx.descriptors, 4096);
+    EXPECT_GT(wide.device_bytes - without.device_bytes, std::size_t{64} * 512 * (4096 + 24));
+    auto much = request_for("0000:03:00.0,mprq_en=1");
+    much.buffer_size = std::size_t{1} << 30;
+    EXPECT_EQ(plan(much).rx.descriptors, 32768) << "what cards have at most";
+    much.device = kCard;
+    EXPECT_EQ(plan(much).rx.descriptors, 8192);
 }
 
 TEST_F(Mlx5, InterfacesOfVirtualFunctionsAreNotTheCards) {

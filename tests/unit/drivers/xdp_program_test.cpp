@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 #include "tests/unit/drivers/xdp_lab.hpp"
 
@@ -126,6 +128,42 @@ TEST_F(XdpProgram, AProgramThatCameMeanwhileIsNotTakenAway) {
     ASSERT_TRUE(attach_elses("dut"));
     claim.release();
     EXPECT_TRUE(attached_program("dut"));
+}
+
+/// The PMD takes away whatever the interface has.
+TEST_F(XdpProgram, AProgramThatWasPutOverOursIsThereAgainAfterwards) {
+    const auto before = open_descriptors();
+    {
+        XdpClaim claim("dut");
+        const int interface = static_cast<int>(::if_nametoindex("dut"));
+        // As the PMD does: loaded, attached, and never closed.
+        bpf_object* object = bpf_object__open_file(claim.program_path().c_str(), nullptr);
+        ASSERT_EQ(bpf_object__load(object), 0);
+        const int program = bpf_program__fd(bpf_object__find_program_by_name(object, STEER_PROGRAM));
+        ASSERT_EQ(bpf_xdp_attach(interface, program, 0, nullptr), 0);
+        claim.loaded();
+        ASSERT_TRUE(attach_elses("dut"));
+        const auto elses = attached_program("dut")->id;
+        claim.remember();
+        ASSERT_EQ(bpf_xdp_detach(interface, 0, nullptr), 0);
+        claim.release();
+        ASSERT_TRUE(attached_program("dut"));
+        EXPECT_EQ(attached_program("dut")->id, elses);
+    }
+    EXPECT_EQ(open_descriptors(), before) << "of our program too";
+}
+
+TEST_F(XdpProgram, WhatIsThereInsteadIsTold) {
+    const LoadedSteer steer;
+    ASSERT_TRUE(steer.attach("dut"));
+    const auto id = attached_program("dut")->id;
+    EXPECT_EQ(instead_of_program("dut", id), "");
+    ASSERT_TRUE(attach_elses("dut"));
+    const auto elses = attached_program("dut")->id;
+    EXPECT_EQ(instead_of_program("dut", id), fmt::format("the XDP program \"elses\" (id {})", elses));
+    ASSERT_EQ(bpf_xdp_detach(static_cast<int>(::if_nametoindex("dut")), 0, nullptr), 0);
+    EXPECT_EQ(instead_of_program("dut", id), "no XDP program");
+    EXPECT_EQ(instead_of_program("nothing", id), "") << "that is another matter";
 }
 
 TEST_F(XdpProgram, MapsAreFoundByName) {

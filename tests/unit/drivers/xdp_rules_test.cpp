@@ -71,9 +71,16 @@ TEST_F(XdpRules, TellTheirTextAndHits) {
     ASSERT_EQ(bpf_map_update_elem(map(), &key, values.data(), BPF_EXIST), 0);
     const auto state = table_->rules().front();
     EXPECT_TRUE(state.counted);
-    EXPECT_FALSE(state.marked);
     EXPECT_EQ(state.hits, 100 * values.size() + values.size() * (values.size() - 1) / 2);
     EXPECT_NE(state.text.find("239.1.1.1:7148 vlan 10"), std::string::npos) << state.text;
+}
+
+TEST_F(XdpRules, TellThatAnotherProgramHasTakenTheirPlace) {
+    table_->add(rule("239.1.1.1:7148"));
+    EXPECT_EQ(table_->out_of_force(), "");
+    ASSERT_TRUE(attach_elses("dut"));
+    EXPECT_NE(table_->out_of_force().find("\"elses\""), std::string::npos) << table_->out_of_force();
+    EXPECT_NE(table_->rules().front().text.find("out of force"), std::string::npos);
 }
 
 TEST_F(XdpRules, RefuseASecondRuleOfAnEndpoint) {

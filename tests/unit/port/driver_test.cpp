@@ -57,6 +57,32 @@ class Cards final : public Driver {
     }
 };
 
+/// Better than the others for interfaces, and wants none of them.
+class Picky final : public Driver {
+  public:
+    std::string_view name() const override { return "net_picky"; }
+    Capabilities declared() const override { return {}; }
+    int netdev_rank() const override { return 20; }
+    std::string why_not(const PortRequest&, const std::string&) const override { return "it has no XDP"; }
+    PreparedDevice plan(const PortRequest&) const override { return {}; }
+};
+
+/// Takes an interface and refuses it later.
+class Refusing final : public Driver {
+  public:
+    std::string_view name() const override { return "net_refusing"; }
+    Capabilities declared() const override { return {}; }
+    int netdev_rank() const override { return 10; }
+    std::string translate(std::string_view netdev) const override {
+        return fmt::format("net_refusing,iface={}", netdev);
+    }
+    PreparedDevice plan(const PortRequest& request) const override {
+        throw_error(where(request), "this needs CAP_NET_RAW");
+    }
+};
+
+const Picky kPicky;
+const Refusing kRefusing;
 const Family kRing("net_ring", "eth_ring");
 const Family kNet("net", "");
 const Family kPacket("net_af_packet", "", 10);
@@ -172,6 +198,21 @@ TEST(PlanPorts, UnknownDevicesAreRefusedWithTheDriversThereAre) {
     const auto text = refusal({request("a", "eth1")});
     EXPECT_THAT(text, HasSubstr("port a: no driver for the device \"eth1\""));
     EXPECT_THAT(text, HasSubstr("one of net_ring, net, net_af_packet"));
+}
+
+/// The first refusal may be the easier one to mend.
+TEST(PlanPorts, WhatEveryFamilyRefusedIsTold) {
+    const std::array<const Driver*, 2> table{&kPicky, &kRefusing};
+    const std::vector<PortRequest> requests{request("a", "eth0")};
+    try {
+        plan_ports(requests, table, {}, machine());
+        ADD_FAILURE() << "no Error was thrown";
+    } catch (const Error& error) {
+        EXPECT_STREQ(
+            error.what(),
+            "port a: this needs CAP_NET_RAW; before net_refusing it was offered to net_picky: it has no "
+            "XDP");
+    }
 }
 
 TEST(Where, NamesThePortOrElseItsDevice) {

@@ -3,6 +3,7 @@
 
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <sched.h>
 #include <set>
 #include <thread>
@@ -125,7 +126,6 @@ TEST(Consumers, GiveEverySinkTheHeapsOfItsQueueInOrderAndFinishIt) {
             used.merge(s.sinks[i]->threads());
         }
         EXPECT_EQ(used.size(), std::min(3U, std::max(1U, threads)));
-        EXPECT_FALSE(consumers.failed());
         EXPECT_FALSE(consumers.budget_used_up());
     }
 }
@@ -138,11 +138,13 @@ TEST(Consumers, CountTheHeapsThatSinksAreDoneWithByFeed) {
     s.close();
     Consumers consumers(0);
     s.feed(consumers);
-    EXPECT_EQ(s.feeds[0]->finished(), 0U);
+    EXPECT_EQ(s.feeds[0]->done().all(), 0U);
     consumers.start(1, {});
     consumers.join();
-    EXPECT_EQ(s.feeds[0]->finished(), 5U);
-    EXPECT_EQ(s.feeds[1]->finished(), 2U) << "neither the one that failed nor those taken with it";
+    EXPECT_EQ(s.feeds[0]->done().delivered, 5U);
+    EXPECT_EQ(s.feeds[0]->done().unwritten, 0U);
+    EXPECT_EQ(s.feeds[1]->done().delivered, 2U);
+    EXPECT_EQ(s.feeds[1]->done().unwritten, 3U) << "the one that it failed with, and those after it";
 }
 
 TEST(Consumers, TakeQueuesInAndLetThemGoWhileTheyRun) {
@@ -197,8 +199,8 @@ TEST(Consumers, FinishASinkOnceWhenAllItsQueuesLeaveTogether) {
     bool a_left = false;
     bool b_left = false;
     while (!a_left || !b_left) {
-        a_left = a_left || consumers.remove(a, true);
-        b_left = b_left || consumers.remove(b, true);
+        a_left = a_left || consumers.remove(a, true).has_value();
+        b_left = b_left || consumers.remove(b, true).has_value();
         std::this_thread::yield();
     }
     EXPECT_EQ(s.sinks[0]->size(), 5U);
@@ -210,7 +212,7 @@ TEST(Consumers, LetQueuesGoBeforeTheyRun) {
     Consumers consumers(0);
     s.feed(consumers);
     s.close();
-    EXPECT_TRUE(consumers.remove(*s.feeds[0], true));
+    EXPECT_TRUE(consumers.remove(*s.feeds[0], true).has_value());
     EXPECT_EQ(s.sinks[0]->finished(), 1);
 }
 
@@ -218,7 +220,6 @@ TEST(Consumers, EndAtOnceWhenThereIsNothingToConsume) {
     Consumers consumers(5);
     consumers.start(4, {});
     consumers.join();
-    EXPECT_FALSE(consumers.failed());
     EXPECT_FALSE(consumers.budget_used_up());
 }
 
@@ -311,55 +312,78 @@ TEST(Consumers, KeepTheirBudgetExactWhileTheLcoreTakesHeapsBack) {
     }
 }
 
-TEST(Consumers, EndAllWhenASinkFailsAndSayWhy) {
-    Streams s(3);
-    s.sinks[1]->fail_at(3, "disk full");
-    Consumers consumers(0);
-    s.feed(consumers);
-    consumers.start(3, {});
-    for (std::size_t i = 0; i < 3; i++)
-        s.give(i, 10);
-    consumers.join();  // no queue is closed: the failure ends them
-    EXPECT_TRUE(consumers.failed());
-    EXPECT_EQ(consumers.failure(), "sink: disk full");
-    EXPECT_EQ(s.sinks[1]->size(), 3U);
+TEST(Consumers, GoOnWithTheOthersWhenASinkFails) {
+    for (const unsigned threads : {1U, 3U}) {
+        Streams s(3);
+        s.sinks[1]->fail_at(3, "disk full");
+        s.sinks[0]->fail_to_finish();
+        Consumers consumers(0);
+        s.feed(consumers);
+        consumers.start(threads, {});
+        for (std::size_t i = 0; i < 3; i++)
+            s.give(i, 10);
+        s.close();
+        consumers.join();
+        EXPECT_EQ(s.sinks[0]->counts(), count_to(10));
+        EXPECT_EQ(s.sinks[1]->counts(), count_to(3)) << "it is asked no more";
+        EXPECT_EQ(s.sinks[2]->counts(), count_to(10));
+        EXPECT_EQ(s.queued(), 0U);
+        EXPECT_EQ(s.feeds[1]->done().delivered, 2U);
+        EXPECT_EQ(s.feeds[1]->done().unwritten, 8U);
+        EXPECT_EQ(s.sinks[0]->failure(), "sink: cannot finish");
+        EXPECT_EQ(s.sinks[1]->failure(), "sink: disk full");
+        EXPECT_FALSE(s.sinks[2]->failed());
+        for (const auto& sink : s.sinks)
+            EXPECT_EQ(sink->finished(), 1) << "what it has buffered must be written";
+        EXPECT_FALSE(consumers.failed());
+    }
 }
 
-TEST(Consumers, FinishEverySinkOfAThreadInWhichOneFailed) {
-    Streams s(3);
-    s.sinks[0]->fail_at(1, "first");
-    for (std::size_t i = 0; i < 3; i++)
-        s.give(i, 1);
-    Consumers consumers(0);
-    s.feed(consumers);
-    consumers.start(1, {});
-    consumers.join();
-    for (const auto& sink : s.sinks)
-        EXPECT_EQ(sink->finished(), 1) << "what it has buffered must be written";
-}
-
-TEST(Consumers, ReportASinkThatCannotBeFinished) {
+TEST(Consumers, SpendTheirBudgetOnSinksThatTakeHeaps) {
     Streams s(2);
+    s.sinks[0]->fail_at(1, "disk full");
+    Consumers consumers(20);
+    s.feed(consumers);
+    s.give(0, 1);
+    consumers.start(1, {});
+    while (!s.sinks[0]->failed())
+        std::this_thread::yield();
+    s.give(0, 30);
+    s.give(1, 30);
+    consumers.join();  // no queue is closed: the budget ends them
+    EXPECT_EQ(s.sinks[1]->size(), 19U) << "the heap that the other one failed with was taken, too";
+}
+
+TEST(Consumers, TellWhatBecameOfAQueueThatLeaves) {
+    Streams s(1);
+    s.sinks[0]->fail_at(2, "disk full");
+    Consumers consumers(0);
+    s.feed(consumers);
+    consumers.start(1, {}, true);
+    s.give(0, 5);
+    s.close();
+    std::optional<Consumers::Done> done;
+    while (!(done = consumers.remove(*s.feeds[0], true)))
+        std::this_thread::yield();
+    EXPECT_EQ(done->delivered, 1U);
+    EXPECT_EQ(done->unwritten, 4U);
+    EXPECT_EQ(s.sinks[0]->finished(), 1);
+}
+
+TEST(Consumers, KeepTheFirstOfSeveralFailuresAndTellItOnce) {
+    Streams s(1);
+    s.sinks[0]->fail_at(1, "first");
     s.sinks[0]->fail_to_finish();
+    EXPECT_EQ(s.sinks[0]->news(), std::nullopt);
+    s.give(0, 1);
     s.close();
     Consumers consumers(0);
     s.feed(consumers);
     consumers.start(1, {});
     consumers.join();
-    EXPECT_EQ(consumers.failure(), "sink: cannot finish");
-    EXPECT_EQ(s.sinks[1]->finished(), 1);
-}
-
-TEST(Consumers, KeepTheFirstOfSeveralFailures) {
-    Streams s(1);
-    s.sinks[0]->fail_at(1, "first");
-    s.sinks[0]->fail_to_finish();
-    s.give(0, 1);
-    Consumers consumers(0);
-    s.feed(consumers);
-    consumers.start(1, {});
-    consumers.join();
-    EXPECT_EQ(consumers.failure(), "sink: first");
+    EXPECT_EQ(s.sinks[0]->failure(), "sink: first");
+    EXPECT_EQ(s.sinks[0]->news(), "sink: first");
+    EXPECT_EQ(s.sinks[0]->news(), std::nullopt);
 }
 
 TEST(RunOn, ChangesNothingWithoutCpus) {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <gmock/gmock.h>
+#include <optional>
 #include <poll.h>
 #include <thread>
 
@@ -79,6 +80,42 @@ TEST(Executor, WhatNobodyBeginsIsGivenUpAndNeverRuns) {
     EXPECT_FALSE(ran);
 }
 
+TEST(Executor, UntilIsAskedAtEveryRoundAndHoldsNobodyUp) {
+    Executor executor;
+    std::atomic<bool> done{false};
+    int asked = 0;
+    std::thread other([&] {
+        EXPECT_EQ(executor.until([&]() -> std::optional<int> {
+            return ++asked == 5 ? std::optional(asked * 10) : std::nullopt;
+        }),
+                  50);
+        EXPECT_THROW(executor.until([]() -> std::optional<int> { throw UsageError("wrong"); }), UsageError);
+        done = true;
+    });
+    while (!readable(executor.fd()))
+        std::this_thread::yield();
+    for (int round = 1; round <= 4; round++) {
+        EXPECT_TRUE(executor.serve());
+        EXPECT_EQ(asked, round);
+        EXPECT_FALSE(readable(executor.fd())) << "whoever polls it would spin";
+    }
+    serve_until(executor, done);
+    other.join();
+    EXPECT_FALSE(executor.serve());
+}
+
+TEST(Executor, UntilIsToldThatTheProgramEnds) {
+    Executor executor;
+    std::thread other(
+        [&] { EXPECT_THROW(executor.until([]() -> std::optional<int> { return std::nullopt; }), Error); });
+    while (!readable(executor.fd()))
+        std::this_thread::yield();
+    executor.serve();
+    executor.close();
+    other.join();
+    EXPECT_FALSE(executor.serve());
+}
+
 TEST(Executor, ManyCallersAreServedInOrder) {
     Executor executor;
     std::atomic<int> finished{0};
@@ -107,6 +144,21 @@ TEST(Executor, RefusesWhenItIsClosed) {
     waiting.join();
     EXPECT_THROW(executor.call([] {}), Error);
     EXPECT_FALSE(executor.serve());
+}
+
+TEST(Executor, WhatIsPostedRunsWithoutAnybodyWaiting) {
+    Executor executor;
+    int ran = 0;
+    executor.post([&ran] { ran++; });
+    EXPECT_EQ(ran, 0);
+    EXPECT_TRUE(readable(executor.fd()));
+    EXPECT_TRUE(executor.serve());
+    EXPECT_EQ(ran, 1);
+    EXPECT_FALSE(readable(executor.fd()));
+    executor.close();
+    executor.post([&ran] { ran++; });
+    EXPECT_FALSE(executor.serve());
+    EXPECT_EQ(ran, 1);
 }
 
 }  // namespace

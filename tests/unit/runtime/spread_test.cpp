@@ -30,6 +30,7 @@ port::Capabilities flows() {
 }
 
 const std::vector<Endpoint> kOne = parse_endpoints("239.1.0.1:7148");
+const std::vector<Endpoint> kOther = parse_endpoints("239.1.0.2:7148");
 const std::vector<Endpoint> kFour = parse_endpoints("239.2.0.1+3:7148");
 
 /// The lcores that have packets of an endpoint that come from a queue; empty: none come from there.
@@ -41,7 +42,7 @@ Cpus cpus_of(const Spread& s, std::uint16_t queue, std::size_t receive, std::uin
 }
 
 TEST(Spread, OneLcoreHasTheQueueToItself) {
-    const std::vector<StreamOnPort> streams{{0, kFour, {5}, 1}};
+    const std::vector<StreamOnPort> streams{{0, kFour, {5}}};
     const Spread s = spread(2, {}, Cpus{5}, 1, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(1));
@@ -55,7 +56,7 @@ TEST(Spread, OneLcoreHasTheQueueToItself) {
 }
 
 TEST(Spread, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
-    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}, 1}, {1, kFour, {6}, 2}};
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}, {1, kFour, {6}}};
     const Spread s = spread(0, {}, Cpus{5, 6, 7}, 1, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(1));
@@ -66,7 +67,7 @@ TEST(Spread, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
 }
 
 TEST(Spread, RulesDealEndpointsToQueues) {
-    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}, 1}};
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}}};
     const Spread s = spread(1, rules(), Cpus{5, 6}, 2, streams, 42);
 
     EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5));
@@ -80,25 +81,22 @@ TEST(Spread, RulesDealEndpointsToQueues) {
         EXPECT_EQ(s.rules[e].port, 1U);
         EXPECT_EQ(s.rules[e].rule.endpoint, kFour[e]);
         EXPECT_EQ(s.rules[e].rule.queues, Queues{static_cast<std::uint16_t>(e % 2)});
-        EXPECT_EQ(s.rules[e].rule.stream, 1U);
         EXPECT_EQ(s.rules[e].rule.vlan, 42);
     }
 }
 
 TEST(Spread, StreamsKeepToTheirOwnQueues) {
-    const std::vector<StreamOnPort> streams{{0, kOne, {6}, 1}, {1, kFour, {5}, 2}};
+    const std::vector<StreamOnPort> streams{{0, kOne, {6}}, {1, kFour, {5}}};
     const Spread s = spread(0, rules(), Cpus{6, 5}, 2, streams, {});
 
     EXPECT_EQ(s.rules[0].rule.queues, Queues{0});
-    EXPECT_EQ(s.rules[0].rule.stream, 1U);
     for (std::size_t e = 1; e < 5; e++) {
         EXPECT_EQ(s.rules[e].rule.queues, Queues{1});
-        EXPECT_EQ(s.rules[e].rule.stream, 2U);
     }
 }
 
 TEST(Spread, OneEndpointForSeveralLcoresIsSpreadBySourceWhereTheDeviceCan) {
-    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}, 1}};
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}};
     const Spread s = spread(0, rules(true), Cpus{5, 6, 7}, 3, streams, {});
 
     ASSERT_THAT(s.rules, SizeIs(1));
@@ -109,7 +107,7 @@ TEST(Spread, OneEndpointForSeveralLcoresIsSpreadBySourceWhereTheDeviceCan) {
 }
 
 TEST(Spread, ElseByHeapCountBehindTheQueueOfTheFirst) {
-    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}, 1}};
+    const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}};
     const Spread s = spread(0, rules(), Cpus{5, 6, 7}, 3, streams, {});
 
     EXPECT_EQ(s.rules[0].rule.queues, Queues{0});
@@ -118,7 +116,7 @@ TEST(Spread, ElseByHeapCountBehindTheQueueOfTheFirst) {
 }
 
 TEST(Spread, LcoresBeyondTheQueuesOfTheDeviceWorkBehindThem) {
-    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6, 7, 8, 9}, 1}};
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6, 7, 8, 9}}};
     const Spread s = spread(0, rules(), Cpus{5, 6, 7, 8, 9}, 2, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(2));
@@ -128,7 +126,7 @@ TEST(Spread, LcoresBeyondTheQueuesOfTheDeviceWorkBehindThem) {
 }
 
 TEST(Spread, WhereTheDeviceDealsFlowsAnyPacketMayComeFromAnyQueue) {
-    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}, 1}, {1, kOne, {6}, 2}};
+    const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}}, {1, kOne, {6}}};
     const Spread s = spread(0, flows(), Cpus{5, 6}, 2, streams, {});
 
     for (std::uint16_t e = 0; e < 4; e++) {
@@ -155,7 +153,7 @@ TEST(Spread, EveryPacketHasOneWay) {
                 for (unsigned i = 0; i < lcores; i++)
                     all.push_back(10 + i);
                 const std::vector<StreamOnPort> streams{
-                    {0, kFour, all, 1}, {1, kOne, {all.back()}, 2}, {2, kOne, all, 3}};
+                    {0, kFour, all}, {1, kOne, {all.back()}}, {2, kOther, all}};
                 const Spread s = spread(0, c, all, queues, streams, {});
                 ASSERT_THAT(s.queues, SizeIs(queues));
                 std::set<unsigned> busy;
@@ -187,11 +185,12 @@ TEST(Spread, EveryPacketHasOneWay) {
                     if (c.steering == port::Steering::rte_flow && !c.spreads_sources) {
                         EXPECT_THAT(r.rule.queues, SizeIs(1));
                     }
-                    const StreamOnPort& stream = streams[r.rule.stream - 1];
-                    const auto e = static_cast<std::uint16_t>(
-                        std::ranges::find(stream.endpoints, r.rule.endpoint) - stream.endpoints.begin());
-                    for (const std::uint16_t q : r.rule.queues)
-                        EXPECT_FALSE(cpus_of(s, q, stream.receive, e).empty());
+                    for (const StreamOnPort& stream : streams)
+                        for (std::uint16_t e = 0; e < stream.endpoints.size(); e++)
+                            if (stream.endpoints[e] == r.rule.endpoint) {
+                                for (const std::uint16_t q : r.rule.queues)
+                                    EXPECT_FALSE(cpus_of(s, q, stream.receive, e).empty());
+                            }
                 }
             }
 }

@@ -122,6 +122,23 @@ TEST(StreamHealth, CountsThatRunBackwardsAreANewStream) {
     EXPECT_THAT(w.step(1.5, 10, 5), ElementsAre(StreamEvent::losing));
 }
 
+TEST(StreamHealth, GoesOnCountingWhenSomethingElseIsExpected) {
+    Watched w({2, 0, 0});
+    EXPECT_THAT(w.step(2, 0), ElementsAre(StreamEvent::silent));
+    w.health.expect({});
+    EXPECT_EQ(w.health.state(), "") << "nothing is expected";
+    EXPECT_THAT(w.step(10, 0), IsEmpty());
+    EXPECT_THAT(w.step(1, 10), IsEmpty()) << "nobody waited for it";
+    w.health.expect({3, 0, 0});
+    EXPECT_EQ(w.health.limits().silent_after, 3);
+    EXPECT_EQ(w.health.state(), "ok");
+    EXPECT_THAT(w.step(2.9, 0), IsEmpty()) << "silence is counted from the first look";
+    EXPECT_THAT(w.step(3, 0), ElementsAre(StreamEvent::silent));
+    EXPECT_EQ(w.health.events(StreamEvent::silent), 2U);
+    EXPECT_EQ(w.health.events(StreamEvent::back), 0U);
+    EXPECT_DOUBLE_EQ(w.health.last_event()->at_s, w.now);
+}
+
 TEST(StreamHealth, CountsWhatWasLost) {
     stats::StreamSnapshot s;
     s.received = 5;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "stats/diagnosis.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace spead::stats {
@@ -125,6 +126,12 @@ const Row kRows[] = {
      Stage::consumer,
      "s0: 77 heaps",
      {"256 of 256", "--ring-heaps"}},
+    {"SinkFailed",
+     [](Snapshot& s) { s.streams[0].heaps_unwritten = 77; },
+     Cause::sink_failed,
+     Stage::consumer,
+     "s0: 77 heaps were not written",
+     {"make room", "stream start"}},
     {"PoolSmall",
      [](Snapshot& s) { set(s, PacketOutcome::no_memory); },
      Cause::pool_too_small,
@@ -158,6 +165,34 @@ const Row kRows[] = {
      Stage::network,
      "s0: 77 heaps",
      {"nothing was lost here", "--burst-size"}},
+    {"NetworkBeyondTheFirstHeaps",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].by_endpoint = {{"239.1.2.3:7148", 500, 0}, {"239.1.2.4:7148", 500, 0}};
+     },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"of the first 2", "--burst-size"}},
+    {"NetworkWhereNothingIsNew",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].by_endpoint = {{"239.1.2.3:7148", 1000, 0, true}, {"239.1.2.4:7148", 0, 0}};
+     },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"did not arrive; look"}},
+    {"CutByJoin",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         for (int i = 0; i < 77; i++)
+             s.streams[0].by_endpoint.push_back({fmt::format("239.1.2.{}:7148", i), 10, 0});
+     },
+     Cause::cut_by_join,
+     Stage::network,
+     "s0: 77 heaps",
+     {"before their group was joined"}},
     {"DuplicatesOfOne",
      [](Snapshot& s) { set(s, PacketOutcome::duplicate); },
      Cause::duplicates,

@@ -24,7 +24,7 @@ Snapshot run(std::uint64_t done) {
     c.heaps_waiting = 1;
     StreamSnapshot& stream = s.streams.emplace_back();
     stream.name = "s0";
-    stream.add(c, done);
+    stream.add(c, done - done / 4, done / 4);
     stream.events[1] = done;
     stream.by_endpoint = {{"a", 11 * done, 100 * done}};
     stream.latency.count = stream.heaps_handed_over;
@@ -41,6 +41,7 @@ Snapshot run(std::uint64_t done) {
     send.name = "d0";
     send.counters.packets = send.counters.copied_packets = 7 * done;
     send.counters.timed_out = done;
+    port.tx_packets = 7 * done;
     LcoreSnapshot& lcore = s.lcores.emplace_back();
     lcore.lcore = 1;
     lcore.streams = {{"s0", 11 * done}};
@@ -68,9 +69,11 @@ TEST(Since, IsTheDifferenceAndKeepsEveryIdentity) {
     EXPECT_EQ(d.streams[0].carried.live, 3U);
     EXPECT_EQ(d.streams[0].carried.queued, 2U);
     EXPECT_EQ(d.streams[0].carried.waiting, 1U);
-    EXPECT_EQ(d.streams[0].heaps_delivered, 40U);
+    EXPECT_EQ(d.streams[0].heaps_delivered, 30U);
+    EXPECT_EQ(d.streams[0].heaps_unwritten, 10U);
     EXPECT_EQ(d.streams[0].events[1], 40U);
     EXPECT_EQ(d.streams[0].by_endpoint[0].packets, 440U);
+    EXPECT_TRUE(d.streams[0].by_endpoint[0].not_new);
     EXPECT_EQ(d.ports[0].rx_packets, 520U);
     EXPECT_EQ(d.ports[0].rx_bursts, 40U);
     EXPECT_EQ(d.ports[0].nic.no_mbuf, 80U);
@@ -82,9 +85,9 @@ TEST(Since, IsTheDifferenceAndKeepsEveryIdentity) {
 
 TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
     Snapshot base = run(100);
-    base.streams[0].name = "gone";
+    base.streams.clear();
     base.ports[0].name = "gone";
-    base.sends[0].name = "gone";
+    base.sends.clear();
     base.lcores.clear();
     const Snapshot d = since(run(140), base);
     EXPECT_EQ(d.streams[0].received, 1540U);
@@ -94,10 +97,29 @@ TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
     EXPECT_EQ(broken_identities(d), std::vector<std::string>{});
 }
 
+/// However much either has counted.
 TEST(Since, AStreamThatBeganAnewUnderItsNameIsToldWhole) {
-    const Snapshot d = since(run(40), run(100));
-    EXPECT_EQ(d.streams[0].received, 440U);
-    EXPECT_EQ(d.streams[0].carried.live, 0U);
+    for (const std::uint64_t anew : {40U, 140U}) {
+        SCOPED_TRACE(anew);
+        const Snapshot base = run(100);
+        Snapshot now = run(anew);
+        now.streams[0].number = now.lcores[0].streams[0].number = 2;
+        // The former one received as much again before it went.
+        const Snapshot gone = run(200);
+        now.removed.add(gone.streams[0]);
+        now.ports[0].rx[static_cast<std::size_t>(PortOutcome::stream)] += 2200;
+        now.ports[0].rx_packets += 2200;
+        now.lcores[0].removed += 2200;
+        now.lcores[0].ports[0].received += 2200;
+        ASSERT_EQ(broken_identities(now), std::vector<std::string>{});
+        const Snapshot d = since(now, base);
+        EXPECT_EQ(d.streams[0].received, 11 * anew);
+        EXPECT_EQ(d.streams[0].carried.live, 0U);
+        EXPECT_EQ(d.lcores[0].streams[0].received, 11 * anew);
+        EXPECT_EQ(d.removed.received, 1100U);
+        EXPECT_EQ(d.lcores[0].removed, 1100U);
+        EXPECT_EQ(d.removed.carried.live, 3U);
+    }
 }
 
 /// One packet of a control heap came before, and was counted as placed; the last one came after, and told.

@@ -42,6 +42,7 @@ Snapshot sound() {
     queue.full_bursts = 1;
     queue.burst_sizes = {2, 3, 0, 0, 0, 0, 1};
     port.add(queue);
+    port.tx_packets = 5;
     port.talkers = {{"10.0.0.1", "s0", 9, 0}};
     port.talkers_others = 1;
     port.talkers_untold = 3;
@@ -71,13 +72,14 @@ Snapshot sound() {
 TEST(StreamSnapshot, AddsTheBlocksOfSeveralLcores) {
     StreamSnapshot stream;
     stream.add(block(), 1);
-    stream.add(block(), 2);
+    stream.add(block(), 1, 1);
     EXPECT_EQ(stream.received, 20u);
     EXPECT_EQ(stream.packets[static_cast<std::size_t>(PacketOutcome::placed)], 14u);
     EXPECT_EQ(stream.bytes, 14000u);
     EXPECT_EQ(stream.heaps_started, 10u);
     EXPECT_EQ(stream.heaps_live, 2u);
-    EXPECT_EQ(stream.heaps_delivered, 3u);
+    EXPECT_EQ(stream.heaps_delivered, 2u);
+    EXPECT_EQ(stream.heaps_unwritten, 1u);
     EXPECT_EQ(stream.heaps_dropped_full, 2u);
     EXPECT_EQ(stream.heaps_queued, 3u);  // (2-1) + (2-2) in the queues, 1 + 1 waiting
     EXPECT_EQ(stream.packets_reordered, 6u);
@@ -136,9 +138,13 @@ TEST(Identities, EachOneIsNoticedWhenItBreaks) {
                   "s0: received = sum of outcomes: 10 is not 11");
     expect_broken([](Snapshot& s) { s.streams[0].heaps_live++; }, "s0: started = ended + live: 5 is not 6");
     expect_broken([](Snapshot& s) { s.streams[0].heaps_queued++; },
-                  "s0: ended = delivered + dropped_full + queued: 4 is not 5");
+                  "s0: ended = delivered + unwritten + dropped_full + queued: 4 is not 5");
+    expect_broken([](Snapshot& s) { s.streams[0].heaps_unwritten++; },
+                  "s0: ended = delivered + unwritten + dropped_full + queued: 4 is not 5");
     expect_broken([](Snapshot& s) { s.sends[0].counters.copied_packets++; },
                   "d0: packets = zero copy + copied: 5 is not 6");
+    expect_broken([](Snapshot& s) { s.removed_sends.counters.packets++; },
+                  "packets sent by ports = packets of senders: 5 is not 6");
     expect_broken([](Snapshot& s) { s.streams[0].by_endpoint[1].packets--; },
                   "s0: received = sum over endpoints: 10 is not 9");
     expect_broken([](Snapshot& s) { s.streams[0].by_endpoint[0].bytes--; },

@@ -83,5 +83,21 @@ TEST(Talkers, ANewcomerInheritsWhatItMayHaveSent) {
     EXPECT_EQ(newcomer->lane, 2U);
 }
 
+TEST(Talkers, PacketsOfALaneThatIsNoMoreAreOfNoStream) {
+    Talkers t;
+    t.add(1, 0, 5);
+    t.add(1, 3, 7);
+    t.add(1, Talkers::kNoLane, 11);
+    t.add(2, 3, 13);
+    t.forget_lane(3);
+    const auto all = entries(t);
+    ASSERT_EQ(all.size(), 3U);
+    EXPECT_EQ(sum(t), 36U);
+    for (const Talkers::Entry& e : all)
+        EXPECT_EQ(e.packets, e.source == 2 ? 13U : e.lane == 0 ? 5U : 18U) << e.source << " " << e.lane;
+    t.add(1, 3, 2);
+    EXPECT_EQ(t.size(), 4U) << "another lane under the number has entries of its own";
+}
+
 }  // namespace
 }  // namespace spead::stats

@@ -95,6 +95,9 @@ TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
     EXPECT_EQ(process_.captured.rotate_size, 1u << 20);
     EXPECT_THAT(type("capture stop s0"), HasSubstr("12 packets captured, 11 written"));
     EXPECT_EQ(process_.plan_.receives[0].capture, std::nullopt) << "the configuration is not changed";
+    process_.capture_failure = "cannot write the capture file a.pcap: No space left on device";
+    EXPECT_THAT(refusal("capture stop s0"),
+                AllOf(HasSubstr("12 packets captured, 11 written"), HasSubstr("No space left on device")));
     Context context{process_, grammar_, seat_};
     for (const char* line : {"capture start s0 a.pcap poll busy", "capture start s0 a.pcap capture.count x",
                              "capture start nope a.pcap", "capture start s0"})
@@ -131,8 +134,11 @@ TEST_F(CarryOutTest, SendersToo) {
     EXPECT_EQ(process_.plan_.sends[0].ttl, 9);
     type("send stop d0");
     EXPECT_FALSE(process_.plan_.sends[0].enabled);
+    type("send add d1 port p0 endpoints 239.8.0.0:7148");
     type("send start all");
     EXPECT_TRUE(process_.plan_.sends[0].enabled);
+    type("send delete d1");
+    EXPECT_EQ(process_.plan_.sends.size(), 1u);
 }
 
 TEST_F(CarryOutTest, RefusedCommandsSayWhyAndChangeNothing) {
@@ -174,6 +180,13 @@ TEST_F(CarryOutTest, QuitLeavesTheSeatAndShutdownEndsTheProcess) {
     EXPECT_TRUE(process_.ended);
 }
 
+TEST_F(CarryOutTest, OneCanQuitABusyProcess) {
+    process_.busy = true;
+    EXPECT_THAT(refusal("show config"), HasSubstr("busy"));
+    type("quit");
+    EXPECT_TRUE(process_.ended);
+}
+
 TEST_F(CarryOutTest, TheConfigurationSavedIsTheOneThatRuns) {
     const std::string directory = testing::TempDir();
     seat_.directory = directory;
@@ -193,6 +206,68 @@ TEST_F(CarryOutTest, TheConfigurationSavedIsTheOneThatRuns) {
 TEST_F(CarryOutTest, LogLevels) {
     type("log level debug");
     EXPECT_EQ(process_.level, "debug");
+}
+
+TEST_F(CarryOutTest, ClearingSaysSo) {
+    EXPECT_THAT(type("clear stats"), HasSubstr("cleared"));
+    EXPECT_THAT(type("clear undo"), HasSubstr("from the start again"));
+}
+
+TEST_F(CarryOutTest, CapturesAreShownByStream) {
+    EXPECT_THAT(type("show capture"), HasSubstr("nothing is captured"));
+    EXPECT_THAT(type("show capture s0"), HasSubstr("stream s0 is not captured"));
+    stats::CaptureSnapshot c;
+    c.stream = "s0";
+    c.taken = 100;
+    c.written = 90;
+    c.dropped_full = 7;
+    c.files = {{"a.pcap", 1, 90, 6000}};
+    process_.now_.captures.push_back(c);
+    c.stream = "gone";
+    c.former = c.finished = true;
+    process_.now_.captures.push_back(c);
+    process_.recent_ = std::make_shared<stats::Snapshot>(process_.now_);
+    for (const char* line : {"show capture", "show capture all"}) {
+        EXPECT_THAT(type(line), HasSubstr("gone (removed)"));
+        EXPECT_THAT(said_, HasSubstr("running"));
+    }
+    EXPECT_THAT(type("show capture s0"), Not(HasSubstr("gone")));
+    EXPECT_THAT(said_, HasSubstr("a.pcap"));
+    EXPECT_THAT(said_, HasSubstr("raise capture.buffer"));
+    EXPECT_THAT(type("show capture gone"), HasSubstr("ended"));
+    EXPECT_THAT(refusal("show capture none"), HasSubstr("there is no stream `none`"));
+}
+
+TEST_F(CarryOutTest, AdviceNamesKeysAndWhatIsStoppedSaysSo) {
+    process_.now_.streams[0].state = "stopped";
+    EXPECT_THAT(type("show stream"), HasSubstr("stopped"));
+    EXPECT_THAT(said_, HasSubstr("larger than max_packet_size"));
+    EXPECT_THAT(said_, Not(HasSubstr("--")));
+    process_.now_.ports[0].state = "stopped";
+    EXPECT_THAT(type("show port"), HasSubstr("stopped"));
+    EXPECT_THAT(said_, Not(HasSubstr("--")));
+}
+
+/// Words that stand beside an argument mean something else than a name there.
+TEST_F(CarryOutTest, NoPartIsCalledAsTheGrammarsWords) {
+    EXPECT_THAT(refusal("stream add all port p0 endpoints 239.9.0.0:7148"),
+                HasSubstr("`all` cannot be a name"));
+    for (const PromptCommand& command : grammar_.commands())
+        for (const char* argument : {"PORT", "STREAM", "SEND", "CAPTURED", "PART"}) {
+            const std::string choice = std::string(argument) + "|";
+            const std::size_t at = command.syntax.find(choice);
+            EXPECT_TRUE(at == std::string::npos || command.syntax.substr(at).starts_with(choice + "all"))
+                << command.syntax;
+        }
+}
+
+TEST_F(CarryOutTest, AnEmptyListIsNoValue) {
+    EXPECT_THAT(refusal("stream set s0 lcores \"\""), HasSubstr("`lcores` is empty"));
+}
+
+TEST_F(CarryOutTest, NumbersAreRefusedAlike) {
+    for (const char* line : {"dummy d0 0", "dummy d0 99999", "dummy d0 many"})
+        EXPECT_THAT(refusal(line), HasSubstr("is not a whole number from 1 to 4096")) << line;
 }
 
 }  // namespace

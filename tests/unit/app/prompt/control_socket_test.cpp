@@ -66,6 +66,8 @@ TEST(Greeting, ComesBack) {
         EXPECT_EQ(parsed->interactive, keys);
         EXPECT_EQ(parsed->directory, "/a b/c");
     }
+    EXPECT_TRUE(Greeting::parse("dpdk-spead-attach 1 command /x")->lone);
+    EXPECT_FALSE(Greeting::parse("dpdk-spead-attach 1 commands /x")->lone);
     EXPECT_FALSE(Greeting::parse("GET / HTTP/1.0"));
     EXPECT_FALSE(Greeting::parse("dpdk-spead-attach 1 something"));
     EXPECT_FALSE(Greeting::parse(""));

@@ -32,7 +32,11 @@ endpoints = ["239.4.0.0:7148"]
         recent_ = std::move(recent);
     }
 
-    runtime::Plan plan() override { return plan_; }
+    runtime::Plan plan() override {
+        if (busy)
+            throw_error("control", "the program is busy");
+        return plan_;
+    }
     stats::Snapshot snapshot() override { return now_; }
     std::shared_ptr<const stats::Snapshot> recent() override { return recent_; }
     void change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) override {
@@ -59,6 +63,7 @@ endpoints = ["239.4.0.0:7148"]
         stats::CaptureSnapshot c;
         c.taken = 12;
         c.written = 11;
+        c.failure = capture_failure;
         return c;
     }
     send::DummyResult dummy(const std::string& send, std::uint32_t packets) override {
@@ -72,9 +77,11 @@ endpoints = ["239.4.0.0:7148"]
     std::shared_ptr<const stats::Snapshot> recent_;
     std::vector<std::string> done;
     capture::Options captured;
+    std::string capture_failure;
     std::string refuses;
     std::string level;
     bool ended = false;
+    bool busy = false;
 };
 
 }  // namespace spead::test

@@ -46,7 +46,7 @@ class GrammarTest : public testing::Test {
     }
 
     Grammar grammar_{prompt_commands()};
-    Vocabulary names_{{"p0", "p1"}, {"fengine", "beam"}, {"dsim"}, {"1", "2"}};
+    Vocabulary names_{{"p0", "p1"}, {"fengine", "beam"}, {"dsim"}, {"1", "2"}, {}};
 };
 
 TEST_F(GrammarTest, ArgumentsAreFoundByName) {

@@ -117,5 +117,17 @@ TEST_F(LineEditorTest, LongLinesAndStrangeBytesDoNoHarm) {
     EXPECT_EQ(editor_.line().find_first_not_of('a'), std::string::npos);
 }
 
+TEST_F(LineEditorTest, WhatIsToldInBetweenDoesNotTouchTheLine) {
+    type("show");
+    screen_.clear();
+    editor_.interrupt("news\n");
+    EXPECT_THAT(screen_, testing::StartsWith("\r\033[Knews\n"));
+    EXPECT_THAT(screen_, HasSubstr("> show"));
+    type("\x01");  // to the beginning
+    editor_.interrupt("more\n");
+    EXPECT_EQ(type("x\r"), LineEditor::Key::line);
+    EXPECT_EQ(editor_.line(), "xshow") << "and the cursor is where it was";
+}
+
 }  // namespace
 }  // namespace spead::app

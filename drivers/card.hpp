@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+
+#include "port/driver.hpp"
+
+/// What families of cards plan alike. Internal to drivers/.
+namespace spead::drivers {
+
+inline constexpr std::uint32_t kLeastCardDescriptors = 256;
+inline constexpr std::uint16_t kCardTxDescriptors = 1024;
+
+/// Fills in what depends on the MTU that the card will have: the largest frame, the sizes of queues and pools
+/// (one mbuf per packet, however large the MTU lets it be; the card holds one per descriptor, a power of two
+/// of them up to `most_descriptors`). `plan` has names and queue counts.
+void plan_card_queues(const port::PortRequest& request, std::uint32_t mtu, std::uint32_t most_descriptors,
+                      port::PreparedDevice& plan);
+
+/// A receive queue of so many descriptors, and its pool.
+port::QueueSizes card_rx_queue(std::uint32_t descriptors, std::uint32_t frame);
+
+/// Throws Error when the memory that the card must reach cannot be locked.
+void check_lockable(const port::Host& host, const port::PortRequest& request,
+                    const port::PreparedDevice& plan);
+
+}  // namespace spead::drivers

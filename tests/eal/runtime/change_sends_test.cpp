@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gmock/gmock.h>
+
+#include "runtime/feeder.hpp"
+#include "tests/eal/runtime/live_rig.hpp"
+
+/// Senders that come, go, stop and start while others send.
+namespace spead::runtime::test {
+namespace {
+
+using testing::IsEmpty;
+using Reason = Engine::Reason;
+
+TEST(ChangeSends, StopsStartsAndRetunesASender) {
+    Plan plan = live_plan(1);
+    Script script;
+    std::uint64_t heaps = 0;
+    script.wait([](const stats::Snapshot& s) { return s.sends[0].counters.heaps > 10; });
+    script.change([](Plan& p) { p.sends[0].enabled = false; });
+    script.wait([](const stats::Snapshot& s) { return s.sends[0].control_heaps == 1; });
+    script.add([&](Engine&, const stats::Snapshot& s) { heaps = s.sends[0].counters.heaps; });
+    script.add([&](Engine&, const stats::Snapshot& s) { EXPECT_EQ(s.sends[0].counters.heaps, heaps); });
+    script.change([](Plan& p) {
+        p.sends[0].enabled = true;
+        p.sends[0].heaps = 7;
+        p.sends[0].rate = 1e8;
+        p.sends[0].ttl = 9;
+        p.sends[0].dscp = 46;
+    });
+    script.wait([&](const stats::Snapshot& s) {
+        return s.sends[0].counters.heaps == heaps + 7 && s.sends[0].control_heaps == 2;
+    });
+    const Ended e = script.run(plan);
+    EXPECT_EQ(e.reason, Reason::interrupted) << "a sender that has sent everything";
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+    EXPECT_EQ(e.last.streams[0].heaps_delivered, heaps + 7) << "counts went on, else they were duplicates";
+}
+
+/// Beside the sender of live_plan(), on a group of its own.
+SendPlan sender(const std::string& name, const std::string& endpoints, std::int64_t heaps = -1) {
+    SendPlan s = send(name, endpoints, heaps);
+    s.first_count = 1;
+    return s;
+}
+
+const stats::SendSnapshot& sent_by(const stats::Snapshot& s, const std::string& name) {
+    return *std::find_if(s.sends.begin(), s.sends.end(), [&](const auto& one) { return one.name == name; });
+}
+
+TEST(ChangeSends, AddsASenderAndRemovesItWhileTheOtherLosesNothing) {
+    Script script;
+    std::uint64_t delivered = 0;
+    script.change([](Plan& p) {
+        p.receives.push_back(receive("fresh", "239.5.0.0:7148"));
+        p.sends.insert(p.sends.begin(), sender("d1", "239.5.0.0:7148"));
+    });
+    script.wait([](const stats::Snapshot& s) {
+        return snapshot_of(s, "fresh").heaps_verified > 20 && sent_by(s, "d1").counters.heaps > 20;
+    });
+    script.change([](Plan& p) { p.sends.erase(p.sends.begin()); });
+    script.wait([&](const stats::Snapshot& s) {
+        const stats::SendSnapshot& gone = s.removed_sends;
+        const stats::StreamSnapshot& fresh = snapshot_of(s, "fresh");
+        delivered = fresh.heaps_delivered;
+        return s.sends.size() == 1 && gone.control_heaps == 1 && fresh.stop_items == 1 &&
+               delivered == gone.counters.heaps;
+    });
+    script.add([&](Engine&, const stats::Snapshot& s) {
+        EXPECT_EQ(s.removed_sends.counters.aborted, 0U);
+        EXPECT_EQ(s.removed_sends.counters.dropped, 0U);
+        EXPECT_EQ(s.lcores[1].sends, std::vector<std::string>{"d0"});
+        EXPECT_GT(delivered, 20U);
+        expect_nothing_lost(snapshot_of(s, "fresh"));
+    });
+    // Under the same name again, and done by itself.
+    script.change([](Plan& p) {
+        p.sends.push_back(sender("d1", "239.5.0.0:7148", 5));
+        p.sends.back().first_count = 1'000'000;
+    });
+    script.wait([&](const stats::Snapshot& s) {
+        return snapshot_of(s, "fresh").heaps_delivered == delivered + 5 &&
+               sent_by(s, "d1").counters.heaps == 5;
+    });
+    const Ended e = script.run(live_plan(1));
+    EXPECT_EQ(e.reason, Reason::interrupted);
+    EXPECT_THAT(e.problems, IsEmpty());
+    for (const stats::StreamSnapshot& s : e.last.streams)
+        expect_nothing_lost(s);
+    EXPECT_EQ(e.last.ports[0].rx_packets, e.last.ports[0].tx_packets);
+}
+
+TEST(ChangeSends, ManySendersComeAndGoInOneRun) {
+    Script script;
+    script.add([](Engine& engine, const stats::Snapshot&) {
+        for (int round = 0; round < 30; round++) {
+            Plan plan = engine.plan();
+            if (plan.sends.size() > 1)
+                plan.sends.erase(plan.sends.begin() + 1);
+            plan.sends.push_back(sender(fmt::format("x{}", round), "239.5.0.0:7148", 3));
+            engine.reconfigure(plan);
+        }
+    });
+    script.change([](Plan& p) { p.sends.resize(1); });
+    script.wait([](const stats::Snapshot& s) { return s.removed_sends.control_heaps == 30; });
+    const Ended e = script.run(live_plan(1));
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+}
+
+TEST(ChangeSends, ASenderComesToAPortThatOnlyReceivedSoFar) {
+    Plan plan = live_plan(1);
+    plan.sends.clear();
+    Script script;
+    script.change([](Plan& p) { p.sends.push_back(sender("d0", "239.1.0.0:7148", 50)); });
+    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_verified == 50; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+}
+
+/// Cannot be started.
+class Reluctant final : public Producer {
+  public:
+    void start(const std::vector<unsigned>&, std::int64_t) override { throw Error("no thread"); }
+    void request_stop() noexcept override {}
+    void abandon() noexcept override {}
+    void join() override {}
+    bool done() const noexcept override { return true; }
+    std::string failure() const override { return {}; }
+    const memory::Mapping& mapping() const noexcept override { return memory_; }
+
+  private:
+    memory::Mapping memory_{4096};
+};
+
+TEST(ChangeSends, SendersAreAsBeforeWhenOneCannotBeStarted) {
+    Surroundings surroundings;
+    surroundings.make_producer = [](const SendPlan& s, send::Sender& sender,
+                                    memory::RegionTable& regions) -> std::unique_ptr<Producer> {
+        if (s.name == "bad")
+            return std::make_unique<Reluctant>();
+        return std::make_unique<Feeder>(s, sender, regions);
+    };
+    Script script;
+    script.change([](Plan& p) {
+        p.sends.push_back(sender("rests", "239.5.0.0:7148"));
+        p.sends.back().enabled = false;
+    });
+    Plan before;
+    script.add([&](Engine& engine, const stats::Snapshot&) {
+        before = engine.plan();
+        Plan plan = before;
+        plan.sends[0].rate = 1000;  // would send nothing to speak of
+        plan.sends[1].enabled = true;
+        plan.sends.push_back(sender("bad", "239.5.0.1:7148"));
+        plan.receives.push_back(receive("x", "239.9.9.9:7148"));
+        EXPECT_THROW(engine.reconfigure(plan), Error);
+        EXPECT_EQ(engine.plan(), before);
+    });
+    std::uint64_t heaps = 0;
+    script.add([&](Engine&, const stats::Snapshot& s) { heaps = s.sends[0].counters.heaps; });
+    script.wait([&](const stats::Snapshot& s) {
+        return s.sends[0].counters.heaps > heaps + 100 && s.sends[1].control_heaps == 1;
+    });
+    script.add([](Engine&, const stats::Snapshot& s) {
+        EXPECT_EQ(s.sends.size(), 2U);
+        EXPECT_EQ(s.streams.size(), 1U);
+    });
+    const Ended e = script.run(live_plan(1), surroundings);
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+}
+
+TEST(ChangeSends, HeapsTimeOutWhileTheirPortIsStopped) {
+    Plan plan = live_plan(1);
+    plan.sends[0].timeout = 0.05;
+    Script script;
+    std::uint64_t heaps = 0;
+    script.wait([](const stats::Snapshot& s) { return s.sends[0].counters.heaps > 10; });
+    script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_port("p0"); });
+    script.wait([](const stats::Snapshot& s) { return s.sends[0].counters.timed_out >= 8; });
+    script.add([&](Engine& engine, const stats::Snapshot&) {
+        heaps = engine.snapshot().sends[0].counters.heaps;
+        engine.start_port("p0");
+    });
+    script.wait([&](const stats::Snapshot& s) { return s.sends[0].counters.heaps > heaps + 10; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    EXPECT_EQ(e.last.streams[0].heaps_wrong, 0U);
+}
+
+}  // namespace
+}  // namespace spead::runtime::test

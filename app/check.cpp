@@ -72,7 +72,8 @@ Findings check_all(const port::Host& host, const runtime::Plan& plan, const runt
     try {
         check_planned(host, runtime::lay_out(plan, options, drivers, host), plan, pauses, findings);
     } catch (const Error& error) {
-        findings.push_back({Verdict::fail, "plan", error.what(), {}});
+        const bool usage = dynamic_cast<const UsageError*>(&error) != nullptr;
+        findings.push_back({Verdict::fail, "plan", error.what(), {}, usage});
         findings.push_back(check_huge_pages(host, kUsualEalBytes, false));
     }
     return findings;
@@ -85,7 +86,7 @@ int check(const runtime::Plan& plan, const std::vector<std::string>& eal_words, 
         fmt::print("{}\n", findings_document(findings).dump(2));
     else
         fmt::print("{}", describe(findings));
-    return any_failed(findings) ? kFailure : kSuccess;
+    return !any_failed(findings) ? kSuccess : only_usage_failed(findings) ? kUsage : kFailure;
 }
 
 }  // namespace spead::app

@@ -56,4 +56,10 @@ bool any_failed(std::span<const Finding> findings) {
     return count(findings, Verdict::fail) != 0;
 }
 
+bool only_usage_failed(std::span<const Finding> findings) {
+    return any_failed(findings) && std::all_of(findings.begin(), findings.end(), [](const Finding& f) {
+               return f.verdict != Verdict::fail || f.usage;
+           });
+}
+
 }  // namespace spead::app

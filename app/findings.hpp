@@ -17,6 +17,7 @@ struct Finding {
     std::string subject;  ///< "huge pages", "p0 MTU"
     std::string text;     ///< what was found
     std::string mend;     ///< the command that mends it; empty where nothing is wrong, or no command does
+    bool usage = false;   ///< what was typed is wrong, on every machine
 };
 
 using Findings = std::vector<Finding>;
@@ -25,5 +26,7 @@ using Findings = std::vector<Finding>;
 std::string describe(std::span<const Finding> findings);
 nlohmann::ordered_json findings_document(std::span<const Finding> findings);
 bool any_failed(std::span<const Finding> findings);
+/// Whether what was typed is all that failed.
+bool only_usage_failed(std::span<const Finding> findings);
 
 }  // namespace spead::app

@@ -27,6 +27,7 @@ namespace {
 struct Looked {
     PortFacts facts;
     port::PlannedPort planned;  ///< where facts.error is empty
+    bool usage = false;         ///< the error is of what was typed, on every machine
 };
 
 /// By the plan, before the device exists.
@@ -46,6 +47,7 @@ Looked look(const std::string& name, const runtime::EalOptions& eal) {
         looked.facts.device = looked.planned.device.devargs;
     } catch (const Error& error) {
         looked.facts.error = error.what();
+        looked.usage = dynamic_cast<const UsageError*>(&error) != nullptr;
     }
     return looked;
 }
@@ -136,10 +138,11 @@ int info(const InfoOptions& options, const std::vector<std::string>& eal_words) 
         for (const Looked& port : ports)
             fmt::print("{}{}", &port == &ports.front() ? "" : "\n", describe(port.facts));
     }
-    const bool failed =
-        !options.ports.empty() &&
-        std::any_of(ports.begin(), ports.end(), [](const Looked& port) { return !port.facts.error.empty(); });
-    return failed ? kFailure : kSuccess;
+    std::erase_if(ports, [](const Looked& port) { return port.facts.error.empty(); });
+    if (options.ports.empty() || ports.empty())
+        return kSuccess;
+    return std::all_of(ports.begin(), ports.end(), [](const Looked& port) { return port.usage; }) ? kUsage
+                                                                                                  : kFailure;
 }
 
 }  // namespace spead::app

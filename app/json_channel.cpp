@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 
 namespace spead::app {
 
@@ -50,15 +51,21 @@ Addresses resolve(const std::string& text, bool listen) {
     const char* const option = listen ? "--server" : "--client";
     if (!listen && host.empty())
         throw_usage(option, "`{}` names no host; give ADDRESS:PORT, where bench --server listens", text);
+    parse_integer(service, 0, UINT16_MAX, option);
     addrinfo hints{};
     hints.ai_family = AF_INET;
     hints.ai_socktype = SOCK_STREAM;
     hints.ai_flags = AI_NUMERICSERV | (listen ? AI_PASSIVE : 0);
     addrinfo* found = nullptr;
     if (const int rc = getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &found);
-        rc != 0)
-        throw_usage(option, "`{}` is no address: {}; give {}ADDRESS:PORT", text, gai_strerror(rc),
-                    listen ? "PORT or " : "");
+        rc != 0) {
+        const std::string what = fmt::format("`{}` is no address: {}; give {}ADDRESS:PORT", text,
+                                             gai_strerror(rc), listen ? "PORT or " : "");
+        // A name may be known later.
+        if (host.find_first_not_of("0123456789.") == std::string::npos)
+            throw UsageError(option, what);
+        throw Error(option, what);
+    }
     return {found, freeaddrinfo};
 }
 

@@ -88,11 +88,11 @@ RunningProcess choose_process(const std::string& wanted, const std::vector<Runni
     if (wanted.find('/') != std::string::npos) {
         const std::vector<RunningProcess> one = ask(wanted, TelemetryClient::kPatience);
         if (one.empty())
-            throw_usage("", "no dpdk-spead answers at {}; give its name or pid, or nothing", wanted);
+            throw_error("", "no dpdk-spead answers at {}; give its name or pid, or nothing", wanted);
         return one.front();
     }
     if (running.empty())
-        throw_usage(
+        throw_error(
             "",
             "no dpdk-spead that can be reached runs{}; other users' are root's to see, and --no-telemetry "
             "hides one",
@@ -105,12 +105,12 @@ RunningProcess choose_process(const std::string& wanted, const std::vector<Runni
     if (fitting.size() == 1)
         return fitting.front();
     if (fitting.size() > 1)
-        throw_usage("", "{} processes {}: {}; give one's pid", fitting.size(),
+        throw_error("", "{} processes {}: {}; give one's pid", fitting.size(),
                     wanted.empty() ? "run" : fmt::format("are called `{}`", wanted), listed(fitting));
     std::vector<std::string_view> names;
     for (const RunningProcess& p : running)
         names.push_back(p.name);
-    throw_usage("", "no process is called `{}`{}; there is {}", wanted, hint(wanted, names), listed(running));
+    throw_error("", "no process is called `{}`{}; there is {}", wanted, hint(wanted, names), listed(running));
 }
 
 }  // namespace spead::app

@@ -25,7 +25,7 @@ std::vector<std::string> process_directories();
 std::vector<RunningProcess> find_processes(std::span<const std::string> directories);
 
 /// The one meant by `wanted`: a name, a pid, a socket's path (has a `/`; not looked for among `running`), or
-/// the only one when it is empty. Throws UsageError that lists what there is.
+/// the only one when it is empty. Throws Error that lists what there is.
 RunningProcess choose_process(const std::string& wanted, const std::vector<RunningProcess>& running);
 
 }  // namespace spead::app

@@ -253,7 +253,7 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     const std::vector<unsigned> cpus = runtime::allowed_cpus();
     const unsigned worker = options.lcore.value_or(cpus.back());
     if (std::find(cpus.begin(), cpus.end(), worker) == cpus.end())
-        throw_usage("--lcore", "CPU {} is none of those that this process may use: {}", worker,
+        throw_error("--lcore", "CPU {} is none of those that this process may use: {}", worker,
                     fmt::join(cpus, ","));
     const unsigned main = cpus.front() != worker || cpus.size() == 1 ? cpus.front() : cpus[1];
     const std::size_t bytes =

@@ -121,9 +121,11 @@ void complete_replay(ReplayOptions& o, const DefaultPort& default_port) {
     if (!o.port.empty())
         return;
     const port::LonePort lone = default_port.lone();
+    if (lone.device.empty() && !lone.why_not.empty())
+        throw_error("", "replay needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE; here {}",
+                    lone.why_not);
     if (lone.device.empty())
-        throw_usage("", "replay needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE{}{}",
-                    lone.why_not.empty() ? "" : "; here ", lone.why_not);
+        throw_usage("", "replay needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE");
     o.port = lone.device;
 }
 

@@ -179,9 +179,15 @@ void check_with_port(Plan& plan, std::string_view command, const DefaultPort& de
     if (!missing)
         return;
     const port::LonePort lone = default_port.lone();
-    if (lone.device.empty())
-        throw_usage("", "{} needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE; DEVICE is {}{}{}",
-                    command, kPortForms, lone.why_not.empty() ? "" : ". Here ", lone.why_not);
+    if (lone.device.empty()) {
+        const std::string what =
+            fmt::format("{} needs a port: give --port DEVICE or set DPDK_SPEAD_INTERFACE; DEVICE is {}",
+                        command, kPortForms);
+        // Without one it works on another machine, or later.
+        if (!lone.why_not.empty())
+            throw_error("", "{}. Here {}", what, lone.why_not);
+        throw_usage("", "{}", what);
+    }
     plan.ports.front().device = lone.device;
 }
 

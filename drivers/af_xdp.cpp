@@ -162,7 +162,7 @@ Queues AfXdp::plan_queues(const port::DeviceString& device, const port::PortRequ
     Queues queues;
     queues.first = static_cast<std::uint16_t>(first.value_or(0));
     if (queues.first >= there.all) {
-        throw_usage(where, "start_queue={} of {}: {} has {} receive queues, counted from 0", queues.first,
+        throw_error(where, "start_queue={} of {}: {} has {} receive queues, counted from 0", queues.first,
                     device.name(), interface, there.all);
     }
     // The PMD counts what it binds against the combined channels, wherever it starts.
@@ -171,18 +171,18 @@ Queues AfXdp::plan_queues(const port::DeviceString& device, const port::PortRequ
     const std::uint16_t sensible = request.exists ? std::uint16_t{1} : request.rx_queues > 0 ? most : needed;
     queues.count = static_cast<std::uint16_t>(count.value_or(sensible));
     if (queues.count > most) {
-        throw_usage(where,
+        throw_error(where,
                     "queue_count={} of {}: {} has {} combined channels from queue {} on (`ethtool -l {}`)",
                     queues.count, device.name(), interface, most, queues.first, interface);
     }
     if (needed > queues.count) {
-        throw_usage(where,
+        throw_error(where,
                     "{} queues are needed, {} binds {} of {}: use fewer lcores, or run `ethtool -L {} "
                     "combined {}`",
                     needed, device.name(), queues.count, interface, interface, needed);
     }
     if (queues.first + queues.count > STEER_MAX_QUEUES) {
-        throw_usage(where, "queues {} to {} of {}: the XDP program knows {}", queues.first,
+        throw_error(where, "queues {} to {} of {}: the XDP program knows {}", queues.first,
                     queues.first + queues.count - 1, interface, STEER_MAX_QUEUES);
     }
     if (request.rx_queues > 0 && queues.count < there.all) {
@@ -215,7 +215,7 @@ std::uint32_t AfXdp::plan_mtu(const port::PortRequest& request, const port::Netd
             plan.name, kMaxMtu, port::payload_of_mtu(kMaxMtu), std::max(request.mtu, sent), facts.name);
     }
     if (request.rx_queues > 0 && facts.mtu > kMaxMtu && port::mtu_of(request.max_rx_packet) > kMaxMtu) {
-        throw_usage(
+        throw_error(
             where,
             "the MTU of {0} is {1}, so that packets of {2} bytes could come, but {3} holds a frame in one "
             "page: UDP payloads up to {4}. Give --max-packet-size {4} if none are larger, run `ip link set "

@@ -39,7 +39,7 @@ port::PciDevice MlxDriver::usable_card(const port::DeviceString& device, const s
     const std::string& address = device.name();
     auto card = port::pci_device(host_.files, address);
     if (!card) {
-        throw_usage(where,
+        throw_error(where,
                     "{} is no PCI device of this machine; name the card's network interface or address",
                     address);
     }

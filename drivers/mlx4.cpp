@@ -87,7 +87,7 @@ std::string Mlx4::choose_netdev(const port::PciDevice& card, const port::PortReq
                     card.address, wanted ? fmt::format(" for port={}", *wanted) : std::string{});
     }
     if (here.size() > 1) {
-        throw_usage(where, "{} is the address of {}: name one of these, or add port=0 or port=1",
+        throw_error(where, "{} is the address of {}: name one of these, or add port=0 or port=1",
                     card.address, fmt::join(here, " and "));
     }
     // Without it the PMD makes a port for each of the card's.

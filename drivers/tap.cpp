@@ -88,7 +88,7 @@ void check_interface(const port::PortRequest& request, const std::string& interf
             interface);
     }
     if (there && !request.exists && !std::filesystem::exists("/sys/class/net/" + interface + "/tun_flags")) {
-        throw_usage(where,
+        throw_error(where,
                     "net_tap makes the interface {}, and there is one of that name already that is no tap; "
                     "give another name with iface=NAME",
                     interface);
@@ -111,7 +111,7 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
     }
 
     if (request.vlan && request.rx_queues > 0 && why_no_flower().empty()) {
-        throw_usage(
+        throw_error(
             where,
             "{} cannot be told to let in VLAN {} only: DPDK 22.11 makes wrong rules of it (the number's "
             "bytes swapped, and no place beside rules without a VLAN); leave vlan out",

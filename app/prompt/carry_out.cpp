@@ -34,7 +34,7 @@ namespace {
 Grammar::Found understood(Context& context, const std::vector<std::string>& words) {
     try {
         return context.grammar.understand(words, {});
-    } catch (const UsageError&) {
+    } catch (const Error&) {
         return context.grammar.understand(words, vocabulary_of(context.process));
     }
 }

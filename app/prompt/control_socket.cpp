@@ -104,7 +104,7 @@ std::vector<std::string> living(const std::vector<std::string>& directories) {
         names.empty() ? "and no process has a control socket; `run` makes one, as `--control auto` does with "
                         "other commands"
                       : fmt::format("but at {}", fmt::join(names, ", "));
-    throw_usage("attach", "nobody listens at `{}`, {}", target, others);
+    throw_error("attach", "nobody listens at `{}`, {}", target, others);
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ std::string socket_path(const std::string& control, const std::string& name, con
     const std::vector<std::string> directories = socket_directories(environment, user);
     // Others do not write to root's.
     if (user != 0 && directories.size() < 2)
-        throw_usage("--control",
+        throw_error("--control",
                     "XDG_RUNTIME_DIR is not set, so there is no place for a socket; give a path");
     return fmt::format("{}/{}{}", directories.front(), name, kSuffix);
 }
@@ -214,7 +214,7 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
     struct stat there {};
     if (lstat(path_.c_str(), &there) == 0) {
         if (!S_ISSOCK(there.st_mode))
-            throw_usage(path_, "it is a file, not a socket; give another path");
+            throw_error(path_, "it is a file, not a socket; give another path");
         unlink(path_.c_str());
     }
     // Before it has a name, so that nobody else ever sees it.
@@ -257,7 +257,7 @@ Descriptor connect_to(const std::string& target, const Environment& environment,
     } else {
         const std::vector<std::string> names = living(directories);
         if (names.size() > 1)
-            throw_usage("attach", "there are several: {}; give one of them", fmt::join(names, ", "));
+            throw_error("attach", "there are several: {}; give one of them", fmt::join(names, ", "));
         if (names.size() == 1)
             return connect_to(names.front(), environment, user);
     }
@@ -272,7 +272,7 @@ Descriptor connect_to(const std::string& target, const Environment& environment,
             throw_error(path, "cannot attach: {}", std::strerror(error));
     }
     if (target.empty())
-        throw_usage("attach",
+        throw_error("attach",
                     "no process has a control socket; `run` makes one, as `--control auto` does with other "
                     "commands");
     nobody_there(target, directories);

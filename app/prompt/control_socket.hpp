@@ -39,7 +39,7 @@ struct Frame {
 /// $XDG_RUNTIME_DIR/dpdk-spead for others. Empty: there is none.
 std::vector<std::string> socket_directories(const Environment& environment, uid_t user);
 
-/// "auto" or a path, as `--control` and [runtime] control take it -> a path. Throws UsageError when there is
+/// "auto" or a path, as `--control` and [runtime] control take it -> a path. Throws Error when there is
 /// no directory for "auto".
 std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
                         uid_t user);
@@ -68,8 +68,8 @@ class ControlSocket {
     Descriptor socket_;
 };
 
-/// A connection to the process of that name or path; empty: the only one there is. Throws UsageError when
-/// nobody listens there, saying who does elsewhere, and Error when it may not be reached.
+/// A connection to the process of that name or path; empty: the only one there is. Throws Error when
+/// nobody listens there, saying who does elsewhere, and when it may not be reached.
 Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user);
 
 }  // namespace spead::app

@@ -220,8 +220,8 @@ void Grammar::check(const Place& place, const std::string& word, const Vocabular
         if (std::find(known.begin(), known.end(), word) != known.end())
             return;
         if (known.empty())
-            throw_usage("", "there is no {} `{}`, and no other", noun, word);
-        throw_usage("", "there is no {} `{}`{}; there {} {}", noun, word, hint(word, views(known)),
+            throw_error("", "there is no {} `{}`, and no other", noun, word);
+        throw_error("", "there is no {} `{}`{}; there {} {}", noun, word, hint(word, views(known)),
                     known.size() == 1 ? "is" : "are", list_of(views(known)));
     };
     switch (place.kind) {

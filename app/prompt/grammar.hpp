@@ -66,7 +66,8 @@ class Grammar {
         const PromptCommand* command;
         Call call;
     };
-    /// Throws UsageError that says which word is wrong, or what is missing, and what may stand there.
+    /// Throws UsageError that says which word is wrong, or what is missing, and what may stand there; Error
+    /// for a name that the process does not have.
     Found understand(const std::vector<std::string>& words, const Vocabulary& vocabulary) const;
 
     struct Choice {

@@ -70,15 +70,15 @@ void save_file(const std::string& path, std::string_view text, bool replace) {
     struct stat there {};
     const bool exists = stat(path.c_str(), &there) == 0;
     if (exists && !S_ISREG(there.st_mode))
-        throw_usage(path, "it is no file; give the name of one");
+        throw_error(path, "it is no file; give the name of one");
     if (exists && !replace)
-        throw_usage(path, "it is there already; give another name, or `force` behind it to replace it");
+        throw_error(path, "it is there already; give another name, or `force` behind it to replace it");
     Draft draft(path);
     if (!draft.write(text))
         throw_error(path, "cannot write it: {}", std::strerror(errno));
     if (!draft.place(path, replace)) {
         if (errno == EEXIST)
-            throw_usage(path, "it is there already; give another name, or `force` behind it to replace it");
+            throw_error(path, "it is there already; give another name, or `force` behind it to replace it");
         throw_error(path, "cannot write it: {}", std::strerror(errno));
     }
 }

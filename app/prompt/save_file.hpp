@@ -9,8 +9,8 @@ namespace spead::app {
 /// A relative name as seen from `directory` (empty: the process's own).
 std::string file_from(const std::string& directory, const std::string& name);
 
-/// Writes the file as a whole or not at all. Throws UsageError when there is one by that name and `replace`
-/// is false, Error when it cannot be written; then what was there is unchanged.
+/// Writes the file as a whole or not at all. Throws Error when there is one by that name and `replace`
+/// is false, and when it cannot be written; then what was there is unchanged.
 void save_file(const std::string& path, std::string_view text, bool replace);
 
 }  // namespace spead::app

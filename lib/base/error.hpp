@@ -27,7 +27,8 @@ class Error : public std::runtime_error {
     std::string where_;
 };
 
-/// The user typed something that cannot be: a bad option, key, unit or endpoint. Exit status 2.
+/// The user typed something that can never be, on this machine or another, now or later: a bad option, key,
+/// unit or endpoint. Exit status 2. What is absent today (an interface, a file, a process) is a plain Error.
 class UsageError : public Error {
   public:
     using Error::Error;

@@ -66,9 +66,9 @@ std::size_t index_of(const toml::array& list, const Part& part, const std::strin
     }
     const std::vector<std::string_view> known(names.begin(), names.end());
     if (known.empty())
-        throw_usage("", "there is no {0} `{1}`, and no other; `{2} add` makes one", part.noun, name,
+        throw_error("", "there is no {0} `{1}`, and no other; `{2} add` makes one", part.noun, name,
                     part.table == kStream.table ? "stream" : "send");
-    throw_usage("", "there is no {} `{}`{}; there {} {}", part.noun, name, hint(name, known),
+    throw_error("", "there is no {} `{}`{}; there {} {}", part.noun, name, hint(name, known),
                 known.size() == 1 ? "is" : "are", list_of(known));
 }
 
@@ -220,7 +220,7 @@ Plan add(const Plan& plan, const Part& part, const std::string& name, const std:
     toml::array& list = list_of_parts(tree, part);
     for (const toml::node& entry : list)
         if (name_of(entry) == name)
-            throw_usage("",
+            throw_error("",
                         "there is a {0} `{1}` already; change it by `{2} set {1} ...`, or give another name",
                         part.noun, name, part.table == kStream.table ? "stream" : "send");
     toml::table entry{{"name", name}, {"port", port}, {"endpoints", list_value("endpoints", endpoints)}};
@@ -291,7 +291,7 @@ Plan delete_endpoints(const Plan& plan, const std::string& stream, const std::st
     for (const std::string& text : split(range))
         for (const Endpoint& endpoint : parse_endpoints(text)) {
             if (std::find(r.endpoints.begin(), r.endpoints.end(), endpoint) == r.endpoints.end())
-                throw_usage("", "stream `{}` has no endpoint {}; it has {}", stream, to_string(endpoint),
+                throw_error("", "stream `{}` has no endpoint {}; it has {}", stream, to_string(endpoint),
                             fmt::join(r.endpoint_texts, " "));
             going.push_back(endpoint);
         }
@@ -309,7 +309,7 @@ Plan delete_endpoints(const Plan& plan, const std::string& stream, const std::st
             texts.push_back(std::move(rest));
     }
     if (texts.empty())
-        throw_usage("",
+        throw_error("",
                     "stream `{0}` would have no endpoint left; `stream delete {0}` takes it away, `stream "
                     "stop {0}` lets it rest",
                     stream);

@@ -2,6 +2,8 @@
 #include "port/device_name.hpp"
 
 #include <algorithm>
+#include <cctype>
+#include <net/if.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -25,6 +27,16 @@ Words split(std::string_view text) {
     return {std::string{text.substr(0, comma)}, std::string{text.substr(comma)}};
 }
 
+/// Whether an interface or an RDMA device of that name can appear later. Names that begin as those of DPDK's
+/// virtual devices do are taken for misspelt drivers.
+bool may_be_a_device(std::string_view name) {
+    const bool valid = !name.empty() && name.size() < IF_NAMESIZE && name != "." && name != ".." &&
+                       std::ranges::none_of(name, [](unsigned char c) {
+                           return c == '/' || c == ':' || std::isspace(c) != 0;
+                       });
+    return valid && !name.starts_with("net_") && !name.starts_with("eth_");
+}
+
 class Naming {
   public:
     Naming(const PortRequest& request, std::span<const Driver* const> table, const Host& host)
@@ -44,7 +56,7 @@ class Naming {
             if (const auto name = host_.netdev_of(*address); !name.empty()) {
                 return netdev(name);
             }
-            throw_usage(where(request_), "no network interface of this machine has the address {}; it has {}",
+            throw_error(where(request_), "no network interface of this machine has the address {}; it has {}",
                         words_.name, list_of(candidates(host_)));
         }
         if (const auto address = pci_address(words_.name)) {
@@ -108,11 +120,11 @@ class Naming {
     NamedDevice card(const std::string& address) const {
         const auto device = pci_device(host_.files, address);
         if (!device) {
-            throw_usage(where(request_), "there is no PCI device {}; this machine has {}", address,
+            throw_error(where(request_), "there is no PCI device {}; this machine has {}", address,
                         list_of(candidates(host_)));
         }
         if (!device->network) {
-            throw_usage(where(request_), "the PCI device {} is no network card; this machine has {}", address,
+            throw_error(where(request_), "the PCI device {} is no network card; this machine has {}", address,
                         list_of(candidates(host_)));
         }
         if (const Driver* family = family_of(*device)) {
@@ -148,12 +160,14 @@ class Naming {
                 names.push_back(d->name());
             }
         }
-        throw_usage(
-            where(request_),
+        const std::string what = fmt::format(
             "no driver for the device \"{}\": it is neither a network interface of this machine, nor its "
             "IPv4 "
             "address, a PCI address or an RDMA device, nor does it start with one of {}; this machine has {}",
             request_.device, fmt::join(names, ", "), list_of(candidates(host_)));
+        if (may_be_a_device(words_.name))
+            throw Error(where(request_), what);
+        throw UsageError(where(request_), what);
     }
 
     const PortRequest& request_;

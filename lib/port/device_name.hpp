@@ -28,8 +28,8 @@ struct NamedDevice {
 ///   * a PCI address ("0000:03:00.0", "03:00.0")
 ///   * an RDMA device ("mlx5_0"), standing for the card behind it
 ///
-/// Throws UsageError for what is none of these, listing what there is, and Error for a card that is bound to
-/// a driver that keeps it, naming the ways out. Changes nothing.
+/// Throws Error for what is none of these, listing what there is, and for a card that is bound to a driver
+/// that keeps it, naming the ways out; UsageError for what can never be one of these. Changes nothing.
 NamedDevice name_device(const PortRequest& request, std::span<const Driver* const> table,
                         std::span<const std::string> eal_devices, const Host& host);
 

@@ -16,7 +16,7 @@ constexpr std::string_view kRemedy = "; end the program and start it with the ne
 
 [[noreturn]] void refuse(const std::string& where, const std::string& what,
                          std::string_view remedy = kRemedy) {
-    throw_usage(where, "{} while the program runs{}", what, remedy);
+    throw_error(where, "{} while the program runs{}", what, remedy);
 }
 
 template <typename T>
@@ -30,13 +30,13 @@ void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted
     for (const PortPlan& one : now) {
         const auto found = find(wanted, one.name);
         if (found == wanted.end())
-            throw_usage(fmt::format("port {}", one.name),
+            throw_error(fmt::format("port {}", one.name),
                         "it is part of the running program and is missing; {}", kRemedy.substr(2));
         ordered.push_back(*found);
     }
     for (const PortPlan& one : wanted)
         if (find(now, one.name) == now.end())
-            throw_usage(
+            throw_error(
                 fmt::format("port {}", one.name),
                 "its queues and its packet memory are made when the program starts: it cannot be added{}",
                 kRemedy);
@@ -114,7 +114,7 @@ Change compare(const Plan& now, Plan& wanted) {
         }
         one.before = static_cast<std::size_t>(before - now.receives.begin());
         if (before->capture != r.capture)
-            throw_usage(
+            throw_error(
                 fmt::format("receive {}", r.name),
                 "its `capture` begins with the stream; captures that begin and end while it is received "
                 "are started and stopped at the prompt");

@@ -33,7 +33,7 @@ struct Change {
     std::vector<std::size_t> removed_sends;  ///< senders of the plan that runs
 };
 
-/// `wanted`'s ports are brought into the order of `now`'s. Throws UsageError that names what
+/// `wanted`'s ports are brought into the order of `now`'s. Throws Error that names what
 /// cannot change during a run.
 Change compare(const Plan& now, Plan& wanted);
 

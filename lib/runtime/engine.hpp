@@ -88,23 +88,23 @@ class Engine {
     /// rate. What is the same in both loses nothing. What is removed is left, flushed and drained first, or
     /// sends what is in flight.
     ///
-    /// Throws UsageError, and has changed nothing, when something differs that cannot change during a run
-    /// (ports, memory, lcores, what a sender sends; it says which), or has no room; Error when a port refuses
-    /// a rule or a membership, or a sender cannot be made or started: then everything is as before.
+    /// Throws Error, and has changed nothing, when something differs that cannot change during a run (ports,
+    /// memory, lcores, what a sender sends; it says which), or has no room; also when a port refuses a rule
+    /// or a membership, or a sender cannot be made or started: then everything is as before.
     void reconfigure(const Plan& wanted);
 
     /// Stops a port, or starts it again, while the others run: its groups are left and its rules removed, and
-    /// come back with it; streams and senders wait. Throws UsageError when it is so already, Error when the
+    /// come back with it; streams and senders wait. Throws Error when it is so already, and when the
     /// device refuses.
     void stop_port(const std::string& port);
     void start_port(const std::string& port);
 
-    /// send::Sender::dummy on the sender's lcore. Throws UsageError for an unknown sender.
+    /// send::Sender::dummy on the sender's lcore. Throws Error for an unknown sender.
     send::DummyResult dummy(const std::string& send, std::uint32_t packets);
 
     /// What the ports' steering has at this moment, as ports.
     std::vector<std::vector<stats::RuleSnapshot>> rules() const;
-    /// The device's own counters (rte_eth_xstats), by name. Throws UsageError for an unknown port.
+    /// The device's own counters (rte_eth_xstats), by name. Throws Error for an unknown port.
     std::vector<std::pair<std::string, std::uint64_t>> xstats(const std::string& port) const;
 
     /// Has run() serve it; outlives the run. Before run().

@@ -16,7 +16,7 @@ std::size_t stream_index(const Plan& plan, const std::string& name) {
     for (std::size_t i = 0; i < plan.receives.size(); i++)
         if (plan.receives[i].name == name)
             return i;
-    throw_usage(name, "there is no such stream");
+    throw_error(name, "there is no such stream");
 }
 
 /// Its taps belong to no lcore any more.
@@ -35,14 +35,14 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
     if (s.streams[i]->capture)
-        throw_usage(stream, "it is being captured already; stop that capture first");
+        throw_error(stream, "it is being captured already; stop that capture first");
     if (s.streams[i]->parts.empty())
-        throw_usage(stream, "it is not received now; start it first");
+        throw_error(stream, "it is not received now; start it first");
     for (const stats::CaptureSnapshot& c : s.written_captures())
         for (const stats::CaptureSnapshot::File& f : c.files)
             if (!c.finished &&
                 std::find(options.files.begin(), options.files.end(), f.path) != options.files.end())
-                throw_usage(stream, "the capture of {} {} {}; take another file", c.stream,
+                throw_error(stream, "the capture of {} {} {}; take another file", c.stream,
                             c.ending ? "is still being written to" : "goes to", f.path);
     s.start_capture(i, options);
 }
@@ -51,7 +51,7 @@ std::uint64_t Engine::stop_capture(const std::string& stream) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
     if (!s.streams[i]->capture)
-        throw_usage(stream, "it is not being captured");
+        throw_error(stream, "it is not being captured");
     if (!s.stop_capture(i))
         throw_error(stream, "its capture cannot be ended, an lcore does not answer");
     return s.streams[i]->capture_number;

@@ -37,7 +37,7 @@ void Engine::State::reconfigure(const Plan& asked) {
         const ReceivePlan& r = wanted.receives[i];
         const Change::Receive& c = change.receives[i];
         if (c.before && c.kind == Change::Kind::parts && streams[*c.before]->capture)
-            throw_usage(fmt::format("receive {}", r.name),
+            throw_error(fmt::format("receive {}", r.name),
                         "it is being captured, which a change of its lcores or windows would cut; stop the "
                         "capture first");
         const bool placed = c.before && plan.receives[*c.before].port == r.port &&
@@ -48,7 +48,7 @@ void Engine::State::reconfigure(const Plan& asked) {
     }
     for (const std::size_t gone : change.removed)
         if (streams[gone]->capture)
-            throw_usage(fmt::format("receive {}", plan.receives[gone].name),
+            throw_error(fmt::format("receive {}", plan.receives[gone].name),
                         "it is being captured; stop the capture first");
     for (std::size_t i = 0; i < wanted.sends.size(); i++) {
         const auto& s = change.sends[i].before;
@@ -90,7 +90,7 @@ std::vector<unsigned> Engine::State::cpus_for(const ReceivePlan& r) const {
     const std::size_t port = port_index(r.port);
     const std::string where = fmt::format("receive {}", r.name);
     if (layout.ports[port].request.rx_queues == 0)
-        throw_usage(where,
+        throw_error(where,
                     "port {} was opened without a receive queue: start the program with a stream on it "
                     "([[receive]], which may say `enabled = false`)",
                     r.port);
@@ -102,7 +102,7 @@ std::vector<unsigned> Engine::State::cpus_for(const ReceivePlan& r) const {
             std::vector<unsigned> there;
             for (const auto& w : workers)
                 there.push_back(w->layout->planned_cpu);
-            throw_usage(where,
+            throw_error(where,
                         "no lcore runs on CPU {}, only on {}: name all that streams may use in `lcores` of "
                         "[runtime], with `live = true`",
                         cpu, fmt::join(there, ", "));
@@ -123,7 +123,7 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
     const std::string where = fmt::format("receive {}", r.name);
     const port::PlannedPort& p = layout.ports[port_index(r.port)];
     if (r.max_packet_size > p.request.max_rx_packet)
-        throw_usage(
+        throw_error(
             where,
             "packets of {} bytes (`max_packet_size`) do not fit: the buffers of port {} were made for "
             "{}",
@@ -132,22 +132,22 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
     for (const unsigned cpu : cpus) {
         const Worker& w = *workers[layout.worker_on(cpu)];
         if (w.layout->heap_bytes == 0)
-            throw_usage(where,
+            throw_error(where,
                         "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
                         "of [runtime], or another one in `lcores` of the stream",
                         cpu);
         if (r.max_bytes > w.arena.largest())
-            throw_usage(where,
+            throw_error(where,
                         "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is cut for "
                         "heaps of at most {}",
                         human_size(r.max_bytes), cpu, human_size(w.arena.largest()));
         if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
-            throw_usage(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
+            throw_error(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
                         w.parts.size());
         bookkeeping += bookkeeping_bytes(r);
     }
     if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
-        throw_usage(where,
+        throw_error(where,
                     "its windows and queues need {}, and {} are available; lower `ring`, `max_live` "
                     "or `substreams`",
                     human_size(bookkeeping), human_size(available));

@@ -31,7 +31,7 @@ send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) 
                 throw_error(send, "its lcore does not answer");
             return result;
         }
-    throw_usage("send", "there is no sender `{}`", send);
+    throw_error("send", "there is no sender `{}`", send);
 }
 
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {
@@ -42,7 +42,7 @@ std::vector<std::pair<std::string, std::uint64_t>> Engine::xstats(const std::str
     const State& s = *state_;
     const std::size_t i = s.port_index(port);
     if (i == s.ports.size())
-        throw_usage("port", "there is no port `{}`", port);
+        throw_error("port", "there is no port `{}`", port);
     const std::uint16_t id = s.ports[i]->port_id();
     const int count = rte_eth_xstats_get_names(id, nullptr, 0);
     if (count <= 0)

@@ -24,9 +24,9 @@ void Engine::stop_port(const std::string& port) {
     State& s = *state_;
     const std::size_t i = s.running_port(port);
     if (s.away[i])
-        throw_usage(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
+        throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
     if (!s.ports[i]->started())
-        throw_usage(fmt::format("port {}", port), "it is stopped already");
+        throw_error(fmt::format("port {}", port), "it is stopped already");
     s.take_off(i);
     s.ports[i]->stop();
 }
@@ -35,10 +35,10 @@ void Engine::start_port(const std::string& port) {
     State& s = *state_;
     const std::size_t i = s.running_port(port);
     if (s.away[i])
-        throw_usage(fmt::format("port {}", port),
+        throw_error(fmt::format("port {}", port),
                     "its network interface has gone; it is started when that comes back");
     if (s.ports[i]->started())
-        throw_usage(fmt::format("port {}", port), "it runs already");
+        throw_error(fmt::format("port {}", port), "it runs already");
     s.ports[i]->start();
     try {
         s.put_on(i);
@@ -54,7 +54,7 @@ std::size_t Engine::State::running_port(const std::string& name) const {
         throw_error("runtime", "nothing runs that could be changed");
     const std::size_t i = port_index(name);
     if (i == ports.size())
-        throw_usage("port", "there is no port `{}`", name);
+        throw_error("port", "there is no port `{}`", name);
     return i;
 }
 

@@ -104,13 +104,13 @@ Engine::State::Outlet Engine::State::outlet_for(const SendPlan& s,
                                                 const std::vector<std::unique_ptr<SendStream>>& fresh) const {
     const std::size_t port = port_index(s.port);
     if (!is_on(port))
-        throw_usage(where_of(s), "port {} {}", s.port,
+        throw_error(where_of(s), "port {} {}", s.port,
                     away[port] ? "waits for its network interface; add it when that is back"
                                : "is stopped; start it first");
     const auto there_are = static_cast<std::size_t>(layout.ports[port].request.tx_queues) -
                            (hosts[port] ? std::size_t{1} : std::size_t{0});
     if (there_are == 0)
-        throw_usage(where_of(s),
+        throw_error(where_of(s),
                     "port {} was opened without a transmit queue: start the program with a sender on it "
                     "([[send]], which may say `enabled = false`)",
                     s.port);
@@ -153,12 +153,12 @@ Engine::State::Outlet Engine::State::outlet_for(const SendPlan& s,
         if (!runs || std::any_of(use.begin(), use.end(), [&w](const Use& u) { return u.owner == w.get(); }))
             cpus.push_back(w->layout->planned_cpu);
     if (!runs)
-        throw_usage(
+        throw_error(
             where_of(s),
             "no lcore runs on CPU {}, only on {}: name all that may be used in `lcores` of [runtime], "
             "with `live = true`",
             *s.lcore, fmt::join(cpus, ", "));
-    throw_usage(
+    throw_error(
         where_of(s),
         "the transmit queues of port {} belong to the lcores on CPU {}: name one of them, or none, in "
         "`lcore`",
@@ -168,13 +168,13 @@ Engine::State::Outlet Engine::State::outlet_for(const SendPlan& s,
 void Engine::State::check_room(const SendPlan& s) const {
     const std::uint64_t payload = (std::uint64_t{s.max_heaps} + 1) * s.heap_size;
     if (const std::size_t available = memory::available_memory(); available != 0 && payload > available)
-        throw_usage(where_of(s),
+        throw_error(where_of(s),
                     "its heaps in flight need {} ((`max_heaps` {} + 1) x {}), and {} are available",
                     human_size(payload), s.max_heaps, human_size(s.heap_size), human_size(available));
     const std::size_t port = port_index(s.port);
     if (hosts[port] && needs_next_hops(s) &&
         std::none_of(queues.begin(), queues.end(), [port](const Queue& q) { return q.port == port; }))
-        throw_usage(where_of(s),
+        throw_error(where_of(s),
                     "nobody would hear the answer to ARP requests on port {}, which was opened without a "
                     "receive queue; give the MAC address with `dst_mac`",
                     s.port);

@@ -53,9 +53,11 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 }  // namespace
 
 EventCommand::EventCommand(std::vector<std::string> argv) : argv_(std::move(argv)) {
-    if (argv_.empty() || !can_run(argv_.front()))
-        throw_usage("on_event", "there is no program `{}` that may be run; give its path and its arguments",
-                    argv_.empty() ? std::string() : argv_.front());
+    if (argv_.empty())
+        throw_usage("on_event", "it names no program; give its path and its arguments");
+    if (!can_run(argv_.front()))
+        throw_error("on_event", "there is no program `{}` that may be run; give its path and its arguments",
+                    argv_.front());
 }
 
 EventCommand::~EventCommand() {

@@ -22,7 +22,7 @@ class EventCommand {
     /// Events that wait while the program runs; more are dropped, and that is logged.
     static constexpr std::size_t kWaiting = 16;
 
-    /// `argv`: the program (a path, or a name to be found in PATH) and its arguments. Throws UsageError when
+    /// `argv`: the program (a path, or a name to be found in PATH) and its arguments. Throws Error when
     /// there is no such program.
     explicit EventCommand(std::vector<std::string> argv);
     ~EventCommand();

@@ -73,7 +73,7 @@ class Assignment {
     void check(unsigned cpu, const std::string& where) const {
         const std::vector<unsigned>& allowed = layout_.allowed_cpus;
         if (!user_lcores_ && std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())
-            throw_usage(where, "CPU {} is not one this process may use: {}", cpu, fmt::join(allowed, ","));
+            throw_error(where, "CPU {} is not one this process may use: {}", cpu, fmt::join(allowed, ","));
     }
 
   private:

@@ -25,7 +25,7 @@ class NothingNamed(namespaces.NamespaceTest):
 
     def test_among_several_none_is_guessed(self):
         self.second_interface()
-        self.refused(*SEND, status=2, says=("needs a port", "dut", "other", "could all be meant", "10.9.0.1"),
+        self.refused(*SEND, status=1, says=("needs a port", "dut", "other", "could all be meant", "10.9.0.1"),
                      prefix=self.inside)
 
     def test_an_interface_with_the_default_route_is_left_alone(self):
@@ -33,7 +33,7 @@ class NothingNamed(namespaces.NamespaceTest):
         namespaces.ip("link", "set", "other-peer", "down", namespace=self.near)
         namespaces.ip("link", "set", "other", "down", namespace=self.near)
         namespaces.ip("route", "add", "default", "via", "10.9.0.2", namespace=self.near)
-        self.refused(*SEND, status=2, says=("dut: it carries the default route", "other: it is down"),
+        self.refused(*SEND, status=1, says=("dut: it carries the default route", "other: it is down"),
                      prefix=self.inside)
 
 

@@ -68,12 +68,12 @@ class Ports(harness.ProgramTest):
         cases = (
             ("net_nonsense0", 2, ("net_nonsense0", "net_af_packet")),
             ("net_af_packet0,iface=nosuchif", 1, ("nosuchif",)),
-            ("nosuchif", 2, ("nosuchif",)),
-            ("0000:ff:1f.7", 2, ("0000:ff:1f.7",)),
+            ("nosuchif", 1, ("nosuchif",)),
+            ("0000:ff:1f.7", 1, ("0000:ff:1f.7",)),
             ("net_pcap0,rx_pcap=/nonexistent/file.pcap", 1, ("/nonexistent/file.pcap",)),
             ("net_memif0,role=sever", 2, ("sever", "server")),
-            ("0.0.0.1", 2, ("no network interface", "0.0.0.1")),
-            ("mlx5_99", 2, ("mlx5_99", "RDMA")),
+            ("0.0.0.1", 1, ("no network interface", "0.0.0.1")),
+            ("mlx5_99", 1, ("mlx5_99", "RDMA")),
             ("net_virtio_user0,path=/nonexistent/socket", 1, ("/nonexistent/socket",)),
             ("net_vhost0,iface=/nonexistent/socket", 1, ("/nonexistent",)),
         )
@@ -86,7 +86,7 @@ class Ports(harness.ProgramTest):
                      says=("/nonexistent/out.pcap",))
 
     def test_the_environment_names_the_interface(self):
-        self.refused("recv", ENDPOINT, status=2, says=("nosuchif",),
+        self.refused("recv", ENDPOINT, status=1, says=("nosuchif",),
                      environment={"DPDK_SPEAD_INTERFACE": "nosuchif"})
 
     def test_memory_that_does_not_fit_is_refused_with_the_sum(self):

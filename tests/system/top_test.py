@@ -207,7 +207,7 @@ class Top(telemetry.StayingUp):
         # Its socket is left, and is no process.
         self.assertTrue(telemetry.socket_of(running, self.name).exists())
         gone = self.once(self.name)
-        self.assertEqual(gone.returncode, 2)
+        self.assertEqual(gone.returncode, 1)
         path = telemetry.socket_of(running, self.name)
         path.unlink()
         path.parent.rmdir()
@@ -215,13 +215,13 @@ class Top(telemetry.StayingUp):
     def test_which_process(self):
         first, second = self.start_settled(), self.start_settled()
         both = self.once(self.name)
-        self.assertEqual(both.returncode, 2)
+        self.assertEqual(both.returncode, 1)
         for running in (first, second):
             self.assertIn(f"{self.name} (pid {running.process.pid})", both.stderr)
             self.assertIn(f"(pid {running.process.pid})", self.once(str(running.process.pid)).stdout)
         self.assertIn("give one's pid", both.stderr)
         nobody = self.once(self.name + "x")
-        self.assertEqual(nobody.returncode, 2)
+        self.assertEqual(nobody.returncode, 1)
         self.assertIn(f"did you mean `{self.name}`", nobody.stderr)
         for running in (first, second):
             running.interrupt()

@@ -225,10 +225,10 @@ TEST(Change, StopsAPortAndStartsItAgain) {
     std::uint64_t sent = 0;
     script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_delivered > 10; });
     script.add([](Engine& engine, const stats::Snapshot&) {
-        EXPECT_THROW(engine.start_port("p0"), UsageError) << "it runs";
-        EXPECT_THROW(engine.stop_port("p1"), UsageError);
+        EXPECT_THROW(engine.start_port("p0"), Error) << "it runs";
+        EXPECT_THROW(engine.stop_port("p1"), Error);
         engine.stop_port("p0");
-        EXPECT_THROW(engine.stop_port("p0"), UsageError) << "it is stopped";
+        EXPECT_THROW(engine.stop_port("p0"), Error) << "it is stopped";
     });
     script.add([&](Engine& engine, const stats::Snapshot&) {
         const stats::Snapshot s = engine.snapshot();
@@ -271,7 +271,7 @@ TEST(Change, RefusesWhatCannotBeAndChangesNothing) {
             try {
                 engine.reconfigure(plan);
                 ADD_FAILURE() << "accepted: " << says;
-            } catch (const UsageError& error) {
+            } catch (const Error& error) {
                 EXPECT_THAT(error.what(), HasSubstr(says));
             }
             EXPECT_EQ(engine.plan(), before);
@@ -439,7 +439,7 @@ TEST(Change, IsDoneForOtherThreads) {
         executor.call([&] { engine.reconfigure(wanted); });
         EXPECT_EQ(executor.call([&] { return engine.snapshot(); }).streams.size(), 2U);
         wanted.memory.heaps = 1;
-        EXPECT_THROW(executor.call([&] { engine.reconfigure(wanted); }), UsageError);
+        EXPECT_THROW(executor.call([&] { engine.reconfigure(wanted); }), Error);
         executor.call([&] { engine.interrupt(); });
     });
     EXPECT_EQ(engine.run(-1, {}), Reason::interrupted);

@@ -25,5 +25,15 @@ TEST(FindingsText, HasALineEachAndTheCommandBelow) {
     EXPECT_EQ(json["findings"][1]["verdict"], "warn");
 }
 
+TEST(FindingsText, TellsWhetherWhatWasTypedIsAllThatFailed) {
+    const Finding good{Verdict::ok, "memory", "enough", {}};
+    const Finding typed{Verdict::fail, "plan", "no such parameter", {}, true};
+    const Finding absent{Verdict::fail, "plan", "no such interface", {}};
+    EXPECT_FALSE(only_usage_failed(Findings{good}));
+    EXPECT_TRUE(only_usage_failed(Findings{good, typed}));
+    EXPECT_FALSE(only_usage_failed(Findings{absent}));
+    EXPECT_FALSE(only_usage_failed(Findings{typed, absent}));
+}
+
 }  // namespace
 }  // namespace spead::app

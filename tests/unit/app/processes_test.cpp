@@ -25,18 +25,19 @@ TEST(ChooseProcess, TheOnlyOneNeedsNoName) {
 }
 
 TEST(ChooseProcess, SeveralAreListed) {
-    test::expect_usage_error([] { choose_process("", kThree); },
-                             {"3 processes run", "capture1 (pid 10)", "dsim (pid 30)"});
-    test::expect_usage_error([] { choose_process("capture1", kThree); },
-                             {"2 processes are called `capture1`", "(pid 10)", "(pid 20)", "give one's pid"});
+    test::expect_passing_error([] { choose_process("", kThree); },
+                               {"3 processes run", "capture1 (pid 10)", "dsim (pid 30)"});
+    test::expect_passing_error(
+        [] { choose_process("capture1", kThree); },
+        {"2 processes are called `capture1`", "(pid 10)", "(pid 20)", "give one's pid"});
 }
 
 TEST(ChooseProcess, NoneIsSaid) {
-    test::expect_usage_error([] { choose_process("", {}); }, {"no dpdk-spead that can be reached runs"});
-    test::expect_usage_error([] { choose_process("x", {}); }, {"none called `x`"});
-    test::expect_usage_error([] { choose_process("dsin", kThree); },
-                             {"did you mean `dsim`", "capture1 (pid 10)"});
-    test::expect_usage_error([] { choose_process("/nowhere/socket", kThree); }, {"/nowhere/socket"});
+    test::expect_passing_error([] { choose_process("", {}); }, {"no dpdk-spead that can be reached runs"});
+    test::expect_passing_error([] { choose_process("x", {}); }, {"none called `x`"});
+    test::expect_passing_error([] { choose_process("dsin", kThree); },
+                               {"did you mean `dsim`", "capture1 (pid 10)"});
+    test::expect_passing_error([] { choose_process("/nowhere/socket", kThree); }, {"/nowhere/socket"});
 }
 
 TEST(FindProcesses, DirectoriesThatAreNotThereHaveNone) {

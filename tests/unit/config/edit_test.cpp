@@ -42,7 +42,7 @@ endpoints = ["239.4.0.0:7148"]
     static std::string refusal(Edit&& edit) {
         try {
             edit();
-        } catch (const UsageError& error) {
+        } catch (const Error& error) {
             return error.what();
         }
         return "accepted";

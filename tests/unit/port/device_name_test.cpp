@@ -90,6 +90,7 @@ class DeviceName : public testing::Test {
         try {
             return named(device, table).device + " is accepted";
         } catch (const E& error) {
+            EXPECT_EQ(typeid(error), typeid(E)) << error.what();
             return error.what();
         }
     }
@@ -159,7 +160,7 @@ TEST_F(DeviceName, ACardIsItsAddress) {
 TEST_F(DeviceName, AnRdmaDeviceStandsForItsCard) {
     EXPECT_EQ(named("mlx5_0").device, "0000:03:00.0");
     EXPECT_EQ(named("mlx5_0").driver, &kMlx);
-    EXPECT_THAT(refusal<UsageError>("mlx5_1"), HasSubstr("no driver for the device \"mlx5_1\""));
+    EXPECT_THAT(refusal<Error>("mlx5_1"), HasSubstr("no driver for the device \"mlx5_1\""));
 }
 
 TEST_F(DeviceName, ACardThatTheKernelKeepsNamesBothWaysOut) {
@@ -178,20 +179,23 @@ TEST_F(DeviceName, AMellanoxCardStaysWithTheKernel) {
 }
 
 TEST_F(DeviceName, WhatIsNotThereIsRefusedWithWhatIs) {
-    EXPECT_THAT(refusal<UsageError>("0000:ff:1f.7"),
+    EXPECT_THAT(refusal<Error>("0000:ff:1f.7"),
                 AllOf(HasSubstr("there is no PCI device 0000:ff:1f.7"),
                       HasSubstr("ens2 (10.0.1.5, ice at 0000:04:00.0, up)"),
                       HasSubstr("0000:05:00.0 (vfio-pci, not the kernel's)")));
-    EXPECT_THAT(refusal<UsageError>("10.9.9.9"),
+    EXPECT_THAT(refusal<Error>("10.9.9.9"),
                 AllOf(HasSubstr("no network interface of this machine has the address 10.9.9.9"),
                       HasSubstr("ens1f0 (10.0.0.5, ")));
-    EXPECT_THAT(refusal<UsageError>("ens7"),
+    EXPECT_THAT(refusal<Error>("ens7"),
                 AllOf(HasSubstr("no driver for the device \"ens7\""), HasSubstr("ens1f0 (10.0.0.5, "),
                       HasSubstr("one of net_ring, net_packet, net_xdp;")));
-    EXPECT_THAT(refusal<UsageError>(""), HasSubstr("no driver for the device \"\""));
+    // An interface can never have such a name.
+    for (const char* const name : {"", "a/b", "two words", "sixteen_letters_", "net_nonsense0", ".."})
+        EXPECT_THAT(refusal<UsageError>(name),
+                    HasSubstr(fmt::format("no driver for the device \"{}\"", name)));
     machine_.card("0000:01:00.0", 0x144d, "nvme");
     machine_.file("/sys/bus/pci/devices/0000:01:00.0/class", "0x010802\n");
-    EXPECT_THAT(refusal<UsageError>("01:00.0"), HasSubstr("is no network card"));
+    EXPECT_THAT(refusal<Error>("01:00.0"), HasSubstr("is no network card"));
 }
 
 }  // namespace

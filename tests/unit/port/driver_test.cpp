@@ -114,7 +114,7 @@ std::vector<PlannedPort> plans(std::vector<PortRequest> requests, std::vector<st
 std::string refusal(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
     try {
         plans(std::move(requests), std::move(vdevs));
-    } catch (const UsageError& error) {
+    } catch (const Error& error) {
         return error.what();
     }
     return "accepted";

@@ -133,7 +133,7 @@ TEST(Change, WhatCannotChangeIsNamed) {
         try {
             compare(now, wanted);
             ADD_FAILURE() << "accepted: " << where;
-        } catch (const UsageError& e) {
+        } catch (const Error& e) {
             EXPECT_THAT(e.what(), HasSubstr(where));
         }
     };

@@ -310,7 +310,7 @@ TEST(LayOut, RefusesCpusThatTheProcessMayNotUse) {
     const unsigned cpu = allowed_cpus().front();
     const auto refused = [&](Plan plan, const std::string& where) {
         EXPECT_THAT([&] { lay_out(plan); },
-                    ThrowsMessage<UsageError>(
+                    ThrowsMessage<Error>(
                         fmt::format("{}: CPU 1000 is not one this process may use: {}", where, cpu)));
     };
     refused(plan_of({receive("s0", "p0", {1000})}, {}), "receive s0 lcores");

@@ -99,16 +99,18 @@ TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
     EXPECT_THAT(refusal("capture stop s0"),
                 AllOf(HasSubstr("12 packets captured, 11 written"), HasSubstr("No space left on device")));
     Context context{process_, grammar_, seat_};
-    for (const char* line : {"capture start s0 a.pcap poll busy", "capture start s0 a.pcap capture.count x",
-                             "capture start nope a.pcap", "capture start s0"})
+    for (const char* line :
+         {"capture start s0 a.pcap poll busy", "capture start s0 a.pcap capture.count x", "capture start s0"})
         EXPECT_THROW(carry_out(context, line), UsageError) << line;
+    EXPECT_THAT(refusal("capture start nope a.pcap"), HasSubstr("there is no stream `nope`"));
 }
 
 TEST_F(CarryOutTest, DummiesAreOfASender) {
     EXPECT_THAT(type("dummy d0"), HasSubstr("64 packets"));
     EXPECT_THAT(type("dummy d0 8"), HasSubstr("8 packets made of the heap that comes next"));
     Context context{process_, grammar_, seat_};
-    for (const char* line : {"dummy s0", "dummy d0 0", "dummy d0 99999", "dummy d0 many"})
+    EXPECT_THAT(refusal("dummy s0"), HasSubstr("there is no sender `s0`"));
+    for (const char* line : {"dummy d0 0", "dummy d0 99999", "dummy d0 many"})
         EXPECT_THROW(carry_out(context, line), UsageError) << line;
 }
 

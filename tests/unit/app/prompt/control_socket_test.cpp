@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/unit/base/usage_error.hpp"
 
 namespace spead::app {
 namespace {
@@ -52,7 +53,8 @@ TEST(SocketPath, IsByNameAndUser) {
     EXPECT_EQ(socket_path("auto", "a", no_variables, 0), "/run/dpdk-spead/a.sock");
     EXPECT_EQ(socket_path("auto", "a", xdg, 7), "/run/user/7/dpdk-spead/a.sock");
     EXPECT_EQ(socket_path("/tmp/x", "a", xdg, 7), "/tmp/x");
-    EXPECT_THROW(socket_path("auto", "a", no_variables, 7), UsageError);
+    EXPECT_THAT(test::passing_error_of([&] { socket_path("auto", "a", no_variables, 7); }),
+                HasSubstr("XDG_RUNTIME_DIR"));
     EXPECT_THAT(socket_directories(xdg, 7), ElementsAre("/run/user/7/dpdk-spead", "/run/dpdk-spead"));
 }
 

@@ -8,6 +8,7 @@
 #include "app/prompt/context.hpp"
 #include "app/prompt/words.hpp"
 #include "base/error.hpp"
+#include "tests/unit/base/usage_error.hpp"
 
 namespace spead::app {
 namespace {
@@ -26,7 +27,7 @@ class GrammarTest : public testing::Test {
     std::string refusal(const std::string& line) const {
         try {
             understand(line);
-        } catch (const UsageError& error) {
+        } catch (const Error& error) {
             return error.what();
         }
         return "understood";
@@ -85,6 +86,13 @@ TEST_F(GrammarTest, UnknownWordsAreRefusedWithTheNearest) {
     EXPECT_THAT(refusal("show port p7"), HasSubstr("p0 or p1"));
     EXPECT_THAT(refusal("show lcore 9"), HasSubstr("there is no lcore `9`"));
     EXPECT_THAT(refusal("quit now"), HasSubstr("`now` is too much: the command is quit"));
+}
+
+TEST_F(GrammarTest, NamesThatAreNotThereAreNoUsageErrors) {
+    for (const char* const line : {"stream delete bean", "show port p7", "show lcore 9", "send stop x"})
+        EXPECT_THAT(test::passing_error_of([&] { understand(line); }), HasSubstr("there is no ")) << line;
+    for (const char* const line : {"shwo stream", "stream ad x", "quit now", "watch never show stream"})
+        EXPECT_THROW(understand(line), UsageError) << line;
 }
 
 TEST_F(GrammarTest, HalfACommandSaysWhatIsMissing) {

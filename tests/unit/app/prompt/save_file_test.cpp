@@ -3,16 +3,19 @@
 
 #include <filesystem>
 #include <fstream>
+#include <gmock/gmock.h>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/unit/base/usage_error.hpp"
 
 namespace spead::app {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::HasSubstr;
 
 class SaveFileTest : public testing::Test {
   protected:
@@ -43,7 +46,7 @@ TEST_F(SaveFileTest, WritesTheWholeAndNothingBeside) {
 
 TEST_F(SaveFileTest, KeepsWhatIsThereUnlessTold) {
     save_file(in("a"), "old", false);
-    EXPECT_THROW(save_file(in("a"), "new", false), UsageError);
+    EXPECT_THAT(test::passing_error_of([&] { save_file(in("a"), "new", false); }), HasSubstr("force"));
     EXPECT_EQ(content(in("a")), "old");
     save_file(in("a"), "new", true);
     EXPECT_EQ(content(in("a")), "new");
@@ -53,7 +56,8 @@ TEST_F(SaveFileTest, KeepsWhatIsThereUnlessTold) {
 TEST_F(SaveFileTest, WhatCannotBeWrittenIsAnError) {
     EXPECT_THROW(save_file(in("none/a"), "text", false), Error);
     fs::create_directory(in("d"));
-    EXPECT_THROW(save_file(in("d"), "text", true), UsageError);
+    EXPECT_THAT(test::passing_error_of([&] { save_file(in("d"), "text", true); }),
+                HasSubstr("it is no file"));
     EXPECT_EQ(files(), 1u);
 }
 

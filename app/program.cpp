@@ -45,6 +45,7 @@
 #include "base/units.hpp"
 #include "config/config.hpp"
 #include "drivers/table.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/stream_health.hpp"
@@ -109,6 +110,17 @@ class ServiceStatus {
     std::string text_ = "running";
 };
 
+/// File descriptors that a run opens, generously; those of strangers are counted by who lets them in.
+std::size_t descriptors_for(const runtime::Plan& plan, const runtime::Layout& layout) {
+    constexpr std::size_t kProgram = 64;
+    constexpr std::size_t kPort = 16;
+    constexpr std::size_t kStreamOnLcore = 2;
+    std::size_t n = kProgram + kPort * plan.ports.size() + 2 * layout.workers.size();
+    for (const runtime::ReceivePlan& r : plan.receives)
+        n += kStreamOnLcore * layout.workers.size() + (r.capture ? r.capture->files.size() : 0) + 1;
+    return n;
+}
+
 const char* environment(const char* name) {
     return std::getenv(name);
 }
@@ -170,6 +182,7 @@ int run_plan(const CommandLine& line) {
     runtime::Plan plan = line.plan;
     plan.runtime.live |= wants_control(line);
     runtime::Layout layout = runtime::lay_out(plan, eal_options, drivers::table());
+    runtime::need_descriptors(descriptors_for(plan, layout));
     if (line.check) {
         fmt::print("{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
         return kSuccess;

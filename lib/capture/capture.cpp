@@ -7,6 +7,7 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/start_thread.hpp"
 #include "base/units.hpp"
 #include "capture/pcap_format.hpp"
 
@@ -68,7 +69,7 @@ Capture::Capture(const std::string& stream, const Options& options, std::size_t 
     }
     try {
         for (Writer& writer : writers_)
-            writer.thread = std::thread([this, &writer] { run(writer); });
+            writer.thread = start_thread(where, [this, &writer] { run(writer); });
     } catch (...) {
         finish();
         throw;

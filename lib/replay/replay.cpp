@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/start_thread.hpp"
 
 namespace spead::replay {
 
@@ -82,7 +83,7 @@ void Replay::prepare(const port::Port& port, std::uint16_t queue, double hz) {
 }
 
 void Replay::start(std::function<void()> on_thread) {
-    thread_ = std::thread([this, run_first = std::move(on_thread)] {
+    thread_ = start_thread(kWhere, [this, run_first = std::move(on_thread)] {
         if (run_first)
             run_first();
         read();

@@ -15,7 +15,9 @@
 #include <rte_lcore.h>
 
 #include "base/error.hpp"
+#include "base/log_stream.hpp"
 #include "port/log_capture.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/output_capture.hpp"
 #include "runtime/runtime_dir.hpp"
@@ -25,6 +27,11 @@ namespace spead::runtime {
 namespace {
 
 std::atomic<bool> initialised{false};
+
+/// EAL, one port and the program's own; a plan with many streams says what it needs itself.
+constexpr std::size_t kDescriptors = 64;
+/// Besides lcores: EAL's interrupts, telemetry and alarms, and the program's consumer, feeder and prompt.
+constexpr std::size_t kThreads = 8;
 
 bool runs_on(unsigned lcore, unsigned cpu) {
     const rte_cpuset_t set = rte_lcore_cpuset(lcore);
@@ -55,6 +62,14 @@ std::string prefix_of(const std::vector<std::string>& words) {
     return prefix.ends_with(own) ? prefix.substr(0, prefix.size() - own.size()) : std::string();
 }
 
+/// How many lcores the arguments ask for; as good as it can be known before EAL reads them.
+std::size_t lcores_of(const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i + 1 < words.size(); i++)
+        if (words[i] == "--lcores" || words[i] == "-l")
+            return 1 + static_cast<std::size_t>(std::count(words[i + 1].begin(), words[i + 1].end(), ','));
+    return allowed_cpus().size();
+}
+
 unsigned first_cpu(unsigned lcore) {
     const std::set<unsigned> cpus = cpus_of(lcore);
     return cpus.empty() ? 0 : *cpus.begin();
@@ -63,8 +78,12 @@ unsigned first_cpu(unsigned lcore) {
 }  // namespace
 
 Eal::Eal(const std::vector<std::string>& arguments) {
-    if (initialised.exchange(true))
+    if (initialised.load())
         throw_error("EAL", "it has been initialised before in this process, and can be only once");
+    need_descriptors(kDescriptors);
+    need_threads(lcores_of(arguments) + kThreads);
+    initialised = true;
+    LogStream::install();
     // EAL keeps pointers into its arguments and reorders them.
     static std::vector<std::string> words;
     static std::vector<char*> pointers;

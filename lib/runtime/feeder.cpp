@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/start_thread.hpp"
 #include "base/verify_sequence.hpp"
 #include "runtime/consumers.hpp"
 #include "wire/descriptor.hpp"
@@ -74,7 +75,7 @@ void Feeder::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
     stop_.store(false, std::memory_order_relaxed);
     done_.store(false, std::memory_order_relaxed);
     try {
-        thread_ = std::thread([this, cpus] {
+        thread_ = start_thread("send " + plan_.name, [this, cpus] {
             run_on(cpus);
             run();
         });

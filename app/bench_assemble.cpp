@@ -257,7 +257,7 @@ class Bench {
         agent_.add_source(source_);
     }
 
-    Result run(double seconds, std::uint32_t rounds) {
+    Result run(double seconds, std::uint32_t rounds, const StopSignals& signals) {
         for (int i = 0; i < 3; i++)
             assemble_pass();
         record_addresses();
@@ -268,7 +268,7 @@ class Bench {
         std::vector<double> added;
         const std::uint64_t until =
             rte_rdtsc() + static_cast<std::uint64_t>(seconds * static_cast<double>(rte_get_tsc_hz()));
-        while (ratio.size() < rounds || rte_rdtsc() < until) {
+        while (ratio.empty() || ((ratio.size() < rounds || rte_rdtsc() < until) && !signals.came())) {
             const double a = assemble_pass();
             const double b = copy_pass();
             ours.push_back(a);
@@ -421,7 +421,7 @@ std::size_t bench_assemble_memory_mib(const BenchOptions& options) {
     return ((most + most / 16) >> 20) + 64;
 }
 
-int bench_assemble(const BenchOptions& options, const std::string& json_path) {
+int bench_assemble(const BenchOptions& options, const std::string& json_path, const StopSignals& signals) {
     const bool table = json_path != "-";
     if (table)
         fmt::print(
@@ -431,8 +431,11 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path) {
             "copy ns", "ratio", "added ns");
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     bool exact = true;
-    for (const Point& point : points_of(options)) {
-        const Result r = Bench(point).run(options.time, options.rounds);
+    const std::vector<Point> points = points_of(options);
+    for (const Point& point : points) {
+        if (signals.came())
+            break;
+        const Result r = Bench(point).run(options.time, options.rounds, signals);
         exact &= r.exact;
         rows.push_back(to_json(r));
         if (table) {
@@ -450,7 +453,10 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path) {
         write_file(json_path, document.dump(2));
     if (!exact)
         fmt::print(stderr, "bench assemble: packets were not all placed, or heaps not all complete\n");
-    return exact ? kSuccess : kFailure;
+    if (signals.came())
+        fmt::print(stderr, "dpdk-spead: interrupted; {} of {} combinations were measured\n", rows.size(),
+                   points.size());
+    return exact && !signals.came() ? kSuccess : kFailure;
 }
 
 }  // namespace spead::app

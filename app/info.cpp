@@ -10,6 +10,7 @@
 #include "app/driver_table.hpp"
 #include "app/port_facts.hpp"
 #include "app/port_look.hpp"
+#include "app/stop_signals.hpp"
 #include "base/error.hpp"
 #include "base/mac.hpp"
 #include "drivers/table.hpp"
@@ -96,12 +97,15 @@ void open_all(std::vector<Looked>& ports, const runtime::EalOptions& options) {
         }
     if (planned.empty())
         return;
+    const StopSignals signals;
     const runtime::Eal eal(
         runtime::eal_arguments(options, fmt::format("0@{}", runtime::allowed_cpus().front()),
                                bytes + bytes / 8, "dpdk-spead-info", runtime::BusNeeds::of(planned)));
     for (Looked& looked : ports) {
         if (!looked.facts.error.empty())
             continue;
+        if (signals.came())
+            throw Error("info", "interrupted");
         if (looked.planned.device.capabilities.steering == port::Steering::xdp_map) {
             fill_unopened(looked);
             continue;

@@ -191,8 +191,9 @@ int run_plan(const CommandLine& line) {
     if (line.plan.runtime.metrics)
         check_metrics(*line.plan.runtime.metrics);
     check_readable(line.cmdline_file);
-    StopSignals signals;
-    ReloadSignal hangups(!line.config_path.empty());
+    const bool reloads = !line.config_path.empty();
+    StopSignals signals(reloads ? StopSignals::Hangup::reloads : StopSignals::Hangup::ends);
+    ReloadSignal hangups(reloads);
     std::optional<ControlSocket> socket = control_socket(line);
     ServiceNotifier service(environment, getpid());
     const runtime::Eal eal(layout.eal_args);
@@ -308,8 +309,10 @@ int run_bench(const CommandLine& line) {
         return kSuccess;
     }
     check_writable(line.json_path);
+    const StopSignals signals;
     const runtime::Eal eal(arguments);
-    return assemble ? bench_assemble(line.bench, line.json_path) : bench_transmit(line.bench, line.json_path);
+    return assemble ? bench_assemble(line.bench, line.json_path, signals)
+                    : bench_transmit(line.bench, line.json_path, signals);
 }
 
 int run_bench_pair(const CommandLine& line) {

@@ -2,9 +2,12 @@
 #include "app/processes.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <set>
+#include <sys/stat.h>
 #include <tuple>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,8 +23,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Somebody who does not answer holds up the search for so long.
+/// Somebody who does not answer holds up the search for so long, and all of them together no longer than
+/// that.
 constexpr std::chrono::milliseconds kPatience{1000};
+constexpr std::chrono::milliseconds kWholePatience{4000};
 
 std::vector<fs::path> entries(const fs::path& directory) {
     std::vector<fs::path> all;
@@ -33,17 +38,29 @@ std::vector<fs::path> entries(const fs::path& directory) {
     return all;
 }
 
+/// Other users choose the names of their processes: what would do more to a terminal than stand there is left
+/// out.
+bool is_plain(const std::string& name) {
+    return !name.empty() &&
+           std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
+}
+
 /// What serves this socket, if it is one of ours.
 std::vector<RunningProcess> ask(const std::string& socket, std::chrono::milliseconds patience) {
     try {
         TelemetryClient client(socket, patience);
         const nlohmann::ordered_json info = client.ask("/spead/info");
-        if (info.is_object() && info.contains("name"))
+        if (info.is_object() && info.contains("name") && is_plain(info["name"].get<std::string>()))
             return {{info["name"].get<std::string>(), client.pid(), socket}};
     } catch (const std::exception&) {
         // It has ended, or is somebody else's.
     }
     return {};
+}
+
+bool is_mine(const fs::path& file) {
+    struct stat facts {};
+    return lstat(file.c_str(), &facts) == 0 && facts.st_uid == geteuid();
 }
 
 std::string listed(const std::vector<RunningProcess>& processes) {
@@ -68,6 +85,7 @@ std::vector<std::string> process_directories() {
 std::vector<RunningProcess> find_processes(std::span<const std::string> directories) {
     std::vector<RunningProcess> found;
     std::set<fs::path> seen;  // /var/run is /run
+    std::vector<fs::path> sockets;
     for (const std::string& directory : directories) {
         std::error_code error;
         if (!seen.insert(fs::weakly_canonical(directory, error)).second)
@@ -75,8 +93,19 @@ std::vector<RunningProcess> find_processes(std::span<const std::string> director
         for (const fs::path& process : entries(directory))
             for (const fs::path& file : entries(process))
                 if (file.filename().string().starts_with(runtime::kTelemetrySocket))
-                    for (RunningProcess& p : ask(file.string(), kPatience))
-                        found.push_back(std::move(p));
+                    sockets.push_back(file);
+    }
+    // Those of this user first: others can make as many as they like that do not answer.
+    std::stable_partition(sockets.begin(), sockets.end(), is_mine);
+    const auto end = std::chrono::steady_clock::now() + kWholePatience;
+    for (const fs::path& socket : sockets) {
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now());
+        if (left.count() <= 0 && !is_mine(socket))
+            break;
+        for (RunningProcess& p :
+             ask(socket.string(), is_mine(socket) ? kPatience : std::min(kPatience, left)))
+            found.push_back(std::move(p));
     }
     std::sort(found.begin(), found.end(), [](const RunningProcess& a, const RunningProcess& b) {
         return std::tie(a.name, a.pid) < std::tie(b.name, b.pid);

@@ -4,19 +4,22 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <pwd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/prompt/start_lock.hpp"
 #include "base/error.hpp"
+#include "runtime/descriptors.hpp"
 
 namespace spead::app {
 
@@ -26,7 +29,10 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kGreeting = "dpdk-spead-attach 1 ";
 constexpr std::string_view kSuffix = ".sock";
-constexpr int kBacklog = 8;
+constexpr int kBacklog = 64;
+/// Whoever attaches waits so long to be let in; whoever only looks does not.
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::milliseconds kGlance{1};
 constexpr std::size_t kLongestFrame = std::size_t{64} << 20;
 
 sockaddr_un address_of(const std::string& path) {
@@ -50,10 +56,18 @@ const sockaddr* as_address(const sockaddr_un& address) {
     return static_cast<const sockaddr*>(static_cast<const void*>(&address));
 }
 
-/// 0, or why not.
-int connect_socket(const Descriptor& socket, const std::string& path) {
+/// 0, or why not. EAGAIN: somebody listens there, and has accepted nobody for `patience`.
+int connect_socket(const Descriptor& socket, const std::string& path, std::chrono::milliseconds patience) {
     const sockaddr_un address = address_of(path);
-    return connect(socket.get(), as_address(address), sizeof address) == 0 ? 0 : errno;
+    // A connection waits as long as a write may (unix(7)): without a bound if none is set.
+    const auto us = std::max<std::int64_t>(1, std::chrono::microseconds(patience).count());
+    const timeval bound{us / 1'000'000, us % 1'000'000};
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
+    if (connect(socket.get(), as_address(address), sizeof address) != 0)
+        return errno;
+    const timeval none{};
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+    return 0;
 }
 
 std::optional<ucred> peer_of(int fd) {
@@ -90,7 +104,10 @@ std::vector<std::string> living(const std::vector<std::string>& directories) {
         std::error_code ignored;
         for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
             const std::string path = entry.path().string();
-            if (path.ends_with(kSuffix) && connect_socket(new_socket(), path) == 0)
+            if (!path.ends_with(kSuffix))
+                continue;
+            const int error = connect_socket(new_socket(), path, kGlance);
+            if (error == 0 || error == EAGAIN)
                 names.push_back(entry.path().stem().string());
         }
     }
@@ -178,11 +195,13 @@ std::string socket_path(const std::string& control, const std::string& name, con
 
 std::optional<pid_t> who_listens(const std::string& path) {
     const Descriptor socket = new_socket();
-    switch (const int error = connect_socket(socket, path)) {
+    switch (const int error = connect_socket(socket, path, kGlance)) {
         case 0:
             // Of those that have just gone, the kernel may not know any more.
             if (const auto peer = peer_of(socket.get()))
                 return peer->pid;
+            return 0;
+        case EAGAIN:
             return 0;
         case ECONNREFUSED:
         case ENOENT:
@@ -199,18 +218,16 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
     std::error_code error;
     if (is_ours(directory))
         fs::create_directory(directory, error);
-    const Descriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!lock)
-        throw_error(path_, "cannot make a control socket there: {}",
-                    std::strerror(error ? error.value() : errno));
+    if (error)
+        throw_error(path_, "cannot make a control socket there: {}", error.message());
     // Of two processes that start at once, one looks and binds first.
-    flock(lock.get(), LOCK_EX);
+    const StartLock lock(path_);
     if (const auto pid = who_listens(path_))
-        throw_error(
-            path_,
-            "process {} listens there already; attach to it (dpdk-spead attach {}), end it, or give this "
-            "one another [runtime] name or --control PATH",
-            *pid, fs::path(path_).stem().string());
+        throw_error(path_,
+                    "{} listens there already; attach to it (dpdk-spead attach {}), end it, or give this "
+                    "one another [runtime] name or --control PATH",
+                    *pid != 0 ? fmt::format("process {}", *pid) : std::string("a process"),
+                    fs::path(path_).stem().string());
     struct stat there {};
     if (lstat(path_.c_str(), &there) == 0) {
         if (!S_ISSOCK(there.st_mode))
@@ -234,16 +251,18 @@ ControlSocket::~ControlSocket() {
         rmdir(directory.c_str());
 }
 
-Descriptor ControlSocket::accept(std::string& refusal) const {
+int ControlSocket::accept(Descriptor& connection, std::string& refusal) const {
     refusal.clear();
-    Descriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    connection = Descriptor(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection)
-        return connection;
+        return errno;
+    if (runtime::is_one_of_the_last(connection.get()))
+        refusal = "this process has hardly any file descriptors left";
     const auto peer = peer_of(connection.get());
     if (!peer || (peer->uid != 0 && peer->uid != geteuid()))
         refusal = fmt::format("this process belongs to user {}; only they and root may attach to it",
                               user_name(geteuid()));
-    return connection;
+    return 0;
 }
 
 Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user) {
@@ -263,9 +282,12 @@ Descriptor connect_to(const std::string& target, const Environment& environment,
     }
     for (const std::string& path : paths) {
         Descriptor socket = new_socket();
-        const int error = connect_socket(socket, path);
+        const int error = connect_socket(socket, path, kPatience);
         if (error == 0)
             return socket;
+        if (error == EAGAIN)
+            throw_error(path, "the process there has accepted nobody for {} s: it is stopped, or very busy",
+                        kPatience.count());
         if (error == EACCES || error == EPERM)
             throw_error(path, "it belongs to user {}; attach as that user or as root", owner_of(path));
         if (error != ENOENT && error != ENOTDIR && error != ECONNREFUSED)

@@ -44,7 +44,8 @@ std::vector<std::string> socket_directories(const Environment& environment, uid_
 std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
                         uid_t user);
 
-/// The process that listens there, if one does. Throws Error when that cannot be found out.
+/// The process that listens there, if one does; 0: it is not known which. Throws Error when that cannot be
+/// found out.
 std::optional<pid_t> who_listens(const std::string& path);
 
 /// A listening socket, and its file until destruction.
@@ -60,8 +61,9 @@ class ControlSocket {
     int fd() const { return socket_.get(); }
     const std::string& path() const { return path_; }
 
-    /// Who has connected; empty when there is nobody. `refusal` is set when it is another user.
-    Descriptor accept(std::string& refusal) const;
+    /// Whoever has connected; `refusal` is set when that is another user. Returns 0, or the error of
+    /// accept(2); also EMFILE when the process is so short of descriptors that it needs this one itself.
+    int accept(Descriptor& connection, std::string& refusal) const;
 
   private:
     std::string path_;

@@ -50,6 +50,8 @@ bool Line::stopped() const {
 bool Line::fill() {
     if (taken_ < buffer_.size())
         return true;
+    if (too_long_)
+        return false;
     // poll(2) passes over a negative descriptor.
     std::array<pollfd, 3> fds{pollfd{stop_, POLLIN, 0}, pollfd{in_, POLLIN, 0}, pollfd{news_, POLLIN, 0}};
     do {
@@ -66,6 +68,8 @@ bool Line::fill() {
     while (size < 0 && errno == EINTR);
     buffer_.assign(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     taken_ = 0;
+    if (use_ != nullptr)
+        use_->now();
     return !buffer_.empty();
 }
 
@@ -87,6 +91,11 @@ bool Line::get_line(std::string& line) {
             return !line.empty();
         if (c == '\n')
             return true;
+        if (line.size() == kLongestLine) {
+            too_long_ = true;
+            taken_ = buffer_.size();
+            return false;
+        }
         line += c;
     }
 }
@@ -106,6 +115,8 @@ bool Line::put(std::string_view text) {
             gone_ = true;
         if (written > 0)
             text.remove_prefix(static_cast<std::size_t>(written));
+        if (written > 0 && use_ != nullptr)
+            use_->now();
     }
     return !gone_;
 }

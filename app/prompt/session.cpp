@@ -87,8 +87,17 @@ ScriptResult run_script(Context& context, Line& line, const std::string& name, b
     if (seat.ear != nullptr)
         line.hear(seat.ear->fd(), [&seat] { seat.print(seat.ear->take()); });
     ScriptResult result;
+    const auto refuse = [&](std::size_t number, std::string what, int status) {
+        what = name.empty() ? what : fmt::format("{}:{}: {}", name, number, what);
+        complain(what + "\n");
+        if (result.refused++ == 0) {
+            result.first_refusal = what;
+            result.status = status;
+        }
+    };
     std::string text;
-    for (std::size_t number = 1; !seat.over && line.get_line(text); number++) {
+    std::size_t number = 1;
+    for (; !seat.over && line.get_line(text); number++) {
         int status = kSuccess;
         std::string what;
         try {
@@ -109,13 +118,12 @@ ScriptResult run_script(Context& context, Line& line, const std::string& name, b
         }
         if (line.stopped())
             break;
-        what = name.empty() ? what : fmt::format("{}:{}: {}", name, number, what);
-        complain(what + "\n");
-        if (result.refused++ == 0) {
-            result.first_refusal = what;
-            result.status = status;
-        }
+        refuse(number, std::move(what), status);
     }
+    if (line.too_long())
+        refuse(number,
+               fmt::format("a command is longer than {} bytes; nothing more is read", Line::kLongestLine),
+               kUsage);
     return result;
 }
 

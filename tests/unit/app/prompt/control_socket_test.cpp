@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/prompt/control_socket.hpp"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -105,10 +107,50 @@ TEST_F(ControlSocketTest, IsForItsUserOnlyAndGoesWithItsOwner) {
         const Descriptor client = connect_to(path(), no_variables, geteuid());
         EXPECT_TRUE(client);
         std::string refusal;
-        EXPECT_TRUE(socket.accept(refusal));
+        Descriptor connection;
+        EXPECT_EQ(socket.accept(connection, refusal), 0);
+        EXPECT_TRUE(connection);
         EXPECT_EQ(refusal, "");
     }
-    EXPECT_FALSE(fs::exists(path()));
+    EXPECT_TRUE(fs::is_empty(directory_)) << "nor anything beside it";
+}
+
+/// Somebody who listens and accepts nobody, with as many waiting as there may be.
+class Full {
+  public:
+    explicit Full(const std::string& path) : listener_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        const auto* const where = reinterpret_cast<const sockaddr*>(&address);
+        EXPECT_EQ(bind(listener_.get(), where, sizeof address), 0);
+        EXPECT_EQ(listen(listener_.get(), 0), 0);
+        for (;;) {
+            Descriptor waiting(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+            if (connect(waiting.get(), where, sizeof address) != 0)
+                break;
+            waiting_.push_back(std::move(waiting));
+        }
+        EXPECT_EQ(errno, EAGAIN);
+    }
+
+  private:
+    Descriptor listener_;
+    std::vector<Descriptor> waiting_;
+};
+
+TEST_F(ControlSocketTest, OneThatAcceptsNobodyIsAliveAndKeepsNobodyWaiting) {
+    const Full full(path());
+    EXPECT_EQ(who_listens(path()), 0);
+    EXPECT_THAT(refusal([&] { ControlSocket second(path()); }), HasSubstr("a process listens there already"));
+    EXPECT_TRUE(fs::exists(path()));
+}
+
+TEST_F(ControlSocketTest, ALockOnTheDirectoryHoldsNobodyUp) {
+    const Descriptor held(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(flock(held.get(), LOCK_EX | LOCK_NB), 0);
+    const ControlSocket socket(path());
+    EXPECT_EQ(who_listens(path()), getpid());
 }
 
 TEST_F(ControlSocketTest, ALivingOneIsRefusedWithItsProcess) {

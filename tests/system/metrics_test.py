@@ -238,6 +238,34 @@ class Metrics(Serving):
         running.interrupt()
         running.wait()
 
+    def test_slow_silent_and_huge_clients_lose_their_own_connection_only(self):
+        running, url = self.start_serving()
+        self.settled(running, self.connect(running))
+        address = url.split("/")[2].split(":")
+        clients = []
+
+        def client(data=b""):
+            clients.append(socket.create_connection(address, timeout=30 * harness.PATIENCE))
+            self.addCleanup(clients[-1].close)
+            if data:
+                clients[-1].sendall(data)
+            return clients[-1]
+
+        for data in (b"", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "):
+            for _ in range(100):
+                client(data)
+            self.assertIn("spead_run_duration_seconds", fetch(url))
+        huge, sent = client(), 0
+        try:
+            while sent < 200 << 20:
+                sent += huge.send(b"x" * (1 << 20))
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        self.assertLess(sent, 32 << 20, "it went on reading")
+        self.assertIn("spead_run_duration_seconds", fetch(url))
+        running.interrupt()
+        running.wait()
+
     def test_a_port_in_use_is_said_before_anything_starts(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
@@ -256,12 +284,12 @@ class Metrics(Serving):
         cpus = {}
         for task in tasks.iterdir():
             name = (task / "comm").read_text().strip()
-            if name.startswith(("civetweb", "telemetry")):
+            if name.startswith(("http", "telemetry")):
                 status = (task / "status").read_text()
                 cpus[name] = re.search(r"^Cpus_allowed_list:\s+(.*)$", status, re.MULTILINE).group(1)
         running.interrupt()
         running.wait()
-        self.assertTrue(any(name.startswith("civetweb") for name in cpus), cpus)
+        self.assertTrue("http" in cpus, cpus)
         if len(os.sched_getaffinity(0)) == 1:
             self.skipTest("there is one CPU only")
         for name, listed in cpus.items():

@@ -15,6 +15,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "base/error.hpp"
@@ -87,10 +88,12 @@ void wait_readable(int fd, int stop_fd, int patience_ms) {
     }
 }
 
-/// Questions and answers are short: none waits for more to come.
+/// Questions and answers are short: none waits for more to come, and none has to wait long to be taken.
 void no_delay(int fd) {
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    const timeval bound{kAnswerMs / 1000, 0};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
 }
 
 }  // namespace
@@ -120,6 +123,9 @@ int JsonChannel::connect_to(const std::string& address, int stop_fd) {
     const auto end = std::chrono::steady_clock::now() + kConnectPatience;
     for (;;) {
         Socket s(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        // A host that drops what is sent to it would be waited for by the kernel's patience, minutes.
+        const timeval bound{std::chrono::seconds(kConnectPatience).count(), 0};
+        setsockopt(s.fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
         if (s.fd >= 0 && connect(s.fd, where->ai_addr, where->ai_addrlen) == 0) {
             no_delay(s.fd);
             return s.release();
@@ -183,7 +189,8 @@ void JsonChannel::send(const nlohmann::json& message) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
-            throw ChannelClosed("bench", "the other end has gone");
+            throw ChannelClosed("bench",
+                                errno == EAGAIN ? "the other end reads nothing" : "the other end has gone");
         rest.remove_prefix(static_cast<std::size_t>(n));
     }
 }

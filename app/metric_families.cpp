@@ -429,6 +429,17 @@ void add_lcores(std::vector<MetricFamily>& out, const Snapshot& now) {
             [](const LcoreSnapshot& l) { return l.bursts; });
     counter("spead_lcore_full_bursts_total", "Bursts that brought as many packets as they may.",
             [](const LcoreSnapshot& l) { return l.full_bursts; });
+    counter("spead_lcore_silences_total", "Times that the lcore did not answer for a second or longer.",
+            [](const LcoreSnapshot& l) { return l.silences; });
+    MetricFamily up{
+        "spead_lcore_up", "1: the lcore answers; 0: it has not for a second.", MetricType::Gauge, {}};
+    for (const LcoreSnapshot& l : now.lcores) {
+        ClientMetric& metric = up.metric.emplace_back();
+        metric.label = place_of(l);
+        metric.gauge.value = l.silent_s > 0 ? 0 : 1;
+    }
+    if (!up.metric.empty())
+        out.push_back(std::move(up));
     MetricFamily longest{
         "spead_lcore_longest_loop_seconds", "Longest round without a rest.", MetricType::Gauge, {}};
     for (const LcoreSnapshot& l : now.lcores) {

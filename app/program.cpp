@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -92,10 +93,13 @@ std::string started_text(const runtime::Plan& plan) {
 nlohmann::ordered_json facts_of(const runtime::Plan& plan) {
     return {{"name", plan.runtime.name}, {"version", DPDK_SPEAD_VERSION}, {"pid", getpid()}};
 }
-/// Rates for the service manager, since the last line.
+/// Rates for the service manager, since the last line; or what is more urgent.
 class ServiceStatus {
   public:
     std::string line(const stats::Snapshot& now) {
+        for (const stats::LcoreSnapshot& l : now.lcores)
+            if (l.silent_s > 0)
+                return l.silence();
         const ProgressSample sample = progress_sample(now);
         if (sample.time_s - last_.time_s >= kEvery) {
             text_ = progress_line(last_, sample);
@@ -121,6 +125,20 @@ std::size_t descriptors_for(const runtime::Plan& plan, const runtime::Layout& la
     return n;
 }
 
+/// `timeout`: seconds, 0 for never; none: 30 s.
+std::chrono::steady_clock::duration lcore_patience(const std::optional<double>& timeout) {
+    if (!timeout)
+        return runtime::Surroundings{}.lcore_patience;
+    return *timeout > 0 ? std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(*timeout))
+                        : std::chrono::steady_clock::duration::max();
+}
+
+bool all_answer(const stats::Snapshot& now) {
+    return std::none_of(now.lcores.begin(), now.lcores.end(),
+                        [](const stats::LcoreSnapshot& l) { return l.silent_s > 0; });
+}
+
 const char* environment(const char* name) {
     return std::getenv(name);
 }
@@ -134,6 +152,7 @@ void reload(const std::string& path, runtime::Engine& engine) {
         wanted.runtime.live = now.live;
         wanted.runtime.control = now.control;
         wanted.runtime.metrics = now.metrics;
+        wanted.runtime.lcore_timeout = now.lcore_timeout;
         const std::string level = wanted.runtime.log_level;
         if (wanted == engine.plan()) {
             log_notice(LogType::app, "SIGHUP: {} says what is done already", path);
@@ -221,8 +240,31 @@ int run_plan(const CommandLine& line) {
         surroundings.on_event = [&notices](const std::string& stream, const stats::LastEvent& event) {
             notices.tell(runtime::sentence_of(stream, event));
         };
+        surroundings.on_lcore = [&notices](const std::string& what) { notices.tell(what); };
         surroundings.interrupt_fd = signals.fd();
+        // Who watches the process decides.
+        if (service.watchdog())
+            surroundings.lcore_patience = std::chrono::steady_clock::duration::max();
+        ServiceStatus status;
+        const runtime::Engine* running = nullptr;
+        const auto tell_service = [&](const stats::Snapshot& now) {
+            if (all_answer(now))
+                service.alive(ServiceNotifier::Clock::now());
+            if (service.active())
+                service.status(status.line(now), ServiceNotifier::Clock::now());
+        };
+        // The main thread waits for an lcore, and has nothing newer to show.
+        surroundings.on_wait = [&] {
+            const stats::SnapshotBoard::View view = board->look();
+            if (running == nullptr || !view)
+                return;
+            stats::Snapshot then = *view.latest.snapshot;
+            running->mark_silent(then);
+            tell_service(then);
+            board->publish(std::move(then));
+        };
         runtime::Engine engine(plan, layout, surroundings);
+        running = &engine;
         engine.serve(executor);
         // Who looks wants to see what is left when the senders are done.
         if (line.interactive)
@@ -238,7 +280,6 @@ int run_plan(const CommandLine& line) {
                                   line.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO,
                                   layout.control_cpus(), socket ? &*socket : nullptr, &notices});
         const CloseFirst close_first{executor};
-        ServiceStatus status;
         reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) {
             if (hangups.take()) {
                 service.notify_reloading();
@@ -247,10 +288,7 @@ int run_plan(const CommandLine& line) {
             }
             board->publish(now);
             progress.update(now);
-            // Every lcore has answered for this snapshot.
-            service.alive(ServiceNotifier::Clock::now());
-            if (service.active())
-                service.status(status.line(now), ServiceNotifier::Clock::now());
+            tell_service(now);
         });
         service.stopping();
         progress.finish();
@@ -354,7 +392,8 @@ int carry_out(const CommandLine& line) {
         case Command::bench_latency:
             return run_bench_pair(line);
         case Command::replay:
-            return replay(line.replay, line.eal_args, line.json_path, line.quiet, line.check);
+            return replay(line.replay, line.eal_args, line.json_path, line.quiet, line.check,
+                          lcore_patience(line.plan.runtime.lcore_timeout));
         default:
             return run_plan(line);
     }

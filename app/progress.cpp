@@ -46,6 +46,9 @@ ProgressSample progress_sample(const stats::Snapshot& snapshot) {
     }
     for (const stats::PortSnapshot& p : snapshot.ports)
         sample.missed += p.nic.missed;
+    for (const stats::LcoreSnapshot& l : snapshot.lcores)
+        if (l.silent_s > 0)
+            sample.silent += fmt::format("{}{}", sample.silent.empty() ? "lcore " : ", ", l.lcore);
     return sample;
 }
 
@@ -59,6 +62,8 @@ std::string progress_line(const ProgressSample& from, const ProgressSample& to) 
         if (count > 0)
             line += fmt::format(", {} {}", human_count(count), what);
     };
+    if (!to.silent.empty())
+        line += fmt::format(" | {} DOES NOT ANSWER", to.silent);
     if (to.receives) {
         line += fmt::format(" | rx {}, {}, {} heaps", human_bit_rate(rate(from.rx_bytes, to.rx_bytes)),
                             human_packet_rate(rate(from.rx_packets, to.rx_packets)),

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -24,6 +25,7 @@
 #include "base/log.hpp"
 #include "base/mailbox.hpp"
 #include "base/units.hpp"
+#include "base/waiting_time.hpp"
 #include "capture/pcap_reader.hpp"
 #include "drivers/table.hpp"
 #include "port/neighbours.hpp"
@@ -31,6 +33,7 @@
 #include "runtime/consumers.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/lcore_watch.hpp"
 
 namespace spead::app {
 
@@ -46,6 +49,8 @@ constexpr int kTickMs = 20;
 constexpr std::chrono::seconds kLinkPatience{5};
 /// A port that takes nothing for so long at the end is given up.
 constexpr std::chrono::seconds kPortPatience{2};
+/// Once the replay ends, its lcore is waited for no longer than this.
+constexpr Clock::duration kEndPatience = std::chrono::seconds(10);
 /// An lcore sleeps rather than spins when its next packet is further away than this.
 constexpr std::uint64_t kSleepAbove = 200;  // us
 
@@ -109,6 +114,7 @@ struct Sending {
     explicit Sending(replay::Player& p, bool shares_cpu) : player(p), yields(shares_cpu) {}
 
     void run() noexcept {
+        thread.store(gettid(), std::memory_order_relaxed);
         const std::uint64_t per_us = rte_get_tsc_hz() / 1'000'000;
         while (!quit.load(std::memory_order_acquire)) {
             mailbox.serve();
@@ -133,39 +139,69 @@ struct Sending {
     const bool yields;
     Mailbox mailbox;
     std::atomic<bool> quit{false};
+    std::atomic<int> thread{0};
+};
+
+/// What the lcore has counted, and whether it waits for a packet's time.
+struct Sent {
+    replay::PlayerCounters counters;
+    bool has_time = false;
+};
+
+/// The lcore that sends, from outside.
+struct Place {
+    unsigned lcore = 0;
+    unsigned cpu = 0;
+    bool shares_cpu = false;
+    Clock::duration patience{};  ///< until it is given up
 };
 
 /// The run, between the port's start and its stop.
 class Run {
   public:
-    Run(const ReplayOptions& options, port::Port& port, replay::Replay& replay, StopSignals& signals)
-        : options_(options), port_(port), replay_(replay), signals_(signals) {}
+    Run(const ReplayOptions& options, const Place& place, port::Port& port, replay::Replay& replay,
+        StopSignals& signals)
+        : options_(options),
+          place_(place),
+          port_(port),
+          replay_(replay),
+          signals_(signals),
+          sending_(std::make_unique<Sending>(replay.player(), place.shares_cpu)),
+          watch_(place.lcore, place.cpu) {}
 
-    void go(unsigned lcore, bool shares_cpu, const std::vector<unsigned>& control) {
+    void go(const std::vector<unsigned>& control) {
         if (!wait_for_link())
             return;
-        Sending sending(replay_.player(), shares_cpu);
+        Sending& sending = *sending_;
+        // What may fail comes before the lcore runs.
+        begin_ = Clock::now();
+        replay_.start([control] { runtime::run_on(control); });
         sending.mailbox.open();
         const int rc = rte_eal_remote_launch(
             [](void* s) {
                 static_cast<Sending*>(s)->run();
                 return 0;
             },
-            &sending, lcore);
+            &sending, place_.lcore);
         if (rc != 0)
-            throw_error(kWhere, "lcore {} cannot be started: {}", lcore, rte_strerror(-rc));
-        begin_ = Clock::now();
-        replay_.start([control] { runtime::run_on(control); });
-        wait_for_end(sending);
+            throw_error(kWhere, "lcore {} cannot be started: {}", place_.lcore, rte_strerror(-rc));
+        wait_for_end();
+        ending_ = true;
         replay_.stop();
         // What the lcore was asked to give up, it gives up at once.
-        while (!replay_.player().finished())
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        wait_for([this] { return replay_.player().finished(); });
         sending.quit.store(true, std::memory_order_release);
-        rte_eal_wait_lcore(lcore);
-        counters_ = replay_.player().counters();
+        wait_for([this] { return rte_eal_get_lcore_state(place_.lcore) != RUNNING; });
         end_ = Clock::now();
+        if (lost_)
+            return;
+        rte_eal_wait_lcore(place_.lcore);
+        counters_ = replay_.player().counters();
     }
+
+    /// The lcore has not come back: it still has the port, the replay and what it was started with.
+    bool lost() const { return lost_; }
+    void leave_to_lcore() { static_cast<void>(sending_.release()); }
 
     double seconds() const { return std::chrono::duration<double>(end_ - begin_).count(); }
     const replay::PlayerCounters& counters() const { return counters_; }
@@ -194,10 +230,58 @@ class Run {
         return true;
     }
 
-    void wait_for_end(Sending& sending) {
+    /// Waits for the lcore to do something; false: it is lost.
+    template <typename Done>
+    bool wait_for(const Done& done) {
+        while (!lost_ && !done()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+            keep_waiting();
+        }
+        if (!lost_)
+            heard();
+        return !lost_;
+    }
+
+    void heard() {
+        if (watch_.answered() == runtime::LcoreWatch::News::back)
+            log_notice(LogType::app, "{}", watch_.end_sentence());
+    }
+
+    /// The lcore was asked something, and has not answered.
+    void keep_waiting() {
+        if (watch_.waited(sending_->thread.load(std::memory_order_relaxed)) ==
+            runtime::LcoreWatch::News::silent)
+            log_warning(LogType::app, "{}", watch_.sentence());
+        if (watch_.silence() < (ending_ ? std::min(place_.patience, kEndPatience) : place_.patience))
+            return;
+        lost_ = true;
+        problems_.push_back(
+            fmt::format("{}; the replay ends, and what was sent since is not counted", watch_.sentence()));
+    }
+
+    /// What the lcore tells by the next tick; none: it has not answered yet.
+    std::optional<Sent> look() {
+        const auto take = [](replay::Player* player) {
+            return Sent{player->counters(), player->next_time() > rte_rdtsc()};
+        };
+        using Call = LcoreCall<decltype(take), replay::Player*>;
+        Mailbox& mailbox = sending_->mailbox;
+        if (!mailbox.busy()) {
+            std::unique_ptr<LcoreJob> job = std::make_unique<Call>(take, &replay_.player());
+            static_cast<void>(mailbox.post(job));
+        }
+        if (!mailbox.wait(std::chrono::milliseconds(kTickMs))) {
+            keep_waiting();
+            return std::nullopt;
+        }
+        heard();
+        return static_cast<Call&>(*mailbox.take()).take_result();
+    }
+
+    void wait_for_end() {
         std::uint64_t last = 0;
-        Clock::time_point moved = Clock::now();
-        while (!replay_.finished() && !interrupted()) {
+        WaitingTime unmoved(std::chrono::milliseconds(2 * kTickMs));
+        while (!replay_.finished() && !interrupted() && !lost_) {
             port_.poll_link();
             if (options_.duration > 0 &&
                 std::chrono::duration<double>(Clock::now() - begin_).count() >= options_.duration)
@@ -206,16 +290,15 @@ class Run {
                 problems_.push_back(fmt::format("its network interface {} has gone", netdev));
                 return;
             }
-            std::uint64_t now = 0;
-            bool has_time = false;
-            sending.mailbox.call([&] {
-                now = sending.player.counters().packets + sending.player.counters().starved;
-                has_time = sending.player.next_time() > rte_rdtsc();
-            });
-            if (now != last || has_time || !port_.link_up() || !replay_.reading_done()) {
+            const std::optional<Sent> sent = look();
+            if (!sent)
+                continue;
+            counters_ = sent->counters;
+            const std::uint64_t now = counters_.packets + counters_.starved;
+            if (now != last || sent->has_time || !port_.link_up() || !replay_.reading_done()) {
                 last = now;
-                moved = Clock::now();
-            } else if (Clock::now() - moved > kPortPatience) {
+                unmoved.restart();
+            } else if (unmoved.add() > kPortPatience) {
                 problems_.push_back(fmt::format("port {} takes no more packets", port_.device_name()));
                 return;
             }
@@ -223,9 +306,14 @@ class Run {
     }
 
     const ReplayOptions& options_;
+    const Place place_;
     port::Port& port_;
     replay::Replay& replay_;
     StopSignals& signals_;
+    std::unique_ptr<Sending> sending_;
+    runtime::LcoreWatch watch_;
+    bool ending_ = false;
+    bool lost_ = false;
     Clock::time_point begin_{};
     Clock::time_point end_{};
     replay::PlayerCounters counters_;
@@ -245,7 +333,7 @@ stats::PortSnapshot port_snapshot(const port::Port& port, const replay::PlayerCo
 }  // namespace
 
 int replay(const ReplayOptions& options, const std::vector<std::string>& eal_words,
-           const std::string& json_path, bool quiet, bool check) {
+           const std::string& json_path, bool quiet, bool check, Clock::duration lcore_patience) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_words);
     const port::PlannedPort planned = planned_port(options, eal_options);
     const std::uint32_t longest =
@@ -280,14 +368,16 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
         captures.rules.source_mac = port->mac();
         captures.rules.source = port->source_address();
     }
-    replay::Replay replay(captures, std::min(longest, port->capabilities().max_tx_frame));
+    auto replayed =
+        std::make_unique<replay::Replay>(captures, std::min(longest, port->capabilities().max_tx_frame));
+    replay::Replay& replay = *replayed;
     replay.prepare(*port, 0, static_cast<double>(rte_get_tsc_hz()));
     port->start();
     if (!quiet)
         fmt::print(stderr, "{} sends {} on {}; Ctrl-C ends\n", kWhere, fmt::join(captures.files, " "),
                    port->device_name());
-    Run run(options, *port, replay, signals);
-    run.go(workers.front(), main == worker, cpus.size() == 1 ? cpus : std::vector<unsigned>{main});
+    Run run(options, {workers.front(), worker, main == worker, lcore_patience}, *port, replay, signals);
+    run.go(cpus.size() == 1 ? cpus : std::vector<unsigned>{main});
     signals.give_back();
 
     std::vector<std::string> problems = run.problems();
@@ -296,12 +386,14 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     last.replays.push_back(replay.snapshot());
     add(last.replays.back(), run.counters());
     last.ports.push_back(port_snapshot(*port, run.counters()));
-    port->stop();
-    last.ports.back().nic = port->nic();
-    if (const std::string problem = port->output_problem(); !problem.empty())
-        problems.push_back(problem);
-    replay.leave_port();
-    port->close();
+    if (!run.lost()) {
+        port->stop();
+        last.ports.back().nic = port->nic();
+        if (const std::string problem = port->output_problem(); !problem.empty())
+            problems.push_back(problem);
+        replay.leave_port();
+        port->close();
+    }
     if (const std::string failure = replay.failure(); !failure.empty())
         problems.push_back(failure);
     for (const std::string& warning : replay.warnings())
@@ -316,7 +408,13 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     std::fflush(stdout);
     for (const std::string& problem : problems)
         fmt::print(stderr, "dpdk-spead: {}\n", problem);
-    return problems.empty() && !replay.damaged() ? kSuccess : kFailure;
+    const bool good = problems.empty() && !replay.damaged();
+    if (run.lost()) {
+        run.leave_to_lcore();
+        static_cast<void>(replayed.release());
+        static_cast<void>(port.release());
+    }
+    return good ? kSuccess : kFailure;
 }
 
 }  // namespace spead::app

@@ -126,6 +126,7 @@ Json lcore_json(const stats::LcoreSnapshot& l) {
     Json lcore;
     lcore["lcore"] = l.lcore;
     lcore["cpu"] = l.cpu;
+    lcore["state"] = l.silent_s > 0 ? "silent" : "running";
     lcore["poll"] = l.poll;
     lcore["streams"] = shares(l.streams);
     lcore["removed"] = l.removed;

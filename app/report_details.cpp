@@ -106,6 +106,9 @@ void add_lcore_details(Json& lcore, const stats::LcoreSnapshot& l, double ticks_
     const auto seconds = [&](std::uint64_t cycles) {
         return ticks_per_second > 0 ? static_cast<double>(cycles) / ticks_per_second : 0;
     };
+    lcore["silent_s"] = l.silent_s;
+    lcore["silences"] = l.silences;
+    lcore["activity"] = l.activity.empty() ? Json() : Json(l.activity);
     lcore["bursts"] = l.bursts;
     lcore["full_bursts"] = l.full_bursts;
     lcore["burst_sizes"] = burst_sizes_json(l.burst_sizes);

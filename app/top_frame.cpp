@@ -333,7 +333,7 @@ Page lcores_page(const Pair& pair) {
                              0,
                              0,
                              {bar(load, 20), packets(rate), fmt::format("{}", count(l, "cpu")),
-                              text(l, "poll"), lcore_duties(l)}});
+                              text(l, "state") == "silent" ? "SILENT" : text(l, "poll"), lcore_duties(l)}});
     }
     return page;
 }

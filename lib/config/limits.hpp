@@ -18,6 +18,8 @@ struct Limits {
 
 /// CPU numbers: what Linux's cpu_set_t can name.
 inline constexpr Limits<unsigned> kCpu{0, 1023};
+/// Seconds; an lcore is told of as silent after one.
+inline constexpr Limits<double> kLcoreTimeout{1, 1e6};
 /// IPv4's smallest MTU to the largest datagram; 0 as well, for "what the streams need".
 inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
 /// 0 and 4095 are reserved (IEEE 802.1Q, table 9-2).

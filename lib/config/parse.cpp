@@ -56,6 +56,8 @@ void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
     table.read("control", out.control);
     table.read("log_level", out.log_level);
     table.read_strings("on_event", out.on_event);
+    if (table.has("lcore_timeout"))
+        table.read_duration("lcore_timeout", out.lcore_timeout.emplace(), true);
     if (table.has("log_level"))
         check_log_level(out.log_level, table.where("log_level"));
     if (std::string metrics; table.has("metrics")) {

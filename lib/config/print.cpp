@@ -155,6 +155,8 @@ std::string to_toml(const runtime::Plan& plan) {
         p.text("log_level", plan.runtime.log_level);
     if (!plan.runtime.on_event.empty())
         p.texts("on_event", plan.runtime.on_event);
+    if (plan.runtime.lcore_timeout)
+        p.duration("lcore_timeout", *plan.runtime.lcore_timeout, true);
     if (plan.runtime.metrics)
         p.text("metrics", to_string(*plan.runtime.metrics));
 

@@ -118,6 +118,8 @@ class Rules {
             text(fmt::format("runtime.on_event[{}]", i), command[i]);
         if (!command.empty() && command.front().empty())
             fail("runtime.on_event", "the program's name is empty; give its path, then its arguments");
+        if (const auto& timeout = plan_.runtime.lcore_timeout; timeout && !(*timeout == 0))
+            in_range("runtime.lcore_timeout", *timeout, kLcoreTimeout);
         if (!plan_.runtime.log_level.empty())
             check_log_level(plan_.runtime.log_level, locate_ ? locate_("runtime.log_level") : std::string{});
     }

@@ -34,6 +34,7 @@ stats::CaptureSnapshot told(const EndingCapture& ending) {
 void Engine::start_capture(const std::string& stream, const capture::Options& options) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
+    s.need_answers();
     if (s.streams[i]->capture)
         throw_error(stream, "it is being captured already; stop that capture first");
     if (s.streams[i]->parts.empty())
@@ -50,6 +51,7 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
 std::uint64_t Engine::stop_capture(const std::string& stream) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
+    s.need_answers();
     if (!s.streams[i]->capture)
         throw_error(stream, "it is not being captured");
     if (!s.stop_capture(i))
@@ -77,11 +79,15 @@ void Engine::State::start_capture(std::size_t stream, const capture::Options& op
     for (std::size_t k = 0; k < s.parts.size(); k++) {
         Part& part = *s.parts[k];
         part.tap_counts = {};
-        ask(*part.worker, [&] {
-            part.lane->tap = &s.capture->tap(k);
-            if (waits)
-                part.worker->loop->receiver().let_taps_block(true);
-        });
+        ask(
+            *part.worker,
+            [](recv::SpeadLane* lane, capture::Tap* tap, recv::RxAgent* waiting) {
+                lane->tap = tap;
+                if (waiting != nullptr)
+                    waiting->let_taps_block(true);
+            },
+            part.lane.get(), &s.capture->tap(k),
+            waits ? &part.worker->loop->receiver() : static_cast<recv::RxAgent*>(nullptr));
     }
 }
 
@@ -90,7 +96,9 @@ bool Engine::State::stop_capture(std::size_t stream) {
     Stream& s = *streams[stream];
     bool all_off = true;
     for (const auto& part : s.parts)
-        all_off &= ask(*part->worker, [&] { part->lane->tap = nullptr; });
+        all_off &= try_ask(
+                       *part->worker, [](recv::SpeadLane* lane) { lane->tap = nullptr; }, part->lane.get())
+                       .has_value();
     if (!all_off) {
         // That lcore may still write into it.
         problems.push_back(fmt::format("stream {}: its capture cannot be ended, an lcore does not answer",

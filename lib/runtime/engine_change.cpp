@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/engine_state.hpp"
 
 /// Streams that come, go, change and move while others receive. Lcores take new tables between two bursts;
@@ -30,6 +31,8 @@ void Engine::reconfigure(const Plan& wanted) {
 }
 
 void Engine::State::reconfigure(const Plan& asked) {
+    need_answers();
+    need_kept_descriptors("a change");
     Plan wanted = asked;
     const Change change = compare(plan, wanted);
     std::vector<std::vector<unsigned>> cpus;
@@ -314,21 +317,23 @@ void Engine::State::leave_parts(Stream& stream) {
 bool Engine::State::leave(Stream& stream, Leaving& leaving) {
     Part& part = *leaving.part;
     Worker& w = *part.worker;
-    bool done = false;
+    // A look at a silent lcore is on its way, and at the part.
+    if (w.lost || w.watch.silent())
+        return false;
     if (leaving.step == Leaving::Step::flush) {
         let_go_of_consumers();
         // A consumer that is waited for (on_full = block) makes room when it can.
-        if (!ask(w,
-                 [&] {
-                     // Not while a source still names it: a change that failed half way may leave that.
-                     for (const recv::Source* const s : w.loop->receiver().sources())
-                         if (std::find(s->lanes.begin(), s->lanes.end(), part.slot) != s->lanes.end())
-                             return;
-                     part.lane->window.reclaim();
-                     part.lane->window.flush(rte_rdtsc());
-                     done = !part.lane->window.has_ended();
-                 }) ||
-            !done)
+        const auto flush = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
+            // Not while a source still names it: a change that failed half way may leave that.
+            for (const recv::Source* const s : receiver->sources())
+                if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
+                    return false;
+            window->reclaim();
+            window->flush(rte_rdtsc());
+            return !window->has_ended();
+        };
+        if (!try_ask(w, flush, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
+                 .value_or(false))
             return false;
         if (part.lane->filter)
             part.lane->filter->ending();
@@ -343,25 +348,36 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
         part.feed = nullptr;
         leaving.step = Leaving::Step::reclaim;
     }
-    part.details.fit(*part.lane);
-    return ask(w,
-               [&] {
-                   part.lane->window.reclaim();
-                   done = part.lane->window.records_out() == 0;
-                   if (part.lane->filter) {
-                       part.lane->filter->reclaim(part.lane->counters);
-                       done &= part.lane->filter->packets_out() == 0;
-                   }
-                   if (!done)
-                       return;
-                   part.lane->window.set_quota(0);
-                   w.loop->receiver().remove_lane(part.slot);
-                   for (const auto& source : w.sources)
-                       source->talkers.forget_lane(part.slot);
-                   part.counts = part.lane->counters;
-                   part.details.take(*part.lane);
-               }) &&
-           done;
+    struct Last {
+        bool done = false;
+        stats::StreamCounters counts;
+        LaneDetails details;
+    };
+    const auto reclaim = [](recv::RxAgent* receiver, recv::SpeadLane* lane, std::uint16_t slot, Last& last) {
+        lane->window.reclaim();
+        last.done = lane->window.records_out() == 0;
+        if (lane->filter) {
+            lane->filter->reclaim(lane->counters);
+            last.done &= lane->filter->packets_out() == 0;
+        }
+        if (!last.done)
+            return std::move(last);
+        lane->window.set_quota(0);
+        receiver->remove_lane(slot);
+        for (recv::Source* const source : receiver->sources())
+            source->talkers.forget_lane(slot);
+        last.counts = lane->counters;
+        last.details.take(*lane);
+        return std::move(last);
+    };
+    Last room;
+    room.details.fit(*part.lane);
+    auto last = try_ask(w, reclaim, &w.loop->receiver(), part.lane.get(), part.slot, std::move(room));
+    if (!last || !last->done)
+        return false;
+    part.counts = last->counts;
+    part.details = std::move(last->details);
+    return true;
 }
 
 /// The stream keeps what its part has counted.

@@ -10,29 +10,6 @@
 /// What explains the counts of a snapshot: times of heaps, high-water marks, senders; and clearing it all.
 namespace spead::runtime {
 
-void Engine::State::fit_details(Worker& w) {
-    w.counts.sources.resize(w.sources.size());
-    for (Part* const part : w.parts)
-        part->details.fit(*part->lane);
-}
-
-/// On the lcore, as everything of a worker that is not const.
-void Engine::State::take_details(Worker& w) noexcept {
-    for (Part* const part : w.parts)
-        part->details.take(*part->lane);
-    for (std::size_t n = 0; n < w.counts.sources.size(); n++)
-        w.counts.sources[n].take(*w.sources[n]);
-}
-
-/// On the lcore.
-void Engine::State::forget_peaks(Worker& w) noexcept {
-    for (Part* const part : w.parts)
-        part->lane->forget_peaks();
-    for (const auto& source : w.sources)
-        source->forget_peaks();
-    w.loop->counters().longest_loop = 0;
-}
-
 namespace {
 
 /// Whichever lcore came closest to its limit is told.
@@ -123,7 +100,7 @@ void Engine::State::add_details(stats::Snapshot& snap) const {
     for (std::size_t i = 0; i < senders.size(); i++)
         tell_senders(snap.ports[i], senders[i]);
     // What an lcore that does not answer told last may be of different times.
-    snap.detailed = !any_lost();
+    snap.detailed = !any_silent();
 }
 
 stats::Snapshot Engine::State::shown(stats::Snapshot snap) const {
@@ -131,13 +108,14 @@ stats::Snapshot Engine::State::shown(stats::Snapshot snap) const {
 }
 
 void Engine::clear() {
-    state_->base = state_->take_snapshot(State::Detail::full_then_forget);
+    state_->need_answers();
+    state_->base = state_->take_snapshot(LcoreLook::Depth::full_then_forget);
     for (const auto& stream : state_->streams)
         stream->past_times = {};
 }
 
 stats::Snapshot Engine::totals() {
-    return state_->take_snapshot(State::Detail::counts);
+    return state_->take_snapshot();
 }
 
 }  // namespace spead::runtime

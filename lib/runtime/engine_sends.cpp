@@ -95,7 +95,9 @@ void Engine::State::map_payload(SendStream& s) {
 }
 
 void Engine::State::attach(SendStream& s) {
-    ask(*s.worker, [&] { s.worker->loop->add_sender(*s.sender); });
+    ask(
+        *s.worker, [](LcoreLoop* loop, send::Sender* sender) { loop->add_sender(*sender); },
+        s.worker->loop.get(), s.sender.get());
 }
 
 /// A transmit queue for a sender that comes while others send: one that is free, or one that its lcore has
@@ -198,14 +200,18 @@ std::vector<std::unique_ptr<SendStream>> Engine::State::make_new_sends(const Pla
 }
 
 void Engine::State::retune(SendStream& s, const SendPlan& to) {
-    ask(*s.worker, [&] {
-        send::Pacing pacing = s.sender->pacing();
-        pacing.rate = to.rate;
-        pacing.burst_size = to.burst_size;
-        pacing.burst_rate_ratio = to.burst_rate_ratio;
-        s.sender->set_pacing(pacing);
-        s.sender->set_ttl_dscp(to.ttl, to.dscp);
-    });
+    ask(
+        *s.worker,
+        [](send::Sender* sender, double rate, std::uint64_t burst_size, double burst_rate_ratio,
+           std::uint8_t ttl, std::uint8_t dscp) {
+            send::Pacing pacing = sender->pacing();
+            pacing.rate = rate;
+            pacing.burst_size = burst_size;
+            pacing.burst_rate_ratio = burst_rate_ratio;
+            sender->set_pacing(pacing);
+            sender->set_ttl_dscp(ttl, dscp);
+        },
+        s.sender.get(), to.rate, to.burst_size, to.burst_rate_ratio, to.ttl, to.dscp);
 }
 
 /// What can fail, starting, comes first; then all senders are as they were, and new ones on their way out.
@@ -230,11 +236,12 @@ void Engine::State::change_sends(const Plan& wanted, const Change& change,
     } catch (const std::exception&) {
         for (SendStream* const s : begun)
             s->feeder->request_stop();
-        for (const auto& s : sends)
-            retune(*s, s->plan);
+        // First of all: their lcores may know them.
         for (auto& s : fresh)
             if (s)
                 leaving_sends.push_back(std::move(s));
+        for (const auto& s : sends)
+            retune(*s, s->plan);
         throw;
     }
     std::vector<std::unique_ptr<SendStream>> now;
@@ -260,7 +267,7 @@ void Engine::State::leave_sends() {
 }
 
 bool Engine::State::leave(SendStream& s) {
-    if (s.worker->lost)
+    if (s.worker->lost || s.worker->watch.silent())
         return false;
     if (!s.feeder->done()) {
         if (off[s.port])
@@ -269,14 +276,21 @@ bool Engine::State::leave(SendStream& s) {
             cut_if_too_long(s);
         return false;
     }
-    bool back = false;
-    ask(*s.worker, [&] {
-        back = s.sender->release() == 0;
+    struct Last {
+        bool back;  ///< all its buffers
+        stats::SendCounters counts;
+    };
+    const auto let_go = [](LcoreLoop* loop, send::Sender* sender) {
+        const bool back = sender->release() == 0;
         if (back)
-            s.worker->loop->remove_sender(*s.sender);
-        s.counts = s.sender->counters();
-    });
-    if (!back || s.worker->lost)
+            loop->remove_sender(*sender);
+        return Last{back, sender->counters()};
+    };
+    const auto last = try_ask(*s.worker, let_go, s.worker->loop.get(), s.sender.get());
+    if (!last)
+        return false;
+    s.counts = last->counts;
+    if (!last->back)
         return false;
     s.feeder->join();
     if (const std::string failure = s.feeder->failure(); !failure.empty())

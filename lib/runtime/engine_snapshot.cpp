@@ -50,21 +50,11 @@ std::vector<const Part*> Stream::all_parts() const {
     return all;
 }
 
-void Engine::State::lose(Worker& w) {
-    w.lost = true;
-    problems.push_back(fmt::format(
-        "lcore {} does not answer; what it did since it last answered is not counted", w.layout->lcore));
-}
-
-bool Engine::State::any_lost() const {
-    return std::any_of(workers.begin(), workers.end(), [](const auto& w) { return w->lost; });
-}
-
 stats::Snapshot Engine::snapshot() {
-    return state_->shown(state_->take_snapshot(State::Detail::full));
+    return state_->shown(state_->take_snapshot(LcoreLook::Depth::full));
 }
 
-stats::Snapshot Engine::State::take_snapshot(Detail detail) {
+stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
     stats::Snapshot snap;
     snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
     snap.captures = written_captures();
@@ -111,29 +101,8 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
         if (hosts[i])
             snap.ports[i].tx_host_frames = host_frames_before[i] + hosts[i]->sent();
     for (const auto& w : workers) {
-        Worker::Counts& counts = w->counts;
-        const std::vector<SendStream*> their = sends_on(*w);
-        if (detail != Detail::counts)
-            fit_details(*w);
-        ask(*w, [&] {
-            counts.lcore = w->loop->counters();
-            if (detail != Detail::counts)
-                take_details(*w);
-            for (Part* const part : w->parts) {
-                part->counts = part->lane->counters;
-                if (part->lane->tap != nullptr)
-                    part->tap_counts = part->lane->tap->counters();
-                // What is done was pushed by this lcore before.
-                if (part->feed != nullptr)
-                    part->done = part->feed->done();
-            }
-            for (std::size_t n = 0; n < w->sources.size(); n++)
-                counts.ports[n] = w->sources[n]->counters;
-            for (SendStream* const s : their)
-                s->counts = s->sender->counters();
-            if (detail == Detail::full_then_forget)
-                forget_peaks(*w);
-        });
+        look_at(*w, depth);
+        const Worker::Counts& counts = w->counts;
         for (std::size_t n = 0; n < w->sources.size(); n++) {
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
             add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], counts.ports[n]);
@@ -149,8 +118,9 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     for (std::size_t i = 0; i < last_rules.size(); i++)
         snap.ports[i].rules = last_rules[i];
     add_health(snap);
-    add_sink_events(snap);
-    if (detail != Detail::counts)
+    add_last_events(snap);
+    mark_silent(snap);
+    if (depth != LcoreLook::Depth::counts)
         add_details(snap);
     return snap;
 }

@@ -9,7 +9,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/waiting_time.hpp"
 #include "capture/capture.hpp"
 #include "memory/arena.hpp"
 #include "memory/region.hpp"
@@ -23,7 +25,9 @@
 #include "runtime/engine.hpp"
 #include "runtime/event_command.hpp"
 #include "runtime/feeder.hpp"
+#include "runtime/lcore_look.hpp"
 #include "runtime/lcore_loop.hpp"
+#include "runtime/lcore_watch.hpp"
 #include "runtime/link_host.hpp"
 #include "runtime/link_watch.hpp"
 #include "runtime/next_hops.hpp"
@@ -39,11 +43,22 @@ using Clock = std::chrono::steady_clock;
 /// How long the main thread sleeps before it looks again at what it waits for.
 inline constexpr std::chrono::milliseconds kStep{1};
 
+/// A round of the main thread that took longer was none of waiting: see WaitingTime.
+inline constexpr std::chrono::milliseconds kLongestRound{100};
+
 struct Part;
+
+/// An lcore has not answered for as long as the run waits for one: the run ends.
+class LcoreLost : public Error {
+  public:
+    using Error::Error;
+};
 
 /// One worker lcore with what it owns.
 struct Worker {
-    const WorkerLayout* layout = nullptr;
+    explicit Worker(const WorkerLayout& l) : layout(&l), watch(l.lcore, l.cpu) {}
+
+    const WorkerLayout* layout;
     memory::Arena arena;
     std::optional<heap::Shares> shares;  ///< of arena
     std::vector<Part*> parts;            ///< what the lcore has of streams
@@ -51,8 +66,9 @@ struct Worker {
     std::vector<std::unique_ptr<recv::Source>> sources;
     std::vector<std::size_t> source_ports;  ///< index of each source's port
     std::unique_ptr<LcoreLoop> loop;
+    LcoreWatch watch;
     bool launched = false;
-    bool lost = false;  ///< its lcore did not answer, and is not asked again
+    bool lost = false;  ///< its lcore has not answered for too long, and is not asked again
 
     /// What the lcore counted when it last answered.
     struct Counts {
@@ -61,6 +77,7 @@ struct Worker {
         std::vector<SourceDetails> sources;  ///< as sources
     };
     Counts counts;
+    std::unique_ptr<LcoreLook> spare;  ///< memory for the next look
     /// Packets of streams that it no longer has, by the stream's number, and of streams that are no more.
     std::map<std::uint32_t, std::uint64_t> past;
     std::uint64_t removed = 0;
@@ -77,8 +94,10 @@ struct Part {
     stats::StreamCounters counts;
     Consumers::Done done;  ///< heaps that its sink was given
     LaneDetails details;
-    capture::TapCounters tap_counts;  ///< of the capture that runs
-    bool blocked = false;             ///< waits for its consumer, when look() last looked
+    capture::TapCounters tap_counts;   ///< of the capture that runs
+    bool blocked = false;              ///< waits for its consumer
+    bool stopped = false;              ///< by a stop item
+    std::vector<std::uint64_t> stops;  ///< stop items by place; only where the run may end by them
 };
 
 /// A part on its way out: no packet comes to it any more.
@@ -119,7 +138,7 @@ struct Stream {
     std::uint64_t capture_number = 0;           ///< of the captures of the run
     bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
-    std::optional<stats::LastEvent> sink_event;  ///< of the sink that failed last
+    std::optional<stats::LastEvent> last_event;  ///< of its sink or its lcores
 
     std::vector<const Part*> all_parts() const;  ///< those that leave, too
     /// No packet comes to its parts any more.
@@ -238,19 +257,43 @@ struct Engine::State {
     void leave_groups();
     std::size_t port_index(const std::string& name) const;
 
-    /// Has the worker's lcore run `function` between two bursts; see Mailbox::call. False: it does not
-    /// answer.
-    template <typename Function>
-    bool ask(Worker& w, Function&& function) {
-        if (w.lost)
-            return false;
-        if (w.loop->mailbox().call(function) == Mailbox::Answer::done)
-            return true;
-        lose(w);
-        return false;
+    /// Has the worker's lcore run `function(arguments...)` between two bursts (see LcoreCall) and returns
+    /// what that returns. None: the lcore has not answered for as long as the run waits for one; the function
+    /// may still run. Whatever the lcore gets belongs to this state before it is asked: from then on the
+    /// lcore may have it.
+    template <typename Function, typename... Arguments>
+    [[nodiscard]] auto try_ask(Worker& w, Function function, Arguments... arguments) {
+        using Call = LcoreCall<Function, Arguments...>;
+        std::optional<typename Call::Result> result;
+        if (const auto job = have_done(w, std::make_unique<Call>(function, std::move(arguments)...)))
+            result.emplace(static_cast<Call&>(*job).take_result());
+        return result;
     }
+    /// The same for what must be done: throws LcoreLost.
+    template <typename Function, typename... Arguments>
+    auto ask(Worker& w, Function function, Arguments... arguments) {
+        auto result = try_ask(w, function, std::move(arguments)...);
+        if (!result)
+            throw_lost(w);
+        return std::move(*result);
+    }
+    std::unique_ptr<LcoreJob> have_done(Worker& w, std::unique_ptr<LcoreJob> job);
+    bool is_clear(Worker& w);
+    bool keep_waiting(Worker& w);
+    void heard(Worker& w);
+    Clock::duration lcore_patience() const;
+    bool told_to_end() const;
     void lose(Worker& w);
+    [[noreturn]] void throw_lost(const Worker& w) const;
     bool any_lost() const;
+    bool any_silent() const;
+    void need_answers() const;
+    bool is_silent_on(std::size_t port) const;
+    void tell_of(const Worker& w, bool silent);
+    void mark_silent(stats::Snapshot& snap) const;
+    void look_at(Worker& w, LcoreLook::Depth depth);
+    std::unique_ptr<LcoreLook> look_of(Worker& w, LcoreLook::Depth depth);
+    void keep(Worker& w, std::unique_ptr<LcoreLook> look);
 
     void start_capture(std::size_t stream, const capture::Options& options);
     bool stop_capture(std::size_t stream);
@@ -260,22 +303,17 @@ struct Engine::State {
     std::vector<stats::CaptureSnapshot> written_captures() const;
     void add_taken(std::vector<stats::CaptureSnapshot>& captures) const;
     bool captures_over() const;
-    /// How much a snapshot tells: the counts, or all; `full_then_forget` has high-water marks and times begin
-    /// anew at the moment in which they are taken.
-    enum class Detail : std::uint8_t { counts, full, full_then_forget };
-    stats::Snapshot take_snapshot(Detail detail = Detail::counts);
-    static void fit_details(Worker& w);
-    static void take_details(Worker& w) noexcept;
-    static void forget_peaks(Worker& w) noexcept;
+    stats::Snapshot take_snapshot(LcoreLook::Depth depth = LcoreLook::Depth::counts);
     static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::RxCounters& c);
     void add_details(stats::Snapshot& snap) const;
     stats::Snapshot shown(stats::Snapshot snap) const;
     void watch_streams(const stats::Snapshot& now);
+    static bool is_stalled(const Stream& stream);
     void tell(const std::string& stream, const stats::LastEvent& event);
     void watch_sinks();
     void look_at_sink(Stream& stream, Sink& sink);
     bool sinks_over() const;
-    void add_sink_events(stats::Snapshot& snap) const;
+    void add_last_events(stats::Snapshot& snap) const;
     void add_health(stats::Snapshot& snap) const;
     bool is_received(std::uint32_t number) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
@@ -283,7 +321,8 @@ struct Engine::State {
     void remember_rules();
     std::optional<Reason> ended(const stats::Snapshot& now);
     bool ports_failed();
-    bool all_stopped();
+    bool all_stopped() const;
+    Reason run(const std::function<void(const stats::Snapshot&)>& tick);
     void share_stops();
     bool everything_received(const stats::Snapshot& now) const;
     bool sends_done() const;
@@ -323,6 +362,7 @@ struct Engine::State {
     const Surroundings surroundings;
     memory::RegionTable regions;
     std::vector<std::unique_ptr<LinkHost>> hosts;  ///< as ports; null where the kernel answers, or nobody
+    std::vector<std::unique_ptr<LinkHost>> former_hosts;  ///< that lcores may still know
     std::vector<std::unique_ptr<port::Port>> ports;
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Queue> queues;                               ///< as layout.queues
@@ -353,7 +393,9 @@ struct Engine::State {
     std::vector<std::uint64_t> host_frames_before;  ///< likewise
     bool connected = false;                         ///< ports run, and lcores poll their queues
     bool stopped = false;
+    bool stopping = false;  ///< stop() is at work
     bool interrupted = false;
+    int run_interrupt_fd = -1;     ///< of run(); -1: none
     bool stays = false;            ///< ends neither with its sources nor with its senders
     Executor* executor = nullptr;  ///< posts what others want done
     bool told_of_consumers = false;
@@ -362,16 +404,19 @@ struct Engine::State {
     double duration = 0;  ///< fixed when stopped
     /// Of streams that are watched, or were, by number; `removed` gets what those counted that are no more.
     std::map<std::uint32_t, StreamHealth> health;
+    double last_watch = 0;  ///< seconds of the run when they were last watched
     std::optional<EventCommand> event_command;
     std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
     std::uint64_t last_progress = 0;
-    Clock::time_point last_change{};                           ///< of last_progress
+    WaitingTime unchanged{kLongestRound};                      ///< since last_progress changed
     std::vector<std::vector<stats::RuleSnapshot>> last_rules;  ///< as ports, once the run is over
     std::vector<LinkWatch> links;                              ///< as ports
     std::vector<PeerWatch> peers;                              ///< as ports
     // What strangers can have happen as often as they like: a peer that comes and goes, forged ARP replies.
     LogLimiter link_news;
     LogLimiter hop_news;
+    LogLimiter lcore_news;
+    Clock::time_point next_told_of_waiting{};
     Clock::time_point next_look_at_ports{};
     Clock::time_point next_look_at_hops{};
 };

@@ -24,6 +24,8 @@ constexpr auto kSettleBlocking = std::chrono::seconds(2);
 constexpr auto kTell = std::chrono::seconds(3);
 /// An lcore that answers ends at once, unless it has to share its CPU.
 constexpr Clock::duration kQuit = std::chrono::seconds(10);
+/// A round of waiting that took longer was none: see WaitingTime.
+constexpr std::chrono::milliseconds kRound{20};
 
 std::string seconds_text(std::chrono::nanoseconds d) {
     return fmt::format("{:g} s", std::chrono::duration<double>(d).count());
@@ -35,6 +37,7 @@ void Engine::stop() noexcept {
     State& s = *state_;
     if (s.stopped)
         return;
+    s.stopping = true;
     s.event_command.reset();
     if (s.started) {
         s.carry_out(&State::finish_sends);
@@ -75,26 +78,39 @@ void Engine::State::end_consumers() {
 void Engine::State::let_go_of_consumers() {
     if (!consumers.failed() && !consumers.budget_used_up())
         return;
-    for (const auto& w : workers)
-        ask(*w, [&] {
-            for (Part* const part : w->parts)
-                part->lane->window.set_on_full(heap::OnFull::drop_newest);
-        });
+    for (const auto& w : workers) {
+        if (w->lost || (!stopping && w->watch.silent()))
+            continue;
+        std::vector<heap::Window*> windows;
+        for (Part* const part : w->parts)
+            windows.push_back(&part->lane->window);
+        static_cast<void>(try_ask(
+            *w,
+            [](const std::vector<heap::Window*>& all) {
+                for (heap::Window* const window : all)
+                    window->set_on_full(heap::OnFull::drop_newest);
+            },
+            std::move(windows)));
+    }
 }
 
 Engine::State::Look Engine::State::look() {
     Look l;
-    for (const auto& w : workers)
-        ask(*w, [&] {
-            for (const send::Sender* const sender : w->loop->senders()) {
-                l.sent += sender->counters().packets;
-                l.pacing |= sender->next_send_time() > rte_rdtsc();
-            }
-            for (const auto& source : w->sources)
-                l.received += source->counters[PortOutcome::stream];
-            for (Part* const part : w->parts)
-                part->blocked = part->lane->window.blocked();
-        });
+    for (const auto& w : workers) {
+        const auto pacing = try_ask(
+            *w,
+            [](const LcoreLoop* loop) {
+                return std::any_of(loop->senders().begin(), loop->senders().end(),
+                                   [](const auto* s) { return s->next_send_time() > rte_rdtsc(); });
+            },
+            &std::as_const(*w->loop));
+        l.pacing |= pacing.value_or(false);
+        look_at(*w, LcoreLook::Depth::counts);
+        for (const SendStream* const s : sends_on(*w))
+            l.sent += s->counts.packets;
+        for (const stats::RxCounters& source : w->counts.ports)
+            l.received += source[PortOutcome::stream];
+    }
     for (const auto* const list : {&streams, &removed_streams})
         for (const auto& s : *list) {
             const std::vector<const Part*> parts = s->all_parts();
@@ -113,30 +129,32 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
                                               std::uint64_t Look::*progress, Clock::duration patience,
                                               Clock::duration longest) {
     Look last;
-    Clock::time_point time = Clock::now();
-    Clock::time_point since = time;
+    WaitingTime all(kRound);
+    WaitingTime since(kRound);
     Clock::duration own{0};
     while (!step()) {
         serve_hosts();
         const Look now = look();
-        const Clock::time_point before = time;
-        time = Clock::now();
+        const Clock::duration before = all.total();
+        const Clock::duration round = all.add() - before;
+        since.add();
         if (!now.blocked)
-            own += time - before;
+            own += round;
         const bool moved =
             now.blocked ? now.finished != last.finished : now.*progress != last.*progress || now.pacing;
-        if (moved || now.blocked != last.blocked)
-            since = time;
+        // What a silent lcore does is not known.
+        if (moved || now.blocked != last.blocked || any_silent())
+            since.restart();
         last = now;
-        if (now.blocked && time - since > kTell && !told_of_consumers) {
+        if (now.blocked && since.total() > kTell && !told_of_consumers) {
             told_of_consumers = true;
             log_notice(LogType::runtime,
                        "waiting for the consumer of stream {}; another Ctrl-C ends the program at once",
                        blocked_streams());
         }
-        if (now.blocked && time - since > surroundings.consumer_patience)
+        if (now.blocked && since.total() > surroundings.consumer_patience)
             return Waited::consumer;
-        if (!now.blocked && time - since > patience)
+        if (!now.blocked && since.total() > patience)
             return Waited::stuck;
         if (own > longest)
             return Waited::too_long;
@@ -212,7 +230,11 @@ void Engine::State::finish_sends() {
         if (given_up && !s.worker->lost)
             give_up(s, waited, left);
         else if (s.cut != send::Cut::nothing)
-            ask(*s.worker, [&] { s.unfinished = s.sender->counters().aborted; });
+            s.unfinished =
+                try_ask(
+                    *s.worker, [](const send::Sender* sender) { return sender->counters().aborted; },
+                    &std::as_const(*s.sender))
+                    .value_or(0);
         if (!given_up && s.unfinished != 0)
             remarks.push_back(fmt::format(
                 "send {}: {} heaps were given up, at its rate they would have taken too long; the stop heaps "
@@ -222,9 +244,9 @@ void Engine::State::finish_sends() {
 }
 
 send::Backlog Engine::State::backlog(SendStream& s) {
-    send::Backlog left;
-    ask(*s.worker, [&] { left = s.sender->backlog(); });
-    return left;
+    return try_ask(
+               *s.worker, [](send::Sender* sender) { return sender->backlog(); }, s.sender.get())
+        .value_or(send::Backlog{});
 }
 
 /// `left`: packets that the port has not taken.
@@ -268,7 +290,9 @@ void Engine::State::settle_receives() {
     // What is on its way between lcores arrives before they stop.
     for (const Queue& q : queues)
         if (q.distributor)
-            ask(*q.worker, [&] { q.distributor->close(); });
+            static_cast<void>(try_ask(
+                *q.worker, [](recv::Distributor* distributor) { distributor->close(); },
+                q.distributor.get()));
     const auto arrived = [this] {
         let_go_of_consumers();
         return packets_between_lcores() == 0 || any_lost();
@@ -278,7 +302,8 @@ void Engine::State::settle_receives() {
             "{} packets on their way between lcores were not taken in time, and are counted nowhere else",
             packets_between_lcores()));
     for (const auto& w : workers)
-        ask(*w, [&] { w->loop->stop_receiving(); });
+        static_cast<void>(try_ask(
+            *w, [](LcoreLoop* loop) { loop->stop_receiving(); }, w->loop.get()));
 }
 
 /// A stream that blocks waits for its consumer, which may need its time: its source lost nothing, and nothing
@@ -287,8 +312,11 @@ void Engine::State::flush_receives() {
     const auto flush = [this] {
         let_go_of_consumers();
         bool all = true;
+        // Heaps of an lcore that is lost are not waited for.
         for (const auto& w : workers)
-            ask(*w, [&] { all &= w->loop->receiver().flush(); });
+            all &= try_ask(
+                       *w, [](recv::RxAgent* receiver) { return receiver->flush(); }, &w->loop->receiver())
+                       .value_or(true);
         return all;
     };
     if (wait_for(flush, &Look::received, surroundings.consumer_patience) == Waited::done)
@@ -297,7 +325,8 @@ void Engine::State::flush_receives() {
     // Told now: its thread is joined next, which may never end.
     log_error(LogType::runtime, "{}", problems.back());
     for (const auto& w : workers)
-        ask(*w, [&] { w->loop->receiver().drop_rest(); });
+        static_cast<void>(try_ask(
+            *w, [](recv::RxAgent* receiver) { receiver->drop_rest(); }, &w->loop->receiver()));
 }
 
 void Engine::State::stop_lcores() {
@@ -306,9 +335,10 @@ void Engine::State::stop_lcores() {
     for (const auto& w : workers) {
         if (!w->launched)
             continue;
-        const Clock::time_point since = Clock::now();
-        const Clock::duration longest = w->lost ? Clock::duration(surroundings.port_patience) : kQuit;
-        while (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING && Clock::now() - since < longest)
+        WaitingTime waited(kRound);
+        const Clock::duration longest =
+            w->lost ? Clock::duration(surroundings.port_patience) : std::min(lcore_patience(), kQuit);
+        while (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING && waited.add() < longest)
             std::this_thread::sleep_for(kStep);
         if (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING) {
             if (!w->lost)
@@ -317,6 +347,9 @@ void Engine::State::stop_lcores() {
         }
         rte_eal_wait_lcore(w->layout->lcore);
         w->launched = w->lost = false;
+        // It may have finished what it was asked before it was given up: nobody waits for that any more.
+        static_cast<void>(w->loop->mailbox().take());
+        heard(*w);
     }
 }
 

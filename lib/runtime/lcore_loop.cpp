@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_pause.h>
@@ -12,6 +13,7 @@
 namespace spead::runtime {
 
 void LcoreLoop::run() noexcept {
+    thread_.store(gettid(), std::memory_order_relaxed);
     // Sleeps of tens of microseconds would otherwise be rounded up by the default slack of 50.
     prctl(PR_SET_TIMERSLACK, 1000UL);
     const std::uint64_t housekeeping = rte_get_tsc_hz() / 1'000'000 * kHousekeepingMicroseconds;

@@ -19,7 +19,7 @@ namespace spead::runtime {
 /// What one worker lcore does: receiving, sending, or both in turn, its mailbox, and resting when idle.
 ///
 /// Set up in the control world, then run() on the lcore until quit() is called. While it runs, everything but
-/// mailbox() and quit() belongs to the lcore; use mailbox().call().
+/// mailbox(), thread() and quit() belongs to the lcore; use the mailbox.
 class LcoreLoop {
   public:
     /// How many an lcore may have at once: their tables are made with it.
@@ -66,6 +66,8 @@ class LcoreLoop {
     bool can_wait() const noexcept { return sleeper_ != nullptr && !sleeper_->empty(); }
 
     Mailbox& mailbox() noexcept { return mailbox_; }
+    /// The thread that run() runs on, as gettid(2) tells there; 0: it does not run yet. Any thread.
+    int thread() const noexcept { return thread_.load(std::memory_order_relaxed); }
 
     /// For the mailbox: no more packets are taken from the receive queues from now on.
     void stop_receiving() noexcept { receiving_ = false; }
@@ -82,6 +84,7 @@ class LcoreLoop {
 
     Mailbox mailbox_;
     std::atomic<bool> quit_{false};
+    std::atomic<int> thread_{0};
     recv::RxAgent receiver_;
     std::vector<recv::Distributor*> distributors_;
     std::vector<send::Sender*> senders_;

@@ -50,6 +50,8 @@ struct RuntimePlan {
     std::string control;
     /// Program and arguments that are run, without a shell, when something befalls a stream; empty: none.
     std::vector<std::string> on_event{};
+    /// Seconds after which an lcore that does not answer ends the run; 0: never; none: as the command has it.
+    std::optional<double> lcore_timeout{};
     std::optional<ListenAddress> metrics{};  ///< where Prometheus may fetch; none: nowhere
     bool operator==(const RuntimePlan&) const = default;
 };

@@ -47,6 +47,7 @@ class Findings {
     void stream(const StreamSnapshot& s);
     void port(const PortSnapshot& p);
     void send(const SendSnapshot& s);
+    void lcore(const LcoreSnapshot& l);
     std::vector<Finding> take() { return std::move(all_); }
 
   private:
@@ -66,6 +67,17 @@ class Findings {
     std::uint64_t lost_at_ports_ = 0;
     std::vector<Finding> all_;
 };
+
+void Findings::lcore(const LcoreSnapshot& l) {
+    if (l.silent_s > 0)
+        add(Cause::lcore_silent, Stage::lcore, l.where(), static_cast<std::uint64_t>(l.silent_s), "seconds",
+            fmt::format("have passed without an answer{}{}", l.activity.empty() ? "" : ": ", l.activity),
+            "counts of its streams and senders stand still until it answers");
+    else
+        add(Cause::lcore_silent, Stage::lcore, l.where(), l.silences, l.silences == 1 ? "time" : "times",
+            "it did not answer for a second or longer",
+            "keep other programs off its CPU (isolcpus, a cpuset), and debuggers off the process");
+}
 
 std::vector<std::string> Findings::senders_to(const std::string& stream) const {
     std::vector<std::string> senders;
@@ -289,30 +301,14 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 24> kNames{"network_loss",
-                                                      "cut_by_join",
-                                                      "duplicates",
-                                                      "fragments",
-                                                      "bad_checksums",
-                                                      "gso_frames",
-                                                      "receive_ring_short",
-                                                      "no_buffers",
-                                                      "nic_errors",
-                                                      "lcore_too_slow",
-                                                      "lcore_interrupted",
-                                                      "unmatched",
-                                                      "not_spead",
-                                                      "packets_too_large",
-                                                      "heaps_too_large",
-                                                      "contradictions",
-                                                      "out_of_order",
-                                                      "max_live_too_small",
-                                                      "late",
-                                                      "pool_too_small",
-                                                      "consumer_holds_pool",
-                                                      "consumer_too_slow",
-                                                      "sink_failed",
-                                                      "send_timeout"};
+    constexpr std::array<std::string_view, 25> kNames{
+        "network_loss",   "cut_by_join",         "duplicates",         "fragments",
+        "bad_checksums",  "gso_frames",          "receive_ring_short", "no_buffers",
+        "nic_errors",     "lcore_too_slow",      "lcore_silent",       "lcore_interrupted",
+        "unmatched",      "not_spead",           "packets_too_large",  "heaps_too_large",
+        "contradictions", "out_of_order",        "max_live_too_small", "late",
+        "pool_too_small", "consumer_holds_pool", "consumer_too_slow",  "sink_failed",
+        "send_timeout"};
     static_assert(kNames.size() == static_cast<std::size_t>(Cause::send_timeout) + 1);
     return kNames[static_cast<std::size_t>(cause)];
 }
@@ -329,6 +325,8 @@ std::vector<Finding> diagnose(const Snapshot& snapshot) {
         findings.port(p);
     for (const SendSnapshot& s : snapshot.sends)
         findings.send(s);
+    for (const LcoreSnapshot& l : snapshot.lcores)
+        findings.lcore(l);
     return findings.take();
 }
 

@@ -36,6 +36,7 @@ enum class Cause : std::uint8_t {
     no_buffers,           ///< the port's pool of buffers ran dry
     nic_errors,           ///< damaged frames, or packets that could not be sent
     lcore_too_slow,       ///< the port's ring ran over because its lcore was busy all the time
+    lcore_silent,         ///< an lcore does not answer, or did not for a while
     lcore_interrupted,    ///< the port's ring ran over while its lcore was kept away
     unmatched,            ///< packets for groups, ports or sources that no stream names
     not_spead,            ///< packets that break a rule of SPEAD

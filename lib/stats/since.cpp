@@ -90,6 +90,7 @@ void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
         if (find_same(l.streams, s) == nullptr)
             l.removed -= s.received;
     take_shares(l.ports, base.ports);
+    take(l.silences, base.silences);
     l.bursts -= base.bursts;
     l.full_bursts -= base.full_bursts;
     take_each(l.burst_sizes, base.burst_sizes);

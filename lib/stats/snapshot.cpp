@@ -146,6 +146,17 @@ void LcoreSnapshot::add(const RxCounters& queue) {
     add_each(burst_sizes, queue.burst_sizes);
 }
 
+std::string LcoreSnapshot::where() const {
+    return fmt::format("lcore {} on CPU {}", lcore, cpu);
+}
+
+std::string LcoreSnapshot::silence() const {
+    if (silent_s <= 0)
+        return {};
+    return fmt::format("{} has not answered for {:.1f} s{}{}", where(), silent_s,
+                       activity.empty() ? "" : ": ", activity);
+}
+
 std::vector<std::string> broken_identities(const Snapshot& snapshot) {
     std::vector<std::string> broken;
     const auto expect = [&](const std::string& what, std::uint64_t left, std::uint64_t right) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/outcome.hpp"
@@ -22,6 +23,9 @@ struct EndpointSnapshot {
     std::uint64_t bytes = 0;  ///< payload placed into heaps
     bool not_new = false;     ///< had packets before the counters were cleared
 };
+
+/// Health of a stream, watched or not, of which an lcore does not answer.
+inline constexpr std::string_view kStalled = "stalled";
 
 /// What befell a stream last.
 struct LastEvent {
@@ -77,7 +81,8 @@ struct StreamSnapshot {
     std::uint64_t pool_most = 0;   ///< most that it had; more than pool_bytes if it could borrow
 
     // Of streams that are watched.
-    std::string health;  ///< "ok", "silent", "losing", "slow", "losing, slow"; empty: not watched
+    std::string
+        health;  ///< "ok", "silent", "losing", "slow", "losing, slow"; empty: not watched. Or kStalled
     std::array<std::uint64_t, kStreamEvents> events{};
     std::optional<LastEvent> last_event;
 
@@ -231,6 +236,10 @@ struct LcoreSnapshot {
     unsigned lcore = 0;
     unsigned cpu = 0;
     std::string poll;  ///< what it does when idle
+    // An lcore that does not answer is told as it was when it last did.
+    double silent_s = 0;         ///< how long it has not answered; 0: it answers
+    std::uint64_t silences = 0;  ///< how often it did not, for a second or longer
+    std::string activity;        ///< what its thread does meanwhile, as a clause; empty: not known
     std::vector<Share> streams;
     std::uint64_t removed = 0;  ///< packets of streams that were removed
     std::vector<Share> ports;
@@ -241,6 +250,11 @@ struct LcoreSnapshot {
     BurstSizes burst_sizes{};
 
     void add(const RxCounters& queue);
+    /// "lcore 2 on CPU 3".
+    std::string where() const;
+    /// "lcore 2 on CPU 3 has not answered for 1.5 s: it is stopped, by a debugger or SIGSTOP"; empty: it
+    /// answers.
+    std::string silence() const;
 };
 
 struct Snapshot {

@@ -126,8 +126,9 @@ def expected(report):
         for kind in ("stream", "port"):
             for share in lcore[f"{kind}s"]:
                 put(f"spead_lcore_{kind}_packets_total", share["received"], **{kind: share["name"]}, **place)
-        for name in ("bursts", "full_bursts"):
+        for name in ("bursts", "full_bursts", "silences"):
             put(f"spead_lcore_{name}_total", lcore[name], **place)
+        put("spead_lcore_up", lcore["state"] == "running", **place)
     return out
 
 

@@ -35,7 +35,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("gap":{"count":0,"min_s":0.0,"mean_s":0.0,"p50_s":0.0,"p90_s":0.0,"p99_s":0.0,"p999_s":0.0,)"
         R"("max_s":0.0,"buckets":[]},)"
         R"("ring":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
-        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175},)"
+        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175,"stalled":176},)"
         R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}},"sink":{"failure":"no space"}}],)"
         R"("sends":[{"name":"d0","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
@@ -54,8 +54,8 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("talkers":[{"source":"10.0.0.1","stream":"s0","packets":342,"excess":343},)"
         R"({"source":"10.0.0.2","stream":null,"packets":344,"excess":345}],)"
         R"("other_talkers":346,"untold_packets":347}],)"
-        R"("lcores":[{"lcore":1,"cpu":5,"poll":"busy","streams":[{"name":"s0","received":101}],"removed":340,)"
-        R"("ports":[{"name":"p0","received":310}],"sends":["d0"],"bursts":400,"full_bursts":401,)"
+        R"("lcores":[{"lcore":1,"cpu":5,"state":"silent","poll":"busy","streams":[{"name":"s0","received":101}],"removed":340,)"
+        R"("ports":[{"name":"p0","received":310}],"sends":["d0"],"silent_s":2.5,"silences":416,"activity":"it is stopped","bursts":400,"full_bursts":401,)"
         R"("burst_sizes":{"1":402,"2":403,"4":404,"8":405,"16":406,"32":407,"64":408},"loops":409,"busy_loops":410,)"
         R"("busy_s":1.5,"idle_s":2.5,"longest_loop_s":0.5,"sleeps":414}]})");
 }

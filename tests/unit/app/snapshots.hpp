@@ -125,6 +125,9 @@ inline stats::Snapshot numbered_snapshot() {
     lcore.counters.idle_cycles = 2500;
     lcore.counters.longest_loop = 500;
     lcore.counters.sleeps = 414;
+    lcore.silent_s = 2.5;
+    lcore.silences = 416;
+    lcore.activity = "it is stopped";
     snapshot.lcores.push_back(lcore);
     return snapshot;
 }

@@ -80,6 +80,7 @@ log_level = "info;pmd.*:debug"
 live = true
 control = "/run/capture1.sock"
 metrics = "10.0.0.1:9100"
+lcore_timeout = "1min"
 
 [memory]
 heaps = "2GiB"
@@ -171,6 +172,7 @@ enabled = false
     EXPECT_TRUE(plan.runtime.live);
     EXPECT_EQ(plan.runtime.control, "/run/capture1.sock");
     EXPECT_EQ(plan.runtime.on_event, (std::vector<std::string>{"/usr/bin/logger", "-t", "spead"}));
+    EXPECT_EQ(plan.runtime.lcore_timeout, 60);
     EXPECT_EQ(plan.runtime.metrics, (ListenAddress{{0x0A000001}, 9100}));
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));

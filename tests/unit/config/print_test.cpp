@@ -35,6 +35,8 @@ class RandomPlan {
         plan.runtime.control = pick<std::string>({"", "auto", "/run/räume/p.sock"});
         if (coin())
             plan.runtime.metrics = ListenAddress{{pick<std::uint32_t>({0, 0x7F000001})}, 9100};
+        if (coin())
+            plan.runtime.lcore_timeout = pick<double>({0, 1, 30, 2.5});
         plan.memory.heaps = in(Limits<std::uint64_t>{std::uint64_t{1} << 30, kMemoryHeaps.max});
         const unsigned ports = 1 + number(2);
         for (unsigned i = 0; i < ports; i++)

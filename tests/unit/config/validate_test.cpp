@@ -244,7 +244,11 @@ TEST(Validate, WhatIsExpectedOfStreamsIsInRange) {
         },
         "runtime.on_event[1]", {"UTF-8"});
     expect_refused([](Plan& p) { p.runtime.on_event = {""}; }, "runtime.on_event", {"program"});
+    for (const double no : {0.5, -1.0, 1e9, std::nan("")})
+        expect_refused([no](Plan& p) { p.runtime.lcore_timeout = no; }, "runtime.lcore_timeout", {});
+    expect_accepted([](Plan& p) { p.runtime.lcore_timeout = 0; });
     expect_accepted([](Plan& p) {
+        p.runtime.lcore_timeout = 1;
         p.receives[0].silent_after = 2;
         p.receives[0].loss_threshold = 1;
         p.sends[0].timeout = 0.1;

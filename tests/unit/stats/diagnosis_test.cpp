@@ -102,6 +102,22 @@ const Row kRows[] = {
      Stage::lcore,
      "p0: 77 packets",
      {"4 ms", "isolcpus"}},
+    {"LcoreSilent",
+     [](Snapshot& s) {
+         s.lcores[0].silent_s = 77.5;
+         s.lcores[0].silences = 1;
+         s.lcores[0].activity = "it is stopped, by a debugger or SIGSTOP";
+     },
+     Cause::lcore_silent,
+     Stage::lcore,
+     "lcore 0 on CPU 0: 77 seconds",
+     {"without an answer: it is stopped", "stand still until it answers"}},
+    {"LcoreWasSilent",
+     [](Snapshot& s) { s.lcores[0].silences = 77; },
+     Cause::lcore_silent,
+     Stage::lcore,
+     "lcore 0 on CPU 0: 77 times",
+     {"for a second or longer", "isolcpus"}},
     {"NoBuffers",
      [](Snapshot& s) {
          s.ports[0].nic.no_mbuf = 77;

@@ -169,6 +169,9 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
     f.counter("spead_stream_heaps_dropped_oldest_total",
               "Of the heaps thrown away, those that were taken out of the queue again.",
               [](const StreamSnapshot& s) { return s.heaps_dropped_oldest; });
+    f.counter("spead_stream_at_limit_packets_total",
+              "Of the packets without memory, those whose heap had all item pointers or holes it may have.",
+              [](const StreamSnapshot& s) { return s.packets_at_limit; });
     f.counter("spead_stream_control_bytes_total", "Payload of heaps that carried stream control only.",
               [](const StreamSnapshot& s) { return s.control_bytes; });
     f.counters("spead_stream_events_total", "What befell the stream, as far as it is watched.", "event",

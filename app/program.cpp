@@ -47,6 +47,7 @@
 #include "drivers/table.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/lossless.hpp"
 #include "runtime/stream_health.hpp"
 #include "stats/snapshot_board.hpp"
 
@@ -170,6 +171,13 @@ int run_plan(const CommandLine& line) {
     runtime::Plan plan = line.plan;
     plan.runtime.live |= wants_control(line);
     runtime::Layout layout = runtime::lay_out(plan, eal_options, drivers::table());
+    // What goes round in one process is ours, and no more of it is in flight than there is memory for.
+    if (line.command != Command::loopback) {
+        if (const std::string why = runtime::why_not_lossless(plan, layout); !why.empty())
+            throw UsageError(why);
+        for (std::string& remark : runtime::what_may_be_lost(plan, layout))
+            layout.remarks.push_back(std::move(remark));
+    }
     if (line.check) {
         fmt::print("{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
         return kSuccess;

@@ -55,6 +55,7 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     info["handed_over"] = s.heaps_handed_over;
     info["dropped_oldest"] = s.heaps_dropped_oldest;
     info["waiting"] = s.heaps_waiting;
+    info["at_limit"] = s.packets_at_limit;
     info["control_bytes"] = s.control_bytes;
     info["carried"] = {
         {"live", s.carried.live}, {"queued", s.carried.queued}, {"waiting", s.carried.waiting}};

@@ -49,6 +49,7 @@ Window::Window(const WindowConfig& config, PoolPlacer placer, HeapQueue& queue,
       table_(keys_needed(config), hash_secret()),
       records_(records_needed(config, queue.capacity())) {
     config_.max_heap_bytes = std::min(config_.max_heap_bytes, kMaxHeapBytes);
+    set_on_full(config.on_full);
     substreams_.reserve(config.substreams);
     for (std::uint32_t i = 0; i < config.substreams; i++)
         substreams_.emplace_back(config.max_live, history_size(config));
@@ -110,9 +111,9 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
         block = place(v);
     }
     if (!block) [[unlikely]]
-        return refuse(v);
+        return may_wait() ? Accepted{kWait, nullptr} : refuse(v);
 
-    Record& r = *free_[free_count_ - 1];
+    Record& r = *free_[--free_count_];
     r.base = block.base;
     r.length = v.heap_length;
     r.coverage.reset(r.inline_ranges.data(), Record::kInlineRanges);
@@ -131,11 +132,14 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     r.payload = block;
     r.item_block = {};
     r.range_block = {};
-    if (!fill(r, v)) [[unlikely]] {
+    if (const Grown grown = fill(r, v); grown != Grown::yes) [[unlikely]] {
         placer_.release(block);
+        free_[free_count_++] = &r;
+        if (const Accepted a = cannot_grow(grown); a.outcome == kWait)
+            return a;
         return refuse(v);
     }
-    free_count_--;
+    last_block_ = placer_.capacity(block);
 
     Substream& s = substream_of(v.key);
     r.place = take_place(s, v.arrival);
@@ -145,7 +149,7 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     if (r.complete() && (v.flags & PacketView::kControl) == 0)
         return end_at_once(r, v);
     counters_.heaps_live++;
-    live_bytes_ += placer_.capacity(block);
+    live_bytes_ += last_block_;
     s.live[r.place] = &r;
     table_.insert(v.key, State::live, static_cast<std::uint32_t>(&r - records_.data()));
     last_key_ = v.key;
@@ -189,6 +193,8 @@ Window::Accepted Window::end_at_once(Record& r, const PacketView& v) noexcept {
     r.end = HeapEnd::complete;
     counters_.bytes += v.payload_length;
     outstanding_ += v.payload_length != 0;
+    if (r.item_block) [[unlikely]]
+        live_bytes_ -= placer_.capacity(r.item_block);
     remember(v.key, State::done, v.flavour);
     counters_.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)]++;
     counters_.heaps_waiting++;
@@ -204,12 +210,12 @@ memory::Block Window::place(const PacketView& v) noexcept {
         return placer_.place(v.heap_length);
     // How long it becomes is not known: a fair share, so that the others find room too.
     const std::uint64_t least = std::max<std::uint64_t>(end_of(v), 1);
-    const std::uint64_t share = std::bit_floor(placer_.quota() / (std::size_t{live_capacity()} + 1));
+    const std::uint64_t share = std::bit_floor(placer_.quota() / room_for(config_.live_capacity(), 1));
     return placer_.place_between(least, std::clamp(share, least, std::max(least, config_.max_heap_bytes)));
 }
 
 /// The first packet of a heap: its items and its bytes.
-bool Window::fill(Record& r, const PacketView& v) noexcept {
+Window::Grown Window::fill(Record& r, const PacketView& v) noexcept {
     if (v.item_count != 0) {
         if (v.item_count <= Record::kInlineItems) [[likely]] {
             // A loop of words: for few of them a call or a string instruction costs more than it moves.
@@ -221,8 +227,8 @@ bool Window::fill(Record& r, const PacketView& v) noexcept {
             }
             r.item_count = static_cast<std::uint32_t>(last - first);
         } else {
-            if (!reserve_items(r, v.item_count))
-                return false;
+            if (const Grown grown = reserve_items(r, v.item_count); grown != Grown::yes)
+                return grown;
             for (std::uint32_t i = 0; i < v.item_count; i++) {
                 std::uint64_t word;
                 std::memcpy(&word, v.items + std::size_t{i} * 8, 8);
@@ -232,21 +238,18 @@ bool Window::fill(Record& r, const PacketView& v) noexcept {
     }
     if (v.payload_length != 0)
         r.coverage.add(v.offset, end_of(v));
-    return true;
+    return Grown::yes;
 }
 
 /// A packet whose length is not the one the heap has: it tells one first, tells none, or contradicts.
 PacketOutcome Window::adopt_length(Record& r, const PacketView& v) noexcept {
-    const std::uint64_t capacity = placer_.capacity(r.payload);
-    if (v.heap_length == kUnknownLength) {
-        if (r.length != kUnknownLength)
-            return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
-        return end_of(v) <= capacity ? PacketOutcome::placed : PacketOutcome::no_memory;
-    }
+    if (v.heap_length == kUnknownLength && r.length != kUnknownLength)
+        return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
     if (r.length != kUnknownLength || v.heap_length < r.coverage.extent())
         return PacketOutcome::inconsistent;
-    if (v.heap_length > capacity)
-        return PacketOutcome::no_memory;
+    const bool told = v.heap_length != kUnknownLength;
+    if (const Grown grown = grow_payload(r, told ? v.heap_length : end_of(v)); grown != Grown::yes)
+        return cannot_grow(grown).outcome;
     r.length = v.heap_length;
     return PacketOutcome::placed;
 }
@@ -262,23 +265,24 @@ Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
     const std::uint64_t prefix = r.coverage.prefix();
     const bool new_items = v.item_count != 0 && !repeats_items(r, v);
     PacketOutcome outcome = PacketOutcome::placed;
+    Grown grown = Grown::yes;
     if (config_.in_order && v.offset != prefix) [[unlikely]] {
         outcome = end_of(v) <= prefix ? PacketOutcome::duplicate : PacketOutcome::out_of_order;
     } else if (v.payload_length != 0) {
         // Nothing of a packet is taken unless all of it can be.
         Cover cover = new_items ? r.coverage.test(v.offset, end_of(v)) : r.coverage.add(v.offset, end_of(v));
-        if (cover == Cover::full && grow_ranges(r))
+        if (cover == Cover::full && (grown = grow_ranges(r)) == Grown::yes)
             cover = new_items ? Cover::added : r.coverage.add(v.offset, end_of(v));
         if (cover == Cover::known)
             outcome = PacketOutcome::duplicate;
         else if (cover == Cover::partial)
             outcome = PacketOutcome::inconsistent;
         else if (cover == Cover::full)
-            outcome = PacketOutcome::no_memory;
+            outcome = cannot_grow(grown).outcome;
     }
     if (new_items && outcome == PacketOutcome::placed) {
-        if (!reserve_items(r, v.item_count)) {
-            outcome = PacketOutcome::no_memory;
+        if ((grown = reserve_items(r, v.item_count)) != Grown::yes) {
+            outcome = cannot_grow(grown).outcome;
         } else {
             bool any = v.payload_length != 0;
             for (std::uint32_t i = 0; i < v.item_count; i++) {
@@ -333,37 +337,6 @@ void Window::see_control(const PacketView& v) noexcept {
         refuse_packets();
 }
 
-bool Window::reserve_items(Record& r, std::uint32_t more) noexcept {
-    if (more > kMaxItems || r.item_count + more > kMaxItems)
-        return false;
-    const std::uint32_t need = r.item_count + more;
-    if (need <= r.item_capacity)
-        return true;
-    const std::uint32_t capacity = std::max(std::uint32_t{64}, std::bit_ceil(need));
-    const memory::Block block = placer_.place(item_block_bytes(capacity));
-    if (!block)
-        return false;
-    move_items(r, block.base, capacity);
-    if (r.item_block)
-        placer_.release(r.item_block);
-    r.item_block = block;
-    return true;
-}
-
-bool Window::grow_ranges(Record& r) noexcept {
-    const std::uint32_t capacity = std::min(r.coverage.capacity() * 8, kMaxRanges);
-    if (capacity == r.coverage.capacity())
-        return false;
-    const memory::Block block = placer_.place(std::size_t{capacity} * sizeof(Range));
-    if (!block)
-        return false;
-    r.coverage.move_to(reinterpret_cast<Range*>(block.base), capacity);
-    if (r.range_block)
-        placer_.release(r.range_block);
-    r.range_block = block;
-    return true;
-}
-
 void Window::end(Record& r, HeapEnd how) noexcept {
     Substream& s = substream_of(r.key);
     if (s.live[r.place] == &r)
@@ -373,7 +346,7 @@ void Window::end(Record& r, HeapEnd how) noexcept {
     leave(r.key, how == HeapEnd::complete ? State::done : State::given_up, r.flavour);
     r.end = how;
     counters_.heaps_live--;
-    live_bytes_ -= placer_.capacity(r.payload);
+    live_bytes_ -= bytes_of(r);
     if ((r.flags & Record::kBeganUnsized) != 0) [[unlikely]]
         r.payload = placer_.trim(r.payload, r.length == kUnknownLength ? r.coverage.extent() : r.length);
     if (how == HeapEnd::complete && retract_if_control(r)) [[unlikely]] {

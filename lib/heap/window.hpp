@@ -16,6 +16,7 @@
 #include "heap/packet_view.hpp"
 #include "heap/pool_placer.hpp"
 #include "heap/record.hpp"
+#include "heap/room.hpp"
 #include "stats/counters.hpp"
 #include "stats/stream_times.hpp"
 
@@ -40,6 +41,8 @@ struct WindowConfig {
     bool in_order = false;
     bool stop_on_stop_item = false;
     OnFull on_full = OnFull::drop_newest;
+
+    std::size_t live_capacity() const noexcept { return std::size_t{substreams} * max_live; }
 };
 
 /// The live heaps of one stream on one lcore: packets in, heaps out.
@@ -50,7 +53,11 @@ struct WindowConfig {
 /// allocates, locks, throws or waits. Between two commits at most kMaxBatch packets may be accepted.
 class Window {
   public:
-    static constexpr std::size_t kMaxBatch = 64;
+    static constexpr std::size_t kMaxBatch = heap::kMaxBatch;
+    /// No outcome yet: there is no room for the packet, and the stream may not lose it (on_full = block).
+    /// Nothing was done or counted. Ask again later; or accept_now() once no window of the arena has heaps
+    /// elsewhere, since nothing comes back then.
+    static constexpr PacketOutcome kWait = PacketOutcome::count_;
 
     /// How many records (heaps outside the free pool) a configuration needs: live, queued, in the consumer's
     /// hands.
@@ -70,10 +77,19 @@ class Window {
             record;  ///< for `placed`: payload byte i goes to record->base + offset + i, read at copy time
     };
 
-    /// Counts the packet in its outcome.
+    /// Counts the packet in its outcome, unless it has to wait (kWait).
     Accepted accept(const PacketView& v) noexcept {
         const Accepted a = decide(v);
-        counters_[a.outcome]++;
+        if (a.outcome != kWait) [[likely]]
+            counters_[a.outcome]++;
+        return a;
+    }
+
+    /// accept() for a packet that cannot wait any longer.
+    Accepted accept_now(const PacketView& v) noexcept {
+        waits_ = false;
+        const Accepted a = accept(v);
+        waits_ = config_.on_full == OnFull::block;
         return a;
     }
 
@@ -128,6 +144,19 @@ class Window {
     /// on_full = block, and the consumer has not made room yet: give this stream no more packets.
     bool blocked() const noexcept { return blocked_; }
 
+    /// Heaps that queue, are on their way there, or are in consumers' hands: what they hold comes back.
+    std::size_t heaps_elsewhere() const noexcept { return records_out() - counters_.heaps_live; }
+    /// Whether packets wait for room, rather than be lost: on_full = block.
+    bool waits() const noexcept { return waits_; }
+    /// Whether a burst may bring more heaps than there is room for, if they are like the one that began last:
+    /// of streams that can wait.
+    bool is_short() const noexcept {
+        return waits_ && (placer_.available() < kMaxBatch * last_block_ || free_count_ < kMaxBatch);
+    }
+    /// Packets that are surely taken if heaps are like the one that began last: 0..kMaxBatch. 0 only while
+    /// heaps queue: the consumer has something to take, and then to give back.
+    std::uint16_t packets_with_room() noexcept;
+
     /// Takes back what consumers released.
     void reclaim() noexcept;
 
@@ -165,7 +194,11 @@ class Window {
     /// Changes what can change at run time; called by the owning lcore between bursts.
     void set_timeout(std::uint64_t ticks) noexcept { config_.timeout_ticks = ticks; }
     void set_quota(std::size_t bytes) noexcept { placer_.set_quota(bytes); }
-    void set_on_full(OnFull policy) noexcept { config_.on_full = policy; }
+    void set_on_full(OnFull policy) noexcept {
+        config_.on_full = policy;
+        waits_ = policy == OnFull::block;
+        placer_.set_can_wait(waits_);
+    }
 
     void prefetch(std::uint64_t key) const noexcept { table_.prefetch(key); }
 
@@ -183,15 +216,30 @@ class Window {
     Accepted decide(const PacketView& v) noexcept;
     Accepted start(const PacketView& v) noexcept;
     Accepted refuse(const PacketView& v) noexcept;
+    /// Without a quota the stream is on its way out: nothing begins that could be waited for.
+    bool may_wait() const noexcept { return waits_ && placer_.quota() != 0; }
     std::uint32_t take_place(Substream& s, std::uint64_t now) noexcept;
     memory::Block place(const PacketView& v) noexcept;
+    memory::Block place_or_reclaim(std::size_t bytes) noexcept;
     Accepted add(Record& r, const PacketView& v) noexcept;
     Accepted known(KeyTable::State state, const PacketView& v) noexcept;
     Accepted placed(Record& r, const PacketView& v) noexcept;
     PacketOutcome adopt_length(Record& r, const PacketView& v) noexcept;
-    bool fill(Record& r, const PacketView& v) noexcept;
-    bool reserve_items(Record& r, std::uint32_t more) noexcept;
-    bool grow_ranges(Record& r) noexcept;
+    /// What became of an attempt to make room within a heap's books.
+    enum class Grown : std::uint8_t { yes, no_memory, at_limit };
+    Grown reserve_items(Record& r, std::uint32_t more) noexcept;
+    Grown grow_ranges(Record& r) noexcept;
+    Grown grow_payload(Record& r, std::uint64_t bytes) noexcept;
+    Accepted cannot_grow(Grown why) noexcept;
+    Grown fill(Record& r, const PacketView& v) noexcept;
+    std::size_t bytes_of(const Record& r) const noexcept {
+        std::size_t bytes = placer_.capacity(r.payload);
+        if (r.item_block) [[unlikely]]
+            bytes += placer_.capacity(r.item_block);
+        if (r.range_block) [[unlikely]]
+            bytes += placer_.capacity(r.range_block);
+        return bytes;
+    }
     void see_control(const PacketView& v) noexcept;
     void end(Record& r, HeapEnd how) noexcept;
     Accepted end_at_once(Record& r, const PacketView& v) noexcept;
@@ -221,7 +269,6 @@ class Window {
     }
     /// Records that queue or are in consumers' hands.
     std::size_t records_elsewhere() const noexcept { return records_out() - counters_.heaps_live - ended(); }
-    std::uint32_t live_capacity() const noexcept { return config_.substreams * config_.max_live; }
 
     WindowConfig config_;
     PoolPlacer placer_;
@@ -237,12 +284,14 @@ class Window {
     bool stopped_ = false;
     bool stop_pending_ = false;
     bool blocked_ = false;
+    bool waits_ = false;      ///< rather than lose a packet
     bool retracted_ = false;  ///< an ended heap is not to be delivered
     std::uint32_t free_count_ = 0;
     std::uint32_t ended_head_ = 0;
     std::uint32_t ended_tail_ = 0;
     std::uint32_t ended_mask_ = 0;
-    std::size_t live_bytes_ = 0;  ///< payload blocks of live heaps
+    std::size_t live_bytes_ = 0;  ///< blocks of live heaps
+    std::size_t last_block_ = 0;  ///< bytes, of the heap that began last
     std::vector<Record*> free_;   ///< stack
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
     std::vector<Substream> substreams_;

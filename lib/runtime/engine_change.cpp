@@ -10,6 +10,7 @@
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
 #include "runtime/engine_state.hpp"
+#include "runtime/lossless.hpp"
 
 /// Streams that come, go, change and move while others receive. Lcores take new tables between two bursts;
 /// nothing they own is touched by another thread.
@@ -46,6 +47,7 @@ void Engine::State::reconfigure(const Plan& asked) {
         if (c.kind == Change::Kind::parts && r.enabled)
             check_room(r, cpus.back());
     }
+    check_lossless(wanted, change, cpus);
     for (const std::size_t gone : change.removed)
         if (streams[gone]->capture)
             throw_usage(fmt::format("receive {}", plan.receives[gone].name),
@@ -151,6 +153,32 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
                     "its windows and queues need {}, and {} are available; lower `ring`, `max_live` "
                     "or `substreams`",
                     human_size(bookkeeping), human_size(available));
+}
+
+/// Streams that come or change must leave room for what may not be lost.
+void Engine::State::check_lossless(const Plan& wanted, const Change& change,
+                                   const std::vector<std::vector<unsigned>>& cpus) const {
+    if (std::none_of(change.receives.begin(), change.receives.end(),
+                     [](const Change::Receive& c) { return c.kind == Change::Kind::parts; }))
+        return;
+    for (const auto& w : workers) {
+        std::size_t sharing = 0;
+        std::vector<const ReceivePlan*> waiting;
+        for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+            const ReceivePlan& r = wanted.receives[i];
+            if (!r.enabled ||
+                std::find(cpus[i].begin(), cpus[i].end(), w->layout->planned_cpu) == cpus[i].end())
+                continue;
+            sharing++;
+            const bool lossless = ports[port_index(r.port)]->capabilities().lossless;
+            if (lossless && waits_for_consumer(r, lossless))
+                waiting.push_back(&r);
+        }
+        if (const std::string why =
+                why_not_lossless({w->arena.capacity(), w->layout->largest_heap, sharing, waiting});
+            !why.empty())
+            throw UsageError(why);
+    }
 }
 
 /// The same ports, queues and lcores, dealt anew. What does not change is dealt as before.

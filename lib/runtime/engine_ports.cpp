@@ -96,6 +96,7 @@ void Engine::State::take_off(std::size_t port) {
         // The pool may go with the port.
         for (const Queue::Reader& r : q.readers)
             ask(*r.worker, [&] {
+                r.source->waiting.drop();
                 r.source->arrivals = nullptr;
                 r.source->queue.pool = nullptr;
             });

@@ -177,6 +177,8 @@ struct Engine::State {
 
     void reconfigure(const Plan& wanted);
     void check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const;
+    void check_lossless(const Plan& wanted, const Change& change,
+                        const std::vector<std::vector<unsigned>>& cpus) const;
     std::vector<unsigned> cpus_for(const ReceivePlan& r) const;
     Dealing deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const;
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
@@ -304,6 +306,7 @@ struct Engine::State {
     std::string blocked_streams() const;
     std::string consumer_stuck() const;
     void let_go_of_consumers();
+    void tell_what_was_lost();
     void finish_sends();
     void cut_if_too_long(SendStream& s);
     void cut(SendStream& s, send::Cut cut);

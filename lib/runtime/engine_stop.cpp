@@ -8,6 +8,7 @@
 #include <rte_launch.h>
 
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "runtime/engine_state.hpp"
 
 /// The orderly end of a run: senders finish while receivers poll on (external buffers come back that way),
@@ -42,6 +43,7 @@ void Engine::stop() noexcept {
         s.carry_out(&State::leave_groups);
         s.carry_out(&State::settle_receives);
         s.carry_out(&State::flush_receives);
+        s.carry_out(&State::tell_what_was_lost);
         s.carry_out(&State::end_consumers);
         s.carry_out(&State::stop_lcores);
         s.carry_out(&State::end_filters);
@@ -298,6 +300,33 @@ void Engine::State::flush_receives() {
     log_error(LogType::runtime, "{}", problems.back());
     for (const auto& w : workers)
         ask(*w, [&] { w->loop->receiver().drop_rest(); });
+}
+
+/// A stream whose source could wait loses packets only if more heaps were in flight at once than there was
+/// memory for, or if nobody waited for its consumer any more, which has been told.
+void Engine::State::tell_what_was_lost() {
+    if (consumers.failed() || consumers.budget_used_up())
+        return;
+    for (const auto& s : streams)
+        for (const auto& part : s->parts) {
+            const heap::WindowConfig& window = part->lane->config.window;
+            const Worker& w = *part->worker;
+            std::uint64_t lost = 0;
+            ask(*part->worker, [&] {
+                const stats::StreamCounters& c = part->lane->counters;
+                if (part->lane->window.waits())
+                    lost = c[PacketOutcome::no_memory] - c.packets_at_limit;
+            });
+            if (lost != 0)
+                problems.push_back(
+                    fmt::format("stream {}: {} packets were lost although their source could wait: more "
+                                "heaps were in flight at "
+                                "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
+                                "live, and one more "
+                                "begins); raise `[memory] heaps` (--memory)",
+                                s->name, lost, human_size(w.arena.capacity()), w.parts.size(),
+                                w.layout->lcore, window.live_capacity()));
+        }
 }
 
 void Engine::State::stop_lcores() {

@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/engine_state.hpp"
+#include "runtime/lossless.hpp"
 
 /// The streams of a run: their shares on lcores, and where those get their packets from.
 namespace spead::runtime {
@@ -18,18 +19,10 @@ std::uint64_t ticks(double s) {
     return static_cast<std::uint64_t>(s * static_cast<double>(rte_get_tsc_hz()));
 }
 
-heap::OnFull on_full(OnFull policy, bool lossless) {
-    switch (policy) {
-        case OnFull::drop_oldest:
-            return heap::OnFull::drop_oldest;
-        case OnFull::block:
-            return heap::OnFull::block;
-        case OnFull::drop_newest:
-            return heap::OnFull::drop_newest;
-        case OnFull::automatic:
-            break;
-    }
-    return lossless ? heap::OnFull::block : heap::OnFull::drop_newest;
+heap::OnFull on_full(const ReceivePlan& r, bool lossless) {
+    if (waits_for_consumer(r, lossless))
+        return heap::OnFull::block;
+    return r.on_full == OnFull::drop_oldest ? heap::OnFull::drop_oldest : heap::OnFull::drop_newest;
 }
 
 recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless) {
@@ -46,7 +39,7 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.window.timeout_ticks = r.timeout > 0 ? std::max<std::uint64_t>(1, ticks(r.timeout)) : 0;
     c.window.in_order = r.in_order;
     c.window.stop_on_stop_item = r.stop_on_stop_item;
-    c.window.on_full = on_full(r.on_full, lossless);
+    c.window.on_full = on_full(r, lossless);
     return c;
 }
 

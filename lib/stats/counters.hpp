@@ -33,7 +33,9 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t stop_items = 0;
     std::uint64_t heaps_dropped_oldest = 0;  ///< of heaps_dropped_full, those that had been in the queue
     std::uint64_t control_bytes = 0;  ///< taken off `bytes` again: of heaps that carried stream control only
-    std::uint64_t held_now = 0;       ///< packets that the filter holds at this moment
+    std::uint64_t packets_at_limit =
+        0;                           ///< of no_memory: their heap has all item pointers or holes it may have
+    std::uint64_t held_now = 0;      ///< packets that the filter holds at this moment
     std::uint64_t hold_refused = 0;  ///< it held its fill of them, and the packet was kept or dropped instead
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/heap_limits.hpp"
 #include "stats/since.hpp"
 
 namespace spead::stats {
@@ -94,7 +95,13 @@ void Findings::duplicates(const StreamSnapshot& s) {
 }
 
 void Findings::memory(const StreamSnapshot& s) {
-    const std::uint64_t count = of(s, PacketOutcome::no_memory);
+    const std::uint64_t count = of(s, PacketOutcome::no_memory) - s.packets_at_limit;
+    add(Cause::heap_limits, Stage::window, s.name, s.packets_at_limit, "packets",
+        fmt::format(
+            "brought more than a heap may have: {} different item pointers, descriptors included, and {} "
+            "holes",
+            kMaxHeapItems, kMaxHeapRanges),
+        "send fewer items in a heap, and descriptors in a heap of their own; more memory does not help");
     if (s.ring_heaps != 0 && s.ring_most * 2 >= s.ring_heaps)
         add(Cause::consumer_holds_pool, Stage::memory, s.name, count, "packets",
             fmt::format("had no memory left for their heap while up to {} heaps waited for the consumer",
@@ -289,7 +296,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 24> kNames{"network_loss",
+    constexpr std::array<std::string_view, 25> kNames{"network_loss",
                                                       "cut_by_join",
                                                       "duplicates",
                                                       "fragments",
@@ -308,6 +315,7 @@ std::string_view name_of(Cause cause) {
                                                       "out_of_order",
                                                       "max_live_too_small",
                                                       "late",
+                                                      "heap_limits",
                                                       "pool_too_small",
                                                       "consumer_holds_pool",
                                                       "consumer_too_slow",

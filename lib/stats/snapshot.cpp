@@ -98,6 +98,7 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     heaps_dropped_oldest += block.heaps_dropped_oldest;
     heaps_waiting += block.heaps_waiting;
     control_bytes += block.control_bytes;
+    packets_at_limit += block.packets_at_limit;
     held_now += block.held_now;
     hold_refused += block.hold_refused;
 }
@@ -120,6 +121,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     heaps_dropped_oldest += other.heaps_dropped_oldest;
     heaps_waiting += other.heaps_waiting;
     control_bytes += other.control_bytes;
+    packets_at_limit += other.packets_at_limit;
     held_now += other.held_now;
     hold_refused += other.hold_refused;
     heaps_verified += other.heaps_verified;

@@ -55,6 +55,8 @@ struct StreamSnapshot {
     std::uint64_t heaps_waiting = 0;         ///< of heaps_queued, those that are not in the queue yet
     std::uint64_t control_bytes = 0;         ///< not in `bytes`: of heaps that carried stream control only
 
+    std::uint64_t packets_at_limit =
+        0;                           ///< of no_memory: their heap had all item pointers or holes it may have
     std::uint64_t held_now = 0;      ///< packets that a filter holds
     std::uint64_t hold_refused = 0;  ///< it held its fill, and they were kept or dropped instead
 

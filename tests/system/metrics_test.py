@@ -66,6 +66,7 @@ def expected(report):
             put("spead_" + name, value, **label)
         for name, value in (("stream_heaps_handed_over_total", info["handed_over"]),
                             ("stream_heaps_dropped_oldest_total", info["dropped_oldest"]),
+                            ("stream_at_limit_packets_total", info["at_limit"]),
                             ("stream_control_bytes_total", info["control_bytes"]),
                             ("heap_queue_most_heaps", stream["ring"]["most"]),
                             ("heap_memory_bytes", stream["pool"]["bytes"]),

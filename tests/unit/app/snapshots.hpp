@@ -32,6 +32,7 @@ inline stats::Snapshot numbered_snapshot() {
     stream.packets_reordered = 150;
     stream.heaps_interleaved_evictions = 151;
     stream.stop_items = 152;
+    stream.packets_at_limit = 149;
     stream.held_now = 180;
     stream.hold_refused = 181;
     stream.heaps_verified = 153;

@@ -138,6 +138,15 @@ const Row kRows[] = {
      Stage::memory,
      "s0: 77 packets",
      {"--memory"}},
+    {"HeapLimits",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::no_memory);
+         s.streams[0].packets_at_limit = 77;
+     },
+     Cause::heap_limits,
+     Stage::window,
+     "s0: 77 packets",
+     {"8192 different item pointers", "more memory does not help"}},
     {"ConsumerHoldsPool",
      [](Snapshot& s) {
          set(s, PacketOutcome::no_memory);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -68,10 +69,11 @@ inline constexpr std::uint64_t kFirstItemId = 0x1000;
 /// More than the descriptor of a generated item takes.
 inline constexpr std::uint64_t kDescriptorBytes = 512;
 
-/// The first heap to each endpoint carries the descriptors besides the data: the largest a sender makes, in
-/// bytes.
+/// The first heap to each endpoint carries the descriptors, usually besides the data: the largest a sender
+/// makes, in bytes.
 inline constexpr std::uint64_t largest_heap(const runtime::SendPlan& s) {
-    return s.heap_size + s.items * kDescriptorBytes;
+    const std::uint64_t descriptors = s.items * kDescriptorBytes;
+    return runtime::describes_apart(s) ? std::max(s.heap_size, descriptors) : s.heap_size + descriptors;
 }
 
 }  // namespace spead::config

@@ -407,6 +407,12 @@ class Rules {
                          "takes; send "
                          "smaller heaps or raise its limit (`max_bytes`, --max-heap-bytes)",
                          human_size(s.heap_size), human_size(r.max_bytes), r.name);
+                if (s.items > kMaxHeapItems)
+                    fail(path + ".items",
+                         "heaps of {} items are more than stream `{}` takes: a heap may have {} item "
+                         "pointers; send "
+                         "fewer items",
+                         s.items, r.name, kMaxHeapItems);
                 if (s.max_packet_size > r.max_packet_size)
                     fail(path + ".max_packet_size",
                          "packets of {} bytes are above the {} that stream `{}` takes; send smaller packets "

@@ -457,6 +457,12 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
                         "name CPUs of node {}",
                         far.cpu, far.cpu_node, far.port, far.port_node, far.port_node));
 
+    for (const SendPlan& s : plan.sends)
+        if (s.items > kMaxHeapItems)
+            layout.remarks.push_back(fmt::format(
+                "send {}: its heaps have {} items; dpdk-spead receives heaps of up to {} item pointers",
+                s.name, s.items, kMaxHeapItems));
+
     layout.eal_bytes = kEalBase;
     for (const port::PlannedPort& p : layout.ports)
         layout.eal_bytes += p.device.eal_bytes() + spare_sender_bytes(plan, p) +

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "base/heap_limits.hpp"
 #include "base/listen_address.hpp"
 #include "base/mac.hpp"
 #include "capture/options.hpp"
@@ -144,6 +145,12 @@ struct SendPlan {
     bool enabled = true;  ///< false: ready, and not sending
     bool operator==(const SendPlan&) const = default;
 };
+
+/// Descriptors and data of its first heap would be more items than a heap may have: the descriptors have a
+/// heap of their own.
+constexpr bool describes_apart(const SendPlan& s) {
+    return 2 * std::uint64_t{s.items} > kMaxHeapItems;
+}
 
 /// When a run ends by itself; all optional.
 struct EndPlan {

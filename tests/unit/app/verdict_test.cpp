@@ -41,6 +41,15 @@ TEST(JudgeLoopback, IsBadWhenAnythingIsMissingOrWrong) {
     EXPECT_FALSE(judge_loopback(came_back(5, 5, 4, 1), Reason::interrupted).good);
 }
 
+TEST(JudgeLoopback, LetsHeapsOfDescriptorsAloneBeReceivedUnverified) {
+    stats::Snapshot s = came_back(5, 6, 5);
+    EXPECT_FALSE(judge_loopback(s, Reason::sent).good) << "one too many";
+    s.sends[0].counters.control_heaps = 2;
+    EXPECT_TRUE(judge_loopback(s, Reason::sent).good) << "and a stop heap, which is no data";
+    s.streams[0].heaps_ended[static_cast<std::size_t>(HeapEnd::complete)] = 8;
+    EXPECT_FALSE(judge_loopback(s, Reason::sent).good);
+}
+
 TEST(JudgeLoopback, IsBadWhenNothingWasSent) {
     for (const Reason reason : {Reason::duration, Reason::sent, Reason::failure}) {
         const LoopbackVerdict v = judge_loopback(came_back(0, 0, 0), reason);

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/endpoint.hpp"
 #include "stats/diagnosis.hpp"
 
 namespace spead::app {
@@ -55,6 +56,9 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     info["handed_over"] = s.heaps_handed_over;
     info["dropped_oldest"] = s.heaps_dropped_oldest;
     info["waiting"] = s.heaps_waiting;
+    info["ghosts"] = s.heaps_ghosts;
+    info["dropped_ghosts"] = s.heaps_dropped_ghosts;
+    info["ghosts_source"] = s.ghosts_source == 0 ? Json() : Json(spead::to_string(Ipv4{s.ghosts_source}));
     info["at_limit"] = s.packets_at_limit;
     info["control_bytes"] = s.control_bytes;
     info["carried"] = {

@@ -25,6 +25,9 @@ struct alignas(64) Record {
         kHasControl = 4,     ///< stream control came with it
         kRetracted = 8,      ///< only stream control: taken out of the counts, not to be delivered
         kBeganUnsized = 16,  ///< its first packet told no length: its block is larger than it may need
+        kDemoted = 32,       ///< its source has made many ghosts
+        kDue = 64,     ///< max_live newer heaps have begun, and those that have shown enough are counted
+        kGhost = 128,  ///< given up after a packet or two
     };
 
     // Touched by every packet.
@@ -46,9 +49,14 @@ struct alignas(64) Record {
     std::uint64_t* items;       ///< item words, big-endian, in order of arrival, no value twice
     std::uint32_t item_count;
     std::uint32_t item_capacity;
-    std::uint32_t source;  ///< of the first packet, host order
-    std::uint32_t substream;
-    std::uint32_t place;  ///< index in the substream's window
+    std::uint32_t source;       ///< of the first packet, host order
+    std::uint32_t place;        ///< number in the substream's Places
+    std::uint64_t number;       ///< among the heaps of its window
+    std::uint32_t begun_after;  ///< commits before its first packet
+    std::uint32_t visited;      ///< packets when it was looked at last for being idle
+    std::uint32_t witnesses;    ///< newer heaps that have shown as much as it has; from kDue on
+    std::uint32_t witness_for;  ///< place + 1 of the heap in doubt in whose witnesses it is counted
+    std::uint32_t rival;  ///< number + 1 of the next record that claims the same count, in a circle; 0: none
     memory::Block payload;
     memory::Block item_block;   ///< empty while the inline items do
     memory::Block range_block;  ///< empty while the inline ranges do

@@ -14,9 +14,11 @@
 #include "heap/item_words.hpp"
 #include "heap/key_table.hpp"
 #include "heap/packet_view.hpp"
+#include "heap/places.hpp"
 #include "heap/pool_placer.hpp"
 #include "heap/record.hpp"
 #include "heap/room.hpp"
+#include "heap/suspects.hpp"
 #include "stats/counters.hpp"
 #include "stats/stream_times.hpp"
 
@@ -31,6 +33,9 @@ struct WindowConfig {
     /// Live heaps per substream, at least 1: a heap is evicted when so many newer ones have begun, whether or
     /// not there was room for those, and whether or not they are still live.
     std::uint32_t max_live = 4;
+    /// ... and have shown that they are heaps (window_admission.cpp): packets with forged heap counts evict
+    /// no others. Until then a few more than max_live are live.
+    bool guarded = false;
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< at most kMaxHeapBytes
     /// Heap counts remembered per substream, of heaps that ended and of heaps that were refused;
     /// kLeastHistory at least. 0: of refused heaps only, whose later packets must not start them in the
@@ -42,6 +47,9 @@ struct WindowConfig {
     bool stop_on_stop_item = false;
     OnFull on_full = OnFull::drop_newest;
 
+    /// Heaps per substream that may be live while it is in doubt whether newer ones are heaps.
+    static constexpr std::uint32_t kDoubtful = 32;
+    std::uint32_t places() const noexcept { return max_live + (guarded ? kDoubtful : 0); }
     std::size_t live_capacity() const noexcept { return std::size_t{substreams} * max_live; }
 };
 
@@ -54,6 +62,9 @@ struct WindowConfig {
 class Window {
   public:
     static constexpr std::size_t kMaxBatch = heap::kMaxBatch;
+    /// A heap that is given up with so many packets or fewer is a ghost: a forged or stray count, most
+    /// likely.
+    static constexpr std::uint32_t kGhostPackets = 2;
     /// No outcome yet: there is no room for the packet, and the stream may not lose it (on_full = block).
     /// Nothing was done or counted. Ask again later; or accept_now() once no window of the arena has heaps
     /// elsewhere, since nothing comes back then.
@@ -98,9 +109,9 @@ class Window {
     [[gnu::always_inline]] Record* accept_next(const PacketView& v) noexcept {
         Record* r = last_record_;
         if (r == nullptr || v.key != last_key_) {
-            // A stop forgets the last record, so that it is seen here.
+            // A stop, and doubt, forget the last record, so that they are seen here.
             const KeyTable::Entry* const entry = table_.find(v.key);
-            if (entry == nullptr || entry->state != KeyTable::State::live || stopped_)
+            if (entry == nullptr || entry->state != KeyTable::State::live || stopped_ || doubts_ != 0)
                 return nullptr;
             r = &records_[entry->record];
             last_key_ = v.key;
@@ -129,6 +140,7 @@ class Window {
     /// to the end of every batch, for 0 copies too: a stop item takes effect here.
     void commit(std::uint32_t copies) noexcept {
         outstanding_ -= copies;
+        commits_++;
         if (stop_pending_ && outstanding_ == 0) [[unlikely]]
             finish_stop();
     }
@@ -188,6 +200,9 @@ class Window {
     void forget_peaks() noexcept {
         times_ = {};
         same_start_ = 0;
+        suspects_ = {};
+        counters_.ghosts_source = 0;
+        counters_.ghosts_of_source = 0;
         placer_.forget_most_out();
     }
 
@@ -204,25 +219,52 @@ class Window {
 
   private:
     struct Substream {
-        std::vector<Record*> live;       ///< ring; a place is free when null
-        std::uint32_t head = 0;          ///< place of the next heap
+        Places places;
         std::uint64_t newest_start = 0;  ///< ticks
+        std::uint64_t start_before = 0;  ///< of the heap before the newest
+        std::uint32_t refused = 0;       ///< heaps, in a row, since the oldest one in doubt got a packet
+        std::pair<std::uint32_t, std::uint32_t> when_refused;  ///< its place and packets at the last of them
+        bool in_doubt = false;  ///< its oldest heap is live although max_live newer ones have begun
         History history;
 
-        Substream(std::size_t max_live, std::size_t history_size)
-            : live(max_live, nullptr), history(history_size) {}
+        Substream(std::size_t heaps, std::size_t history_size) : places(heaps), history(history_size) {}
     };
 
     Accepted decide(const PacketView& v) noexcept;
-    Accepted start(const PacketView& v) noexcept;
+    /// `rival`: a live heap that claims the same count; null: none does.
+    Accepted start(const PacketView& v, Record* rival = nullptr) noexcept;
+    static bool agrees(const Record& r, const PacketView& v) noexcept;
+    Accepted contradicted(const PacketView& v) noexcept;
+    void link(Record& known, Record& r) noexcept;
+    bool leave_rivals(Record& r, bool complete) noexcept;
+    std::uint32_t number_of(const Record& r) const noexcept {
+        return static_cast<std::uint32_t>(&r - records_.data());
+    }
     Accepted refuse(const PacketView& v) noexcept;
     /// Without a quota the stream is on its way out: nothing begins that could be waited for.
     bool may_wait() const noexcept { return waits_ && placer_.quota() != 0; }
-    std::uint32_t take_place(Substream& s, std::uint64_t now) noexcept;
+    std::uint32_t take_place(Substream& s, std::uint64_t now, bool demoted) noexcept;
+    void make_way(Substream& s, bool demoted) noexcept;
+    void settle(Substream& s) noexcept;
+    void count_witnesses(Substream& s, Record& r) noexcept;
+    void bear_witness(Record& x) noexcept;
+    void evict(Substream& s, Record& r) noexcept;
+    bool evict_due(Substream& s, bool busy_too) noexcept;
+    bool drop_ghost(std::size_t bytes, bool larger) noexcept;
+    bool may_be_copied_to(const Record& ghost) const noexcept;
+    bool is_in_excess(std::size_t bytes) const noexcept;
+    /// Ghosts that are dropped at most to make room for a block.
+    static constexpr std::uint32_t kGhostTries = 16;
+    bool is_slow(const Record& r) const noexcept;
+    void drop_last_ended() noexcept;
+    void note_ghost(Record& r) noexcept;
+    static bool is_ghost(const Record& r) noexcept { return r.packets <= kGhostPackets; }
     memory::Block place(const PacketView& v) noexcept;
+    memory::Block find_place(const PacketView& v, bool& waits) noexcept;
+    std::size_t wanted(const PacketView& v) const noexcept;
     memory::Block place_or_reclaim(std::size_t bytes) noexcept;
     Accepted add(Record& r, const PacketView& v) noexcept;
-    Accepted known(KeyTable::State state, const PacketView& v) noexcept;
+    Accepted known(const KeyTable::Entry& entry, const PacketView& v) noexcept;
     Accepted placed(Record& r, const PacketView& v) noexcept;
     PacketOutcome adopt_length(Record& r, const PacketView& v) noexcept;
     /// What became of an attempt to make room within a heap's books.
@@ -241,16 +283,19 @@ class Window {
         return bytes;
     }
     void see_control(const PacketView& v) noexcept;
-    void end(Record& r, HeapEnd how) noexcept;
-    Accepted end_at_once(Record& r, const PacketView& v) noexcept;
+    /// `lost_count`: another heap has its count.
+    void end(Record& r, HeapEnd how, bool lost_count = false) noexcept;
+    Accepted end_at_once(Record& r, const PacketView& v, bool lost_count) noexcept;
     void leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
-    void remember(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
+    void remember(std::uint64_t key, KeyTable::State state, std::uint8_t flavour,
+                  std::uint32_t note = 0) noexcept;
     void make_place(Substream& s, std::uint8_t flavour) noexcept;
     void forget_expired(Substream& s, std::uint64_t now) noexcept;
     void forget_oldest(Substream& s) noexcept;
     bool retract_if_control(Record& r) noexcept;
     bool leaves_room(const Record& next) const noexcept;
     bool must_wait(const Record& next) noexcept;
+    bool is_unwanted(const Record& ghost) const noexcept;
     std::uint32_t push(std::uint32_t count, std::uint64_t now) noexcept;
     /// Heaps of one burst begin at the same time: they are counted together.
     void count_start(std::uint64_t now) noexcept {
@@ -281,11 +326,14 @@ class Window {
     std::uint64_t last_start_ = 0;   ///< first arrival of the heap that began last; 0: none has
     std::uint64_t same_start_ = 0;   ///< heaps that began at that time, too, and are not in times_ yet
     std::uint32_t outstanding_ = 0;
+    std::uint32_t commits_ = 0;
     bool stopped_ = false;
     bool stop_pending_ = false;
+    std::uint32_t doubts_ = 0;        ///< substreams in doubt: every packet takes the long way meanwhile
+    std::uint32_t ghost_cursor_ = 0;  ///< substream where a ghost is looked for next
     bool blocked_ = false;
     bool waits_ = false;      ///< rather than lose a packet
-    bool retracted_ = false;  ///< an ended heap is not to be delivered
+    bool retracted_ = false;  ///< an ended heap is not to be delivered, or only where there is plenty of room
     std::uint32_t free_count_ = 0;
     std::uint32_t ended_head_ = 0;
     std::uint32_t ended_tail_ = 0;
@@ -296,6 +344,7 @@ class Window {
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
     std::vector<Substream> substreams_;
     std::vector<Record> records_;
+    Suspects suspects_;
     stats::StreamTimes times_;
 };
 

@@ -34,6 +34,11 @@ bool Window::must_wait(const Record& next) noexcept {
     return !leaves_room(next) && (waits_ ? records_elsewhere() != 0 : !queue_->empty());
 }
 
+/// A ghost takes no place in the queue, and no memory, that heaps may want. A stream that waits loses none.
+bool Window::is_unwanted(const Record& ghost) const noexcept {
+    return !waits_ && (queue_->size() >= queue_->capacity() / 2 || !leaves_room(ghost));
+}
+
 void Window::hand_over(std::uint64_t now) noexcept {
     if (outstanding_ != 0 || ended_head_ == ended_tail_)
         return;
@@ -48,6 +53,11 @@ void Window::hand_over(std::uint64_t now) noexcept {
             if ((next->flags & Record::kRetracted) != 0) {
                 free_record(*next);
                 ended_head_++;
+                continue;
+            }
+            if ((next->flags & Record::kGhost) != 0 && is_unwanted(*next)) {
+                counters_.heaps_dropped_ghosts++;
+                drop(*ended_[ended_head_++ & ended_mask_]);
                 continue;
             }
             count = 1;

@@ -33,7 +33,36 @@ memory::Block Window::place_or_reclaim(std::size_t bytes) noexcept {
         reclaim();
         block = placer_.place(bytes);
     }
+    for (std::uint32_t tries = 0;
+         !block && config_.guarded && !may_wait() && tries < kGhostTries && drop_ghost(bytes, false); tries++)
+        block = placer_.place(bytes);
     return block;
+}
+
+/// More heaps are live than may be when all of them are heaps: another one leaves as much as it takes, so
+/// that those that claim much do not keep those away that claim less.
+bool Window::is_in_excess(std::size_t bytes) const noexcept {
+    return placer_.available() < 2 * bytes;
+}
+
+/// A block for a heap that begins where there is none, at the cost of ghosts. A stream that may not lose
+/// anything first gives up what claims more than the heap does, and then the heap that would have gone by now
+/// if nothing counted but the order: whose memory comes back, which is to be waited for (`waits`).
+memory::Block Window::find_place(const PacketView& v, bool& waits) noexcept {
+    const bool lossless = config_.on_full == OnFull::block && placer_.quota() != 0;
+    const std::size_t bytes = wanted(v);
+    for (const bool larger : {true, false}) {
+        if (larger != lossless && larger)
+            continue;
+        if (!larger && lossless && evict_due(substream_of(v.key), true)) {
+            waits = true;
+            return {};
+        }
+        for (std::uint32_t tries = 0; tries < kGhostTries && drop_ghost(bytes, larger); tries++)
+            if (const memory::Block block = place(v))
+                return block;
+    }
+    return {};
 }
 
 Window::Grown Window::reserve_items(Record& r, std::uint32_t more) noexcept {

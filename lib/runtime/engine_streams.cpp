@@ -38,6 +38,7 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.window.history_ticks = ticks(r.history_time);
     c.window.timeout_ticks = r.timeout > 0 ? std::max<std::uint64_t>(1, ticks(r.timeout)) : 0;
     c.window.in_order = r.in_order;
+    c.window.guarded = true;
     c.window.stop_on_stop_item = r.stop_on_stop_item;
     c.window.on_full = on_full(r, lossless);
     return c;

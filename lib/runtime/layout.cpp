@@ -432,6 +432,7 @@ std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
     window.substreams = plan.substreams;
     window.max_live = plan.max_live;
     window.history = plan.history;
+    window.guarded = true;
     return heap::Window::bookkeeping_bytes(window, plan.ring);
 }
 

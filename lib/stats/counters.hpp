@@ -35,6 +35,11 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t control_bytes = 0;  ///< taken off `bytes` again: of heaps that carried stream control only
     std::uint64_t packets_at_limit =
         0;                           ///< of no_memory: their heap has all item pointers or holes it may have
+    std::uint64_t heaps_ghosts = 0;  ///< evicted after a packet or two: forged or stray counts, as it seems
+    std::uint64_t heaps_dropped_ghosts = 0;  ///< of heaps_dropped_full: ghosts that were not worth a place
+    /// Who began most of the ghosts, and how many of them; counted until the counters are cleared.
+    std::uint32_t ghosts_source = 0;
+    std::uint64_t ghosts_of_source = 0;
     std::uint64_t held_now = 0;      ///< packets that the filter holds at this moment
     std::uint64_t hold_refused = 0;  ///< it held its fill of them, and the packet was kept or dropped instead
 

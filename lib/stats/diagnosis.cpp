@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/endpoint.hpp"
 #include "base/heap_limits.hpp"
 #include "stats/since.hpp"
 
@@ -58,6 +59,7 @@ class Findings {
     }
     void duplicates(const StreamSnapshot& s);
     void incomplete(const StreamSnapshot& s);
+    void ghosts(const StreamSnapshot& s);
     void memory(const StreamSnapshot& s);
     void missed(const PortSnapshot& p);
     void unmatched(const PortSnapshot& p);
@@ -120,6 +122,29 @@ std::uint64_t first_heaps(const StreamSnapshot& s) {
                       [](const EndpointSnapshot& e) { return e.packets != 0 && !e.not_new; }));
 }
 
+/// Ghosts are too many to be heaps of which all but a packet or two were lost on a network that mostly works.
+bool haunted(const StreamSnapshot& s) {
+    constexpr std::uint64_t kFew = 8;
+    return s.heaps_ghosts > kFew && s.heaps_ghosts > s.heaps_started / 64;
+}
+
+void Findings::ghosts(const StreamSnapshot& s) {
+    if (!haunted(s))
+        return;
+    const bool one_source = s.ghosts_source != 0 && s.ghosts_of_source > s.heaps_ghosts / 2;
+    add(Cause::ghosts, Stage::window, s.name, s.heaps_ghosts, "heaps",
+        fmt::format("were ghosts: a packet or two came with their heap counts, and nothing more{}{}; others "
+                    "went before "
+                    "them",
+                    one_source ? fmt::format(", most of them from {}", to_string(Ipv4{s.ghosts_source}))
+                               : std::string(),
+                    s.heaps_dropped_ghosts == 0
+                        ? std::string()
+                        : fmt::format(" ({} of them were not delivered)", s.heaps_dropped_ghosts)),
+        "find out who sends packets with stray heap counts to this endpoint, or name the right source in it "
+        "(GROUP:PORT@SOURCE); if nobody does, nearly all packets are lost on the way");
+}
+
 /// Heaps that lack packets, if nothing here explains it.
 void Findings::incomplete(const StreamSnapshot& s) {
     const std::uint64_t incomplete = of(s, HeapEnd::evicted) + of(s, HeapEnd::timed_out);
@@ -129,9 +154,10 @@ void Findings::incomplete(const StreamSnapshot& s) {
           PacketOutcome::malformed, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
           PacketOutcome::filtered, PacketOutcome::late})
         refused += of(s, o);
-    if (refused != 0 || s.heaps_interleaved_evictions >= incomplete)
+    const std::uint64_t explained = s.heaps_interleaved_evictions + (haunted(s) ? s.heaps_ghosts : 0);
+    if (refused != 0 || explained >= incomplete)
         return;
-    const std::uint64_t lost = incomplete - s.heaps_interleaved_evictions;
+    const std::uint64_t lost = incomplete - explained;
     const std::uint64_t first = first_heaps(s);
     if (lost <= first)
         add(Cause::cut_by_join, Stage::network, s.name, lost, "heaps",
@@ -169,8 +195,10 @@ void Findings::stream(const StreamSnapshot& s) {
     if (s.heaps_interleaved_evictions == 0)
         add(Cause::late, Stage::window, s.name, of(s, PacketOutcome::late), "packets",
             "came after their heap had been given up", "raise --max-heaps, or --heap-timeout if it is set");
+    ghosts(s);
     memory(s);
-    add(Cause::consumer_too_slow, Stage::consumer, s.name, s.heaps_dropped_full, "heaps",
+    add(Cause::consumer_too_slow, Stage::consumer, s.name, s.heaps_dropped_full - s.heaps_dropped_ghosts,
+        "heaps",
         s.ring_heaps == 0
             ? "were thrown away because the consumer was slow"
             : fmt::format("were thrown away because the consumer was slow: up to {} of {} places of "
@@ -296,7 +324,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 25> kNames{"network_loss",
+    constexpr std::array<std::string_view, 26> kNames{"network_loss",
                                                       "cut_by_join",
                                                       "duplicates",
                                                       "fragments",
@@ -315,6 +343,7 @@ std::string_view name_of(Cause cause) {
                                                       "out_of_order",
                                                       "max_live_too_small",
                                                       "late",
+                                                      "ghosts",
                                                       "heap_limits",
                                                       "pool_too_small",
                                                       "consumer_holds_pool",

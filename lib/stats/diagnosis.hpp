@@ -45,6 +45,7 @@ enum class Cause : std::uint8_t {
     out_of_order,         ///< strict order was asked for
     max_live_too_small,   ///< senders interleave more heaps than may be open
     late,                 ///< packets of heaps that had been given up
+    ghosts,               ///< heap counts of which a packet or two came: forged, stray, or nearly lost
     heap_limits,          ///< more item pointers or holes than a heap may have
     pool_too_small,       ///< no heap memory
     consumer_holds_pool,  ///< no heap memory because heaps wait for the consumer, or are with it

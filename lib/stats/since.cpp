@@ -44,6 +44,8 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.heaps_handed_over -= base.heaps_handed_over;
     s.packets_reordered -= base.packets_reordered;
     s.packets_at_limit -= base.packets_at_limit;
+    s.heaps_ghosts -= base.heaps_ghosts;
+    s.heaps_dropped_ghosts -= base.heaps_dropped_ghosts;
     s.heaps_interleaved_evictions -= base.heaps_interleaved_evictions;
     s.stop_items -= base.stop_items;
     s.heaps_verified -= base.heaps_verified;

@@ -21,6 +21,19 @@ void add_each(Array& to, const Array& from) {
         to[i] += from[i];
 }
 
+/// The source that made most of them is told, whichever lcore that was on.
+template <typename From>
+void add_ghosts(StreamSnapshot& to, const From& from) {
+    to.heaps_ghosts += from.heaps_ghosts;
+    to.heaps_dropped_ghosts += from.heaps_dropped_ghosts;
+    if (from.ghosts_source == to.ghosts_source) {
+        to.ghosts_of_source += from.ghosts_of_source;
+    } else if (from.ghosts_of_source > to.ghosts_of_source) {
+        to.ghosts_source = from.ghosts_source;
+        to.ghosts_of_source = from.ghosts_of_source;
+    }
+}
+
 template <typename Expect>
 void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
     std::map<std::string, std::uint64_t> streams;
@@ -99,6 +112,7 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     heaps_waiting += block.heaps_waiting;
     control_bytes += block.control_bytes;
     packets_at_limit += block.packets_at_limit;
+    add_ghosts(*this, block);
     held_now += block.held_now;
     hold_refused += block.hold_refused;
 }
@@ -122,6 +136,7 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     heaps_waiting += other.heaps_waiting;
     control_bytes += other.control_bytes;
     packets_at_limit += other.packets_at_limit;
+    add_ghosts(*this, other);
     held_now += other.held_now;
     hold_refused += other.hold_refused;
     heaps_verified += other.heaps_verified;

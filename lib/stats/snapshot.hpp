@@ -57,8 +57,12 @@ struct StreamSnapshot {
 
     std::uint64_t packets_at_limit =
         0;                           ///< of no_memory: their heap had all item pointers or holes it may have
-    std::uint64_t held_now = 0;      ///< packets that a filter holds
-    std::uint64_t hold_refused = 0;  ///< it held its fill, and they were kept or dropped instead
+    std::uint64_t heaps_ghosts = 0;  ///< of those evicted: a packet or two came of them, and nothing more
+    std::uint64_t heaps_dropped_ghosts = 0;  ///< of heaps_dropped_full: ghosts that were not handed over
+    std::uint32_t ghosts_source = 0;     ///< IPv4 address that began most of the ghosts; 0: there were none
+    std::uint64_t ghosts_of_source = 0;  ///< how many, by an estimate that is never too high
+    std::uint64_t held_now = 0;          ///< packets that a filter holds
+    std::uint64_t hold_refused = 0;      ///< it held its fill, and they were kept or dropped instead
 
     /// What was under way when the counters were cleared, and is counted as ending after that.
     struct Carried {

@@ -27,7 +27,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("delivered":141,"unwritten":144,"dropped_full":142,"queued":143},)"
         R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"held_now":180,"hold_refused":181,"verified":153,"wrong":154,)"
         R"("queue_heaps":182,"expected_rate":183.0,)"
-        R"("handed_over":155,"dropped_oldest":156,"waiting":157,"at_limit":149,"control_bytes":158,)"
+        R"("handed_over":155,"dropped_oldest":156,"waiting":157,"ghosts":145,"dropped_ghosts":146,"ghosts_source":"10.0.0.9","at_limit":149,"control_bytes":158,)"
         R"("carried":{"live":159,"queued":160,"waiting":161}},)"
         R"("by_endpoint":[{"endpoint":"239.1.2.0:7148","packets":162,"bytes":163}],)"
         R"("latency":{"count":3,"min_s":1.0,"mean_s":2.0,"p50_s":1.5,"p90_s":4.0,"p99_s":4.0,"p999_s":4.0,)"

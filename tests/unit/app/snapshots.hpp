@@ -33,6 +33,10 @@ inline stats::Snapshot numbered_snapshot() {
     stream.heaps_interleaved_evictions = 151;
     stream.stop_items = 152;
     stream.packets_at_limit = 149;
+    stream.heaps_ghosts = 145;
+    stream.heaps_dropped_ghosts = 146;
+    stream.ghosts_source = 0x0A000009;
+    stream.ghosts_of_source = 147;
     stream.held_now = 180;
     stream.hold_refused = 181;
     stream.heaps_verified = 153;

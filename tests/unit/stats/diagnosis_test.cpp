@@ -138,6 +138,17 @@ const Row kRows[] = {
      Stage::memory,
      "s0: 77 packets",
      {"--memory"}},
+    {"Ghosts",
+     [](Snapshot& s) {
+         s.streams[0].heaps_started = 1000;
+         s.streams[0].heaps_ghosts = s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].ghosts_source = 0x0A000009;
+         s.streams[0].ghosts_of_source = 70;
+     },
+     Cause::ghosts,
+     Stage::window,
+     "s0: 77 heaps were ghosts",
+     {"most of them from 10.0.0.9", "GROUP:PORT@SOURCE"}},
     {"HeapLimits",
      [](Snapshot& s) {
          set(s, PacketOutcome::no_memory);

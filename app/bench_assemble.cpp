@@ -245,6 +245,7 @@ class Bench {
             config.queue_heaps = static_cast<std::uint32_t>(std::max<std::uint64_t>(256, hold_));
             config.max_packet_size = 65507;
             config.window.max_live = point.live;
+            config.window.guarded = true;  // as in a run
             config.window.max_heap_bytes = block;
             config.window.history_ticks = rte_get_tsc_hz();
             lanes_.push_back(

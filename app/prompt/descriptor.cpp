@@ -31,16 +31,6 @@ constexpr std::size_t kChunk = 512;
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-}
-
-Descriptor::~Descriptor() {
-    if (fd_ >= 0)
-        close(fd_);
-}
-
 bool Line::stopped() const {
     pollfd fd{stop_, POLLIN, 0};
     return poll_again(&fd, 1, 0) > 0;

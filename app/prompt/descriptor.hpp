@@ -6,25 +6,10 @@
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "base/descriptor.hpp"
 
 namespace spead::app {
-
-/// A file descriptor that is closed with its owner.
-class Descriptor {
-  public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor();
-
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
-
-  private:
-    int fd_ = -1;
-};
 
 /// Reads and writes that another thread can end: `stop_fd` readable means that nobody waits any more.
 class Line {

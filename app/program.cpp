@@ -166,6 +166,7 @@ struct CloseFirst {
 };
 
 int run_plan(const CommandLine& line) {
+    const FileUse report = claim_report(line.json_path, "--json");
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Plan plan = line.plan;
     plan.runtime.live |= wants_control(line);
@@ -294,6 +295,7 @@ int run_bench(const CommandLine& line) {
         fmt::print("EAL arguments: {}\n", fmt::join(arguments, " "));
         return kSuccess;
     }
+    const FileUse report = claim_report(line.json_path, "--json");
     check_writable(line.json_path);
     const runtime::Eal eal(arguments);
     return assemble ? bench_assemble(line.bench, line.json_path) : bench_transmit(line.bench, line.json_path);
@@ -308,6 +310,8 @@ int run_bench_pair(const CommandLine& line) {
         const PairOutcome outcome = serve_pair(line.pair, line.eal_args);
         return outcome.interrupted ? kFailure : kSuccess;
     }
+    const FileUse report = claim_report(line.json_path, "--json");
+    const FileUse histogram = claim_report(line.pair.histogram_path, "--histogram");
     check_writable(line.json_path);
     check_writable(line.pair.histogram_path);
     if (line.command == Command::bench_latency)

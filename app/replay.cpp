@@ -21,6 +21,7 @@
 #include "app/report_file.hpp"
 #include "app/stop_signals.hpp"
 #include "base/error.hpp"
+#include "base/file_use.hpp"
 #include "base/log.hpp"
 #include "base/mailbox.hpp"
 #include "base/units.hpp"
@@ -31,6 +32,7 @@
 #include "runtime/consumers.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/plan_files.hpp"
 
 namespace spead::app {
 
@@ -247,7 +249,12 @@ stats::PortSnapshot port_snapshot(const port::Port& port, const replay::PlayerCo
 int replay(const ReplayOptions& options, const std::vector<std::string>& eal_words,
            const std::string& json_path, bool quiet, bool check) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_words);
+    std::vector<FileUse> files;
+    for (const std::string& file : options.replay.files)
+        files.emplace_back(file, FileUse::Way::read, "the replay reads", kWhere);
+    files.push_back(claim_report(json_path, "--json"));
     const port::PlannedPort planned = planned_port(options, eal_options);
+    runtime::check_files({}, {&planned, 1});
     const std::uint32_t longest =
         std::min(planned.device.capabilities.max_tx_frame, port::rx_frame_of(planned.request.max_tx_packet));
     const std::vector<unsigned> cpus = runtime::allowed_cpus();

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/file_use.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
 #include "capture/pcap_format.hpp"
@@ -28,6 +29,14 @@ constexpr double kFlushSeconds = 0.1;
 constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::chrono::microseconds kLongestNap{1600};
 
+/// Before any of them is emptied.
+void refuse_files_in_use(const Options& options, const std::string& where) {
+    std::vector<FileUse> uses;
+    for (const std::string& file : options.files)
+        uses.emplace_back(PcapSeries::first_name(file, options), FileUse::Way::write,
+                          fmt::format("the {} writes", where), where);
+}
+
 }  // namespace
 
 std::uint64_t Capture::least_buffer(std::size_t taps, std::size_t files) noexcept {
@@ -44,6 +53,7 @@ Capture::Capture(const std::string& stream, const Options& options, std::size_t 
     if (options.buffer < least)
         throw_error(where, "a buffer of {} is too small for {} lcores and {} files; give at least {}",
                     human_size(options.buffer), taps, options.files.size(), human_size(least));
+    refuse_files_in_use(options, where);
     limit_.counted = options.count != 0;
     limit_.left = static_cast<std::int64_t>(options.count);
     memory_ = memory::Mapping(options.buffer);

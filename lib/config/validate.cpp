@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/file_use.hpp"
 #include "base/log.hpp"
 #include "base/mac.hpp"
 #include "base/units.hpp"
@@ -259,14 +260,20 @@ class Rules {
 
     /// Two threads would write over each other.
     void no_file_twice() const {
-        std::set<std::string> seen;
-        for (std::size_t i = 0; i < plan_.receives.size(); i++)
-            if (plan_.receives[i].capture)
-                for (const std::string& file : plan_.receives[i].capture->files)
-                    if (!seen.insert(file).second)
-                        fail(fmt::format("receive[{}].capture.files", i),
-                             "{} is captured into twice; give each capture, and each disk, its own file",
-                             file);
+        std::vector<std::string> seen;
+        for (std::size_t i = 0; i < plan_.receives.size(); i++) {
+            if (!plan_.receives[i].capture)
+                continue;
+            for (const std::string& file : plan_.receives[i].capture->files) {
+                const auto same = std::find_if(seen.begin(), seen.end(),
+                                               [&file](const std::string& s) { return same_file(s, file); });
+                if (same != seen.end())
+                    fail(fmt::format("receive[{}].capture.files", i),
+                         "{} is captured into twice{}; give each capture, and each disk, its own file", file,
+                         *same == file ? "" : ", once by the name " + *same);
+                seen.push_back(file);
+            }
+        }
     }
 
     void send(std::size_t i) const {

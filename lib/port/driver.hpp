@@ -89,6 +89,7 @@ struct PreparedDevice {
     std::size_t outside_bytes =
         0;  ///< memory it takes outside EAL: the kernel's rings, memory shared with a peer
     std::vector<SourceFile> sources;   ///< one per receive queue of the device when it is finite, else empty
+    std::vector<std::string> inputs;   ///< files read, whether the source is finite or not
     std::vector<std::string> outputs;  ///< files written, one per transmit queue of the device; may be empty
     std::vector<std::string> remarks;  ///< lines to tell the user (an MTU raised), with the port's name
     std::uint32_t netdev_mtu_before = 0;  ///< written by apply(), read by released()

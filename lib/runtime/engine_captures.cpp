@@ -38,12 +38,6 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
         throw_error(stream, "it is being captured already; stop that capture first");
     if (s.streams[i]->parts.empty())
         throw_error(stream, "it is not received now; start it first");
-    for (const stats::CaptureSnapshot& c : s.written_captures())
-        for (const stats::CaptureSnapshot::File& f : c.files)
-            if (!c.finished &&
-                std::find(options.files.begin(), options.files.end(), f.path) != options.files.end())
-                throw_error(stream, "the capture of {} {} {}; take another file", c.stream,
-                            c.ending ? "is still being written to" : "goes to", f.path);
     s.start_capture(i, options);
 }
 

@@ -18,6 +18,7 @@
 #include "runtime/link_host.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/numa.hpp"
+#include "runtime/plan_files.hpp"
 #include "runtime/runtime_dir.hpp"
 
 namespace spead::runtime {
@@ -441,6 +442,7 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     Assignment assignment(plan, options, layout);
     const StreamCpus cpus = cpus_of_streams(plan, assignment);
     plan_ports(plan, options, drivers, cpus, host, layout);
+    check_files(plan, layout.ports);
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
     remark_addresses(plan, layout);

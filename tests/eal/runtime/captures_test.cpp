@@ -86,7 +86,7 @@ TEST_F(Captures, StartAndStopWhileTheStreamRuns) {
                 number = engine.stop_capture("s0");
                 EXPECT_FALSE(engine.stopped_capture(number)) << "only run() looks at the disks";
                 EXPECT_THAT(error_of([&] { engine.start_capture("s0", options()); }),
-                            HasSubstr("the capture of s0 is still being written to"));
+                            HasSubstr("a.pcap is in use: the capture of s0 writes it"));
                 expect_identities(engine.snapshot());
                 engine.start_capture("s0", options("b.pcap"));
                 return;

@@ -11,6 +11,7 @@
 
 #include "app/bench_pair.hpp"
 #include "app/engine_beside.hpp"
+#include "app/foreign_json.hpp"
 #include "app/stop_signals.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -322,11 +323,11 @@ namespace {
 void answer(JsonChannel& channel, Parts& parts, int stop_fd) {
     for (;;) {
         const json question = channel.receive(stop_fd);
-        const std::string what = question.value("do", "");
+        const std::string what = text_in(question, "do");
         if (what == "close")
             return;
         if (what == "begin" && parts.counting != nullptr) {
-            parts.counting->begin(question.value("first", std::uint64_t{0}));
+            parts.counting->begin(number_in(question, "first"));
             channel.send({{"ok", true}});
         } else if (what == "count" && parts.counting != nullptr) {
             channel.send({{"complete", parts.counting->complete()}, {"broken", parts.counting->broken()}});
@@ -388,8 +389,8 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
         } catch (const ChannelClosed&) {
             return false;
         }
-        const std::size_t i = question.value("case", prepared.plans.size());
-        if (question.value("do", "") != "open" || i >= prepared.plans.size())
+        const std::size_t i = number_in(question, "case", prepared.plans.size());
+        if (text_in(question, "do") != "open" || i >= prepared.plans.size())
             throw_error("bench", "the other end asks for {}", question.dump());
         CaseEngine e(options, nullptr, prepared, i, eal_options);
         channel.send({{"ok", true}});

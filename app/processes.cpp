@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/foreign_json.hpp"
 #include "app/telemetry_client.hpp"
 #include "base/error.hpp"
 #include "base/suggest.hpp"
@@ -38,8 +39,8 @@ std::vector<RunningProcess> ask(const std::string& socket, std::chrono::millisec
     try {
         TelemetryClient client(socket, patience);
         const nlohmann::ordered_json info = client.ask("/spead/info");
-        if (info.is_object() && info.contains("name"))
-            return {{info["name"].get<std::string>(), client.pid(), socket}};
+        if (const std::string name = text_in(info, "name"); !name.empty())
+            return {{name, client.pid(), socket}};
     } catch (const std::exception&) {
         // It has ended, or is somebody else's.
     }

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/mac.hpp"
 #include "config/config.hpp"
+#include "config/key_depth.hpp"
 #include "config/toml_table.hpp"
 
 namespace spead::config {
@@ -226,6 +227,13 @@ Plan read_plan(const toml::table& tree, Source& source) {
 runtime::Plan parse_text(std::string_view text, std::string_view name) {
     Source source(name.empty() ? std::string("configuration") : std::string(name));
     toml::table tree;
+    if (const std::optional<std::size_t> at = too_deep_key(text)) {
+        const std::string_view before = text.substr(0, *at);
+        const auto line = static_cast<toml::source_index>(std::count(before.begin(), before.end(), '\n') + 1);
+        const auto column = static_cast<toml::source_index>(*at - (before.rfind('\n') + 1) + 1);
+        throw UsageError(source.at({line, column}),
+                         fmt::format("a key has more than {} parts", kMaxKeyParts));
+    }
     try {
         tree = toml::parse(text, name);
     } catch (const toml::parse_error& error) {

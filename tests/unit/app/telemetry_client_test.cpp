@@ -144,6 +144,42 @@ TEST(TelemetryClient, WhatIsNoAnswerIsAnError) {
     }
 }
 
+TEST(TelemetryClient, WhatIsTooDeepOrTooLargeIsAnError) {
+    const std::string deep = std::string(7000, '[') + std::string(7000, ']');
+    for (const std::string& answer : {"{\"/a\":" + deep + "}", "{\"/a\":{\"sequence\":" + deep + "}}"}) {
+        const Server server(kGreeting, [&](const std::string&) { return answer; });
+        TelemetryClient client(server.path());
+        EXPECT_THAT(error_of([&] { client.ask("/a"); }), HasSubstr("cannot be read"));
+    }
+    // A report comes in pieces, so each is shallow.
+    const std::string text = "{\"a\":" + std::string(400'000, '[') + std::string(400'000, ']') + "}";
+    const Server server(kGreeting, [&](const std::string& command) -> std::string {
+        if (command == "/spead/report")
+            return Json{{"/spead/report", {{"sequence", 1}, {"size", text.size()}}}}.dump();
+        return Json{{"/spead/report", text.substr(std::stoul(command.substr(command.rfind(',') + 1)), 15000)}}
+            .dump();
+    });
+    TelemetryClient client(server.path());
+    EXPECT_THAT(error_of([&] { client.report(); }), HasSubstr("its report cannot be read"));
+}
+
+TEST(TelemetryClient, AReportThatCannotBeIsNotFetched) {
+    for (const char* const size : {"300000000", "18446744073709551615"}) {
+        const Server server(kGreeting, [&](const std::string& command) -> std::string {
+            EXPECT_EQ(command, "/spead/report");
+            return std::string(R"({"/spead/report":{"sequence":1,"size":)") + size + "}}";
+        });
+        TelemetryClient client(server.path());
+        EXPECT_THAT(error_of([&] { client.report(); }), HasSubstr("which cannot be"));
+    }
+    // Values of other kinds are as if absent, and no report of no size is an object.
+    const Server server(kGreeting, [&](const std::string&) {
+        return R"({"/spead/report":{"sequence":"x","size":-1,"age_ms":[]}})";
+    });
+    TelemetryClient client(server.path());
+    EXPECT_THAT(error_of([&] { client.report(); }), HasSubstr("its report cannot be read"));
+}
+
 TEST(TelemetryClient, TheEndOfTheProcessIsTold) {
     const Server server(kGreeting, [](const std::string&) { return ""; });
     TelemetryClient client(server.path());

@@ -251,7 +251,7 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_words);
     std::vector<FileUse> files;
     for (const std::string& file : options.replay.files)
-        files.emplace_back(file, FileUse::Way::read, "the replay reads", kWhere);
+        files.push_back(FileUse::planned(file, FileUse::Way::read, "the replay reads", kWhere));
     files.push_back(claim_report(json_path, "--json"));
     const port::PlannedPort planned = planned_port(options, eal_options);
     runtime::check_files({}, {&planned, 1});

@@ -38,7 +38,8 @@ bool write_all(int fd, std::string_view text) {
 }  // namespace
 
 FileUse claim_report(const std::string& path, const std::string& option) {
-    return is_file(path) ? FileUse(path, FileUse::Way::write, option + " writes", option) : FileUse();
+    return is_file(path) ? FileUse::planned(path, FileUse::Way::write, option + " writes", option)
+                         : FileUse();
 }
 
 void check_writable(const std::string& path) {

@@ -138,6 +138,13 @@ FileUse::FileUse(int descriptor, const std::string& path, Way way, const std::st
     }
 }
 
+FileUse FileUse::planned(const std::string& path, Way way, const std::string& user,
+                         const std::string& where) try {
+    return FileUse(path, way, user, where);
+} catch (const Error& error) {
+    throw UsageError(error.what());
+}
+
 void FileUse::enter(Entry entry, const std::string& where) {
     const FileIdentity identity = entry.known ? *entry.known : identity_of(entry.path);
     Table& table = Table::get();
@@ -146,8 +153,8 @@ void FileUse::enter(Entry entry, const std::string& where) {
         if ((other.way == entry.way && entry.way != Way::write) || !other.is(identity))
             continue;
         if (other.path == entry.path)
-            throw_usage(where, "{} is in use: {} it; give another file", entry.path, other.user);
-        throw_usage(where, "{} is the same file as {}, which {}; give another file", entry.path, other.path,
+            throw_error(where, "{} is in use: {} it; give another file", entry.path, other.user);
+        throw_error(where, "{} is the same file as {}, which {}; give another file", entry.path, other.path,
                     other.user);
     }
     entry_ = table.entries.insert(table.entries.end(), std::move(entry));

@@ -40,11 +40,13 @@ class FileUse {
     /// None.
     FileUse() = default;
     /// The file at `path`, which may not be there yet, or which somebody else opens. `user` says who uses it,
-    /// as in "port p0 reads". Throws UsageError, with `where` in front, when another use of this process has
-    /// it.
+    /// as in "port p0 reads". Throws Error, with `where` in front, when another use of this process has it.
     FileUse(const std::string& path, Way way, const std::string& user, const std::string& where);
-    /// The open file behind `descriptor`, which must allow writing if `way` does. Throws UsageError likewise,
-    /// and Error when another process writes it.
+    /// The same for what the user asks for all at once; then a clash is a UsageError.
+    static FileUse planned(const std::string& path, Way way, const std::string& user,
+                           const std::string& where);
+    /// The open file behind `descriptor`, which must allow writing if `way` does. Throws Error likewise, and
+    /// when another process writes it.
     FileUse(int descriptor, const std::string& path, Way way, const std::string& user,
             const std::string& where);
     FileUse(FileUse&& other) noexcept;

@@ -25,8 +25,8 @@ class OutputFile {
 
     /// Makes the file, or empties it; `where` is for errors, as in "capture of s0". Only regular files,
     /// since what was written is looked at again when a disk is full. Leaves the file as it is and throws
-    /// UsageError when this process has it in use (base/file_use.hpp), Error when another process writes it,
-    /// or when somebody may have planted it (base/open_output.hpp).
+    /// Error when it is in use (base/file_use.hpp), or when somebody may have planted it
+    /// (base/open_output.hpp).
     OutputFile(const std::string& path, bool direct, const std::string& where);
     /// close().
     ~OutputFile();

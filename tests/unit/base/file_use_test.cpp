@@ -20,9 +20,23 @@ namespace spead {
 namespace {
 
 namespace fs = std::filesystem;
-using test::expect_usage_error;
 using test::ScratchDirectory;
 using Way = FileUse::Way;
+
+/// `action` must throw Error, no UsageError, and its text must hold every one of `parts`.
+template <typename Action>
+void expect_error(Action action, std::initializer_list<std::string_view> parts) {
+    try {
+        action();
+        ADD_FAILURE() << "nothing was thrown";
+    } catch (const UsageError& error) {
+        ADD_FAILURE() << "a UsageError: " << error.what();
+    } catch (const Error& error) {
+        for (const std::string_view part : parts)
+            EXPECT_NE(std::string_view(error.what()).find(part), std::string::npos)
+                << "`" << part << "` is not in: " << error.what();
+    }
+}
 
 Descriptor opened(const std::string& path, int flags = O_RDWR | O_CREAT) {
     Descriptor file(open(path.c_str(), flags | O_CLOEXEC, 0666));
@@ -76,8 +90,7 @@ TEST(FileUse, ReadersShareAndAppendersShareAndNobodyElse) {
             if (first == second && first != Way::write)
                 begin();
             else
-                expect_usage_error(begin,
-                                   {"here: ", link, "is the same file as " + file, "which port p0 has"});
+                expect_error(begin, {"here: ", link, "is the same file as " + file, "which port p0 has"});
         }
     const FileUse again(link, Way::write, "port p1 has", "here");
 }
@@ -85,8 +98,17 @@ TEST(FileUse, ReadersShareAndAppendersShareAndNobodyElse) {
 TEST(FileUse, SaysTheNameOnceWhenItIsTheSame) {
     const ScratchDirectory scratch;
     const FileUse use(scratch.file("a"), Way::write, "the capture of s0 writes", "capture of s0");
-    expect_usage_error([&] { const FileUse other(scratch.file("a"), Way::write, "x", "capture of s1"); },
-                       {"capture of s1: ", "a is in use: the capture of s0 writes it; give another file"});
+    expect_error([&] { const FileUse other(scratch.file("a"), Way::write, "x", "capture of s1"); },
+                 {"capture of s1: ", "a is in use: the capture of s0 writes it; give another file"});
+}
+
+TEST(FileUse, OfAPlanThatCannotWorkIsAMistakeOfTheUser) {
+    const ScratchDirectory scratch;
+    const FileUse use =
+        FileUse::planned(scratch.file("a"), Way::write, "the capture of s0 writes", "capture of s0");
+    test::expect_usage_error(
+        [&] { const FileUse other = FileUse::planned(scratch.file("a"), Way::write, "x", "capture of s1"); },
+        {"capture of s1: ", "a is in use: the capture of s0 writes it"});
 }
 
 TEST(FileUse, KnowsAFileThatCameToBeAfterItsNameWasTaken) {
@@ -94,10 +116,8 @@ TEST(FileUse, KnowsAFileThatCameToBeAfterItsNameWasTaken) {
     const FileUse planned(scratch.file("report"), Way::write, "--json writes", "--json");
     const Descriptor file = opened(scratch.file("report"));
     fs::create_hard_link(scratch.file("report"), scratch.file("other"));
-    expect_usage_error([&] { const FileUse u(file.get(), "report", Way::write, "c", "c"); },
-                       {"--json writes"});
-    expect_usage_error([&] { const FileUse u(scratch.file("other"), Way::read, "c", "c"); },
-                       {"--json writes"});
+    expect_error([&] { const FileUse u(file.get(), "report", Way::write, "c", "c"); }, {"--json writes"});
+    expect_error([&] { const FileUse u(scratch.file("other"), Way::read, "c", "c"); }, {"--json writes"});
 }
 
 TEST(FileUse, OfAnOpenFileIsThatFileWhateverItsNameIsNow) {
@@ -105,8 +125,7 @@ TEST(FileUse, OfAnOpenFileIsThatFileWhateverItsNameIsNow) {
     const Descriptor file = opened(scratch.file("a"));
     FileUse use(file.get(), scratch.file("a"), Way::write, "the capture of s0 writes", "c");
     fs::rename(scratch.file("a"), scratch.file("b"));
-    expect_usage_error([&] { const FileUse u(scratch.file("b"), Way::write, "x", "x"); },
-                       {"the capture of s0"});
+    expect_error([&] { const FileUse u(scratch.file("b"), Way::write, "x", "x"); }, {"the capture of s0"});
     const FileUse fresh(scratch.file("a"), Way::write, "x", "x");
     // Once it is closed, it is what its name leads to, if that is still the same.
     use.closed();
@@ -121,8 +140,7 @@ TEST(FileUse, OfAClosedFileIsHeldUntilItEndsAndNotLonger) {
         use.emplace(file.get(), scratch.file("a"), Way::write, "the capture of s0 writes", "c");
         use->closed();
     }
-    expect_usage_error([&] { const FileUse u(scratch.file("a"), Way::write, "x", "x"); },
-                       {"the capture of s0"});
+    expect_error([&] { const FileUse u(scratch.file("a"), Way::write, "x", "x"); }, {"the capture of s0"});
     // Its inode may be another file's by now.
     fs::remove(scratch.file("a"));
     const Descriptor other = opened(scratch.file("b"));
@@ -210,8 +228,6 @@ TEST(FileUse, KeepsOtherProcessesOut) {
         const auto said = [&](Way second) {
             try {
                 uses(path, second)();
-            } catch (const UsageError&) {
-                return std::string("usage");
             } catch (const Error& error) {
                 return std::string(error.what());
             }

@@ -118,6 +118,14 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t unregistered_packets = 0;  ///< copied because their memory lies outside every region
     std::uint64_t tx_full = 0;               ///< bursts the driver did not take whole
     std::uint64_t stalls = 0;                ///< polls without a free mbuf or reference count
+    // What was done to its packets on purpose (port/impaired_queue.hpp).
+    std::uint64_t impaired_lost = 0;
+    std::uint64_t impaired_duplicated = 0;
+    std::uint64_t impaired_corrupted = 0;
+    std::uint64_t impaired_reordered = 0;
+    std::uint64_t impaired_delayed = 0;
+    std::uint64_t impaired_sent = 0;     ///< given to the driver
+    std::uint64_t impaired_dropped = 0;  ///< held when the port stopped
 
     void add(const SendCounters& other) noexcept;
 };
@@ -136,7 +144,14 @@ inline constexpr std::array kSendCounts{&SendCounters::heaps,
                                         &SendCounters::dummy_packets,
                                         &SendCounters::unregistered_packets,
                                         &SendCounters::tx_full,
-                                        &SendCounters::stalls};
+                                        &SendCounters::stalls,
+                                        &SendCounters::impaired_lost,
+                                        &SendCounters::impaired_duplicated,
+                                        &SendCounters::impaired_corrupted,
+                                        &SendCounters::impaired_reordered,
+                                        &SendCounters::impaired_delayed,
+                                        &SendCounters::impaired_sent,
+                                        &SendCounters::impaired_dropped};
 
 inline void SendCounters::add(const SendCounters& other) noexcept {
     for (std::uint64_t SendCounters::*const count : kSendCounts)

@@ -260,6 +260,16 @@ void Findings::send(const SendSnapshot& s) {
     add(Cause::send_timeout, Stage::transmit, s.name, s.counters.timed_out, "heaps",
         "could not be sent within the time-out",
         "lower the rate of what is submitted, raise `rate`, or look why the port takes no packets");
+    const SendCounters& c = s.counters;
+    add(Cause::impaired, Stage::transmit, s.name,
+        c.impaired_lost + c.impaired_duplicated + c.impaired_corrupted + c.impaired_reordered +
+            c.impaired_delayed,
+        "packets",
+        fmt::format(
+            "were impaired here on purpose: {} lost, {} duplicated, {} corrupted, {} reordered, {} delayed",
+            c.impaired_lost, c.impaired_duplicated, c.impaired_corrupted, c.impaired_reordered,
+            c.impaired_delayed),
+        "send without --impair");
 }
 
 }  // namespace
@@ -289,7 +299,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 24> kNames{"network_loss",
+    constexpr std::array<std::string_view, 25> kNames{"network_loss",
                                                       "cut_by_join",
                                                       "duplicates",
                                                       "fragments",
@@ -312,8 +322,9 @@ std::string_view name_of(Cause cause) {
                                                       "consumer_holds_pool",
                                                       "consumer_too_slow",
                                                       "sink_failed",
-                                                      "send_timeout"};
-    static_assert(kNames.size() == static_cast<std::size_t>(Cause::send_timeout) + 1);
+                                                      "send_timeout",
+                                                      "impaired"};
+    static_assert(kNames.size() == static_cast<std::size_t>(Cause::impaired) + 1);
     return kNames[static_cast<std::size_t>(cause)];
 }
 

@@ -100,6 +100,7 @@ struct SendSnapshot {
     std::vector<std::string> endpoints;
     SendCounters counters;            ///< `heaps`: those with data
     std::uint64_t control_heaps = 0;  ///< sent stop heaps
+    std::string impair{};             ///< what is done to its packets on purpose; empty: nothing
 
     void add(const SendSnapshot& other) noexcept {
         counters.add(other.counters);
@@ -164,6 +165,8 @@ struct ReplaySnapshot {
     std::uint64_t tx_full = 0;
     std::uint64_t stalls = 0;
     std::uint64_t starved = 0;  ///< times that reading was waited for
+    std::string impair{};       ///< what was done to its packets on purpose; empty: nothing
+    SendCounters impaired{};    ///< of that, `impaired_...`
 };
 
 /// A rule of a port's steering, as it was when the run ended (rules are not asked for while packets come).

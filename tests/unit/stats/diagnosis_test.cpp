@@ -273,6 +273,16 @@ const Row kRows[] = {
      Stage::transmit,
      "d0: 77 heaps",
      {"within the time-out"}},
+    {"Impaired",
+     [](Snapshot& s) {
+         s.sends[0].counters.impaired_lost = 70;
+         s.sends[0].counters.impaired_corrupted = 7;
+         s.sends[0].counters.impaired_sent = 1000;
+     },
+     Cause::impaired,
+     Stage::transmit,
+     "d0: 77 packets",
+     {"on purpose", "70 lost, 0 duplicated, 7 corrupted", "without --impair"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Diagnosis, Causes, testing::ValuesIn(kRows),
@@ -284,7 +294,7 @@ TEST(Diagnosis, ACleanRunHasNothing) {
 }
 
 TEST(Diagnosis, EveryCauseHasARowAndAName) {
-    std::vector<bool> seen(static_cast<std::size_t>(Cause::send_timeout) + 1);
+    std::vector<bool> seen(static_cast<std::size_t>(Cause::impaired) + 1);
     for (const Row& row : kRows)
         seen[static_cast<std::size_t>(row.cause)] = true;
     for (std::size_t i = 0; i < seen.size(); i++)

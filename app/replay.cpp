@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <poll.h>
 #include <sched.h>
 #include <time.h>
@@ -27,6 +28,7 @@
 #include "base/units.hpp"
 #include "capture/pcap_reader.hpp"
 #include "drivers/table.hpp"
+#include "port/impaired_queue.hpp"
 #include "port/neighbours.hpp"
 #include "replay/replay.hpp"
 #include "runtime/consumers.hpp"
@@ -108,16 +110,20 @@ void find_macs(replay::RewriteRules& rules, const port::Port& port, const std::o
 
 /// The lcore that sends.
 struct Sending {
-    explicit Sending(replay::Player& p, bool shares_cpu) : player(p), yields(shares_cpu) {}
+    Sending(replay::Player& p, port::ImpairedQueue* i, bool shares_cpu)
+        : player(p), impaired(i), yields(shares_cpu) {}
 
     void run() noexcept {
         const std::uint64_t per_us = rte_get_tsc_hz() / 1'000'000;
         while (!quit.load(std::memory_order_acquire)) {
             mailbox.serve();
             const std::uint64_t now = rte_rdtsc();
-            if (player.poll(now))
+            const bool let_go = impaired != nullptr && impaired->poll();
+            if (player.poll(now) || let_go)
                 continue;
-            const std::uint64_t next = player.next_time();
+            std::uint64_t next = player.next_time();
+            if (impaired != nullptr && !impaired->empty())
+                next = std::min(next, impaired->next_time());
             if (next > now + kSleepAbove * per_us) {
                 const std::uint64_t us = std::min<std::uint64_t>((next - now) / per_us / 2, 1000);
                 const timespec nap{0, static_cast<long>(us * 1000)};
@@ -132,6 +138,7 @@ struct Sending {
     }
 
     replay::Player& player;
+    port::ImpairedQueue* const impaired;  ///< null: none
     const bool yields;
     Mailbox mailbox;
     std::atomic<bool> quit{false};
@@ -140,13 +147,14 @@ struct Sending {
 /// The run, between the port's start and its stop.
 class Run {
   public:
-    Run(const ReplayOptions& options, port::Port& port, replay::Replay& replay, StopSignals& signals)
-        : options_(options), port_(port), replay_(replay), signals_(signals) {}
+    Run(const ReplayOptions& options, port::Port& port, replay::Replay& replay, port::ImpairedQueue* impaired,
+        StopSignals& signals)
+        : options_(options), port_(port), replay_(replay), impaired_(impaired), signals_(signals) {}
 
     void go(unsigned lcore, bool shares_cpu, const std::vector<unsigned>& control) {
         if (!wait_for_link())
             return;
-        Sending sending(replay_.player(), shares_cpu);
+        Sending sending(replay_.player(), impaired_, shares_cpu);
         sending.mailbox.open();
         const int rc = rte_eal_remote_launch(
             [](void* s) {
@@ -163,6 +171,7 @@ class Run {
         // What the lcore was asked to give up, it gives up at once.
         while (!replay_.player().finished())
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        wait_for_impaired();
         sending.quit.store(true, std::memory_order_release);
         rte_eal_wait_lcore(lcore);
         counters_ = replay_.player().counters();
@@ -196,6 +205,15 @@ class Run {
         return true;
     }
 
+    /// What is held back is sent, as far as the port takes it.
+    void wait_for_impaired() {
+        const Clock::time_point since = Clock::now();
+        while (impaired_ != nullptr && !impaired_->empty() && Clock::now() - since < kPortPatience) {
+            impaired_->flush();
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        }
+    }
+
     void wait_for_end(Sending& sending) {
         std::uint64_t last = 0;
         Clock::time_point moved = Clock::now();
@@ -227,6 +245,7 @@ class Run {
     const ReplayOptions& options_;
     port::Port& port_;
     replay::Replay& replay_;
+    port::ImpairedQueue* impaired_;
     StopSignals& signals_;
     Clock::time_point begin_{};
     Clock::time_point end_{};
@@ -263,9 +282,14 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
         throw_error("--lcore", "CPU {} is none of those that this process may use: {}", worker,
                     fmt::join(cpus, ","));
     const unsigned main = cpus.front() != worker || cpus.size() == 1 ? cpus.front() : cpus[1];
+    port::ImpairedQueue::Setup impairing;
+    impairing.impairments = port::Impairments::parse(options.impair, "--impair");
+    impairing.longest_frame = longest;
+    impairing.descriptors = planned.device.tx.descriptors;
     const std::size_t bytes =
         planned.device.eal_bytes() + (std::size_t{32} << 20) +
-        replay::Replay::memory_need(planned.device.capabilities, planned.device.tx.descriptors, longest);
+        replay::Replay::memory_need(planned.device.capabilities, planned.device.tx.descriptors, longest) +
+        (options.impair.empty() ? 0 : port::ImpairedQueue::memory_need(impairing));
     const std::vector<std::string> arguments =
         runtime::eal_arguments(eal_options, fmt::format("0@{},1@{}", main, worker), bytes, "dpdk-spead",
                                runtime::BusNeeds::of({&planned, 1}));
@@ -288,12 +312,21 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
         captures.rules.source = port->source_address();
     }
     replay::Replay replay(captures, std::min(longest, port->capabilities().max_tx_frame));
-    replay.prepare(*port, 0, static_cast<double>(rte_get_tsc_hz()));
+    std::optional<port::ImpairedQueue> impaired;
+    if (!options.impair.empty()) {
+        impairing.hz = static_cast<double>(rte_get_tsc_hz());
+        impairing.numa = port->socket_id();
+        impaired.emplace(impairing, kWhere);
+        impaired->set_inner(port->tx_queue(0));
+        log_warning(LogType::app, "what the replay sends is impaired on purpose: {}", options.impair);
+    }
+    replay.prepare(*port, impaired ? impaired->queue() : port->tx_queue(0),
+                   static_cast<double>(rte_get_tsc_hz()));
     port->start();
     if (!quiet)
         fmt::print(stderr, "{} sends {} on {}; Ctrl-C ends\n", kWhere, fmt::join(captures.files, " "),
                    port->device_name());
-    Run run(options, *port, replay, signals);
+    Run run(options, *port, replay, impaired ? &*impaired : nullptr, signals);
     run.go(workers.front(), main == worker, cpus.size() == 1 ? cpus : std::vector<unsigned>{main});
     signals.give_back();
 
@@ -302,6 +335,11 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     last.duration_s = run.seconds();
     last.replays.push_back(replay.snapshot());
     add(last.replays.back(), run.counters());
+    if (impaired) {
+        impaired->give_up();
+        last.replays.back().impair = options.impair;
+        port::tell(impaired->counters(), last.replays.back().impaired);
+    }
     last.ports.push_back(port_snapshot(*port, run.counters()));
     port->stop();
     last.ports.back().nic = port->nic();

@@ -29,6 +29,7 @@ struct ReplayOptions {
     double pps = 0;
     double duration = 0;
     std::optional<unsigned> lcore;
+    std::string impair;  ///< port::Impairments of what is sent; empty: none
 };
 
 void add_replay_options(CLI::App& app, ReplayOptions& options);

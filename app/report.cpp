@@ -113,6 +113,8 @@ Json send_json(const SendSnapshot& s) {
     send["info"]["unregistered_packets"] = c.unregistered_packets;
     send["info"]["tx_full"] = c.tx_full;
     send["info"]["stalls"] = c.stalls;
+    if (!s.impair.empty())
+        send["impaired"] = impaired_json(s.impair, c);
     return send;
 }
 
@@ -294,6 +296,7 @@ std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
         table.count_if_any("copied", c.copied_packets);
         table.count_if_any("(unregistered)", c.unregistered_packets);
         table.count_if_any("dropped", c.dropped);
+        add_impaired(table, s.impair, c);
     }
     return table.empty() ? std::string{} : table.text() + "\n";
 }

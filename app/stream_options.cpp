@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/mac.hpp"
 #include "config/config.hpp"
+#include "port/impairments.hpp"
 #include "recv/filter_expression.hpp"
 
 namespace spead::app {
@@ -94,6 +95,12 @@ void add_send_details(OptionSet& options, StreamWords& words) {
     options.integer("--addr-bits", s.address_bits, Limits<std::uint8_t>{8, 56}, "XX of SPEAD-64-XX");
     options.choice("--zero-copy", s.zero_copy, config::kZeroCopy, "Send straight from the heaps' memory");
     options.flag("--udp-checksum", s.udp_checksum, "Fill in UDP checksums rather than 0");
+    options.add("--impair", "WHAT", "",
+                "Lose, repeat, reorder, delay or corrupt packets on purpose (docs/impair.md)",
+                [&s](const std::string& text) {
+                    port::Impairments::parse(text, "--impair");
+                    s.impair = text;
+                });
 }
 
 /// One stream per endpoint argument, or one of all.

@@ -47,13 +47,14 @@ inline constexpr std::array<std::string_view, 8> kReceiveCapture{
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 3> kReceiveSink{"kind", "directory", "on_error"};
-inline constexpr std::array<std::string_view, 24> kSend{
+inline constexpr std::array<std::string_view, 25> kSend{
     "name",         "port",      "endpoints",       "lcore",
     "dst_mac",      "rate",      "burst_size",      "burst_rate_ratio",
     "ttl",          "dscp",      "max_packet_size", "heap_size",
     "items",        "heaps",     "max_heaps",       "first_count",
     "count_step",   "addr_bits", "zero_copy",       "verify",
-    "udp_checksum", "enabled",   "timeout",         "pacer"};
+    "udp_checksum", "enabled",   "timeout",         "pacer",
+    "impair"};
 inline constexpr std::array<std::string_view, 4> kEnd{"heaps", "duration", "idle_exit", "exit_on_stop"};
 }  // namespace keys
 

@@ -185,6 +185,7 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read("zero_copy", s.zero_copy, kZeroCopy);
     table.read("verify", s.verify);
     table.read("udp_checksum", s.udp_checksum);
+    table.read("impair", s.impair);
     table.read("enabled", s.enabled);
     return s;
 }

@@ -133,6 +133,8 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.text("zero_copy", name_in(kZeroCopy, s.zero_copy));
     p.flag("verify", s.verify);
     p.flag("udp_checksum", s.udp_checksum);
+    if (!s.impair.empty())
+        p.text("impair", s.impair);
     p.flag("enabled", s.enabled);
 }
 

@@ -14,6 +14,7 @@
 #include "config/limits.hpp"
 #include "config/names.hpp"
 #include "config/utf8.hpp"
+#include "port/impairments.hpp"
 #include "recv/filter_expression.hpp"
 
 namespace spead::config {
@@ -307,6 +308,8 @@ class Rules {
         in_range(path + ".first_count", s.first_count, kHeapCount);
         in_range(path + ".count_step", s.count_step, kCountStep);
         in_range(path + ".addr_bits", std::uint32_t{s.address_bits}, kAddressBits);
+        text(path + ".impair", s.impair);
+        port::Impairments::parse(s.impair, locate_ ? locate_(path + ".impair") : std::string{});
         flavour_fits(path, s);
         if (port.mtu != 0 && s.max_packet_size + kIpUdpHeaders > port.mtu)
             fail(path + ".max_packet_size",

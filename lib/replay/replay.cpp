@@ -54,9 +54,9 @@ std::size_t Replay::memory_need(const port::Capabilities& capabilities, std::uin
     return Player::memory_need(c);
 }
 
-void Replay::prepare(const port::Port& port, std::uint16_t queue, double hz) {
+void Replay::prepare(const port::Port& port, const port::TxQueue& queue, double hz) {
     Player::Config c;
-    c.queue = port.tx_queue(queue);
+    c.queue = queue;
     c.capabilities = port.capabilities();
     c.descriptors = port.tx_sizes().descriptors;
     c.longest_frame = longest_frame_ == 0 ? 65535 : longest_frame_;

@@ -250,14 +250,20 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
 
 bool Engine::State::sends_done() const {
     const std::vector<SendStream*> all = all_sends();
-    return std::all_of(all.begin(), all.end(),
-                       [](const SendStream* s) { return s->feeder->done() || s->worker->lost; });
+    return std::all_of(all.begin(), all.end(), [](SendStream* s) {
+        return s->worker->lost || (s->feeder->done() && s->let_go_of_packets());
+    });
 }
 
 bool Engine::State::everything_received(const stats::Snapshot& now) const {
     return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
         const std::size_t p = port_index(r.port);
-        return ports[p]->capabilities().receives_own && now.ports[p].rx_packets >= now.ports[p].tx_packets;
+        // What was impaired on purpose does not come, or comes twice.
+        std::uint64_t come = now.ports[p].tx_packets;
+        for (const SendStream* const s : all_sends())
+            if (s->port == p)
+                come += s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
+        return ports[p]->capabilities().receives_own && now.ports[p].rx_packets >= come;
     });
 }
 

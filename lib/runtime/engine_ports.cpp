@@ -103,7 +103,13 @@ void Engine::State::take_off(std::size_t port) {
     // What it was given comes back when it stops; senders wait, and give up what may not take so long.
     for (SendStream* const s : all_sends())
         if (s->port == port)
-            ask(*s->worker, [&] { s->sender->set_queue({}); });
+            ask(*s->worker, [&] {
+                s->sender->set_queue({});
+                if (s->impaired) {
+                    s->impaired->set_inner({});
+                    s->impaired->give_up();
+                }
+            });
 }
 
 /// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
@@ -145,7 +151,11 @@ void Engine::State::connect(SendStream& s) {
     const Ipv4 address = own.value != 0 ? own : port.source_address();
     const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
     const port::TxQueue queue = port.tx_queue(s.queue);
-    ask(*s.worker, [&] { s.sender->set_port(queue, times, port.mac(), address); });
+    ask(*s.worker, [&] {
+        if (s.impaired)
+            s.impaired->set_inner(queue);
+        s.sender->set_port(s.impaired ? s.impaired->queue() : queue, times, port.mac(), address);
+    });
 }
 
 /// The events that the worker waits for are about to go: it polls from now on.

@@ -6,6 +6,7 @@
 #include <rte_cycles.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
 #include "port/neighbours.hpp"
@@ -22,6 +23,19 @@ std::string where_of(const SendPlan& s) {
 }
 
 }  // namespace
+
+void SendStream::read_counts() noexcept {
+    counts = sender->counters();
+    if (impaired)
+        port::tell(impaired->counters(), counts);
+}
+
+bool SendStream::let_go_of_packets() noexcept {
+    if (!impaired)
+        return true;
+    impaired->flush();
+    return impaired->empty();
+}
 
 /// Those that leave, too.
 std::vector<SendStream*> Engine::State::all_sends() const {
@@ -71,6 +85,15 @@ std::unique_ptr<SendStream> Engine::State::make_send(const SendPlan& s, Outlet o
     config.capabilities = port.capabilities();
     config.tx_descriptors = port.tx_sizes().descriptors;
     config.queue = port.tx_queue(outlet.queue);
+    if (!s.impair.empty()) {
+        port::ImpairedQueue::Setup setup = impaired_setup(s, layout.ports[made->port]);
+        setup.hz = static_cast<double>(rte_get_tsc_hz());
+        setup.numa = port.socket_id();
+        made->impaired = std::make_unique<port::ImpairedQueue>(setup, where_of(s));
+        made->impaired->set_inner(config.queue);
+        config.queue = made->impaired->queue();
+        log_warning(LogType::runtime, "{}: what it sends is impaired on purpose: {}", where_of(s), s.impair);
+    }
     if (s.pacer != Doer::software)
         config.send_times = port.send_times();
     config.regions = &regions;
@@ -95,7 +118,11 @@ void Engine::State::map_payload(SendStream& s) {
 }
 
 void Engine::State::attach(SendStream& s) {
-    ask(*s.worker, [&] { s.worker->loop->add_sender(*s.sender); });
+    ask(*s.worker, [&] {
+        s.worker->loop->add_sender(*s.sender);
+        if (s.impaired)
+            s.worker->loop->add_impaired(*s.impaired);
+    });
 }
 
 /// A transmit queue for a sender that comes while others send: one that is free, or one that its lcore has
@@ -271,10 +298,13 @@ bool Engine::State::leave(SendStream& s) {
     }
     bool back = false;
     ask(*s.worker, [&] {
-        back = s.sender->release() == 0;
-        if (back)
+        back = s.sender->release() == 0 && s.let_go_of_packets() && (!s.impaired || s.impaired->out() == 0);
+        if (back) {
             s.worker->loop->remove_sender(*s.sender);
-        s.counts = s.sender->counters();
+            if (s.impaired)
+                s.worker->loop->remove_impaired(*s.impaired);
+        }
+        s.read_counts();
     });
     if (!back || s.worker->lost)
         return false;
@@ -294,12 +324,12 @@ void Engine::State::add_sends(stats::Snapshot& snap) const {
         p.tx_dropped += counts.dropped;
     };
     for (const auto& s : sends) {
-        snap.sends.push_back(
-            {s->plan.name, s->number, s->plan.endpoint_texts, s->counts, s->counts.control_heaps});
+        snap.sends.push_back({s->plan.name, s->number, s->plan.endpoint_texts, s->counts,
+                              s->counts.control_heaps, s->plan.impair});
         add_to_port(s->port, s->counts);
     }
     const auto add_removed = [&](std::size_t port, const stats::SendCounters& counts) {
-        snap.removed_sends.add({{}, 0, {}, counts, counts.control_heaps});
+        snap.removed_sends.add({{}, 0, {}, counts, counts.control_heaps, {}});
         add_to_port(port, counts);
     };
     for (const auto& s : leaving_sends)

@@ -13,6 +13,7 @@
 #include "capture/capture.hpp"
 #include "memory/arena.hpp"
 #include "memory/region.hpp"
+#include "port/impaired_queue.hpp"
 #include "port/membership.hpp"
 #include "port/port.hpp"
 #include "port/region_registration.hpp"
@@ -142,6 +143,7 @@ struct SendStream {
     std::unique_ptr<send::Sender> sender;
     std::unique_ptr<Producer> feeder;
     std::unique_ptr<port::RegionRegistration> registration;  ///< of its payload; null where ports copy
+    std::unique_ptr<port::ImpairedQueue> impaired;           ///< through which it sends; usually null
     Worker* worker = nullptr;
     std::size_t port = 0;
     std::uint16_t queue = 0;     ///< of the port; other senders of the lcore may share it
@@ -150,6 +152,11 @@ struct SendStream {
     std::size_t next_hop = 0;            ///< whose turn it is to be looked for
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
     std::uint64_t unfinished = 0;        ///< how many, then
+
+    /// On the sender's lcore, or when that is joined.
+    void read_counts() noexcept;
+    /// Nothing of its packets is held back any more; what is, is to go now. Any thread.
+    bool let_go_of_packets() noexcept;
 };
 
 struct Engine::State {

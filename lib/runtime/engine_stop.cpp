@@ -326,6 +326,13 @@ void Engine::State::stop_ports() {
         return;
     for (const auto& w : workers)
         w->loop->forget_events();
+    for (SendStream* const s : all_sends())
+        if (s->impaired && !s->impaired->empty()) {
+            s->impaired->give_up();
+            problems.push_back(
+                fmt::format("send {}: packets that `impair` held back were dropped, the port took no more",
+                            s->plan.name));
+        }
     for (const auto& p : ports)
         p->stop();
     for (SendStream* const s : all_sends())

@@ -428,6 +428,14 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     return c;
 }
 
+port::ImpairedQueue::Setup impaired_setup(const SendPlan& plan, const port::PlannedPort& port) {
+    port::ImpairedQueue::Setup setup;
+    setup.impairments = port::Impairments::parse(plan.impair, "send " + plan.name);
+    setup.longest_frame = port::frame_of(plan.max_packet_size) + port::kVlanTag;
+    setup.descriptors = port.device.tx.descriptors;
+    return setup;
+}
+
 std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
     heap::WindowConfig window;
     window.substreams = plan.substreams;
@@ -464,7 +472,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
         layout.eal_bytes += p.device.eal_bytes() + spare_sender_bytes(plan, p) +
                             (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
     for (const SendPlan& s : plan.sends) {
-        layout.eal_bytes += send::Sender::memory_need(sender_config(s, layout.port(s.port))).bytes;
+        const port::PlannedPort& port = layout.port(s.port);
+        layout.eal_bytes += send::Sender::memory_need(sender_config(s, port)).bytes;
+        if (!s.impair.empty())
+            layout.eal_bytes += port::ImpairedQueue::memory_need(impaired_setup(s, port));
         layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;
     }
     layout.eal_bytes += layout.eal_bytes / 8;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "port/driver.hpp"
+#include "port/impaired_queue.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/spread.hpp"
 #include "send/sender.hpp"
@@ -98,6 +99,8 @@ std::size_t bookkeeping_bytes(const ReceivePlan& plan);
 
 /// The sender's configuration as far as it is known before the port is open: enough for its memory need.
 send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port);
+/// How what a sender with `impair` sends is impaired, as far as the plan tells.
+port::ImpairedQueue::Setup impaired_setup(const SendPlan& plan, const port::PlannedPort& port);
 
 /// What the ports need of EAL beside memory.
 struct BusNeeds {

@@ -29,6 +29,8 @@ void LcoreLoop::run() noexcept {
             worked |= distributor->take_moved();
         for (send::Sender* const sender : senders_)
             worked |= sender->poll(now);
+        for (port::ImpairedQueue* const queue : impaired_)
+            worked |= queue->poll();
         if (now >= next_housekeeping) [[unlikely]] {
             receiver_.housekeep(now);
             next_housekeeping = now + housekeeping;
@@ -48,8 +50,11 @@ void LcoreLoop::wait_for(std::unique_ptr<Sleeper> sleeper) {
 
 /// Nobody but a new packet or the mailbox can give this lcore something to do.
 bool LcoreLoop::nothing_pending() const noexcept {
-    return !receiver_.blocked() && std::none_of(distributors_.begin(), distributors_.end(),
-                                                [](const recv::Distributor* d) { return d->holds(); });
+    return !receiver_.blocked() &&
+           std::none_of(distributors_.begin(), distributors_.end(),
+                        [](const recv::Distributor* d) { return d->holds(); }) &&
+           std::all_of(impaired_.begin(), impaired_.end(),
+                       [](const port::ImpairedQueue* q) { return q->empty(); });
 }
 
 void LcoreLoop::wait() noexcept {
@@ -93,12 +98,15 @@ void LcoreLoop::rest(std::uint64_t now) noexcept {
         return;
     }
     std::uint64_t microseconds = step.microseconds;
-    for (const send::Sender* const sender : senders_) {
-        const std::uint64_t next = sender->next_send_time();
+    const auto sleep_until = [&microseconds, now](std::uint64_t next) {
         if (next != 0)
             microseconds =
                 std::min(microseconds, next <= now ? 0 : (next - now) * 1'000'000 / rte_get_tsc_hz());
-    }
+    };
+    for (const send::Sender* const sender : senders_)
+        sleep_until(sender->next_send_time());
+    for (const port::ImpairedQueue* const queue : impaired_)
+        sleep_until(queue->next_time());
     if (microseconds < IdlePolicy::kShortestSleep) {
         rte_pause();
         return;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/mailbox.hpp"
+#include "port/impaired_queue.hpp"
 #include "recv/distributor.hpp"
 #include "recv/rx_agent.hpp"
 #include "runtime/idle.hpp"
@@ -29,6 +30,7 @@ class LcoreLoop {
     LcoreLoop(IdlePolicy idle, bool yields) : idle_(idle), yields_(yields) {
         distributors_.reserve(kMaxDistributors);
         senders_.reserve(kMaxSenders);
+        impaired_.reserve(kMaxSenders);
     }
 
     recv::RxAgent& receiver() noexcept { return receiver_; }
@@ -37,6 +39,9 @@ class LcoreLoop {
     void add_sender(send::Sender& sender) noexcept { senders_.push_back(&sender); }
     void remove_sender(const send::Sender& sender) noexcept { std::erase(senders_, &sender); }
     const std::vector<send::Sender*>& senders() const noexcept { return senders_; }
+    /// What a sender sends through, while it holds packets back.
+    void add_impaired(port::ImpairedQueue& queue) noexcept { impaired_.push_back(&queue); }
+    void remove_impaired(const port::ImpairedQueue& queue) noexcept { std::erase(impaired_, &queue); }
     stats::LcoreCounters& counters() noexcept { return counters_; }
 
     /// The mailbox is open from here on; launch run() next.
@@ -85,6 +90,7 @@ class LcoreLoop {
     recv::RxAgent receiver_;
     std::vector<recv::Distributor*> distributors_;
     std::vector<send::Sender*> senders_;
+    std::vector<port::ImpairedQueue*> impaired_;
     std::unique_ptr<Sleeper> sleeper_;
     IdlePolicy idle_;
     bool yields_;

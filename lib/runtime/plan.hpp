@@ -141,7 +141,8 @@ struct SendPlan {
     ZeroCopy zero_copy = ZeroCopy::automatic;
     bool verify = false;  ///< payload is the verification sequence
     bool udp_checksum = false;
-    bool enabled = true;  ///< false: ready, and not sending
+    std::string impair{};  ///< port::Impairments of what is sent, on purpose; empty: none
+    bool enabled = true;   ///< false: ready, and not sending
     bool operator==(const SendPlan&) const = default;
 };
 

@@ -288,6 +288,7 @@ TEST(Send, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_send("--zero-copy auto", [](Plan&, Send&) {});
     expect_send("--verify", [](Plan&, Send& s) { s.verify = true; });
     expect_send("--udp-checksum", [](Plan&, Send& s) { s.udp_checksum = true; });
+    expect_send("--impair loss=1%,seed=3", [](Plan&, Send& s) { s.impair = "loss=1%,seed=3"; });
     EXPECT_EQ(parsed("send --port p 10.0.0.5:7148 --dst-mac 02:53:50:44:00:05").plan.sends[0].dst_mac,
               (MacAddress{0x02, 0x53, 0x50, 0x44, 0x00, 0x05}));
     expect_send("--lcore 3", [](Plan&, Send& s) { s.lcore = 3; });

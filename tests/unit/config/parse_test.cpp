@@ -161,6 +161,7 @@ addr_bits = 48
 zero_copy = "never"
 verify = true
 udp_checksum = true
+impair = "loss=1%,seed=7"
 enabled = false
 )",
                                  "a.toml");
@@ -240,6 +241,7 @@ enabled = false
     EXPECT_EQ(s.zero_copy, runtime::ZeroCopy::never);
     EXPECT_TRUE(s.verify);
     EXPECT_TRUE(s.udp_checksum);
+    EXPECT_EQ(s.impair, "loss=1%,seed=7");
     EXPECT_FALSE(s.enabled);
     EXPECT_FALSE(plan.receives[0].enabled);
 }

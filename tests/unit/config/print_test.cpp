@@ -136,6 +136,7 @@ class RandomPlan {
         s.zero_copy = static_cast<runtime::ZeroCopy>(number(3));
         s.verify = coin();
         s.udp_checksum = coin();
+        s.impair = coin() ? "" : "reorder=10,delay=1%:5ms";
         s.enabled = coin();
         if (coin()) {
             s.endpoint_texts.push_back(fmt::format("10.20.{}.7:7999", i));

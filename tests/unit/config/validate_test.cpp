@@ -335,6 +335,9 @@ TEST(Validate, PacketsSentFitTheMtu) {
 }
 
 TEST(Validate, TheFlavourHoldsHeapsAndItems) {
+    expect_refused([](Plan& p) { p.sends[0].impair = "loss=2"; }, "send[0].impair", {"`2` is no fraction"});
+    expect_refused([](Plan& p) { p.sends[0].impair = "lose=1%"; }, "send[0].impair",
+                   {"no impairment `lose`"});
     expect_refused([](Plan& p) { p.sends[0].address_bits = 12; }, "send[0].addr_bits",
                    {"12", "multiple of 8"});
     expect_refused([](Plan& p) { p.sends[0].address_bits = 56; }, "send[0].addr_bits",

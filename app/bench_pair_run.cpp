@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Carries out what app/bench_pair.hpp describes: engines, their cases in turn, and the talk between two
 /// processes.
+#include <cerrno>
 #include <charconv>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +16,7 @@
 
 #include "app/bench_pair.hpp"
 #include "app/engine_beside.hpp"
+#include "app/kept_privileges.hpp"
 #include "app/stop_signals.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -211,6 +217,25 @@ void keep_to(const std::vector<unsigned>& cpus) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
+/// A directory for the socket of two processes, which nobody else may enter.
+class MeetingPlace {
+  public:
+    MeetingPlace() : directory_(std::filesystem::temp_directory_path() / "dpdk-spead-bench-XXXXXX") {
+        if (mkdtemp(directory_.data()) == nullptr)
+            throw_error("bench", "cannot make the directory {}: {}", directory_, std::strerror(errno));
+    }
+    ~MeetingPlace() {
+        unlink(socket().c_str());
+        rmdir(directory_.c_str());
+    }
+    MeetingPlace(const MeetingPlace&) = delete;
+    MeetingPlace& operator=(const MeetingPlace&) = delete;
+    std::string socket() const { return directory_ + "/memif.sock"; }
+
+  private:
+    std::string directory_;
+};
+
 /// The process that is started where no ports are named; waits for its end.
 class SecondProcess {
   public:
@@ -221,8 +246,7 @@ class SecondProcess {
                         "its options are for one process, and without ports bench starts a second one; name "
                         "the ports, "
                         "or use --server and --client");
-        const std::string socket = fmt::format("dpdk-spead-bench-{}", getpid());
-        options.tx_port = fmt::format("net_memif0,role=client,socket={}", socket);
+        options.tx_port = fmt::format("net_memif0,role=client,socket={}", meeting_.socket());
         const std::vector<unsigned> cpus = runtime::allowed_cpus();
         Halves halves = halve(cpus);
         if (options.tx_lcore || options.rx_lcore)
@@ -230,7 +254,7 @@ class SecondProcess {
         std::vector<std::string> words{
             "bench",     options.kind == PairKind::link ? "link" : "latency",
             "--server",  fmt::format("fd:{}", JsonChannel::kChildDescriptor),
-            "--rx-port", fmt::format("net_memif0,role=server,socket={}", socket),
+            "--rx-port", fmt::format("net_memif0,role=server,socket={}", meeting_.socket()),
             "--poll",    std::string(config::name_in(config::kPollModes, options.poll))};
         if (options.rx_lcore)
             words.insert(words.end(), {"--rx-lcore", std::to_string(*options.rx_lcore)});
@@ -247,6 +271,7 @@ class SecondProcess {
     int socket() const noexcept { return socket_; }
 
   private:
+    MeetingPlace meeting_;
     pid_t pid_ = -1;
     int socket_ = -1;
 };
@@ -392,6 +417,8 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
         if (question.value("do", "") != "open" || i >= prepared.plans.size())
             throw_error("bench", "the other end asks for {}", question.dump());
         CaseEngine e(options, nullptr, prepared, i, eal_options);
+        // Cases that follow open the same port, for which it needs no more.
+        give_up_privileges(privileges_after_start(prepared.layouts[i].ports, prepared.plans[i]), {});
         channel.send({{"ok", true}});
         if (run_beside(e.engine(), signal_fd,
                        [&](const BesideEnd& end) { answer(channel, e.parts(), end.fd); }))
@@ -431,8 +458,9 @@ std::string describe_pair(const PairOptions& typed, const std::vector<std::strin
     Ends ends = ends_of(options);
     if (!options.server.empty())
         ends = {false, true};
+    std::optional<MeetingPlace> meeting;
     if (alone(options))
-        options.tx_port = "net_memif0,role=client,socket=dpdk-spead-bench";
+        options.tx_port = fmt::format("net_memif0,role=client,socket={}", meeting.emplace().socket());
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_args);
     const Prepared prepared(options, ends, eal_options);
     return fmt::format("{} cases; the first:\n{}", prepared.plans.size(),

@@ -5,10 +5,12 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "app/check_machine.hpp"
 #include "app/command_line.hpp"
+#include "app/kept_privileges.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "drivers/table.hpp"
@@ -51,6 +53,13 @@ void check_planned(const port::Host& host, const runtime::Layout& layout, const 
                             "lcores",
                             fmt::format("{}, each on a CPU of its own", layout.workers.size() + 1),
                             {}});
+    const std::vector<std::string> kept = privileges_after_start(layout.ports, plan).names();
+    findings.push_back(
+        {Verdict::ok,
+         "after the start",
+         fmt::format("{} kept, all other capabilities are given up",
+                     kept.empty() ? std::string("none is") : fmt::format("{} are", fmt::join(kept, ", "))),
+         {}});
     findings.push_back(check_governor(host, cpus));
     findings.push_back(check_isolation(host, cpus));
     for (const port::PlannedPort& port : layout.ports)

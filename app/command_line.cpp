@@ -220,6 +220,14 @@ void add_metrics_option(CLI::App& app, CommandLine& result) {
                        });
 }
 
+void add_capabilities_option(CLI::App& app, std::optional<runtime::KeptCapabilities>& kept) {
+    OptionSet(app).add("--capabilities", "needed|all", "needed",
+                       "What to keep of root's power after the start; needed = by the ports",
+                       [&kept](const std::string& text) {
+                           kept = config::choose(config::kKeptCapabilities, text, "--capabilities");
+                       });
+}
+
 void add_prompt_options(CLI::App& app, CommandLine& result, std::string& control) {
     OptionSet options(app);
     options.flag("-i,--interactive", result.interactive,
@@ -359,6 +367,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     latency.kind = PairKind::latency;
     std::string config_file;
     std::string control;
+    std::optional<runtime::KeptCapabilities> kept;
     std::vector<std::string> check_ports;
     bool version = false;
 
@@ -419,6 +428,8 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     }
     for (CLI::App* command : {&recv, &send, &loopback, &run})
         add_metrics_option(*command, result);
+    for (CLI::App* command : {&recv, &send, &loopback, &capture, &run})
+        add_capabilities_option(*command, kept);
     for (CLI::App* command : {&info, &check, &selftest, &top, &attach})
         command->allow_extras();
     for (CLI::App* command : {&recv, &send, &loopback, &run})
@@ -537,6 +548,8 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         result.plan.runtime.log_level = log_level;
     if (metrics)
         result.plan.runtime.metrics = metrics;
+    if (kept)
+        result.plan.runtime.capabilities = *kept;
     if (!control.empty())
         result.plan.runtime.control = control;
     const std::string& socket = result.plan.runtime.control;

@@ -45,6 +45,7 @@ Looked look(const std::string& name, const runtime::EalOptions& eal) {
         looked.planned = port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
         looked.facts.family = looked.planned.driver->name();
         looked.facts.device = looked.planned.device.devargs;
+        looked.facts.kept = looked.planned.device.kept.names();
     } catch (const Error& error) {
         looked.facts.error = error.what();
         looked.usage = dynamic_cast<const UsageError*>(&error) != nullptr;

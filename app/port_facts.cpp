@@ -108,6 +108,8 @@ std::string describe(const PortFacts& port) {
          port.tx_offloads.empty() ? "none" : fmt::format("{}", fmt::join(port.tx_offloads, " ")));
     for (const Feature& feature : features_of(port))
         line(feature.name, feature.how);
+    line("kept after the start",
+         port.kept.empty() ? "no capability" : fmt::format("{}", fmt::join(port.kept, " ")));
     for (const std::string& remark : port.remarks)
         line("remark", remark);
     return text;
@@ -137,6 +139,7 @@ nlohmann::ordered_json port_document(const PortFacts& port) {
     for (const Feature& feature : features_of(port))
         features[feature.name] = feature.how;
     json["features"] = features;
+    json["kept_capabilities"] = port.kept;
     json["remarks"] = port.remarks;
     return json;
 }

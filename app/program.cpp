@@ -23,6 +23,7 @@
 #include "app/check.hpp"
 #include "app/command_line.hpp"
 #include "app/info.hpp"
+#include "app/kept_privileges.hpp"
 #include "app/metrics.hpp"
 #include "app/progress.hpp"
 #include "app/prompt/attach.hpp"
@@ -42,6 +43,7 @@
 #include "app/verdict.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/privileges.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
 #include "drivers/table.hpp"
@@ -122,6 +124,7 @@ void reload(const std::string& path, runtime::Engine& engine) {
         wanted.runtime.live = now.live;
         wanted.runtime.control = now.control;
         wanted.runtime.metrics = now.metrics;
+        wanted.runtime.capabilities = now.capabilities;
         const std::string level = wanted.runtime.log_level;
         if (wanted == engine.plan()) {
             log_notice(LogType::app, "SIGHUP: {} says what is done already", path);
@@ -214,6 +217,13 @@ int run_plan(const CommandLine& line) {
         if (line.interactive)
             engine.stay();
         engine.start();
+        if (plan.runtime.capabilities == runtime::KeptCapabilities::needed) {
+            std::vector<PathInUse> paths = paths_in_use(layout.ports, plan);
+            add_written(paths, line.json_path);
+            add_written(paths, socket ? socket->path() : "");
+            add_read(paths, line.config_path);
+            give_up_privileges(privileges_after_start(layout.ports, plan), paths);
+        }
         service.ready();
         if (!line.quiet)
             tell(stderr, "{}\n", started_text(line.plan));
@@ -347,6 +357,8 @@ int carry_out(const CommandLine& line) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+    // Nothing that it runs is to gain by being set-user-ID.
+    refuse_new_privileges();
     try {
         const CommandLine line =
             parse_command_line(argc, argv, environment, [] { return port::lone_port(port::this_host()); });

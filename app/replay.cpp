@@ -17,12 +17,14 @@
 #include <rte_pause.h>
 
 #include "app/command_line.hpp"
+#include "app/kept_privileges.hpp"
 #include "app/report.hpp"
 #include "app/report_file.hpp"
 #include "app/stop_signals.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mailbox.hpp"
+#include "base/privileges.hpp"
 #include "base/units.hpp"
 #include "capture/pcap_reader.hpp"
 #include "drivers/table.hpp"
@@ -283,6 +285,11 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     replay::Replay replay(captures, std::min(longest, port->capabilities().max_tx_frame));
     replay.prepare(*port, 0, static_cast<double>(rte_get_tsc_hz()));
     port->start();
+    std::vector<PathInUse> paths = paths_in_use({&planned, 1}, {});
+    add_written(paths, json_path);
+    for (const std::string& file : captures.files)
+        add_read(paths, file);
+    give_up_privileges(planned.device.kept, paths);
     if (!quiet)
         fmt::print(stderr, "{} sends {} on {}; Ctrl-C ends\n", kWhere, fmt::join(captures.files, " "),
                    port->device_name());
@@ -293,6 +300,7 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     std::vector<std::string> problems = run.problems();
     stats::Snapshot last;
     last.duration_s = run.seconds();
+    last.capabilities = permitted_privileges().names();
     last.replays.push_back(replay.snapshot());
     add(last.replays.back(), run.counters());
     last.ports.push_back(port_snapshot(*port, run.counters()));

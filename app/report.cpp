@@ -335,6 +335,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     document["version"] = kReportVersion;
     document["duration_s"] = snapshot.duration_s;
     document["cleared_s"] = snapshot.cleared_s;
+    document["capabilities"] = snapshot.capabilities;
     for (const char* part : {"streams", "sends", "ports", "lcores"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)

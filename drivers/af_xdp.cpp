@@ -289,6 +289,10 @@ port::PreparedDevice AfXdp::plan(const port::PortRequest& request) const {
     check_no_foreign_program(interface, where);
 
     auto plan = start_plan(*this, request, device);
+    plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_BPF, CAP_PERFMON};
+    if (!port::has_capability(CAP_BPF)) {
+        plan.kept |= {CAP_SYS_ADMIN};  // before Linux 5.8
+    }
     plan.netdev = interface;
     const std::uint32_t mtu = plan_mtu(request, facts, plan);
     const Queues queues = plan_queues(device, request, interface, plan.remarks);

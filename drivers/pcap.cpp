@@ -11,6 +11,7 @@
 #include <bit>
 #include <fcntl.h>
 #include <filesystem>
+#include <linux/capability.h>
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -202,6 +203,7 @@ void Pcap::plan_interfaces(const Streams& streams, const std::string& where, por
         return;
     }
     check_packet_socket(plan.name, where);
+    plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN};
     plan.capabilities.lossless = false;
     for (const auto* list : {&streams.rx_interfaces, &streams.tx_interfaces}) {
         for (const auto& interface : *list) {

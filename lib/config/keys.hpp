@@ -17,8 +17,8 @@ struct TableKeys {
 namespace keys {
 inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "memory", "port",
                                                        "receive", "send",    "end"};
-inline constexpr std::array<std::string_view, 8> kRuntime{"name",    "main_cpu",  "lcores",   "live",
-                                                          "control", "log_level", "on_event", "metrics"};
+inline constexpr std::array<std::string_view, 9> kRuntime{
+    "name", "main_cpu", "lcores", "live", "control", "log_level", "on_event", "metrics", "capabilities"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
 inline constexpr std::array<std::string_view, 6> kPort{"name",    "device", "mtu",
                                                        "address", "vlan",   "timestamps"};

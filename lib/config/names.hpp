@@ -37,6 +37,9 @@ inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopy::automatic, "auto"}
                                       Word{runtime::ZeroCopy::always, "always"},
                                       Word{runtime::ZeroCopy::never, "never"}};
 
+inline constexpr std::array kKeptCapabilities{Word{runtime::KeptCapabilities::needed, "needed"},
+                                              Word{runtime::KeptCapabilities::all, "all"}};
+
 template <typename E, std::size_t N>
 constexpr std::string_view name_in(const std::array<Word<E>, N>& words, E value) {
     for (const Word<E>& word : words)

@@ -62,6 +62,7 @@ void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
         table.read("metrics", metrics);
         out.metrics = parse_listen_address(metrics, table.where("metrics"));
     }
+    table.read("capabilities", out.capabilities, kKeptCapabilities);
 }
 
 runtime::PortPlan read_port(const TomlTable& table) {

@@ -157,6 +157,8 @@ std::string to_toml(const runtime::Plan& plan) {
         p.texts("on_event", plan.runtime.on_event);
     if (plan.runtime.metrics)
         p.text("metrics", to_string(*plan.runtime.metrics));
+    if (plan.runtime.capabilities != runtime::KeptCapabilities::needed)
+        p.text("capabilities", name_in(kKeptCapabilities, plan.runtime.capabilities));
 
     p.head("[memory]");
     p.size("heaps", plan.memory.heaps);

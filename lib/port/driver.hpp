@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/privileges.hpp"
 #include "port/capabilities.hpp"
 #include "port/host.hpp"
 #include "port/pci_device.hpp"
@@ -78,8 +79,12 @@ struct PreparedDevice {
     bool pci = false;           ///< a card: EAL needs its PCI bus and huge pages
     bool physical_addresses = false;     ///< the card reads memory past any IOMMU: EAL's --iova-mode=pa
     bool connects_when_started = false;  ///< looks for its peer only then, and not again when it loses it
+    bool listens = false;  ///< makes a socket for its peer when it is opened, which is for this user only
     /// Isolation asked for before the queues are set up is accepted and not carried out.
     bool isolates_with_queues = false;
+    /// What of root's power the device needs once it has started: to be opened anew when its interface is
+    /// back, for rules, to put back what apply() changed. The program gives up the rest.
+    Privileges kept;
     Capabilities capabilities;  ///< declared(), refined by this device's arguments
     QueueSizes rx;              ///< one receive queue and its pool
     /// One transmit queue: `descriptors` packets may stay inside the driver after tx_burst took them; `mbufs`
@@ -130,6 +135,9 @@ class Driver {
     virtual void closing(const PreparedDevice&) const noexcept {}
     /// Undoes apply() after the device is removed.
     virtual void released(const PreparedDevice&) const noexcept {}
+    /// Devices that need a peer: why it is not connected to now (it is no one to be trusted), for the user to
+    /// read; empty where there is nobody yet; none: it is. Asked before every start.
+    virtual std::optional<std::string> why_no_peer(const PreparedDevice&) const { return {}; }
     /// The rules of a device whose steering is not rte_flow's; called between rte_eth_dev_start and the first
     /// rule, at every start. Null where there is nothing but the software classifier.
     virtual std::unique_ptr<RuleTable> make_rules(const PreparedDevice&) const { return nullptr; }

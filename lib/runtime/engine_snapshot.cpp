@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <rte_cycles.h>
 
+#include "base/privileges.hpp"
 #include "runtime/engine_state.hpp"
 
 /// What a run has counted, as far as its lcores answer.
@@ -68,6 +69,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     stats::Snapshot snap;
     snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
     snap.captures = written_captures();
+    snap.capabilities = permitted_privileges().names();
     snap.duration_s = stopped   ? duration
                       : started ? std::chrono::duration<double>(Clock::now() - begin).count()
                                 : 0;

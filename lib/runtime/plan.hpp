@@ -38,6 +38,9 @@ enum class OnSinkError : std::uint8_t { stop, end };
 enum class Doer : std::uint8_t { software, automatic, hardware };
 enum class ZeroCopy : std::uint8_t { automatic, always, never };
 
+/// needed: what its ports still need; all: what it was started with.
+enum class KeptCapabilities : std::uint8_t { needed, all };
+
 struct RuntimePlan {
     std::string name = "dpdk-spead";   ///< also EAL's --file-prefix
     std::optional<unsigned> main_cpu;  ///< where the main lcore runs; default: CPU 0 of those allowed
@@ -51,6 +54,8 @@ struct RuntimePlan {
     /// Program and arguments that are run, without a shell, when something befalls a stream; empty: none.
     std::vector<std::string> on_event{};
     std::optional<ListenAddress> metrics{};  ///< where Prometheus may fetch; none: nowhere
+    /// What of root's power the program keeps once it has started.
+    KeptCapabilities capabilities = KeptCapabilities::needed;
     bool operator==(const RuntimePlan&) const = default;
 };
 

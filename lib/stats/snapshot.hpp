@@ -244,10 +244,11 @@ struct LcoreSnapshot {
 };
 
 struct Snapshot {
-    double duration_s = 0;        ///< since the start, or since the counters were cleared
-    double cleared_s = 0;         ///< when they were, since the start; 0: never
-    double ticks_per_second = 0;  ///< of the lcores' clock
-    bool detailed = false;        ///< made to be shown, with everything
+    double duration_s = 0;                    ///< since the start, or since the counters were cleared
+    double cleared_s = 0;                     ///< when they were, since the start; 0: never
+    double ticks_per_second = 0;              ///< of the lcores' clock
+    bool detailed = false;                    ///< made to be shown, with everything
+    std::vector<std::string> capabilities{};  ///< "CAP_NET_RAW": what the process has of root's power
     std::vector<LcoreSnapshot> lcores;
     std::vector<StreamSnapshot> streams;
     StreamSnapshot removed;  ///< streams that were removed during the run, all together

@@ -2,6 +2,7 @@
 /// A port's life after it is open: starting, following a peer, stopping, tearing down.
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rte_dev.h>
@@ -69,6 +70,13 @@ void Port::State::rewind() {
 }
 
 bool Port::State::try_start(std::string& reason) {
+    if (const auto why = planned.driver->why_no_peer(device)) {
+        if (!why->empty() && !std::exchange(told_of_peer, true)) {
+            log_warning(LogType::port, "{}: {}", name, *why);
+        }
+        reason = *why;
+        return false;
+    }
     rewind();
     LogCapture log;
     const int error = in_order([this] { return device_calls().start(port_id); });

@@ -62,7 +62,7 @@ class Bench(harness.ProgramTest):
 
     def test_link_between_a_server_and_a_client(self):
         where = f"127.0.0.1:{free_port()}"
-        device = f"net_memif0,socket=dpdk-spead-test-{os.getpid()}"
+        device = f"net_memif0,socket={self.directory}/memif.sock"
         server = self.start("bench", "link", "--server", where, "--rx-port", f"{device},role=server", report=False)
         self.link("--client", where, "--tx-port", f"{device},role=client", "--heap-size", "packet,64KiB", cases=2)
         server.wait()

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/frame_ring.hpp"
+#include "port/lengths.hpp"
 #include "tests/eal/recv/rig.hpp"
 #include "wire/arp.hpp"
 #include "wire/igmp.hpp"
@@ -64,6 +65,16 @@ TEST(PortOutcomes, AreEachReachedByAPacketOfTheirKind) {
     expect_port(PortOutcome::malformed, changed(f, 14, 0x65));
     expect_port(PortOutcome::malformed, changed(f, 16, 0xFF));
     expect_port(PortOutcome::malformed, changed(f, 38, 0xFF));
+}
+
+TEST(PortOutcomes, WhatHasNothingInItIsMalformed) {
+    OneStream rig;
+    for (rte_mbuf* const m : {rig.pool.make(usual_frame()), rig.pool.make_chain(usual_frame(), 20)}) {
+        port::make_empty(*m);
+        rig.queue().add(m);
+    }
+    rig.poll_all();
+    EXPECT_EQ(rig.count(PortOutcome::malformed), 2U);
 }
 
 TEST(PortOutcomes, FollowTheNicWhereItKnows) {

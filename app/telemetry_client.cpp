@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 
 namespace spead::app {
 
@@ -21,6 +22,55 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kGreeting = 1024;
 constexpr std::size_t kLongest = std::size_t{1} << 20;
+/// Bounds what a process can make its client keep.
+constexpr std::size_t kLongestReport = std::size_t{128} << 20;
+/// Reports are not nested as deep.
+constexpr int kDeepest = 16;
+
+/// The process may be somebody else's, and what it says anything.
+Json parsed(std::string_view text) {
+    int depth = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size() && depth <= kDeepest; i++) {
+        const char c = text[i];
+        if (in_string && c == '\\')
+            i++;
+        else if (c == '"')
+            in_string = !in_string;
+        else if (!in_string && (c == '[' || c == '{'))
+            depth++;
+        else if (!in_string && (c == ']' || c == '}'))
+            depth--;
+    }
+    return depth > kDeepest ? Json(Json::value_t::discarded) : Json::parse(text, nullptr, false);
+}
+
+/// Text without what terminals obey.
+std::string plain(const std::string& text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); i++) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        const bool c1 = c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+        out += c < 0x20 || c == 0x7F || c1 ? '?' : text[i];
+        i += c1 ? 1 : 0;
+    }
+    return out;
+}
+
+Json plain(const Json& value) {
+    if (value.is_string())
+        return plain(value.get_ref<const std::string&>());
+    if (!value.is_structured())
+        return value;
+    Json out = value.is_array() ? Json::array() : Json::object();
+    for (const auto& [key, member] : value.items()) {
+        if (value.is_array())
+            out.push_back(plain(member));
+        else
+            out[plain(key)] = plain(member);
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -37,12 +87,23 @@ TelemetryClient::TelemetryClient(const std::string& path, std::chrono::milliseco
             setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) != 0 ||
             connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
             throw_error(path, "nobody answers there: {}", std::strerror(errno));
+        ucred peer{};
+        socklen_t size = sizeof peer;
+        if (getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
+            pid_ = peer.pid;
+            user_ = peer.uid;
+        }
         longest_ = kGreeting;
-        const Json greeting = Json::parse(receive(), nullptr, false);
-        pid_ = greeting.is_object() ? greeting.value("pid", std::int64_t{0}) : 0;
-        longest_ = greeting.is_object() ? greeting.value("max_output_len", std::size_t{0}) : 0;
+        const Json greeting = parsed(receive());
+        greeted_ = true;
+        const Json longest = greeting.is_object() ? greeting.value("max_output_len", Json()) : Json();
+        const Json pid = greeting.is_object() ? greeting.value("pid", Json()) : Json();
+        longest_ = longest.is_number_unsigned() ? longest.get<std::size_t>() : 0;
         if (longest_ == 0 || longest_ > kLongest)
             throw_error(path, "this is no telemetry of DPDK");
+        // The kernel does not know processes of other containers by number.
+        if (pid_ == 0 && pid.is_number_integer())
+            pid_ = pid.get<std::int64_t>();
     } catch (...) {
         close(fd_);
         throw;
@@ -61,7 +122,7 @@ std::string TelemetryClient::receive() {
     while (length < 0 && errno == EINTR);
     if (length == 0)
         throw_error(path_, "{}",
-                    pid_ == 0 ? "it serves ten clients at once, and has as many; end one of them"
+                    !greeted_ ? "it serves ten clients at once, and has as many; end one of them"
                               : "the process has ended");
     if (length < 0)
         throw_error(path_, "{}", errno == EAGAIN ? "the process does not answer" : std::strerror(errno));
@@ -72,11 +133,11 @@ std::string TelemetryClient::receive() {
 Json TelemetryClient::ask(const std::string& command) {
     if (send(fd_, command.data(), command.size(), MSG_NOSIGNAL) < 0)
         throw_error(path_, "the process has ended");
-    const Json answer = Json::parse(receive(), nullptr, false);
+    const Json answer = parsed(receive());
     const std::string name = command.substr(0, command.find(','));
     if (!answer.is_object() || answer.size() != 1 || !answer.contains(name))
         throw_error(path_, "its answer to {} cannot be read", command);
-    return answer[name];
+    return plain(answer[name]);
 }
 
 TelemetryClient::Report TelemetryClient::report() {
@@ -86,6 +147,8 @@ TelemetryClient::Report TelemetryClient::report() {
         if (!head.is_object() || !head.contains("sequence"))
             return {};
         const auto size = head.value("size", std::size_t{0});
+        if (size > kLongestReport)
+            throw_error(path_, "its report of {} is too long", human_size(size));
         std::string text;
         while (text.size() < size) {
             const Json piece = ask(fmt::format("/spead/report,{},{}", head["sequence"].dump(), text.size()));
@@ -95,10 +158,10 @@ TelemetryClient::Report TelemetryClient::report() {
         }
         if (text.size() != size)
             continue;
-        Json report = Json::parse(text, nullptr, false);
+        const Json report = parsed(text);
         if (!report.is_object())
             throw_error(path_, "its report cannot be read");
-        return {std::move(report), static_cast<double>(head.value("age_ms", std::uint64_t{0})) / 1000};
+        return {plain(report), static_cast<double>(head.value("age_ms", std::uint64_t{0})) / 1000};
     }
     throw_error(path_, "its reports are replaced faster than they can be fetched");
 }

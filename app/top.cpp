@@ -156,10 +156,8 @@ bool press(std::string_view keys, TopView& view, std::size_t most_scroll) {
 }
 
 int top(const TopOptions& options) {
-    const std::vector<std::string> directories = process_directories();
-    const RunningProcess process = choose_process(
-        options.process, options.process.find('/') == std::string::npos ? find_processes(directories)
-                                                                        : std::vector<RunningProcess>{});
+    const RunningProcess process =
+        find_process(options.process, {[](const char* name) { return std::getenv(name); }, geteuid()});
     TelemetryClient client(process.socket);
     if (options.once)
         return print_once(client, process, options);

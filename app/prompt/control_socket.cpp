@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <pwd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -16,7 +15,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/prompt/named_sockets.hpp"
+#include "app/user_name.hpp"
 #include "base/error.hpp"
+#include "base/own_directory.hpp"
 
 namespace spead::app {
 
@@ -25,7 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kGreeting = "dpdk-spead-attach 1 ";
-constexpr std::string_view kSuffix = ".sock";
 constexpr int kBacklog = 8;
 constexpr std::size_t kLongestFrame = std::size_t{64} << 20;
 
@@ -64,15 +65,6 @@ std::optional<ucred> peer_of(int fd) {
     return peer;
 }
 
-std::string user_name(uid_t user) {
-    passwd entry{};
-    passwd* found = nullptr;
-    std::string buffer(4096, '\0');
-    if (getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
-        return found->pw_name;
-    return fmt::format("number {}", user);
-}
-
 std::string owner_of(const std::string& path) {
     struct stat there {};
     return stat(path.c_str(), &there) == 0 ? user_name(there.st_uid) : std::string("another");
@@ -83,23 +75,34 @@ bool is_ours(const fs::path& directory) {
     return directory.filename() == "dpdk-spead";
 }
 
-/// Names of processes that listen in the directories.
-std::vector<std::string> living(const std::vector<std::string>& directories) {
+/// Whether the process that has answered is one that may listen there: links lead elsewhere.
+bool listens_rightly(const Descriptor& socket, const NamedSocket& there) {
+    const auto peer = peer_of(socket.get());
+    return peer && (peer->uid == there.owner || peer->uid == 0);
+}
+
+/// Names of those at which a process listens.
+std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
     std::vector<std::string> names;
-    for (const std::string& directory : directories) {
-        std::error_code ignored;
-        for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
-            const std::string path = entry.path().string();
-            if (path.ends_with(kSuffix) && connect_socket(new_socket(), path) == 0)
-                names.push_back(entry.path().stem().string());
-        }
+    for (const NamedSocket& s : sockets) {
+        const Descriptor socket = new_socket();
+        if (connect_socket(socket, s.path) == 0 && listens_rightly(socket, s))
+            names.push_back(s.name);
     }
     std::sort(names.begin(), names.end());
     return names;
 }
 
-[[noreturn]] void nobody_there(const std::string& target, const std::vector<std::string>& directories) {
-    const std::vector<std::string> names = living(directories);
+/// Throws Error when somebody is there and cannot be attached to; returns when nobody is.
+void explain(const std::string& path, int error) {
+    if (error == EACCES || error == EPERM)
+        throw_error(path, "it belongs to user {}; attach as that user or as root", owner_of(path));
+    if (error != ENOENT && error != ENOTDIR && error != ECONNREFUSED)
+        throw_error(path, "cannot attach: {}", std::strerror(error));
+}
+
+[[noreturn]] void nobody_there(const std::string& target, const std::vector<NamedSocket>& sockets) {
+    const std::vector<std::string> names = living(sockets);
     const std::string others =
         names.empty() ? "and no process has a control socket; `run` makes one, as `--control auto` does with "
                         "other commands"
@@ -152,28 +155,15 @@ std::optional<Frame> Frame::take(std::string& buffer) {
     return frame;
 }
 
-std::vector<std::string> socket_directories(const Environment& environment, uid_t user) {
-    std::vector<std::string> directories;
-    if (user == 0)
-        directories.emplace_back("/run/dpdk-spead");
-    if (const char* own = environment ? environment("XDG_RUNTIME_DIR") : nullptr;
-        own != nullptr && *own == '/')
-        directories.push_back(fmt::format("{}/dpdk-spead", own));
-    if (user != 0)
-        directories.emplace_back("/run/dpdk-spead");
-    return directories;
-}
-
 std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
                         uid_t user) {
     if (control != "auto")
         return control;
-    const std::vector<std::string> directories = socket_directories(environment, user);
-    // Others do not write to root's.
-    if (user != 0 && directories.size() < 2)
+    const std::string directory = own_directory(environment, user);
+    if (directory.empty())
         throw_error("--control",
                     "XDG_RUNTIME_DIR is not set, so there is no place for a socket; give a path");
-    return fmt::format("{}/{}{}", directories.front(), name, kSuffix);
+    return fmt::format("{}/{}{}", directory, name, kControlSuffix);
 }
 
 std::optional<pid_t> who_listens(const std::string& path) {
@@ -247,35 +237,51 @@ Descriptor ControlSocket::accept(std::string& refusal) const {
 }
 
 Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user) {
-    const std::vector<std::string> directories = socket_directories(environment, user);
-    std::vector<std::string> paths;
     if (target.find('/') != std::string::npos) {
-        paths = {target};
-    } else if (!target.empty()) {
-        for (const std::string& directory : directories)
-            paths.push_back(fmt::format("{}/{}{}", directory, target, kSuffix));
-    } else {
-        const std::vector<std::string> names = living(directories);
-        if (names.size() > 1)
-            throw_error("attach", "there are several: {}; give one of them", fmt::join(names, ", "));
-        if (names.size() == 1)
-            return connect_to(names.front(), environment, user);
-    }
-    for (const std::string& path : paths) {
         Descriptor socket = new_socket();
-        const int error = connect_socket(socket, path);
+        const int error = connect_socket(socket, target);
         if (error == 0)
             return socket;
-        if (error == EACCES || error == EPERM)
-            throw_error(path, "it belongs to user {}; attach as that user or as root", owner_of(path));
-        if (error != ENOENT && error != ENOTDIR && error != ECONNREFUSED)
-            throw_error(path, "cannot attach: {}", std::strerror(error));
+        explain(target, error);
+        nobody_there(target, named_sockets({environment, user}));
     }
-    if (target.empty())
-        throw_error("attach",
-                    "no process has a control socket; `run` makes one, as `--control auto` does with other "
-                    "commands");
-    nobody_there(target, directories);
+    const std::vector<NamedSocket> sockets = named_sockets({environment, user});
+    if (target.empty()) {
+        const std::vector<std::string> names = living(sockets);
+        if (names.size() > 1)
+            throw_error("attach", "there are several: {}; give one of them", fmt::join(names, ", "));
+        if (names.empty())
+            throw_error(
+                "attach",
+                "no process has a control socket; `run` makes one, as `--control auto` does with other "
+                "commands");
+        return connect_to(names.front(), environment, user);
+    }
+    Descriptor found;
+    std::string path;
+    for (const NamedSocket& s : sockets) {
+        if (s.name != target)
+            continue;
+        Descriptor socket = new_socket();
+        if (const int error = connect_socket(socket, s.path); error != 0) {
+            if (!found)
+                explain(s.path, error);
+            continue;
+        }
+        if (!listens_rightly(socket, s))
+            continue;
+        // This user's own come first.
+        if (s.owner == user)
+            return socket;
+        if (found)
+            throw_error("attach", "two processes are called `{}`; give one's path: {} or {}", target, path,
+                        s.path);
+        found = std::move(socket);
+        path = s.path;
+    }
+    if (found)
+        return found;
+    nobody_there(target, sockets);
 }
 
 }  // namespace spead::app

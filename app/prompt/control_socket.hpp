@@ -35,10 +35,6 @@ struct Frame {
     static std::optional<Frame> take(std::string& buffer);
 };
 
-/// Directories for sockets by name, the one for new ones first: /run/dpdk-spead for root,
-/// $XDG_RUNTIME_DIR/dpdk-spead for others. Empty: there is none.
-std::vector<std::string> socket_directories(const Environment& environment, uid_t user);
-
 /// "auto" or a path, as `--control` and [runtime] control take it -> a path. Throws Error when there is
 /// no directory for "auto".
 std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
@@ -68,8 +64,9 @@ class ControlSocket {
     Descriptor socket_;
 };
 
-/// A connection to the process of that name or path; empty: the only one there is. Throws Error when
-/// nobody listens there, saying who does elsewhere, and when it may not be reached.
+/// Returns a connection to the process of that name or path; empty: the only one there is. By name, this
+/// user's own comes before root's and services' (app/prompt/named_sockets.hpp). Throws Error when nobody
+/// listens there, saying who does elsewhere, when it may not be reached, and when two have the name.
 Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user);
 
 }  // namespace spead::app

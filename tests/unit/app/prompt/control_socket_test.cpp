@@ -52,10 +52,13 @@ class ControlSocketTest : public testing::Test {
 TEST(SocketPath, IsByNameAndUser) {
     EXPECT_EQ(socket_path("auto", "a", no_variables, 0), "/run/dpdk-spead/a.sock");
     EXPECT_EQ(socket_path("auto", "a", xdg, 7), "/run/user/7/dpdk-spead/a.sock");
+    const auto service = [](const char* variable) {
+        return std::string_view(variable) == "RUNTIME_DIRECTORY" ? "/run/dpdk-spead/x" : nullptr;
+    };
+    EXPECT_EQ(socket_path("auto", "a", service, 7), "/run/dpdk-spead/x/dpdk-spead/a.sock");
     EXPECT_EQ(socket_path("/tmp/x", "a", xdg, 7), "/tmp/x");
     EXPECT_THAT(test::passing_error_of([&] { socket_path("auto", "a", no_variables, 7); }),
                 HasSubstr("XDG_RUNTIME_DIR"));
-    EXPECT_THAT(socket_directories(xdg, 7), ElementsAre("/run/user/7/dpdk-spead", "/run/dpdk-spead"));
 }
 
 TEST(Greeting, ComesBack) {
@@ -144,6 +147,24 @@ TEST_F(ControlSocketTest, FilesAreLeftAlone) {
 TEST_F(ControlSocketTest, WhatCannotBeIsRefused) {
     EXPECT_THROW(ControlSocket("/nonexistent/directory/p.sock"), Error);
     EXPECT_THROW(ControlSocket((directory_ / std::string(200, 'x')).string()), UsageError);
+}
+
+TEST_F(ControlSocketTest, IsFoundByItsNameAndUnderNoOtherUsersProcess) {
+    const std::string session = directory_.string();
+    const auto environment = [&session](const char* variable) {
+        return std::string_view(variable) == "XDG_RUNTIME_DIR" ? session.c_str() : nullptr;
+    };
+    const std::string name = fmt::format("unit{}", getpid());
+    const ControlSocket socket(socket_path(session + "/dpdk-spead/" + name + ".sock", name, environment, 7));
+    EXPECT_TRUE(connect_to(name, environment, geteuid()));
+    fs::create_symlink(socket.path(), session + "/dpdk-spead/link" + name + ".sock");
+    EXPECT_THAT(refusal([&] { connect_to("link" + name, environment, geteuid()); }),
+                AllOf(HasSubstr("nobody listens at `link"), HasSubstr("but at "), HasSubstr(name)));
+    if (geteuid() == 0) {
+        // Whoever the directory belongs to is who may listen there, beside root.
+        ASSERT_EQ(chown((session + "/dpdk-spead").c_str(), 65534, 65534), 0);
+        EXPECT_THAT(refusal([&] { connect_to(name, environment, 65533); }), HasSubstr("nobody listens"));
+    }
 }
 
 TEST_F(ControlSocketTest, NobodyThereIsTold) {

@@ -400,8 +400,8 @@ ReportTables report_tables(const Snapshot& now, const Snapshot* before) {
 
 std::vector<std::string> report_advice(const Snapshot& snapshot) {
     std::vector<std::string> advice;
-    for (const stats::Finding& f : stats::diagnose(snapshot))
-        advice.push_back(f.sentence());
+    for (const stats::Finding& f : stats::findings_of(snapshot))
+        advice.push_back(f.sentence(snapshot.duration_s + snapshot.cleared_s));
     for (std::string& sentence : capture_advice(snapshot))
         advice.push_back(std::move(sentence));
     return advice;

@@ -90,7 +90,7 @@ void add_port_details(Json& port, const stats::PortSnapshot& p) {
 
 Json findings_json(const stats::Snapshot& snapshot) {
     Json all = Json::array();
-    for (const stats::Finding& f : stats::diagnose(snapshot))
+    for (const stats::Finding& f : stats::findings_of(snapshot))
         all.push_back({{"cause", stats::name_of(f.cause)},
                        {"stage", stats::name_of(f.stage)},
                        {"where", f.where},
@@ -98,7 +98,10 @@ Json findings_json(const stats::Snapshot& snapshot) {
                        {"unit", f.unit},
                        {"what", f.what},
                        {"cure", f.cure},
-                       {"sentence", f.sentence()}});
+                       {"first_s", f.first_s},
+                       {"last_s", f.last_s},
+                       {"until_s", f.until_s > 0 ? Json(f.until_s) : Json()},
+                       {"sentence", f.sentence(snapshot.duration_s + snapshot.cleared_s)}});
     return all;
 }
 

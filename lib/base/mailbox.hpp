@@ -30,10 +30,12 @@ class Mailbox {
 
     void open() noexcept { state_.store(State::idle, std::memory_order_release); }
 
-    /// The lcore, between bursts: one load while nothing is posted.
-    void serve() noexcept {
-        if (state_.load(std::memory_order_relaxed) == State::posted) [[unlikely]]
-            run_posted();
+    /// The lcore, between bursts: one load while nothing is posted. Returns whether it ran something.
+    bool serve() noexcept {
+        if (state_.load(std::memory_order_relaxed) != State::posted) [[likely]]
+            return false;
+        run_posted();
+        return true;
     }
 
     /// The lcore, before it leaves its loop: runs what is posted and waits until its caller knows. Nothing

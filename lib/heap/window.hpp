@@ -155,6 +155,7 @@ class Window {
         times_.gap.add(0, std::exchange(same_start_, 0));
         return times_;
     }
+    void forget_most_out() noexcept { placer_.forget_most_out(); }
     /// What is no count begins anew: times, and the most memory that was in use.
     void forget_peaks() noexcept {
         times_ = {};

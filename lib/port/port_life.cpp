@@ -225,6 +225,7 @@ void Port::State::update_nic() const {
     nic.missed = stats.imissed + kernel_missed;
     nic.no_mbuf = stats.rx_nombuf;
     nic.errors = stats.ierrors + stats.oerrors;
+    nic.send_errors = stats.oerrors;
 }
 
 std::vector<Port::State::Written> Port::State::count_written() const {
@@ -291,6 +292,10 @@ void Port::remove_rule(const Endpoint& endpoint) {
 
 std::vector<RuleState> Port::rules() const {
     return state_->rules ? state_->rules->rules() : std::vector<RuleState>{};
+}
+
+std::vector<PassedPackets> Port::passed() const {
+    return state_->rules ? state_->rules->passed() : std::vector<PassedPackets>{};
 }
 
 void Port::stop() {

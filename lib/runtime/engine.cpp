@@ -190,7 +190,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
             return *reason;
         if (Clock::now() >= next_progress) {
             if (tick)
-                tick(s.shown(s.take_snapshot(State::Detail::full)));
+                tick(s.shown(s.detailed_snapshot()));
             next_progress = Clock::now() + kProgress;
         }
     }

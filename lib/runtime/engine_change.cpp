@@ -20,6 +20,24 @@ namespace {
 /// Whoever asks for a change waits so long for what goes; a slow consumer's heaps go later.
 constexpr auto kLeavePatience = std::chrono::seconds(2);
 
+/// Streams and senders that are others afterwards, and the ports of these streams.
+std::vector<std::string> names_of_changed(const Plan& before, const Plan& after, const Change& change) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < after.receives.size(); i++)
+        if (change.receives[i].kind != Change::Kind::none) {
+            names.push_back(after.receives[i].name);
+            names.push_back(after.receives[i].port);
+        }
+    for (const std::size_t gone : change.removed)
+        names.push_back(before.receives[gone].name);
+    for (std::size_t i = 0; i < after.sends.size(); i++)
+        if (const auto& s = change.sends[i].before; !s || before.sends[*s] != after.sends[i])
+            names.push_back(after.sends[i].name);
+    for (const std::size_t gone : change.removed_sends)
+        names.push_back(before.sends[gone].name);
+    return names;
+}
+
 }  // namespace
 
 void Engine::reconfigure(const Plan& wanted) {
@@ -57,6 +75,7 @@ void Engine::State::reconfigure(const Plan& asked) {
                         "it has not finished what it was sending; try again when it has");
     }
     std::vector<std::unique_ptr<SendStream>> fresh = make_new_sends(wanted, change);
+    (void)detailed_snapshot();
     const Plan before = plan;
     const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
     try {
@@ -75,6 +94,7 @@ void Engine::State::reconfigure(const Plan& asked) {
         throw;
     }
     plan = wanted;
+    parts_changed(names_of_changed(before, wanted, change));
     const Clock::time_point end = Clock::now() + kLeavePatience;
     while (anything_leaves() && Clock::now() < end) {
         serve_hosts();

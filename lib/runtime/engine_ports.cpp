@@ -27,8 +27,10 @@ void Engine::stop_port(const std::string& port) {
         throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
     if (!s.ports[i]->started())
         throw_error(fmt::format("port {}", port), "it is stopped already");
+    (void)s.detailed_snapshot();
     s.take_off(i);
     s.ports[i]->stop();
+    s.port_changed(i);
 }
 
 void Engine::start_port(const std::string& port) {
@@ -47,6 +49,16 @@ void Engine::start_port(const std::string& port) {
         s.ports[i]->stop();
         throw;
     }
+    s.port_changed(i);
+}
+
+/// The port and its streams begin anew.
+void Engine::State::port_changed(std::size_t port) {
+    std::vector<std::string> names{plan.ports[port].name};
+    for (const ReceivePlan& r : plan.receives)
+        if (r.port == plan.ports[port].name)
+            names.push_back(r.name);
+    parts_changed(names);
 }
 
 std::size_t Engine::State::running_port(const std::string& name) const {
@@ -173,6 +185,7 @@ void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
     nic_before[port].missed += last.missed;
     nic_before[port].no_mbuf += last.no_mbuf;
     nic_before[port].errors += last.errors;
+    nic_before[port].send_errors += last.send_errors;
 }
 
 /// Closes a port whose interface has gone. What senders had given it is theirs again.
@@ -211,6 +224,7 @@ void Engine::State::look_for(std::size_t port) {
                         hosts[port]->arp().resolve(hop.address);
             }
         put_on(port);
+        port_changed(port);
         const bool receives = std::any_of(plan.receives.begin(), plan.receives.end(),
                                           [&](const auto& r) { return r.port == plan.ports[port].name; });
         log_notice(LogType::runtime, "port {}: its network interface {} is back, and it {} again",

@@ -61,7 +61,7 @@ bool Engine::State::any_lost() const {
 }
 
 stats::Snapshot Engine::snapshot() {
-    return state_->shown(state_->take_snapshot(State::Detail::full));
+    return state_->shown(state_->detailed_snapshot());
 }
 
 stats::Snapshot Engine::State::take_snapshot(Detail detail) {
@@ -76,6 +76,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
         s.name = plan.receives[i].name;
         s.number = streams[i]->number;
         s.endpoints = plan.receives[i].endpoint_texts;
+        s.port = plan.receives[i].port;
         s.state = !plan.receives[i].enabled                ? "stopped"
                   : off[port_index(plan.receives[i].port)] ? "waiting"
                                                            : "received";
@@ -101,10 +102,12 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             s.nic.missed += before.missed;
             s.nic.no_mbuf += before.no_mbuf;
             s.nic.errors += before.errors;
+            s.nic.send_errors += before.send_errors;
         } else {
             s.nic = before;
         }
         s.rx_descriptors = p->rx_sizes().descriptors;
+        s.joins_groups = p->capabilities().membership != port::Membership::none;
         snap.ports.push_back(std::move(s));
     }
     for (std::size_t i = 0; i < hosts.size(); i++)
@@ -115,7 +118,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
         const std::vector<SendStream*> their = sends_on(*w);
         if (detail != Detail::counts)
             fit_details(*w);
-        ask(*w, [&] {
+        const bool answered = ask(*w, [&] {
             counts.lcore = w->loop->counters();
             if (detail != Detail::counts)
                 take_details(*w);
@@ -134,9 +137,12 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             if (detail == Detail::full_then_forget)
                 forget_peaks(*w);
         });
+        if (answered && detail != Detail::counts)
+            keep_peaks(*w, snap.duration_s);
         for (std::size_t n = 0; n < w->sources.size(); n++) {
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
-            add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], counts.ports[n]);
+            if (n < w->buffers_taken.size())
+                add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], w->buffers_taken[n]);
         }
         snap.lcores.push_back(share_of(*w));
     }
@@ -181,6 +187,9 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
         l.add(w.counts.ports[n]);
     }
     l.counters = w.counts.lcore;
+    l.counters.longest_loop = w.longest_loop.peak().ever;
+    l.longest_loop_minute = w.longest_loop.peak().minute;
+    l.longest_loop_now = w.longest_loop.peak().now;
     for (const auto& s : sends)
         if (s->worker == &w)
             l.sends.push_back(s->plan.name);

@@ -29,6 +29,8 @@
 #include "runtime/next_hops.hpp"
 #include "runtime/sink.hpp"
 #include "runtime/stream_health.hpp"
+#include "stats/finding_log.hpp"
+#include "stats/peak.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
 /// lib/runtime/engine*.cpp.
@@ -61,6 +63,8 @@ struct Worker {
         std::vector<SourceDetails> sources;  ///< as sources
     };
     Counts counts;
+    stats::PeakRecord longest_loop;
+    std::vector<stats::PeakRecord> buffers_taken;  ///< as sources; of the queue's pool
     /// Packets of streams that it no longer has, by the stream's number, and of streams that are no more.
     std::map<std::uint32_t, std::uint64_t> past;
     std::uint64_t removed = 0;
@@ -77,6 +81,8 @@ struct Part {
     stats::StreamCounters counts;
     Consumers::Done done;  ///< heaps that its sink was given
     LaneDetails details;
+    stats::PeakRecord queued;         ///< heaps in its hand-over queue
+    stats::PeakRecord memory_used;    ///< bytes
     capture::TapCounters tap_counts;  ///< of the capture that runs
     bool blocked = false;             ///< waits for its consumer, when look() last looked
 };
@@ -267,8 +273,15 @@ struct Engine::State {
     static void fit_details(Worker& w);
     static void take_details(Worker& w) noexcept;
     static void forget_peaks(Worker& w) noexcept;
-    static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::RxCounters& c);
-    void add_details(stats::Snapshot& snap) const;
+    static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken);
+    void keep_peaks(Worker& w, double at_s) const;
+    void forget_peaks_kept();
+    stats::Snapshot detailed_snapshot();
+    void tell_absences(stats::Snapshot& snap);
+    void look_for_absences(const stats::Snapshot& snap);
+    void parts_changed(const std::vector<std::string>& names);
+    void port_changed(std::size_t port);
+    void add_details(stats::Snapshot& snap);
     stats::Snapshot shown(stats::Snapshot snap) const;
     void watch_streams(const stats::Snapshot& now);
     void tell(const std::string& stream, const stats::LastEvent& event);
@@ -364,6 +377,10 @@ struct Engine::State {
     std::map<std::uint32_t, StreamHealth> health;
     std::optional<EventCommand> event_command;
     std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
+    stats::FindingLog finding_log;
+    std::vector<std::vector<stats::PassedSnapshot>> passed;     ///< as ports; when last looked
+    std::map<std::uint32_t, std::vector<std::string>> unowned;  ///< by stream's number; likewise
+    Clock::time_point next_look_at_absences{};
     std::uint64_t last_progress = 0;
     Clock::time_point last_change{};                           ///< of last_progress
     std::vector<std::vector<stats::RuleSnapshot>> last_rules;  ///< as ports, once the run is over

@@ -14,16 +14,20 @@ namespace spead::runtime {
 void LcoreLoop::run() noexcept {
     // Sleeps of tens of microseconds would otherwise be rounded up by the default slack of 50.
     prctl(PR_SET_TIMERSLACK, 1000UL);
-    const std::uint64_t housekeeping = rte_get_tsc_hz() / 1'000'000 * kHousekeepingMicroseconds;
+    ticks_per_us_ = rte_get_tsc_hz() / 1'000'000;
+    const std::uint64_t housekeeping = ticks_per_us_ * kHousekeepingMicroseconds;
+    const std::uint64_t away = ticks_per_us_ * kAwayMicroseconds;
     std::uint64_t before = rte_rdtsc();
     std::uint64_t next_housekeeping = before;
     bool worked = false;
     while (!quit_.load(std::memory_order_acquire)) {
-        mailbox_.serve();
-        const std::uint64_t now = rte_rdtsc();
-        counters_.loop(now - before, worked, rested_);
+        std::uint64_t now = rte_rdtsc();
+        // Before the mailbox, where somebody may want to know why packets were lost in this very loop.
+        counters_.loop(now - before, worked, rest_ticks_, away);
         before = now;
-        rested_ = false;
+        rest_ticks_ = 0;
+        if (mailbox_.serve()) [[unlikely]]
+            now = rte_rdtsc();
         worked = receiving_ && receiver_.poll(now);
         for (recv::Distributor* const distributor : distributors_)
             worked |= distributor->take_moved();
@@ -63,7 +67,7 @@ void LcoreLoop::wait() noexcept {
     for (recv::Distributor* const distributor : distributors_)
         came |= distributor->take_moved() || distributor->holds();
     if (!came) {
-        rested_ = true;
+        rest_ticks_ = kLongestWaitMicroseconds * ticks_per_us_;
         counters_.sleeps++;
         sleeper_->wait(kLongestWaitMicroseconds);
     }
@@ -74,7 +78,6 @@ void LcoreLoop::wait() noexcept {
 
 void LcoreLoop::give_way() noexcept {
     if (yields_) {
-        rested_ = true;
         sched_yield();
     } else {
         rte_pause();
@@ -103,7 +106,7 @@ void LcoreLoop::rest(std::uint64_t now) noexcept {
         rte_pause();
         return;
     }
-    rested_ = true;
+    rest_ticks_ = microseconds * ticks_per_us_;
     counters_.sleeps++;
     const timespec time{0, static_cast<long>(microseconds * 1000)};
     nanosleep(&time, nullptr);

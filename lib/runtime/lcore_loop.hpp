@@ -77,6 +77,8 @@ class LcoreLoop {
     bool nothing_pending() const noexcept;
 
     static constexpr std::uint64_t kHousekeepingMicroseconds = 1000;
+    /// A loop that takes so much longer than its rest has not had its CPU meanwhile.
+    static constexpr std::uint64_t kAwayMicroseconds = 1000;
     /// Heap timeouts are looked at so often at least, though no packet comes.
     static constexpr std::uint64_t kLongestWaitMicroseconds = 20'000;
 
@@ -89,7 +91,8 @@ class LcoreLoop {
     IdlePolicy idle_;
     bool yields_;
     bool receiving_ = true;
-    bool rested_ = false;  ///< in this loop the kernel may have had the CPU
+    std::uint64_t rest_ticks_ = 0;  ///< for so long at most this loop was to rest
+    std::uint64_t ticks_per_us_ = 0;
     stats::LcoreCounters counters_;
 };
 

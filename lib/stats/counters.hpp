@@ -87,16 +87,21 @@ struct alignas(kCacheLine) LcoreCounters {
     std::uint64_t idle_cycles = 0;  ///< of the others, rests included
     std::uint64_t sleeps = 0;       ///< rests in which the kernel had the CPU: sleeps, waits for an event
     std::uint64_t cycles = 0;       ///< since the first loop; busy + idle
-    /// Longest loop without a rest, in cycles. No count: cleared by its lcore.
+    std::uint64_t away_cycles = 0;  ///< of them, loops that took longer than work and rest explain
+    /// Longest loop, in cycles, without the rest that it was to take. No count: cleared by its lcore.
     std::uint64_t longest_loop = 0;
 
-    /// A loop that took so many cycles is over.
-    void loop(std::uint64_t took, bool busy, bool rested) noexcept {
+    /// Counts a loop that took so many cycles, of which it was to rest for `rest` at most. One that took
+    /// `away_after` besides has not had its CPU.
+    void loop(std::uint64_t took, bool busy, std::uint64_t rest, std::uint64_t away_after) noexcept {
         loops++;
         cycles += took;
         busy_loops += busy;
         (busy ? busy_cycles : idle_cycles) += took;
-        longest_loop = std::max(longest_loop, rested ? 0 : took);
+        const std::uint64_t worked = took > rest ? took - rest : 0;
+        longest_loop = std::max(longest_loop, worked);
+        if (worked >= away_after) [[unlikely]]
+            away_cycles += worked;
     }
 };
 

@@ -10,6 +10,8 @@
 #include "base/outcome.hpp"
 #include "stats/counters.hpp"
 #include "stats/distribution.hpp"
+#include "stats/finding.hpp"
+#include "stats/losses.hpp"
 #include "stats/stream_event.hpp"
 
 /// One consistent picture of a run; the report, the prompt, telemetry and metrics are views of it.
@@ -34,6 +36,8 @@ struct StreamSnapshot {
     std::string name;
     std::uint32_t number = 0;  ///< no other stream of the run has it, whatever its name; 0: none is known
     std::string state;         ///< "received", "stopped", or "waiting" for its port
+    std::string port;          ///< its name; empty: not told
+    double changed_s = 0;      ///< when it was changed last, in seconds of the run; 0: never
     std::vector<std::string> endpoints;  ///< as the user wrote them
     std::uint64_t bytes = 0;
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -71,10 +75,18 @@ struct StreamSnapshot {
     Distribution latency;  ///< of heaps: first packet to hand-over
     Distribution gap;      ///< between the beginnings of heaps
     // High-water marks, of the lcore that came closest to its limit.
-    std::uint64_t ring_heaps = 0;  ///< places of the hand-over queue
-    std::uint64_t ring_most = 0;   ///< most heaps that were queued
-    std::uint64_t pool_bytes = 0;  ///< heap memory that the stream can count on
-    std::uint64_t pool_most = 0;   ///< most that it had; more than pool_bytes if it could borrow
+    std::uint64_t ring_heaps = 0;        ///< places of the hand-over queue
+    std::uint64_t ring_most = 0;         ///< most heaps that were queued
+    std::uint64_t pool_bytes = 0;        ///< heap memory that the stream can count on
+    std::uint64_t pool_most = 0;         ///< most that it had; more than pool_bytes if it could borrow
+    std::uint64_t ring_most_minute = 0;  ///< ring_most within the last minute
+    std::uint64_t pool_most_minute = 0;
+    std::uint64_t ring_most_now = 0;  ///< ring_most since the snapshot before
+    DroppedWhile dropped_while;       ///< of heaps_dropped_full
+    NoMemoryWhile no_memory_while;    ///< of packets that had no memory for their heap
+    /// Unicast addresses of its endpoints that no network interface here has, so that nobody answers ARP for
+    /// them; told while nothing comes.
+    std::vector<std::string> unowned;
 
     // Of streams that are watched.
     std::string health;  ///< "ok", "silent", "losing", "slow", "losing, slow"; empty: not watched
@@ -108,9 +120,10 @@ struct SendSnapshot {
 };
 
 struct NicSnapshot {
-    std::uint64_t missed = 0;   ///< rte_eth_stats.imissed
-    std::uint64_t no_mbuf = 0;  ///< rte_eth_stats.rx_nombuf
-    std::uint64_t errors = 0;   ///< rte_eth_stats.ierrors + oerrors
+    std::uint64_t missed = 0;       ///< rte_eth_stats.imissed
+    std::uint64_t no_mbuf = 0;      ///< rte_eth_stats.rx_nombuf
+    std::uint64_t errors = 0;       ///< rte_eth_stats.ierrors + oerrors
+    std::uint64_t send_errors = 0;  ///< of errors, oerrors
 };
 
 /// A capture of a stream's packets into files.
@@ -182,8 +195,16 @@ struct TalkerSnapshot {
     std::uint64_t excess = 0;   ///< of them, so many at most may have been others'
 };
 
+/// UDP packets to one endpoint that the rules of a port left to the kernel.
+struct PassedSnapshot {
+    std::string endpoint;
+    std::string source;  ///< of one of them
+    std::uint64_t packets = 0;
+};
+
 struct PortSnapshot {
     static constexpr std::size_t kTalkers = 16;
+    static constexpr std::size_t kPassed = 4;
 
     std::string name;
     std::string driver;
@@ -208,15 +229,22 @@ struct PortSnapshot {
     /// Buffers of the receive queue that came closest to having none; none where packets are others' buffers.
     struct Buffers {
         std::uint32_t size = 0;
-        std::uint32_t fewest_free = 0;  ///< when looked at, every millisecond
+        std::uint32_t fewest_free = 0;         ///< when looked at, every millisecond
+        std::uint32_t fewest_free_minute = 0;  ///< within the last minute
     };
     std::optional<Buffers> buffers;
     std::uint64_t rx_descriptors = 0;  ///< of a receive queue
+    bool link_down = false;            ///< it is known to have no link
+    bool joins_groups = false;         ///< the kernel, or a host of ours, tells the network what it wants
 
     // Of detailed snapshots only.
     std::vector<TalkerSnapshot> talkers;  ///< kTalkers at most, most packets first
     std::uint64_t talkers_others = 0;     ///< packets of senders that are not among them
     std::uint64_t talkers_untold = 0;     ///< packets that are no IPv4 datagrams, or await the next sample
+    MissedWhile missed_while;             ///< of nic.missed
+    /// What its rules left to the kernel, most packets first; told while a stream gets nothing, by ports
+    /// whose rules can tell.
+    std::vector<PassedSnapshot> passed;
 
     void add(const RxCounters& queue);
 };
@@ -236,7 +264,9 @@ struct LcoreSnapshot {
     std::vector<Share> ports;
     std::vector<std::string> sends;
     LcoreCounters counters;
-    std::uint64_t bursts = 0;  ///< of its receive queues, as the next two
+    std::uint64_t longest_loop_minute = 0;  ///< counters.longest_loop within the last minute
+    std::uint64_t longest_loop_now = 0;     ///< ... since the detailed snapshot before
+    std::uint64_t bursts = 0;               ///< of its receive queues, as the next two
     std::uint64_t full_bursts = 0;
     BurstSizes burst_sizes{};
 
@@ -256,6 +286,8 @@ struct Snapshot {
     std::vector<PortSnapshot> ports;
     std::vector<CaptureSnapshot> captures;
     std::vector<ReplaySnapshot> replays;
+    /// What was lost and why, by whoever has watched the run; none: diagnose() tells from the counts alone.
+    std::optional<std::vector<Finding>> findings;
 };
 
 /// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all

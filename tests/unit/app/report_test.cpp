@@ -111,6 +111,7 @@ TEST(ReportJson, TellsWhatWasLostAndWhy) {
     EXPECT_EQ(report_document(snapshot)["findings"].dump(),
               R"([{"cause":"packets_too_large","stage":"packet","where":"s0","count":7,"unit":"packets",)"
               R"("what":"were larger than --max-packet-size","cure":"raise it",)"
+              R"("first_s":0.0,"last_s":0.0,"until_s":null,)"
               R"("sentence":"s0: 7 packets were larger than --max-packet-size; raise it"}])");
 }
 

@@ -140,6 +140,11 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
     f.counters("spead_stream_packets_total", "Packets by what became of them.", "outcome",
                kPacketOutcomeNames, [](const StreamSnapshot& s, std::size_t i) { return s.packets[i]; });
     f.counter("spead_stream_heap_bytes_total", "Payload placed into heaps.", bytes);
+    f.counter("spead_stream_missing_packets_total",
+              "Packets that never came of heaps that were given up; an estimate.",
+              [](const StreamSnapshot& s) { return s.missing_packets; });
+    f.counter("spead_stream_missing_bytes_total", "Bytes that heaps that were given up are known to lack.",
+              [](const StreamSnapshot& s) { return s.missing_bytes; });
     f.counter("spead_stream_reordered_packets_total",
               "Placed packets that were not the next byte of their heap.",
               [](const StreamSnapshot& s) { return s.packets_reordered; });

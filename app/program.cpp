@@ -208,6 +208,7 @@ int run_plan(const CommandLine& line) {
             notices.tell(runtime::sentence_of(stream, event));
         };
         surroundings.interrupt_fd = signals.fd();
+        surroundings.by_configuration = line.command == Command::run;
         runtime::Engine engine(plan, layout, surroundings);
         engine.serve(executor);
         // Who looks wants to see what is left when the senders are done.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/report.hpp"
 
+#include <optional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -57,6 +59,18 @@ std::uint64_t of(const StreamSnapshot& s, HeapEnd e) {
     return s.heaps_ended[static_cast<std::size_t>(e)];
 }
 
+/// The time from the first packet to the last; none: not known.
+std::optional<double> active_seconds(const stats::ActiveTime& active, const Snapshot& snapshot) {
+    if (active.first == 0 || snapshot.ticks_per_second <= 0)
+        return std::nullopt;
+    return static_cast<double>(active.ticks()) / snapshot.ticks_per_second;
+}
+
+Json active_json(const stats::ActiveTime& active, const Snapshot& snapshot) {
+    const auto seconds = active_seconds(active, snapshot);
+    return seconds ? Json(*seconds) : Json();
+}
+
 Json stream_json(const StreamSnapshot& s) {
     Json packets;
     packets["received"] = s.received;
@@ -73,6 +87,8 @@ Json stream_json(const StreamSnapshot& s) {
     heaps["queued"] = s.heaps_queued;
     Json info;
     info["reordered"] = s.packets_reordered;
+    info["missing_packets"] = s.missing_packets;
+    info["missing_bytes"] = s.missing_bytes;
     info["interleaved_evictions"] = s.heaps_interleaved_evictions;
     info["stop_items"] = s.stop_items;
     info["held_now"] = s.held_now;
@@ -176,18 +192,20 @@ Json port_json(const PortSnapshot& p) {
     return port;
 }
 
-/// Rates since an earlier snapshot, or over the whole run; "-" when no time has passed.
+/// Rates since an earlier snapshot, or from the first to the last packet; "-" when no time has passed.
 class Rates {
   public:
     Rates(const Snapshot& now, const Snapshot* before)
         : now_(now),
           before_(before),
           seconds_(now.duration_s - (before == nullptr ? 0 : before->duration_s)) {}
-    std::string bits(std::uint64_t bytes, std::uint64_t before) const {
-        return seconds_ > 0 ? human_bit_rate(per_second(bytes, before)) : "-";
+    std::string bits(std::uint64_t bytes, std::uint64_t before, const stats::ActiveTime& active) const {
+        const auto rate = per_second(bytes, before, active);
+        return rate ? human_bit_rate(*rate) : "-";
     }
-    std::string packets(std::uint64_t count, std::uint64_t before) const {
-        return seconds_ > 0 ? human_packet_rate(per_second(count, before)) : "-";
+    std::string packets(std::uint64_t count, std::uint64_t before, const stats::ActiveTime& active) const {
+        const auto rate = per_second(count, before, active);
+        return rate ? human_packet_rate(*rate) : "-";
     }
     /// As it was before; of one that came since: all zero.
     StreamSnapshot before(const StreamSnapshot& s) const {
@@ -201,9 +219,19 @@ class Rates {
     PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p); }
 
   private:
+    /// Packets that came in less time tell of no rate.
+    static constexpr double kLeastSeconds = 1e-3;
+
     // What begins anew counts from 0.
-    double per_second(std::uint64_t count, std::uint64_t before) const {
-        return static_cast<double>(count < before ? count : count - before) / seconds_;
+    std::optional<double> per_second(std::uint64_t count, std::uint64_t before,
+                                     const stats::ActiveTime& active) const {
+        const double seconds =
+            before_ == nullptr ? active_seconds(active, now_).value_or(seconds_) : seconds_;
+        if (count == 0 && seconds_ > 0)
+            return 0;
+        if (seconds < kLeastSeconds)
+            return std::nullopt;
+        return static_cast<double>(count < before ? count : count - before) / seconds;
     }
     template <typename T>
     T find(std::vector<T> Snapshot::*list, const T& now) const {
@@ -232,6 +260,16 @@ std::string state_of(const StreamSnapshot& s) {
     return s.state.empty() || s.state == "received" ? s.health : s.state;
 }
 
+/// Packets that never came of heaps that were given up, as an estimate; empty: none.
+std::string missing(const StreamSnapshot& s) {
+    return s.missing_packets == 0 ? ""
+                                  : missing_text(fmt::format("{}", s.missing_packets), s.missing_packets,
+                                                 of(s, PacketOutcome::placed));
+}
+std::string missing_bytes(const StreamSnapshot& s) {
+    return s.missing_bytes == 0 ? "" : missing_text(human_size(s.missing_bytes), s.missing_bytes, s.bytes);
+}
+
 std::string endpoints_text(const std::vector<std::string>& endpoints) {
     if (endpoints.empty())
         return "";
@@ -250,12 +288,14 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         packets.word("endpoints", endpoints_text(s.endpoints));
         packets.word_if_any("state", state_of(s));
         packets.number("payload", human_size(s.bytes));
-        packets.number("rate", rates.bits(s.bytes, before.bytes));
-        packets.number("packet rate", rates.packets(s.received, before.received));
+        packets.number("rate", rates.bits(s.bytes, before.bytes, s.active));
+        packets.number("packet rate", rates.packets(s.received, before.received, s.active));
         packets.count("received", s.received);
         packets.count("placed", of(s, PacketOutcome::placed));
         for (std::size_t i = 1; i < kPacketOutcomes; i++)
             packets.count_if_any(kPacketOutcomeNames[i], s.packets[i]);
+        packets.number_if_any("missing", missing(s));
+        packets.number_if_any("missing bytes", missing_bytes(s));
         packets.count_if_any("(reordered)", s.packets_reordered);
 
         heaps.row("heaps", s.name);
@@ -284,8 +324,8 @@ std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
         table.row("sender", s.name);
         table.word("endpoints", endpoints_text(s.endpoints));
         table.number("payload", human_size(c.bytes));
-        table.number("rate", rates.bits(c.bytes, before.bytes));
-        table.number("packet rate", rates.packets(c.packets, before.packets));
+        table.number("rate", rates.bits(c.bytes, before.bytes, c.active));
+        table.number("packet rate", rates.packets(c.packets, before.packets, c.active));
         table.count("heaps", c.heaps);
         table.count_if_any("aborted", c.aborted);
         table.count_if_any("timed_out", c.timed_out);
@@ -309,7 +349,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         table.word_if_any("state", p.state == "running" ? "" : p.state);
         if (receives || p.rx_packets > 0) {
             table.count("rx packets", p.rx_packets);
-            table.number("rx rate", rates.bits(p.rx_bytes, before.rx_bytes));
+            table.number("rx rate", rates.bits(p.rx_bytes, before.rx_bytes, p.rx_active));
         }
         for (std::size_t i = 0; i < kPortOutcomes; i++)
             if (i != kStream)
@@ -318,7 +358,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         table.count_if_any("(hosts full)", p.rx_hosts_full);
         if (sends || p.tx_packets > 0) {
             table.count("tx packets", p.tx_packets);
-            table.number("tx rate", rates.bits(p.tx_bytes, before.tx_bytes));
+            table.number("tx rate", rates.bits(p.tx_bytes, before.tx_bytes, p.tx_active));
         }
         table.count_if_any("tx dropped", p.tx_dropped);
         table.count_if_any("nic missed", p.nic.missed);
@@ -339,6 +379,8 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
         document["streams"].push_back(stream_json(s));
+    for (std::size_t i = 0; i < snapshot.streams.size(); i++)
+        document["streams"][i]["info"]["active_s"] = active_json(snapshot.streams[i].active, snapshot);
     if (any_removed(snapshot)) {
         document["removed"] = stream_json(snapshot.removed);
         // Of all together these would tell nothing.
@@ -348,13 +390,19 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     }
     for (const SendSnapshot& s : snapshot.sends)
         document["sends"].push_back(send_json(s));
+    for (std::size_t i = 0; i < snapshot.sends.size(); i++)
+        document["sends"][i]["info"]["active_s"] = active_json(snapshot.sends[i].counters.active, snapshot);
     if (snapshot.removed_sends.counters.packets != 0) {
         document["removed_sends"] = send_json(snapshot.removed_sends);
         for (const char* part : {"name", "endpoints"})
             document["removed_sends"].erase(part);
     }
-    for (const PortSnapshot& p : snapshot.ports)
+    for (const PortSnapshot& p : snapshot.ports) {
         document["ports"].push_back(port_json(p));
+        Json& info = document["ports"].back()["info"];
+        info["rx_active_s"] = active_json(p.rx_active, snapshot);
+        info["tx_active_s"] = active_json(p.tx_active, snapshot);
+    }
     for (const stats::LcoreSnapshot& l : snapshot.lcores) {
         document["lcores"].push_back(lcore_json(l));
         add_lcore_details(document["lcores"].back(), l, snapshot.ticks_per_second);
@@ -401,7 +449,7 @@ ReportTables report_tables(const Snapshot& now, const Snapshot* before) {
 std::vector<std::string> report_advice(const Snapshot& snapshot) {
     std::vector<std::string> advice;
     for (const stats::Finding& f : stats::findings_of(snapshot))
-        advice.push_back(f.sentence(snapshot.duration_s + snapshot.cleared_s));
+        advice.push_back(sentence_of(f, snapshot));
     for (std::string& sentence : capture_advice(snapshot))
         advice.push_back(std::move(sentence));
     return advice;

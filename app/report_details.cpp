@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/prompt/key_words.hpp"
 #include "stats/diagnosis.hpp"
 
 namespace spead::app {
@@ -88,6 +89,11 @@ void add_port_details(Json& port, const stats::PortSnapshot& p) {
     port["untold_packets"] = p.talkers_untold;
 }
 
+std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot) {
+    const std::string sentence = finding.sentence(snapshot.duration_s + snapshot.cleared_s);
+    return snapshot.by_configuration ? with_keys(sentence) : sentence;
+}
+
 Json findings_json(const stats::Snapshot& snapshot) {
     Json all = Json::array();
     for (const stats::Finding& f : stats::findings_of(snapshot))
@@ -96,12 +102,12 @@ Json findings_json(const stats::Snapshot& snapshot) {
                        {"where", f.where},
                        {"count", f.count},
                        {"unit", f.unit},
-                       {"what", f.what},
-                       {"cure", f.cure},
+                       {"what", snapshot.by_configuration ? with_keys(f.what) : f.what},
+                       {"cure", snapshot.by_configuration ? with_keys(f.cure) : f.cure},
                        {"first_s", f.first_s},
                        {"last_s", f.last_s},
                        {"until_s", f.until_s > 0 ? Json(f.until_s) : Json()},
-                       {"sentence", f.sentence(snapshot.duration_s + snapshot.cleared_s)}});
+                       {"sentence", sentence_of(f, snapshot)}});
     return all;
 }
 

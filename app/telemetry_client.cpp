@@ -57,7 +57,7 @@ std::string TelemetryClient::receive() {
     std::string text(longest_, '\0');
     ssize_t length = 0;
     do
-        length = recv(fd_, text.data(), text.size(), 0);
+        length = ::recv(fd_, text.data(), text.size(), 0);
     while (length < 0 && errno == EINTR);
     if (length == 0)
         throw_error(path_, "{}",
@@ -70,7 +70,7 @@ std::string TelemetryClient::receive() {
 }
 
 Json TelemetryClient::ask(const std::string& command) {
-    if (send(fd_, command.data(), command.size(), MSG_NOSIGNAL) < 0)
+    if (::send(fd_, command.data(), command.size(), MSG_NOSIGNAL) < 0)
         throw_error(path_, "the process has ended");
     const Json answer = Json::parse(receive(), nullptr, false);
     const std::string name = command.substr(0, command.find(','));

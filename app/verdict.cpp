@@ -13,6 +13,7 @@ LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine:
     std::uint64_t verified = 0;
     std::uint64_t wrong = 0;
     std::uint64_t bytes = 0;
+    stats::ActiveTime active;
     for (const stats::SendSnapshot& send : snapshot.sends)
         sent += send.counters.heaps;
     for (const stats::StreamSnapshot& stream : snapshot.streams) {
@@ -20,10 +21,13 @@ LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine:
         verified += stream.heaps_verified;
         wrong += stream.heaps_wrong;
         bytes += stream.bytes;
+        active.add(stream.active);
     }
     const bool same = complete == sent && verified == sent && wrong == 0;
     const bool nothing = sent == 0 && reason != runtime::Engine::Reason::interrupted;
-    const double seconds = snapshot.duration_s;
+    const double seconds = active.ticks() != 0 && snapshot.ticks_per_second > 0
+                               ? static_cast<double>(active.ticks()) / snapshot.ticks_per_second
+                               : snapshot.duration_s;
     return {same && !nothing,
             fmt::format("loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({}){}", sent,
                         complete, verified, wrong, human_size(bytes), human_duration(seconds),

@@ -222,9 +222,7 @@ std::uint32_t AfXdp::plan_mtu(const port::PortRequest& request, const port::Netd
             "{0} mtu {5}`, or use net_af_packet0,iface={0}",
             facts.name, facts.mtu, request.max_rx_packet, plan.name, port::payload_of_mtu(kMaxMtu), kMaxMtu);
     }
-    port::PortRequest possible = request;
-    possible.max_rx_packet = std::min(request.max_rx_packet, port::payload_of_mtu(kMaxMtu));
-    return plan_netdev_mtu(possible, facts, plan);
+    return plan_netdev_mtu(request, facts, plan, port::this_host(), kMaxMtu);
 }
 
 void AfXdp::plan_memory(const port::PortRequest& request, const std::string& interface,

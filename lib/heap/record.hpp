@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -56,6 +57,17 @@ struct alignas(64) Record {
     std::array<std::uint64_t, kInlineItems> inline_items;
     std::array<Range, kInlineRanges> inline_ranges;
 
+    /// Returns how many bytes never came, of those that the heap is known to have.
+    std::uint64_t missing_bytes() const noexcept {
+        return (length == kUnknownLength ? coverage.extent() : length) - coverage.received();
+    }
+    /// Returns how many packets those were, if they were like the ones that came.
+    std::uint64_t missing_packets() const noexcept {
+        const std::uint64_t bytes = missing_bytes();
+        const std::uint64_t came = std::max<std::uint64_t>(packets, 1);
+        const std::uint64_t each = std::max<std::uint64_t>((coverage.received() + came / 2) / came, 1);
+        return bytes == 0 ? 0 : std::max<std::uint64_t>((bytes + each / 2) / each, 1);
+    }
     bool complete() const noexcept { return coverage.received() == length && (flags & kItemPastEnd) == 0; }
     /// No hole, whether or not its length is known.
     bool contiguous() const noexcept {

@@ -380,6 +380,8 @@ void Window::end(Record& r, HeapEnd how) noexcept {
         retracted_ = true;
     } else {
         counters_.heaps_ended[static_cast<std::size_t>(how)]++;
+        counters_.missing_bytes += r.missing_bytes();
+        counters_.missing_packets += r.missing_packets();
         counters_.heaps_waiting++;
     }
     ended_[ended_tail_++ & ended_mask_] = &r;

@@ -59,6 +59,14 @@ struct SourceFile {
     bool truncated = false;            ///< the file ends inside record `packets` + 1
 };
 
+/// The MTU of the network interface behind a port, and what it means for the packets that are asked for.
+struct MtuAdvice {
+    std::string text;  ///< empty: the port has no such interface, or its MTU is nothing to its driver
+    std::string
+        command;  ///< lets more of the packets through; empty: nothing to do, or nothing that would help
+    bool enough = true;  ///< all of the packets fit
+};
+
 /// What a driver file makes of a request before the device exists.
 struct PreparedDevice {
     std::string name;              ///< EAL's name of the device: "net_memif0"
@@ -68,6 +76,7 @@ struct PreparedDevice {
     bool own_mac = false;          ///< the device tells the MAC address of its peer: Port takes another
     std::uint32_t eal_mtu = 0;     ///< value for rte_eth_conf.rxmode.mtu; 0 leaves EAL's default
     std::uint32_t netdev_mtu = 0;  ///< what apply() sets the netdev's MTU to; 0: leave it alone
+    MtuAdvice mtu_advice;          ///< among the remarks, too, where it is not enough
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)
     /// One per receive queue that was asked for, or one for queues nobody reads; or one per queue of the

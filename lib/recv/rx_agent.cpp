@@ -123,6 +123,7 @@ void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
     if (lane.batch == batch_number_)
         return;
     lane.batch = batch_number_;
+    lane.counters.active.seen(batch_time_);
     touched_[touched_count_++] = &lane;
 }
 
@@ -142,6 +143,7 @@ template <class Decoder>
 [[gnu::noinline]] bool BasicRxAgent<Decoder>::tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf,
                                                      std::uint64_t now) noexcept {
     const capture::Tap::Offer offer = lane.tap->offer(*mbuf, now);
+    lane.counters.active.seen(now);
     if (!lane.tap->only())
         return false;
     switch (offer) {
@@ -371,6 +373,7 @@ template <class Decoder>
 void BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin, std::uint16_t end,
                                   std::uint64_t now) noexcept {
     batch_number_++;
+    batch_time_ = now;
     const bool second = source.queue.pool == nullptr;
     std::uint64_t bytes = 0;
     std::uint64_t matched = 0;
@@ -418,6 +421,7 @@ template <class Decoder>
 void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint16_t count,
                                     std::uint64_t now) noexcept {
     source.counters.bursts++;
+    source.counters.active.seen(now);
     source.counters.full_bursts += count == kBurst;
     source.counters.burst_sizes[stats::burst_bin(count)]++;
     const std::uint64_t bytes_before = source.counters.bytes;

@@ -52,6 +52,7 @@ struct Source {
         talkers = {};
         untold = 0;
         counters.fewest_free_mbufs = stats::RxCounters::kNeverLooked;
+        counters.active = {};
     }
 };
 
@@ -156,6 +157,7 @@ class BasicRxAgent {
 
     memory::CopyFunction copy_;
     std::uint32_t batch_number_ = 0;
+    std::uint64_t batch_time_ = 0;  ///< ticks
     std::uint16_t copy_count_ = 0;
     std::uint16_t chain_count_ = 0;
     std::uint16_t touched_count_ = 0;

@@ -291,6 +291,7 @@ void Engine::State::add_sends(stats::Snapshot& snap) const {
         stats::PortSnapshot& p = snap.ports[port];
         p.tx_packets += counts.packets;
         p.tx_bytes += counts.frame_bytes;
+        p.tx_active.add(counts.active);
         p.tx_dropped += counts.dropped;
     };
     for (const auto& s : sends) {

@@ -68,6 +68,7 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     stats::Snapshot snap;
     snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
     snap.captures = written_captures();
+    snap.by_configuration = surroundings.by_configuration;
     snap.duration_s = stopped   ? duration
                       : started ? std::chrono::duration<double>(Clock::now() - begin).count()
                                 : 0;

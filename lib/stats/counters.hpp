@@ -16,6 +16,33 @@ namespace spead::stats {
 
 inline constexpr std::size_t kCacheLine = 64;
 
+/// Holds when something happened first and last, in ticks of the lcores' clock.
+struct ActiveTime {
+    std::uint64_t first = 0;  ///< 0: it has not happened
+    std::uint64_t last = 0;
+
+    void seen(std::uint64_t now) noexcept {
+        if (first == 0) [[unlikely]]
+            first = now;
+        last = now;
+    }
+    void add(const ActiveTime& other) noexcept {
+        if (other.first != 0 && (first == 0 || other.first < first))
+            first = other.first;
+        last = std::max(last, other.last);
+    }
+    /// Leaves out what had happened by then. If the beginning of the rest is not known, the end of `before`
+    /// stands for it.
+    void take(const ActiveTime& before) noexcept {
+        if (last <= before.last)
+            *this = {};
+        else
+            first = std::max(first, before.last);
+    }
+    std::uint64_t ticks() const noexcept { return last - first; }
+    bool operator==(const ActiveTime&) const = default;
+};
+
 /// One stream on one lcore.
 struct alignas(kCacheLine) StreamCounters {
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -30,6 +57,10 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t packets_reordered = 0;  ///< placed packets that were not the next byte of their heap
     std::uint64_t heaps_interleaved_evictions =
         0;  ///< evicted although still receiving: max_heaps is too small
+    /// Of heaps that were given up: what their lengths promised and did not come. Packets are an estimate.
+    std::uint64_t missing_bytes = 0;
+    std::uint64_t missing_packets = 0;
+    ActiveTime active;  ///< its packets; no count: cleared by its lcore
     std::uint64_t stop_items = 0;
     std::uint64_t heaps_dropped_oldest = 0;  ///< of heaps_dropped_full, those that had been in the queue
     std::uint64_t control_bytes = 0;  ///< taken off `bytes` again: of heaps that carried stream control only
@@ -69,6 +100,7 @@ struct alignas(kCacheLine) RxCounters {
     BurstSizes burst_sizes{};
     std::uint64_t vlan_tagged = 0;
     std::uint64_t multi_segment = 0;
+    ActiveTime active;                   ///< packets; no count: cleared by its lcore
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
     std::uint64_t hosts_full = 0;  ///< IGMP and ARP frames that came faster than they could be looked at
     /// Mbufs left in the queue's pool when it was looked at, or kNeverLooked. No count: cleared by its lcore.
@@ -118,6 +150,7 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t copied_packets = 0;  ///< zero_copy_packets + copied_packets = packets
     std::uint64_t dropped = 0;         ///< built, then freed unsent when the send was abandoned
     // Informative.
+    ActiveTime active;                ///< packets given to the driver
     std::uint64_t scheduled = 0;      ///< bursts that carried the time at which the port was to send them
     std::uint64_t dummy_packets = 0;  ///< built and freed to warm caches; they never left
     std::uint64_t unregistered_packets = 0;  ///< copied because their memory lies outside every region
@@ -146,6 +179,7 @@ inline constexpr std::array kSendCounts{&SendCounters::heaps,
 inline void SendCounters::add(const SendCounters& other) noexcept {
     for (std::uint64_t SendCounters::*const count : kSendCounts)
         this->*count += other.*count;
+    active.add(other.active);
 }
 
 }  // namespace spead::stats

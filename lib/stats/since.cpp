@@ -42,6 +42,9 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.heaps_dropped_full -= base.heaps_dropped_full;
     s.heaps_dropped_oldest -= base.heaps_dropped_oldest;
     s.heaps_handed_over -= base.heaps_handed_over;
+    s.missing_bytes -= base.missing_bytes;
+    s.missing_packets -= base.missing_packets;
+    s.active.take(base.active);
     s.packets_reordered -= base.packets_reordered;
     s.heaps_interleaved_evictions -= base.heaps_interleaved_evictions;
     s.stop_items -= base.stop_items;
@@ -63,11 +66,14 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
 void take_send(SendSnapshot& s, const SendSnapshot& base) {
     for (std::uint64_t SendCounters::*const count : kSendCounts)
         s.counters.*count -= base.counters.*count;
+    s.counters.active.take(base.counters.active);
     s.control_heaps -= base.control_heaps;
 }
 
 void take_port(PortSnapshot& p, const PortSnapshot& base) {
     take_each(p.rx, base.rx);
+    p.rx_active.take(base.rx_active);
+    p.tx_active.take(base.tx_active);
     for (std::uint64_t PortSnapshot::*count :
          {&PortSnapshot::rx_packets, &PortSnapshot::rx_bytes, &PortSnapshot::rx_vlan_tagged,
           &PortSnapshot::rx_multi_segment, &PortSnapshot::rx_oversized_frames, &PortSnapshot::rx_hosts_full,

@@ -91,6 +91,9 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     heaps_unwritten += unwritten;
     heaps_dropped_full += block.heaps_dropped_full;
     heaps_queued += block.heaps_pushed - delivered - unwritten + block.heaps_waiting;
+    missing_bytes += block.missing_bytes;
+    missing_packets += block.missing_packets;
+    active.add(block.active);
     packets_reordered += block.packets_reordered;
     heaps_interleaved_evictions += block.heaps_interleaved_evictions;
     stop_items += block.stop_items;
@@ -113,6 +116,9 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     heaps_unwritten += other.heaps_unwritten;
     heaps_dropped_full += other.heaps_dropped_full;
     heaps_queued += other.heaps_queued;
+    missing_bytes += other.missing_bytes;
+    missing_packets += other.missing_packets;
+    active.add(other.active);
     packets_reordered += other.packets_reordered;
     heaps_interleaved_evictions += other.heaps_interleaved_evictions;
     stop_items += other.stop_items;
@@ -131,6 +137,7 @@ void PortSnapshot::add(const RxCounters& queue) {
     add_each(rx, queue.packets);
     rx_packets += sum(queue.packets);
     rx_bytes += queue.bytes;
+    rx_active.add(queue.active);
     rx_vlan_tagged += queue.vlan_tagged;
     rx_multi_segment += queue.multi_segment;
     rx_oversized_frames += queue.oversized_frames;

@@ -51,6 +51,9 @@ struct StreamSnapshot {
     std::uint64_t heaps_queued = 0;
     std::uint64_t packets_reordered = 0;
     std::uint64_t heaps_interleaved_evictions = 0;
+    std::uint64_t missing_bytes = 0;    ///< of heaps that were given up: promised, and never came
+    std::uint64_t missing_packets = 0;  ///< likewise, estimated from the packets that came
+    ActiveTime active;                  ///< its packets
     std::uint64_t stop_items = 0;
     std::uint64_t heaps_verified = 0;        ///< by a verifying sink: compared and right
     std::uint64_t heaps_wrong = 0;           ///< ... and wrong
@@ -217,6 +220,8 @@ struct PortSnapshot {
     std::uint64_t rx_multi_segment = 0;
     std::uint64_t rx_oversized_frames = 0;
     std::uint64_t rx_hosts_full = 0;  ///< IGMP and ARP frames that our own hosts never saw
+    ActiveTime rx_active;             ///< packets that came
+    ActiveTime tx_active;             ///< packets that were sent
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_dropped = 0;
@@ -286,6 +291,7 @@ struct Snapshot {
     std::vector<PortSnapshot> ports;
     std::vector<CaptureSnapshot> captures;
     std::vector<ReplaySnapshot> replays;
+    bool by_configuration = false;  ///< advice is to name keys of a configuration, not options of a command
     /// What was lost and why, by whoever has watched the run; none: diagnose() tells from the counts alone.
     std::optional<std::vector<Finding>> findings;
 };

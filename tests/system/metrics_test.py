@@ -59,6 +59,8 @@ def expected(report):
                             ("stream_sink_failed", int(stream["sink"]["failure"] is not None)),
                             ("heap_queue_heaps", heaps["queued"]), ("heap_queue_capacity_heaps", info["queue_heaps"]),
                             ("stream_reordered_packets_total", info["reordered"]),
+                            ("stream_missing_packets_total", info["missing_packets"]),
+                            ("stream_missing_bytes_total", info["missing_bytes"]),
                             ("stream_interleaved_evictions_total", info["interleaved_evictions"]),
                             ("stream_stop_items_total", info["stop_items"]),
                             ("stream_heaps_verified_total", info["verified"]),

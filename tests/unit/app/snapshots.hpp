@@ -30,6 +30,8 @@ inline stats::Snapshot numbered_snapshot() {
     stream.heaps_dropped_full = 142;
     stream.heaps_queued = 143;
     stream.packets_reordered = 150;
+    stream.missing_packets = 163;
+    stream.missing_bytes = 164;
     stream.heaps_interleaved_evictions = 151;
     stream.stop_items = 152;
     stream.held_now = 180;

@@ -108,6 +108,28 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     EXPECT_EQ(port.rx_hosts_full, 14u);
 }
 
+TEST(ActiveTime, IsFromTheFirstToTheLastOfAll) {
+    ActiveTime one;
+    EXPECT_EQ(one.ticks(), 0U);
+    one.seen(100);
+    one.seen(300);
+    ActiveTime all;
+    all.add({});
+    all.add(one);
+    all.add({50, 200});
+    all.add({});
+    EXPECT_EQ(all, (ActiveTime{50, 300}));
+    ActiveTime later{100, 500};
+    later.take({100, 300});
+    EXPECT_EQ(later, (ActiveTime{300, 500})) << "goes on";
+    later = {400, 500};
+    later.take({100, 300});
+    EXPECT_EQ(later, (ActiveTime{400, 500})) << "its lcore began anew";
+    later = {100, 300};
+    later.take({100, 300});
+    EXPECT_EQ(later, ActiveTime{}) << "nothing came since";
+}
+
 TEST(Identities, HoldInASoundSnapshot) {
     EXPECT_EQ(broken_identities(sound()), std::vector<std::string>{});
     EXPECT_EQ(broken_identities(Snapshot{}), std::vector<std::string>{});

@@ -113,6 +113,7 @@ Json send_json(const SendSnapshot& s) {
     const stats::SendCounters& c = s.counters;
     Json send;
     send["name"] = s.name;
+    send["state"] = s.state;
     send["heaps"] = c.heaps;
     send["aborted"] = c.aborted;
     send["timed_out"] = c.timed_out;
@@ -217,6 +218,7 @@ class Rates {
                                   : find(&Snapshot::sends, s);
     }
     PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p); }
+    bool whole_run() const { return before_ == nullptr; }
 
   private:
     /// Packets that came in less time tell of no rate.
@@ -323,6 +325,9 @@ std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
         const stats::SendCounters before = rates.before(s).counters;
         table.row("sender", s.name);
         table.word("endpoints", endpoints_text(s.endpoints));
+        table.word_if_any("state", s.state == "sending" || (rates.whole_run() && s.state == stats::kSendDone)
+                                       ? ""
+                                       : s.state);
         table.number("payload", human_size(c.bytes));
         table.number("rate", rates.bits(c.bytes, before.bytes, c.active));
         table.number("packet rate", rates.packets(c.packets, before.packets, c.active));
@@ -394,7 +399,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["sends"][i]["info"]["active_s"] = active_json(snapshot.sends[i].counters.active, snapshot);
     if (snapshot.removed_sends.counters.packets != 0) {
         document["removed_sends"] = send_json(snapshot.removed_sends);
-        for (const char* part : {"name", "endpoints"})
+        for (const char* part : {"name", "endpoints", "state"})
             document["removed_sends"].erase(part);
     }
     for (const PortSnapshot& p : snapshot.ports) {

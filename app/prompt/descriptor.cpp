@@ -137,4 +137,9 @@ bool Line::wait_connected(double seconds) const {
     return poll_again(fds.data(), fds.size(), milliseconds(seconds)) == 0;
 }
 
+bool Line::wait_for_stop(double seconds) const {
+    pollfd stop{stop_, POLLIN, 0};
+    return poll_again(&stop, 1, milliseconds(seconds)) == 0;
+}
+
 }  // namespace spead::app

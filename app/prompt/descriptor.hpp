@@ -51,6 +51,8 @@ class Line {
     bool wait_quiet(double seconds) const;
     /// The same when what was written before is of no interest: only that the other side is gone.
     bool wait_connected(double seconds) const;
+    /// Waits so long, whatever the other side does. False: stop.
+    bool wait_for_stop(double seconds) const;
     bool gone() const { return gone_; }
     bool stopped() const;
 

@@ -42,6 +42,7 @@ LineEditor::Completion completion(Context& context, std::string_view left) {
 void run_terminal(Context& context, Line& line) {
     Seat& seat = context.seat;
     seat.wait = [&line](double seconds) { return line.wait_undisturbed(seconds); };
+    seat.pause = seat.wait;
     LineEditor editor(
         kPrompt, [&context](std::string_view left) { return completion(context, left); }, seat.print);
     const auto leave = [&] {
@@ -86,6 +87,9 @@ ScriptResult run_script(Context& context, Line& line, const std::string& name, b
     Seat& seat = context.seat;
     if (seat.ear != nullptr)
         line.hear(seat.ear->fd(), [&seat] { seat.print(seat.ear->take()); });
+    seat.pause = [&seat, &line](double seconds) {
+        return seat.attached ? line.wait_connected(seconds) : line.wait_for_stop(seconds);
+    };
     ScriptResult result;
     std::string text;
     for (std::size_t number = 1; !seat.over && line.get_line(text); number++) {

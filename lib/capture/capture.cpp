@@ -36,7 +36,7 @@ std::uint64_t Capture::least_buffer(std::size_t taps, std::size_t files) noexcep
 
 Capture::Capture(const std::string& stream, const Options& options, std::size_t taps, std::uint64_t hz,
                  std::function<void()> on_thread, std::uint32_t wait_for)
-    : stream_(stream), only_(options.only), on_thread_(std::move(on_thread)) {
+    : stream_(stream), only_(options.only), duration_(options.duration), on_thread_(std::move(on_thread)) {
     const std::string where = "capture of " + stream;
     if (taps == 0 || options.files.empty())
         throw_error(where, "it has no {}", taps == 0 ? "lcore" : "file");
@@ -77,6 +77,14 @@ Capture::Capture(const std::string& stream, const Options& options, std::size_t 
 
 Capture::~Capture() {
     finish();
+}
+
+bool Capture::out_of_time() const noexcept {
+    return duration_ > 0 && std::chrono::duration<double>(Clock::now() - begun_).count() >= duration_;
+}
+
+void Capture::close() noexcept {
+    limit_.over.store(true, std::memory_order_release);
 }
 
 void Capture::publish(Writer& writer) {

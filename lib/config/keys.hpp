@@ -42,8 +42,9 @@ inline constexpr std::array<std::string_view, 20> kReceive{"name",
                                                            "heaps",
                                                            "sink",
                                                            "capture"};
-inline constexpr std::array<std::string_view, 8> kReceiveCapture{
-    "files", "rotate_size", "rotate_seconds", "snap_length", "count", "direct_io", "buffer", "only"};
+inline constexpr std::array<std::string_view, 9> kReceiveCapture{
+    "files",    "rotate_size", "rotate_seconds", "snap_length", "count",
+    "duration", "direct_io",   "buffer",         "only"};
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 3> kReceiveSink{"kind", "directory", "on_error"};

@@ -111,6 +111,7 @@ void read_capture(const TomlTable& table, capture::Options& out) {
     table.read_duration("rotate_seconds", out.rotate_seconds, true);
     table.read("snap_length", out.snap_length, kSnapLength);
     table.read("count", out.count, kCaptureCount);
+    table.read_duration("duration", out.duration, true);
     table.read("direct_io", out.direct_io);
     table.read_size("buffer", out.buffer, kCaptureBuffer);
     table.read("only", out.only);

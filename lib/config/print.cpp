@@ -100,6 +100,7 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
         p.duration("rotate_seconds", r.capture->rotate_seconds, true);
         p.number("snap_length", r.capture->snap_length);
         p.number("count", r.capture->count);
+        p.duration("duration", r.capture->duration, true);
         p.flag("direct_io", r.capture->direct_io);
         p.size("buffer", r.capture->buffer);
         p.flag("only", r.capture->only);

@@ -252,6 +252,7 @@ class Rules {
         }
         in_range(path + ".rotate_size", c.rotate_size, kRotateSize);
         duration(path + ".rotate_seconds", c.rotate_seconds);
+        duration(path + ".duration", c.duration);
         in_range(path + ".snap_length", c.snap_length, kSnapLength);
         in_range(path + ".count", c.count, kCaptureCount);
         in_range(path + ".buffer", c.buffer, kCaptureBuffer);

@@ -113,8 +113,21 @@ void Engine::State::stop_captures() {
     collect_captures();
 }
 
+/// Those that were to last so long end by themselves, as if they had been stopped. Where packets end in the
+/// capture it stays: they must not become heaps.
+void Engine::State::end_captures_in_time() {
+    for (std::size_t i = 0; i < streams.size(); i++) {
+        if (!streams[i]->capture || !streams[i]->capture->out_of_time())
+            continue;
+        streams[i]->capture->close();
+        if (!streams[i]->capture->tap(0).only())
+            stop_capture(i);
+    }
+}
+
 /// Those whose files are ended are only told of from now on.
 void Engine::State::collect_captures() {
+    end_captures_in_time();
     for (const EndingCapture& c : ending_captures)
         if (c.capture->ended())
             collect(c);

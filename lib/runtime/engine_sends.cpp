@@ -297,6 +297,12 @@ void Engine::State::add_sends(stats::Snapshot& snap) const {
     for (const auto& s : sends) {
         snap.sends.push_back(
             {s->plan.name, s->number, s->plan.endpoint_texts, s->counts, s->counts.control_heaps});
+        // After the run nobody makes heaps any more.
+        const bool done = !s->feeder || s->feeder->done();
+        snap.sends.back().state = !s->plan.enabled ? "stopped"
+                                  : off[s->port]   ? "waiting"
+                                  : done           ? stats::kSendDone
+                                                   : "sending";
         add_to_port(s->port, s->counts);
     }
     const auto add_removed = [&](std::size_t port, const stats::SendCounters& counts) {

@@ -261,6 +261,7 @@ struct Engine::State {
     void start_capture(std::size_t stream, const capture::Options& options);
     bool stop_capture(std::size_t stream);
     void stop_captures();
+    void end_captures_in_time();
     void collect_captures();
     void collect(const EndingCapture& ending);
     std::vector<stats::CaptureSnapshot> written_captures() const;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/outcome.hpp"
@@ -109,12 +110,17 @@ struct StreamSnapshot {
     void add(const StreamSnapshot& other);
 };
 
+/// State of a sender that has nothing left to send.
+inline constexpr std::string_view kSendDone = "done";
+
 struct SendSnapshot {
     std::string name;
     std::uint32_t number = 0;  ///< no other sender of the run has it, whatever its name; 0: none is known
     std::vector<std::string> endpoints;
     SendCounters counters;            ///< `heaps`: those with data
     std::uint64_t control_heaps = 0;  ///< sent stop heaps
+    /// "sending", "stopped", "waiting" for its port, or kSendDone.
+    std::string state{};
 
     void add(const SendSnapshot& other) noexcept {
         counters.add(other.counters);

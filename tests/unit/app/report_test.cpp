@@ -37,7 +37,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("ring":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
         R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175},)"
         R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}},"sink":{"failure":"no space"}}],)"
-        R"("sends":[{"name":"d0","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
+        R"("sends":[{"name":"d0","state":"done","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
         R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"scheduled":212,"dummy_packets":213,"unregistered_packets":208,"tx_full":209,)"
         R"("stalls":210,"active_s":null}}],)"

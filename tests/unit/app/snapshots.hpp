@@ -73,6 +73,7 @@ inline stats::Snapshot numbered_snapshot() {
     send.counters.unregistered_packets = 208;
     send.counters.tx_full = 209;
     send.counters.stalls = 210;
+    send.state = "done";
     send.counters.scheduled = 212;
     send.counters.dummy_packets = 213;
     send.control_heaps = 211;

@@ -47,6 +47,7 @@ TEST(ParseText, EveryKeyOfACaptureArrivesInThePlan) {
 files = ["/d1/a.pcap", "/d2/a.pcap"]
 rotate_size = "1GiB"
 rotate_seconds = "10min"
+duration = "90s"
 snap_length = 96
 count = 5
 direct_io = true
@@ -58,6 +59,7 @@ only = true
     EXPECT_EQ(c.files, (std::vector<std::string>{"/d1/a.pcap", "/d2/a.pcap"}));
     EXPECT_EQ(c.rotate_size, std::uint64_t{1} << 30);
     EXPECT_EQ(c.rotate_seconds, 600);
+    EXPECT_EQ(c.duration, 90);
     EXPECT_EQ(c.snap_length, 96u);
     EXPECT_EQ(c.count, 5u);
     EXPECT_TRUE(c.direct_io);

@@ -67,6 +67,7 @@ class RandomPlan {
         c.rotate_seconds = time();
         c.snap_length = in(kSnapLength);
         c.count = in(kCaptureCount);
+        c.duration = time();
         c.direct_io = coin();
         c.buffer = in(kCaptureBuffer);
         c.only = coin();

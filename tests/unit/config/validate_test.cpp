@@ -302,6 +302,7 @@ TEST(Validate, CapturesHaveFilesOfTheirOwn) {
     expect_refused(with([](Options& c) { c.snap_length = 0; }), "receive[0].capture.snap_length",
                    {"1 to 65535"});
     expect_refused(with([](Options& c) { c.buffer = 1; }), "receive[0].capture.buffer", {"buffer"});
+    expect_refused(with([](Options& c) { c.duration = -1; }), "receive[0].capture.duration", {"-1"});
     expect_refused(with([](Options& c) { c.rotate_seconds = -1; }), "receive[0].capture.rotate_seconds",
                    {"-1"});
 }

@@ -8,6 +8,7 @@
 #include "app/prompt/context.hpp"
 #include "app/prompt/words.hpp"
 #include "base/error.hpp"
+#include "config/edit.hpp"
 #include "tests/unit/base/usage_error.hpp"
 
 namespace spead::app {
@@ -140,6 +141,19 @@ TEST_F(GrammarTest, CompletionKnowsKeysAndTheirValues) {
     EXPECT_THAT(next("stream set beam "), Not(Contains("rate")));
     EXPECT_THAT(next("send set dsim "), Contains("rate"));
     EXPECT_THAT(next("send set dsim zero_copy n"), ElementsAre("never"));
+}
+
+TEST_F(GrammarTest, EveryKeyHasAWordOfItsMeaning) {
+    std::size_t keys = 0;
+    for (const char* const command : {"stream set beam", "send set dsim"})
+        for (const Grammar::Choice& choice : grammar_.complete(split_words(command).words, "", names_)) {
+            if (!choice.insertable)
+                continue;
+            keys++;
+            EXPECT_GT(choice.help.size(), 5U) << command << " " << choice.text;
+            EXPECT_LT(choice.text.size() + choice.help.size(), 76U) << choice.text;
+        }
+    EXPECT_EQ(keys, config::stream_keys().size() + config::send_keys().size());
 }
 
 TEST_F(GrammarTest, CompletionGoesIntoTheRest) {

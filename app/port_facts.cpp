@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <rte_ethdev.h>
 
 #include "app/driver_table.hpp"
 #include "port/sizes.hpp"
@@ -65,6 +66,11 @@ std::vector<Feature> features_of(const PortFacts& port) {
         {"interrupt mode", c.rx_interrupt ? "yes" : "no, adaptive instead"},
         {"largest packet", fmt::format("{} bytes of UDP payload received, {} sent, at most",
                                        payload_of(c.max_rx_frame), payload_of(c.max_tx_frame))}};
+    list.push_back(
+        {"UDP checksums received", (c.rx_offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0
+                                       ? "checked by the port"
+                                       : "not checked, unless udp_checksum = true (--udp-checksum) "
+                                         "has software do it"});
     if (c.lossless)
         list.push_back({"when the receiver is slow", "the sender is pushed back, nothing is lost"});
     if (c.finite)

@@ -226,6 +226,8 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     add_duration(options, words, "off");
     add_receive_details(options, words);
     options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5");
+    options.flag("--udp-checksum", words.check_udp,
+                 "Check UDP checksums, in software where the port does not");
 }
 
 void add_capture_options(CLI::App& app, StreamWords& words) {
@@ -322,6 +324,8 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     plan.end = words.end;
     plan.receives = streams_of(words);
     add_ports(plan, ports_of(words, default_port), words.addresses, words.vlan);
+    for (runtime::PortPlan& port : plan.ports)
+        port.udp_checksum = words.check_udp;
     if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
             throw_usage(
@@ -416,6 +420,9 @@ runtime::Plan loopback_plan(const StreamWords& typed) {
     plan.receives = streams_of(words);
     plan.sends.push_back(sender_of(words));
     add_ports(plan, words.ports);
+    // What has a checksum is worth checking.
+    for (runtime::PortPlan& port : plan.ports)
+        port.udp_checksum = words.send.udp_checksum;
     check(plan, "--device");
     return plan;
 }

@@ -20,8 +20,8 @@ inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "me
 inline constexpr std::array<std::string_view, 8> kRuntime{"name",    "main_cpu",  "lcores",   "live",
                                                           "control", "log_level", "on_event", "metrics"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
-inline constexpr std::array<std::string_view, 6> kPort{"name",    "device", "mtu",
-                                                       "address", "vlan",   "timestamps"};
+inline constexpr std::array<std::string_view, 7> kPort{"name", "device",     "mtu",         "address",
+                                                       "vlan", "timestamps", "udp_checksum"};
 inline constexpr std::array<std::string_view, 20> kReceive{"name",
                                                            "port",
                                                            "endpoints",

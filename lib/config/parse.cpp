@@ -84,6 +84,7 @@ runtime::PortPlan read_port(const TomlTable& table) {
         port.vlan = static_cast<std::uint16_t>(vlan);
     }
     table.read("timestamps", port.timestamps, kDoers);
+    table.read("udp_checksum", port.udp_checksum);
     return port;
 }
 

@@ -178,6 +178,7 @@ std::string to_toml(const runtime::Plan& plan) {
         if (port.vlan)
             p.number("vlan", *port.vlan);
         p.text("timestamps", name_in(kDoers, port.timestamps));
+        p.flag("udp_checksum", port.udp_checksum);
     }
     for (const runtime::ReceivePlan& r : plan.receives)
         print(p, r);

@@ -10,6 +10,7 @@
 #include <rte_prefetch.h>
 
 #include "recv/mbufs.hpp"
+#include "recv/udp_checksum.hpp"
 #include "wire/net.hpp"
 
 namespace spead::recv {
@@ -381,6 +382,10 @@ void BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_
         prefetch_mbuf(mbufs[i + kAhead], second);
         prefetch_header(mbufs[i + kHeaderAhead]);
         bytes += mbufs[i]->pkt_len;
+        if (source.check_udp && udp_checksum_is_wrong(*mbufs[i])) [[unlikely]] {
+            source.counters[PortOutcome::bad_checksum]++;
+            continue;
+        }
         if (usual(source, mbufs[i], now)) [[likely]] {
             matched++;
         } else {

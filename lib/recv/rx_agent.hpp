@@ -33,6 +33,7 @@ struct Source {
     std::vector<std::uint16_t> lanes;          ///< every lane the classifier names, once
     std::uint32_t longest_frame = UINT32_MAX;  ///< longer ones are counted as oversized_frames
     std::uint32_t cut_frame = UINT32_MAX;  ///< so are malformed ones of this length: what the port cuts to
+    bool check_udp = false;                ///< UDP checksums that the port has not checked are, in software
     const port::ArrivalTimes* arrivals = nullptr;  ///< heaps are told when packets came; null: they are not
     FrameRing* hosts = nullptr;  ///< where IGMP and ARP frames go besides being counted; null: nowhere
     std::uint16_t batch = 64;    ///< the lcore's note: packets per batch, by their recent size

@@ -214,6 +214,7 @@ Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
     worker.source_ports.push_back(queue.port);
     worker.counts.ports.emplace_back();
     source.limit(ports[queue.port]->capabilities());
+    source.check_udp = plan.ports[queue.port].udp_checksum;
     source.arrivals = ports[queue.port]->arrivals();
     if (hosts[queue.port] && share == 0)
         source.hosts = &hosts[queue.port]->add_source();

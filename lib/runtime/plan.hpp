@@ -69,6 +69,8 @@ struct PortPlan {
     /// Of all that is sent, and of what steering lets in; none: untagged, and received whatever the tags.
     std::optional<std::uint16_t> vlan{};
     Doer timestamps = Doer::software;  ///< who tells when packets came; software tells heaps nothing
+    bool udp_checksum =
+        false;  ///< UDP checksums of what comes are checked in software where the port does not
     bool operator==(const PortPlan&) const = default;
 };
 

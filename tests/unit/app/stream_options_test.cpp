@@ -46,6 +46,7 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--buffer-size 0", [](Plan&, Receive& r) { r.buffer_size = 0; });
     expect_recv("--poll busy", [](Plan&, Receive& r) { r.poll = runtime::PollMode::busy; });
     expect_recv("--poll interrupt", [](Plan&, Receive& r) { r.poll = runtime::PollMode::interrupt; });
+    expect_recv("--udp-checksum", [](Plan& p, Receive&) { p.ports[0].udp_checksum = true; });
     expect_recv("--max-poll 20", [](Plan&, Receive& r) { r.max_poll = 20; });
     expect_recv("--max-heaps 8", [](Plan&, Receive& r) { r.max_live = 8; });
     expect_recv("--substreams 80", [](Plan&, Receive& r) { r.substreams = 80; });

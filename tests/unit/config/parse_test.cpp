@@ -98,6 +98,7 @@ device = "ens1f0"
 mtu = 9216
 address = "10.0.0.9"
 timestamps = "hardware"
+udp_checksum = true
 
 [[receive]]
 name = "fengine"
@@ -178,7 +179,7 @@ enabled = false
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
     EXPECT_EQ(plan.ports[0],
-              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Doer::hardware}));
+              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Doer::hardware, true}));
 
     ASSERT_EQ(plan.receives.size(), 2u);
     const runtime::ReceivePlan& r = plan.receives[0];

@@ -44,7 +44,8 @@ class RandomPlan {
                  coin() ? 0u : 9216 + number(100),
                  Ipv4{coin() ? 0u : 0x0A000000 + number(1000)},
                  {},
-                 static_cast<runtime::Doer>(number(3))});
+                 static_cast<runtime::Doer>(number(3)),
+                 coin()});
         const unsigned streams = number(3);
         for (unsigned i = 0; i < streams; i++)
             plan.receives.push_back(receive(i, plan));
@@ -220,6 +221,7 @@ name = "p0"
 device = "net_ring0"
 mtu = 0
 timestamps = "software"
+udp_checksum = false
 
 [[receive]]
 name = "s0"

@@ -121,6 +121,9 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             fit_details(*w);
         const bool answered = ask(*w, [&] {
             counts.lcore = w->loop->counters();
+            for (std::size_t n = 0; n < w->sources.size(); n++)
+                counts.ports[n] = w->sources[n]->counters;
+            // After the counts: it begins the high-water marks among them anew.
             if (detail != Detail::counts)
                 take_details(*w);
             for (Part* const part : w->parts) {
@@ -131,8 +134,6 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
                 if (part->feed != nullptr)
                     part->done = part->feed->done();
             }
-            for (std::size_t n = 0; n < w->sources.size(); n++)
-                counts.ports[n] = w->sources[n]->counters;
             for (SendStream* const s : their)
                 s->counts = s->sender->counters();
             if (detail == Detail::full_then_forget)

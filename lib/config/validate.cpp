@@ -9,10 +9,10 @@
 #include "base/log.hpp"
 #include "base/mac.hpp"
 #include "base/units.hpp"
+#include "base/utf8.hpp"
 #include "config/config.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
-#include "config/utf8.hpp"
 #include "recv/filter_expression.hpp"
 
 namespace spead::config {

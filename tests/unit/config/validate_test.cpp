@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/printable.hpp"
 #include "config/config.hpp"
 #include "tests/unit/base/usage_error.hpp"
 #include "tests/unit/config/plans.hpp"
@@ -52,7 +53,7 @@ TEST(Validate, WorksWithoutALocator) {
 TEST(Validate, NamesAreShortAndPlain) {
     for (const char* name : {"", "a b", "a/b", "-a", ".a", "_a", "näme", "a\n"})
         expect_refused([&](Plan& p) { p.receives[0].name = name; }, "receive[0].name",
-                       {std::string("`") + name + "` is not a name", "letters"});
+                       {"`" + printable(name) + "` is not a name", "letters"});
     expect_refused([](Plan& p) { p.receives[0].name = "all"; }, "receive[0].name",
                    {"`all` cannot be a name"});
     expect_refused([](Plan& p) { p.sends[0].name = "all"; }, "send[0].name", {"`all`"});

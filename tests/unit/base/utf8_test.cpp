@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "config/utf8.hpp"
+#include "base/utf8.hpp"
 
 #include <gtest/gtest.h>
 
-namespace spead::config {
+namespace spead {
 namespace {
 
 TEST(IsText, AcceptsEveryLengthOfSequence) {
@@ -25,5 +25,14 @@ TEST(IsText, RefusesNul) {
     EXPECT_FALSE(is_text(std::string_view("a\0b", 3)));
 }
 
+TEST(Utf8Length, IsOfTheFirstCharacter) {
+    EXPECT_EQ(utf8_length(""), 0U);
+    EXPECT_EQ(utf8_length("ab"), 1U);
+    EXPECT_EQ(utf8_length("\xc3\xa4x"), 2U);
+    EXPECT_EQ(utf8_length("\xe2\x82\xac\xff"), 3U);
+    EXPECT_EQ(utf8_length("\xf0\x9f\x98\x80"), 4U);
+    EXPECT_EQ(utf8_length("\xa4x"), 0U);
+}
+
 }  // namespace
-}  // namespace spead::config
+}  // namespace spead

@@ -380,6 +380,8 @@ std::vector<Grammar::Choice> Grammar::complete(const std::vector<std::string>& w
             inner <= words.size() && place != nullptr && place->kind == Kind::command) {
             const std::vector<std::string> of_inner(words.begin() + static_cast<std::ptrdiff_t>(inner),
                                                     words.end());
+            if (of_inner.empty() && pattern.complete(words.size()))
+                choices.push_back({"<return>", commands_[c].help, false});
             for (Choice& choice : complete(of_inner, partial, vocabulary))
                 choices.push_back(std::move(choice));
         } else {

@@ -138,6 +138,8 @@ TEST_F(GrammarTest, CompletionGoesIntoTheRest) {
     EXPECT_THAT(next("watch 1 sh"), ElementsAre("show", "shutdown"));
     EXPECT_THAT(next("watch 1 show heap be"), ElementsAre("beam"));
     EXPECT_THAT(next("watch "), ElementsAre("<SECONDS>"));
+    EXPECT_THAT(next("help "), Contains("<return>")) << "it may stand alone";
+    EXPECT_THAT(next("watch 1 "), Not(Contains("<return>")));
 }
 
 TEST_F(GrammarTest, EveryCommandHasHelp) {

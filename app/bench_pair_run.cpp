@@ -2,6 +2,7 @@
 /// Carries out what app/bench_pair.hpp describes: engines, their cases in turn, and the talk between two
 /// processes.
 #include <charconv>
+#include <optional>
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include "config/limits.hpp"
 #include "config/names.hpp"
 #include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/eal.hpp"
 
@@ -283,8 +285,11 @@ PairOutcome run_pair(const PairOptions& typed, const std::vector<std::string>& e
             channel = std::make_unique<JsonChannel>(second->socket());
         else if (!options.client.empty())
             channel = std::make_unique<JsonChannel>(JsonChannel::connect_to(options.client, signals.fd()));
+        std::optional<memory::HugePageTurn> turn(std::in_place);
         const Prepared prepared(options, ends, eal_options);
         const runtime::Eal eal(prepared.eal_args);
+        turn.reset();
+        outcome.packet_pages = runtime::Eal::pages();
         tell_remarks(prepared.layouts.front());
         LocalEnd local;
         std::unique_ptr<RemoteEnd> remote;
@@ -375,10 +380,12 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
            int signal_fd) {
     const json greeting = channel.receive(signal_fd);
     const PairOptions options = options_of(greeting, own);
+    std::optional<memory::HugePageTurn> turn(std::in_place);
     const Prepared prepared = prepare_far(options, cases_from(greeting, options.kind), eal_options);
     if (prepared.plans.empty())
         throw_error("bench", "the other end asks for nothing");
     const runtime::Eal eal(prepared.eal_args);
+    turn.reset();
     tell_remarks(prepared.layouts.front());
     channel.send({{"ok", true}});
     for (;;) {

@@ -37,7 +37,7 @@ void check_planned(const port::Host& host, const runtime::Layout& layout, const 
                      human_size(layout.heap_bytes), human_size(layout.bookkeeping_bytes),
                      human_size(layout.send_bytes), human_size(layout.eal_bytes)),
          {}});
-    findings.push_back(check_huge_pages(host, layout.eal_bytes, card));
+    findings.push_back(check_huge_pages(host, layout.eal_memory, card));
     if (card)
         findings.push_back(check_memlock(host, layout.eal_bytes + layout.heap_bytes + layout.send_bytes));
     if (layout.shares_cpus)
@@ -65,7 +65,7 @@ Findings check_all(const port::Host& host, const runtime::Plan& plan, const runt
     Findings findings{check_capabilities(host)};
     if (plan.ports.empty()) {
         findings.push_back({Verdict::ok, "ports", "none named: only the machine is looked at", {}});
-        findings.push_back(check_huge_pages(host, kUsualEalBytes, false));
+        findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
         findings.push_back(check_memlock(host, kUsualEalBytes));
         return findings;
     }
@@ -73,7 +73,7 @@ Findings check_all(const port::Host& host, const runtime::Plan& plan, const runt
         check_planned(host, runtime::lay_out(plan, options, drivers, host), plan, pauses, findings);
     } catch (const Error& error) {
         findings.push_back({Verdict::fail, "plan", error.what(), {}});
-        findings.push_back(check_huge_pages(host, kUsualEalBytes, false));
+        findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
     }
     return findings;
 }

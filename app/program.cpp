@@ -45,8 +45,11 @@
 #include "base/units.hpp"
 #include "config/config.hpp"
 #include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
+#include "port/host.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/numa.hpp"
 #include "runtime/stream_health.hpp"
 #include "stats/snapshot_board.hpp"
 
@@ -169,6 +172,7 @@ int run_plan(const CommandLine& line) {
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Plan plan = line.plan;
     plan.runtime.live |= wants_control(line);
+    std::optional<memory::HugePageTurn> turn(std::in_place);
     runtime::Layout layout = runtime::lay_out(plan, eal_options, drivers::table());
     if (line.check) {
         fmt::print("{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
@@ -183,6 +187,7 @@ int run_plan(const CommandLine& line) {
     std::optional<ControlSocket> socket = control_socket(line);
     ServiceNotifier service(environment, getpid());
     const runtime::Eal eal(layout.eal_args);
+    turn.reset();
     runtime::use_lcores_of_eal(layout, eal_options);
     for (const std::string& remark : layout.remarks)
         log_notice(LogType::app, "{}", remark);
@@ -287,15 +292,21 @@ int run_bench(const CommandLine& line) {
     const runtime::EalOptions options = runtime::EalOptions::parse(line.eal_args);
     const std::vector<unsigned> cpus = runtime::allowed_cpus();
     const unsigned cpu = line.bench.lcore.value_or(cpus.back());
-    const std::vector<std::string> arguments =
-        runtime::eal_arguments(options, fmt::format("0@{}", cpu), mib << 20, "dpdk-spead-bench",
-                               assemble ? runtime::BusNeeds{} : bench_transmit_bus(line.bench));
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::EalArguments arguments = runtime::eal_arguments(
+        options, {.memory = {{runtime::node_of_cpu(port::this_host().files, cpu), mib << 20}},
+                  .lcores = fmt::format("0@{}", cpu),
+                  .name = "dpdk-spead-bench",
+                  .bus = assemble ? runtime::BusNeeds{} : bench_transmit_bus(line.bench)});
     if (line.check) {
-        fmt::print("EAL arguments: {}\n", fmt::join(arguments, " "));
+        fmt::print("EAL arguments: {}\n", fmt::join(arguments.words, " "));
         return kSuccess;
     }
     check_writable(line.json_path);
-    const runtime::Eal eal(arguments);
+    const runtime::Eal eal(arguments.words);
+    turn.reset();
+    for (const std::string& remark : arguments.remarks)
+        log_notice(LogType::app, "{}", remark);
     return assemble ? bench_assemble(line.bench, line.json_path) : bench_transmit(line.bench, line.json_path);
 }
 

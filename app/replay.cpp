@@ -5,6 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
+#include <optional>
 #include <poll.h>
 #include <sched.h>
 #include <time.h>
@@ -26,11 +27,13 @@
 #include "base/units.hpp"
 #include "capture/pcap_reader.hpp"
 #include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
 #include "port/neighbours.hpp"
 #include "replay/replay.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/numa.hpp"
 
 namespace spead::app {
 
@@ -259,16 +262,22 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     const std::size_t bytes =
         planned.device.eal_bytes() + (std::size_t{32} << 20) +
         replay::Replay::memory_need(planned.device.capabilities, planned.device.tx.descriptors, longest);
-    const std::vector<std::string> arguments =
-        runtime::eal_arguments(eal_options, fmt::format("0@{},1@{}", main, worker), bytes, "dpdk-spead",
-                               runtime::BusNeeds::of({&planned, 1}));
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::EalArguments arguments = runtime::eal_arguments(
+        eal_options, {.memory = {{runtime::eal_node(port::this_host(), planned, main), bytes}},
+                      .lcores = fmt::format("0@{},1@{}", main, worker),
+                      .name = "dpdk-spead",
+                      .bus = runtime::BusNeeds::of({&planned, 1})});
     if (check) {
-        fmt::print("EAL arguments: {}\n", fmt::join(arguments, " "));
+        fmt::print("EAL arguments: {}\n", fmt::join(arguments.words, " "));
         return kSuccess;
     }
     check_writable(json_path);
     StopSignals signals;
-    const runtime::Eal eal(arguments);
+    const runtime::Eal eal(arguments.words);
+    turn.reset();
+    for (const std::string& remark : arguments.remarks)
+        log_notice(LogType::app, "{}", remark);
     const std::vector<unsigned> workers = runtime::Eal::worker_lcores();
     if (workers.empty())
         throw_error("EAL", "replay needs a worker lcore beside the main one; add one to -l or --lcores");

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/selftest.hpp"
 
+#include <optional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -9,8 +11,10 @@
 #include "app/selftest_steps.hpp"
 #include "base/error.hpp"
 #include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/numa.hpp"
 
 namespace spead::app {
 
@@ -80,9 +84,16 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
     facts.family = planned.driver->name();
     facts.device = planned.device.devargs;
     const std::size_t bytes = planned.device.eal_bytes() + kOwnBytes;
-    const runtime::Eal eal(runtime::eal_arguments(
-        eal_options, fmt::format("0@{}", runtime::allowed_cpus().front()), bytes + bytes / 8,
-        "dpdk-spead-selftest", runtime::BusNeeds::of({&planned, 1})));
+    const unsigned cpu = runtime::allowed_cpus().front();
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::Eal eal(
+        runtime::eal_arguments(
+            eal_options, {.memory = {{runtime::eal_node(port::this_host(), planned, cpu), bytes + bytes / 8}},
+                          .lcores = fmt::format("0@{}", cpu),
+                          .name = "dpdk-spead-selftest",
+                          .bus = runtime::BusNeeds::of({&planned, 1})})
+            .words);
+    turn.reset();
     const Findings found = try_all(planned, destination, facts);
     if (options.json) {
         nlohmann::ordered_json document = findings_document(found);

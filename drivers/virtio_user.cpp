@@ -3,7 +3,8 @@
 /// (path=/dev/vhost-net, which makes a tap interface) or another process (path=SOCKET of vhost-user: a
 /// virtual switch, or net_vhost).
 ///
-/// Facts (drivers/net/virtio of DPDK 22.11): the backend works on EAL's memory, which it is handed once; user
+/// Facts (drivers/net/virtio of DPDK 22.11): the backend works on EAL's memory, which it is handed as files,
+/// of which vhost-user takes 8: more, and nothing is ever sent or received, with a line in the log only. User
 /// memory outside it cannot be sent from, so packets are copied into mbufs. A ring holds an mbuf per entry;
 /// entries are a power of two. Without mergeable buffers a frame must fit one mbuf. MTU is at most 9698 (9728
 /// less the headers). The ring keeps sent mbufs until it needs room. Interrupts go by event descriptors.
@@ -162,6 +163,7 @@ port::PreparedDevice VirtioUser::plan(const port::PortRequest& request) const {
     plan.eal_mtu = mtu;
     // A process at the other end pushes back; the kernel's tap drops what its queue cannot hold.
     plan.capabilities.lossless = !kernel;
+    plan.shares_eal_memory = !kernel;
     plan.capabilities.late_free_segments = static_cast<std::uint16_t>(entries - 1);
     plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = frame;
     plan.devargs = device.text();

@@ -76,6 +76,7 @@ struct PreparedDevice {
     std::uint32_t rx_slot = 0;  ///< bytes of an mbuf in a receive pool without gaps; 0: any layout will do
     std::uint32_t rx_kept = 0;  ///< mbufs of each receive pool that the PMD may keep when it is closed
     bool pci = false;           ///< a card: EAL needs its PCI bus and huge pages
+    bool shares_eal_memory = false;      ///< its peer maps EAL's memory, which may be 8 files at most
     bool physical_addresses = false;     ///< the card reads memory past any IOMMU: EAL's --iova-mode=pa
     bool connects_when_started = false;  ///< looks for its peer only then, and not again when it loses it
     /// Isolation asked for before the queues are set up is accepted and not carried out.

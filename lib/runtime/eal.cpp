@@ -13,8 +13,10 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_memory.h>
 
 #include "base/error.hpp"
+#include "base/units.hpp"
 #include "port/log_capture.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/output_capture.hpp"
@@ -43,6 +45,10 @@ bool asks_for_help(const std::vector<std::string>& words) {
     return std::any_of(words.begin(), words.end(), [](const std::string& w) {
         return w == "-h" || w == "--help" || w == "-v" || w == "--version";
     });
+}
+
+bool takes_huge_pages(const std::vector<std::string>& words) {
+    return std::find(words.begin(), words.end(), "--no-huge") == words.end();
 }
 
 /// Of the last --file-prefix: NAME, where it is NAME.PID of this process; else empty.
@@ -78,6 +84,8 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     static_cast<void>(std::atexit([] { rmdir(rte_eal_get_runtime_dir()); }));
     remove_dead_directories(eal_directory(), prefix_of(words));
     port::LogCapture log;
+    // EAL says so of every size that it cannot use; what is free was looked at before.
+    log.leave_out("hugepages reported on node");
     std::optional<OutputCapture> output;
     if (!asks_for_help(words))
         output.emplace();
@@ -89,7 +97,10 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     std::erase_if(said, [](const std::string& line) { return line.find("option") == std::string::npos; });
     if (!said.empty())
         throw_usage("EAL", "it refuses to start: {}", fmt::join(said, "; "));
-    throw_error("EAL", "it refuses to start: {}", reason.empty() ? rte_strerror(rte_errno) : reason);
+    throw_error("EAL", "it refuses to start: {}{}", reason.empty() ? rte_strerror(rte_errno) : reason,
+                takes_huge_pages(words)
+                    ? fmt::format("; huge pages: {}", describe(huge_memory(port::this_host())))
+                    : "");
 }
 
 void Eal::remove_directory() noexcept {
@@ -104,6 +115,23 @@ void Eal::remove_directory() noexcept {
 // (net_memif 22.11 forgets the handle of its listening socket), and the process ends here anyway. Ports
 // and pools are gone by now.
 Eal::~Eal() = default;
+
+std::string Eal::pages() {
+    std::set<std::uint64_t> sizes;
+    rte_memseg_list_walk(
+        [](const rte_memseg_list* list, void* found) {
+            // External memory is what was registered with EAL, and not EAL's.
+            if (list->external == 0 && list->memseg_arr.count > 0)
+                static_cast<std::set<std::uint64_t>*>(found)->insert(list->page_sz);
+            return 0;
+        },
+        &sizes);
+    std::vector<std::string> names;
+    for (const std::uint64_t size : sizes)
+        names.push_back(human_size(size));
+    const std::string all = fmt::format("{}", fmt::join(names, " and "));
+    return rte_eal_has_hugepages() != 0 ? "huge pages of " + all : all + " pages";
+}
 
 std::vector<unsigned> Eal::worker_lcores() {
     std::vector<unsigned> ids;

@@ -22,6 +22,7 @@
 #include "memory/region.hpp"
 #include "port/port.hpp"
 #include "port/region_registration.hpp"
+#include "runtime/eal.hpp"
 #include "send/sender.hpp"
 
 namespace spead::app {
@@ -139,6 +140,8 @@ class Bench {
     }
     Bench(const Bench&) = delete;
     Bench& operator=(const Bench&) = delete;
+
+    std::string_view payload_pages() const { return memory::name_of(memory_.backing()); }
 
     Result run(const Point& point) {
         send::SenderConfig config = sender_config(options_, point);
@@ -346,10 +349,11 @@ int bench_transmit(const BenchOptions& options, const std::string& json_path) {
     Bench bench(options);
     if (table)
         fmt::print(
-            "into {}; times are medians per packet; the bare loop allocates, attaches and sends two mbufs\n"
+            "into {}; packets in {}, payload in {}; times are medians per packet; the bare loop allocates, "
+            "attaches and sends two mbufs\n"
             "{:>8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>8} {:>7}\n",
-            options.device, "payload", "heap", "Gb/s", "Mpps", "ns", "% no copy", "bare Mpps", "bare ns",
-            "ratio");
+            options.device, runtime::Eal::pages(), bench.payload_pages(), "payload", "heap", "Gb/s", "Mpps",
+            "ns", "% no copy", "bare Mpps", "bare ns", "ratio");
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     bool exact = true;
     for (const Point& point : points_of(options)) {
@@ -359,8 +363,11 @@ int bench_transmit(const BenchOptions& options, const std::string& json_path) {
         if (table)
             print(r);
     }
-    const nlohmann::ordered_json document{
-        {"benchmark", "transmit"}, {"device", options.device}, {"rows", rows}};
+    const nlohmann::ordered_json document{{"benchmark", "transmit"},
+                                          {"device", options.device},
+                                          {"packet_pages", runtime::Eal::pages()},
+                                          {"payload_pages", bench.payload_pages()},
+                                          {"rows", rows}};
     if (!json_path.empty())
         write_file(json_path, document.dump(2));
     if (!exact)

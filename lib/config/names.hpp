@@ -18,6 +18,8 @@ struct Word {
     E value;
     std::string_view name;
 };
+template <typename E>
+Word(E, std::string_view) -> Word<E>;
 
 inline constexpr std::array kPollModes{Word{runtime::PollMode::busy, "busy"},
                                        Word{runtime::PollMode::adaptive, "adaptive"},

@@ -217,7 +217,7 @@ Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
     source.arrivals = ports[queue.port]->arrivals();
     if (hosts[queue.port] && share == 0)
         source.hosts = &hosts[queue.port]->add_source();
-    Queue::Reader& made = queue.readers.emplace_back(&source, &worker, share);
+    Queue::Reader& made = queue.readers.emplace_back(Queue::Reader{&source, &worker, share});
     if (connected)
         connect(queue, made);
     return made;
@@ -341,15 +341,16 @@ std::pair<PollMode, std::uint32_t> Engine::State::idling_of(const Worker& worker
 
 /// Streams have come or gone.
 void Engine::State::set_idling(Worker& worker) {
-    auto [mode, max_poll] = idling_of(worker);
+    const auto [wanted, max_poll] = idling_of(worker);
+    PollMode mode = wanted;
     if (mode == PollMode::interrupt && (!worker.loop->can_wait() || !why_no_interrupts(worker).empty())) {
         mode = PollMode::adaptive;
         if (worker.loop->mode() != mode)
             log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
     }
-    ask(worker, [&] {
+    ask(worker, [&worker, mode, most = max_poll] {
         worker.loop->set_mode(mode);
-        worker.loop->set_max_poll(max_poll);
+        worker.loop->set_max_poll(most);
     });
 }
 

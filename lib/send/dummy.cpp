@@ -19,8 +19,8 @@ void Transmitter::copy_for_dummies(const Slot& from) noexcept {
 }
 
 void Transmitter::begin_dummies() noexcept {
-    if (active_left_ != 0) {
-        copy_for_dummies(heaps_[turn_]);
+    if (!turns_.empty()) {
+        copy_for_dummies(turns_.current());
         return;
     }
     dummy_.entry = {};
@@ -38,7 +38,7 @@ DummyResult Transmitter::dummy(std::uint32_t packets) noexcept {
         result.why_not = "the sender has been stopped";
         return result;
     }
-    result.of_heap = active_left_ != 0;
+    result.of_heap = !turns_.empty();
     begin_dummies();
     std::array<rte_mbuf*, kBurst> frames{};
     while (result.packets < packets) {

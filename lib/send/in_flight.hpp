@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -27,26 +28,52 @@ struct alignas(16) Entry {
     bool control = false;   ///< no request_cut touches it
 };
 
+/// How far a heap has come.
+enum class Progress : std::uint8_t {
+    open,      ///< packets are left to be built
+    built,     ///< none are left
+    aborted,   ///< what was left was given up
+    timed_out  ///< likewise, because of its deadline
+};
+
 /// One heap that is being sent. Owned by the lcore, but for what PayloadRefs says.
 struct alignas(64) Slot {
     Packetiser packets;
     const DestinationHeader* destination = nullptr;
+    Progress progress = Progress::open;
     bool own_rate = false;
-    bool built = false;  ///< no packets are left, or they were given up
-    bool aborted = false;
-    bool timed_out = false;  ///< aborted, because of its deadline
-    bool stamped = false;    ///< `stamp` is set
+    bool stamped = false;  ///< `stamp` is set
     Pacer::Cost cost = 0;
+    std::uint64_t serial = 0;
     std::uint64_t made = 0;  ///< packets built
     std::uint64_t end = 0;   ///< built: serial number of the packet after its last one
+    Slot* next = nullptr;    ///< in Turns, whose the two are; null: it is in none
+    Slot* before = nullptr;
     Entry entry;
     PacketStamp stamp;
     PayloadRefs refs;
 };
 
-/// The heaps that the lcore knows, oldest first, in fixed memory. A heap is named by its serial number.
+/// The heaps that the lcore knows, oldest first, in fixed memory. Those that no group has had yet are the
+/// newest ones; a heap may be popped before one has had it.
 class InFlight {
   public:
+    /// Goes through slots, oldest first.
+    class Iterator {
+      public:
+        Iterator(const InFlight& heaps, std::uint64_t serial) noexcept : heaps_(&heaps), serial_(serial) {}
+        Slot& operator*() const noexcept { return heaps_->slots_[serial_ & heaps_->mask_]; }
+        Iterator& operator++() noexcept {
+            ++serial_;
+            return *this;
+        }
+        bool operator==(const Iterator& other) const noexcept { return serial_ == other.serial_; }
+
+      private:
+        const InFlight* heaps_;
+        std::uint64_t serial_;
+    };
+
     /// Room for `heaps` heaps, in EAL memory on `numa`. Throws Error when there is none.
     InFlight(std::uint32_t heaps, int numa, const std::string& where);
     /// Every reference must have come back (drained), else the memory is left alone for ever: drivers would
@@ -58,19 +85,41 @@ class InFlight {
     /// Bytes of EAL memory for `heaps` heaps, the queues to and from the producer included.
     static std::size_t memory(std::uint32_t heaps) noexcept;
 
-    Slot& operator[](std::uint64_t serial) noexcept { return slots_[serial & mask_]; }
-    std::uint64_t begin() const noexcept { return begin_; }  ///< the oldest heap
-    std::uint64_t end() const noexcept { return end_; }      ///< after the newest heap
+    Iterator begin() const noexcept { return {*this, begin_}; }
+    Iterator end() const noexcept { return {*this, end_}; }
     bool empty() const noexcept { return begin_ == end_; }
     std::uint64_t room() const noexcept { return mask_ + 1 - (end_ - begin_); }
 
-    Slot& push() noexcept { return slots_[end_++ & mask_]; }
-    void pop() noexcept { ++begin_; }
+    /// A new heap, the newest. Only where there is room.
+    Slot& push() noexcept {
+        Slot& slot = slots_[end_ & mask_];
+        slot.serial = end_++;
+        return slot;
+    }
+    Slot& oldest() const noexcept { return slots_[begin_ & mask_]; }
+    /// Forgets the oldest heap, whether or not a group has had it. Only where there is one.
+    void pop() noexcept {
+        ++begin_;
+        fresh_ = std::max(fresh_, begin_);
+    }
+
+    /// Whether there is a heap that no group has had yet.
+    bool any_fresh() const noexcept { return fresh_ != end_; }
+    /// Forgets the oldest of them that were given up, so that the first one is open. To be called when one
+    /// was given up, and when a group has all of its own.
+    void skip_given_up() noexcept {
+        while (any_fresh() && slots_[fresh_ & mask_].progress != Progress::open)
+            ++fresh_;
+    }
+    /// The oldest of them, which a group has from now on; null: there is none.
+    Slot* take_fresh() noexcept { return any_fresh() ? &slots_[fresh_++ & mask_] : nullptr; }
 
   private:
     Slot* slots_ = nullptr;
     std::uint64_t mask_ = 0;
+    // Serial numbers: begin_ <= fresh_ <= end_, whatever is called.
     std::uint64_t begin_ = 0;
+    std::uint64_t fresh_ = 0;
     std::uint64_t end_ = 0;
 };
 

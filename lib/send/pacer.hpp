@@ -37,16 +37,26 @@ class Pacer {
     /// `hz`: cycles per second of the counter, above 0. The pacing must be valid (rate >= 0, ratio >= 1).
     Pacer(double hz, const Pacing& pacing) noexcept : hz_(hz) { set(pacing); }
 
-    /// Takes effect for bytes not yet handed out; no credit is carried over from an unlimited time.
+    /// Takes effect at the next ready(), which must be asked before more is handed out. What was handed out
+    /// at the stream's rate and has not been waited for costs from then on what it costs at the new rate: a
+    /// wait that has begun becomes shorter or longer. Credit for being late is lost. The same pacing again
+    /// changes nothing.
     void set(const Pacing& pacing) noexcept {
+        if (pacing == pacing_)
+            return;
+        const Cost before = cost_;
         pacing_ = pacing;
         pacing_.burst_size = std::max<std::uint64_t>(1, pacing.burst_size);
         cost_ = cost_of(pacing.rate);
         // Split so that neither factor of the product below overflows: 2^-16 of the ratio is exact enough for
         // a cap.
         inverse_ratio_ = static_cast<std::uint32_t>(65536.0 / std::max(1.0, pacing.burst_rate_ratio));
+        if (before != 0)
+            scale_ *= static_cast<long double>(cost_) / static_cast<long double>(before);
         restart_ = true;
     }
+    /// There was no way to send until now: the next ready() gives no credit for that time.
+    void restart() noexcept { restart_ = true; }
     const Pacing& pacing() const noexcept { return pacing_; }
 
     /// What a byte costs at `rate` bytes per second, for charge(bytes, cost). 0: unlimited.
@@ -66,7 +76,7 @@ class Pacer {
     /// Whether a packet may be handed out now.
     bool ready(std::uint64_t now) noexcept {
         if (restart_) [[unlikely]]
-            resume(now);
+            begin_anew(now);
         if (waiting_) {
             if (now < next_time())
                 return false;
@@ -85,18 +95,20 @@ class Pacer {
     /// after ready() returned true.
     std::uint64_t budget() const noexcept { return pacing_.burst_size - handed_; }
 
-    /// Bytes were handed out (at most 2^22 at once), at the stream's own rate or another.
-    void charge(std::uint64_t bytes) noexcept { charge(bytes, cost_); }
+    /// Bytes were handed out (at most 2^22 at once) at the stream's rate, or at that of their heap.
+    void charge(std::uint64_t bytes) noexcept {
+        handed_ = std::min(handed_ + bytes, pacing_.burst_size);
+        wait_.stream = std::min(wait_.stream + bytes * cost_, kLongest);
+    }
     void charge(std::uint64_t bytes, Cost cost) noexcept {
         handed_ = std::min(handed_ + bytes, pacing_.burst_size);
-        wait_ = std::min(wait_ + bytes * cost, kLongest);
+        wait_.own = std::min(wait_.own + bytes * cost, kLongest);
     }
 
     /// There was nothing to send until now: the next packet is due now, not earlier.
     void resume(std::uint64_t now) noexcept {
-        restart_ = false;
         const Fixed at = Fixed{now} << 64;
-        due_ = std::max(due_, at - std::min(at, wait_));
+        due_ = std::max(due_, at - std::min(at, wait_.all()));
     }
 
     /// Whether sending waits for next_time().
@@ -104,14 +116,51 @@ class Pacer {
     std::uint64_t next_time() const noexcept { return static_cast<std::uint64_t>(earliest_ >> 64); }
 
   private:
-    static constexpr Fixed kLongest = Fixed{1} << 126;  ///< 2^62 cycles: decades
+    static constexpr Fixed kLongest = Fixed{1} << 125;  ///< 2^61 cycles: decades
+
+    /// Time that bytes cost.
+    struct Wait {
+        Fixed stream = 0;  ///< at the stream's rate
+        Fixed own = 0;     ///< at the rates of their heaps
+        Fixed all() const noexcept { return stream + own; }
+    };
+
+    static Fixed scaled(Fixed time, long double by) noexcept {
+        return static_cast<Fixed>(
+            std::min(static_cast<long double>(time) * by, static_cast<long double>(kLongest)));
+    }
+
+    /// The rate is another, or there was an outage: what is left to be waited for is worth something else,
+    /// and there is no credit.
+    void begin_anew(std::uint64_t now) noexcept {
+        restart_ = false;
+        const Fixed at = Fixed{now} << 64;
+        const Wait& of = waiting_ ? begun_ : wait_;
+        const Fixed whole = of.all();
+        const Fixed until = waiting_ ? earliest_ : due_ + whole;
+        Fixed left = until - std::min(at, until);
+        if (whole != 0)
+            left = scaled(left,
+                          (static_cast<long double>(of.own) + static_cast<long double>(of.stream) * scale_) /
+                              static_cast<long double>(whole));
+        wait_.stream = scaled(wait_.stream, scale_);
+        begun_.stream = scaled(begun_.stream, scale_);
+        scale_ = 1;
+        due_ = at + left;
+        if (waiting_)
+            earliest_ = due_;
+        else
+            due_ -= std::min(due_, wait_.all());
+    }
 
     bool settle(std::uint64_t now) noexcept {
-        if (wait_ == 0)
+        const Fixed wait = wait_.all();
+        if (wait == 0)
             resume(now);
-        due_ += wait_;
-        earliest_ += (wait_ >> 16) * inverse_ratio_;
-        wait_ = 0;
+        due_ += wait;
+        earliest_ += (wait >> 16) * inverse_ratio_;
+        begun_ = wait_;
+        wait_ = {};
         handed_ = 0;
         const Fixed target = std::max(due_, earliest_);
         earliest_ = std::max(target, Fixed{now} << 64);
@@ -120,15 +169,17 @@ class Pacer {
     }
 
     double hz_;
-    Pacing pacing_;
+    Pacing pacing_{-1, 0, 0};  ///< none yet
     Cost cost_ = 0;
     std::uint32_t inverse_ratio_ = 65536;  ///< 1 / burst_rate_ratio, 16 fractional bits
     bool waiting_ = false;
     bool restart_ = true;
     std::uint64_t handed_ = 0;  ///< bytes since the clock was last consulted, at most burst_size
-    Fixed wait_ = 0;            ///< what they cost
+    Wait wait_;                 ///< what they cost
+    Wait begun_;                ///< what those before them cost
     Fixed due_ = 0;             ///< when the next burst is due at the rate
     Fixed earliest_ = 0;        ///< when it may go at the catching-up rate; while waiting, the later of both
+    long double scale_ = 1;     ///< new cost of a byte by its old one, of rates set since the last ready()
 };
 
 }  // namespace spead::send

@@ -321,6 +321,9 @@ std::uint64_t Sender::next_send_time() const noexcept {
 Backlog Sender::backlog() const noexcept {
     return impl_->transmitter.backlog();
 }
+bool Sender::stuck() const noexcept {
+    return impl_->transmitter.stuck();
+}
 void Sender::set_mac(std::uint32_t substream, const wire::MacAddress& mac) noexcept {
     impl_->transmitter.set_mac(substream, mac);
 }

@@ -132,8 +132,8 @@ struct alignas(16) Completion {
 ///
 /// Three parties, which may be threads of their own or one and the same:
 ///  - the producer calls prepare, submit and poll_completions;
-///  - the lcore calls poll, dummy, set_port, set_mac, set_ttl_dscp, set_pacing, backlog, collect, release and
-///  idle, and its thread alone touches the queue;
+///  - the lcore calls poll, dummy, set_port, set_mac, set_ttl_dscp, set_pacing, backlog, stuck, collect,
+///  release and idle, and its thread alone touches the queue;
 ///  - the control world constructs and destroys, and may call request_cut and request_stop at any time.
 class Sender {
   public:
@@ -192,6 +192,9 @@ class Sender {
 
     /// Heaps that no poll has seen are included.
     Backlog backlog() const noexcept;
+
+    /// The port has taken nothing for a second and more, and given nothing back (SendCounters::outages).
+    bool stuck() const noexcept;
 
     /// The queue, and who packets come from, from now on: of a port that was opened again. Its capabilities
     /// are the former one's. A queue without `burst`: there is none for the time being. Then nothing is

@@ -12,8 +12,11 @@
 #include "send/frame_builder.hpp"
 #include "send/in_flight.hpp"
 #include "send/pacer.hpp"
+#include "send/port_outage.hpp"
 #include "send/sender.hpp"
 #include "send/spsc_ring.hpp"
+#include "send/turns.hpp"
+#include "send/tx_burst.hpp"
 #include "stats/counters.hpp"
 
 namespace spead::send {
@@ -57,7 +60,7 @@ class alignas(64) Transmitter {
     void abandon() noexcept;
     DummyResult dummy(std::uint32_t packets) noexcept;
 
-    bool idle() const noexcept { return heaps_.empty() && !pending() && submissions_.empty(); }
+    bool idle() const noexcept { return heaps_.empty() && burst_.empty() && submissions_.empty(); }
     std::uint64_t next_send_time() const noexcept {
         if (!pacer_.waiting() || !work_known() || queue_.burst == nullptr)
             return 0;
@@ -68,48 +71,45 @@ class alignas(64) Transmitter {
         if (queue_.reap != nullptr)
             queue_.reap(queue_.context, queue_.queue);
     }
-    void set_queue(const port::TxQueue& queue) noexcept { queue_ = queue; }
+    void set_queue(const port::TxQueue& queue) noexcept;
     void set_times(const port::SendTimes& times) noexcept { times_ = times; }
     void set_source(const MacAddress& mac, Ipv4 ip) noexcept;
     void set_mac(std::uint32_t substream, const MacAddress& mac) noexcept;
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
     void set_pacing(const Pacing& pacing) noexcept { pacer_.set(pacing); }
     const Pacing& pacing() const noexcept { return pacer_.pacing(); }
+    bool stuck() const noexcept { return outage_.lasts(); }
     const stats::SendCounters& counters() const noexcept { return counters_; }
 
   private:
     static constexpr unsigned kBurstsPerPoll = 4;
 
-    /// Frames the driver has not taken yet, and what they add up to.
-    struct Burst {
-        std::array<rte_mbuf*, kBurst> frames{};
-        std::array<std::uint64_t, kBurst> owners;  ///< whose they are, where heaps may time out
-        std::uint32_t begin = 0, end = 0;
-        std::uint64_t bytes = 0;
-        std::uint32_t external = 0;
-    };
-
-    bool pending() const noexcept { return burst_.begin != burst_.end; }
-    bool work_known() const noexcept { return active_left_ != 0 || heaps_.end() != group_end_; }
+    bool work_known() const noexcept { return !turns_.empty() || heaps_.any_fresh(); }
 
     void accept_entries() noexcept;
     void learn_known() noexcept;
     bool next_group(std::uint64_t now) noexcept;
+    void begin_group() noexcept;
+    void start(Slot& slot) noexcept;
+    void close(Slot& slot, Progress progress) noexcept;
+    void give_up(Slot& slot, Progress progress) noexcept;
     void cut(Cut cut) noexcept;
     void cut(Slot& slot) noexcept;
-    void count_active() noexcept;
     void time_out(std::uint64_t now) noexcept;
-    void take_back(std::uint64_t heap) noexcept;
-    void start(Slot& slot) noexcept;
+    void take_back(const Slot& slot) noexcept;
     std::uint32_t build(std::uint64_t now) noexcept;
     std::uint32_t build_some(Slot& slot) noexcept;
     std::uint32_t build_run(Slot& slot, std::uint32_t room) noexcept;
     std::uint32_t build_single(Slot& slot, std::uint32_t room) noexcept;
     void charge(const Slot& slot, std::uint64_t bytes) noexcept;
-    void count_built(Slot& slot, std::uint32_t packets) noexcept;
-    void finish(Slot& slot) noexcept;
-    void next_turn() noexcept;
+    void count_built(Slot& slot, std::uint32_t packets, std::uint64_t bytes, std::uint32_t external) noexcept;
     bool flush() noexcept;
+    void note_outage(std::uint64_t now, bool moved) noexcept;
+    /// There are packets that the port did not take, no mbufs for more, or nothing is left to be done but to
+    /// get memory back from a driver that does not wait for more packets to free it.
+    bool waits_for_port() const noexcept {
+        return !burst_.empty() || stalled_ || (resting_ && late_free_ == 0 && !heaps_.empty());
+    }
     std::uint64_t ahead() const noexcept {
         return times_.clock != nullptr && times_.clock->known() ? horizon_ : 0;
     }
@@ -121,19 +121,15 @@ class alignas(64) Transmitter {
     // Hot.
     port::TxQueue queue_;
     FrameBuilder frames_;
-    Pacer pacer_;
     InFlight& heaps_;
     SpscRing<Entry>& submissions_;
     SpscRing<Completion>& completions_;
     Shared& shared_;
-    std::uint64_t group_begin_ = 0;  ///< heaps being interleaved: [group_begin_, group_end_)
-    std::uint64_t group_end_ = 0;
-    std::uint64_t turn_ = 0;         ///< whose packet is next
-    std::uint64_t active_left_ = 0;  ///< heaps of the group that are not wholly built
+    Turns turns_;                    ///< heaps of the group that are open
     std::uint64_t built_ = 0;        ///< packets ever built
     std::uint64_t sent_ = 0;         ///< of those, accepted by the driver, in order
     std::uint64_t known_ = 0;        ///< packets that will certainly be built, from `built_` on
-    std::uint64_t cut_packets_ = 0;  ///< that will never be built
+    std::uint64_t cut_packets_ = 0;  ///< that will never be built, or never sent
     std::uint64_t timeout_ticks_ = 0;
     std::uint64_t next_deadline_ = 0;  ///< nothing times out before
     Cut cut_ = Cut::nothing;
@@ -141,7 +137,9 @@ class alignas(64) Transmitter {
     bool paced_ = false;   ///< the stream or the heap at hand has a rate
     bool resting_ = true;  ///< there was nothing to send
     bool stalled_ = false;
-    Burst burst_;
+    TxBurst burst_;
+    Pacer pacer_;
+    PortOutage outage_;
     std::array<Entry, 16> arrived_;    ///< between ring and slots
     std::array<Completion, 16> done_;  ///< between slots and ring
     stats::SendCounters counters_;

@@ -118,6 +118,9 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t unregistered_packets = 0;  ///< copied because their memory lies outside every region
     std::uint64_t tx_full = 0;               ///< bursts the driver did not take whole
     std::uint64_t stalls = 0;                ///< polls without a free mbuf or reference count
+    /// Times that the port took nothing, and gave nothing back, for a second in which it was asked to.
+    std::uint64_t outages = 0;
+    std::uint64_t outage_ticks = 0;  ///< of the lcore's clock: how long they were
 
     void add(const SendCounters& other) noexcept;
 };
@@ -136,7 +139,9 @@ inline constexpr std::array kSendCounts{&SendCounters::heaps,
                                         &SendCounters::dummy_packets,
                                         &SendCounters::unregistered_packets,
                                         &SendCounters::tx_full,
-                                        &SendCounters::stalls};
+                                        &SendCounters::stalls,
+                                        &SendCounters::outages,
+                                        &SendCounters::outage_ticks};
 
 inline void SendCounters::add(const SendCounters& other) noexcept {
     for (std::uint64_t SendCounters::*const count : kSendCounts)

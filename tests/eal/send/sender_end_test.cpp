@@ -187,6 +187,29 @@ TEST_F(SenderTest, AbortsHeapsThatWereSubmittedButNeverSeen) {
     EXPECT_EQ(queue.taken, 0U);
 }
 
+/// The end of a run waits for senders that wait for their time.
+TEST_F(SenderTest, WaitsForNoTimeWhenAllWasGivenUp) {
+    for (const bool stop : {false, true}) {
+        config.pacing = {1000, 1000, 1};
+        queue.keep = 100;
+        for (int i = 0; i < 3; ++i)
+            ASSERT_TRUE(sender().submit({&heap(30'000)}));
+        poll();
+        poll();
+        ASSERT_GT(sender().next_send_time(), now);
+        if (stop)
+            sender().request_stop();
+        else
+            sender().request_cut(Cut::begun);
+        poll();
+        EXPECT_FALSE(sender().idle()) << "the driver keeps a packet";
+        EXPECT_EQ(sender().next_send_time(), 0U);
+        EXPECT_EQ(sender().backlog().all, 0U);
+        finish();
+        queue.taken = 0;
+    }
+}
+
 TEST_F(SenderTest, MayBeDestroyedWithHeapsUnsent) {
     queue.accept = [](std::uint16_t) { return std::uint16_t{0}; };
     Heap h;

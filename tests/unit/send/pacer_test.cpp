@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <random>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -190,6 +191,124 @@ TEST(Pacer, BearsRatesOfAnySize) {
     fast.charge(1'000'000);
     EXPECT_FALSE(fast.ready(0));
     EXPECT_TRUE(fast.ready(3));
+}
+
+TEST(Pacer, ARateThatIsRaisedShortensAWaitThatHasBegun) {
+    // 8 kb/s and 1 Gb/s: a burst of 64 KiB takes 65 s, then half a millisecond.
+    Simulation s({1e3, 65536, 1.05}, 1472);
+    const auto second = static_cast<std::uint64_t>(kHz);
+    s.run(0, second, second / 100);
+    ASSERT_TRUE(s.pacer.waiting());
+    const std::uint64_t before = s.sent;
+    s.pacer.set({125e6, 65536, 1.05});
+    s.run(second, second + second / 10, 5000);
+    EXPECT_NEAR(static_cast<double>(s.sent - before), 12.5e6, 2 * 70'000.0);
+}
+
+TEST(Pacer, ARateThatIsLoweredLengthensAWaitThatHasBegun) {
+    Pacer pacer(kHz, {1e6, 1000, 1.05});
+    ASSERT_TRUE(pacer.ready(0));
+    pacer.charge(1000);
+    ASSERT_FALSE(pacer.ready(0));  // for a millisecond
+    pacer.set({1e5, 1000, 1.05});
+    EXPECT_FALSE(pacer.ready(static_cast<std::uint64_t>(0.4e-3 * kHz)));
+    EXPECT_NEAR(static_cast<double>(pacer.next_time()), 6.4e-3 * kHz, 2)
+        << "ten times the 0.6 ms that were left";
+}
+
+TEST(Pacer, WhatWasHandedOutBeforeTheRateChangedCostsWhatItCostsNow) {
+    Pacer pacer(kHz, {1e3, 10'000, 1.05});
+    ASSERT_TRUE(pacer.ready(0));
+    pacer.charge(9'000);
+    pacer.set({1e6, 10'000, 1.05});
+    ASSERT_TRUE(pacer.ready(1));
+    pacer.charge(1'000);
+    EXPECT_FALSE(pacer.ready(1));
+    EXPECT_NEAR(static_cast<double>(pacer.next_time()), 10e-3 * kHz, 4);
+}
+
+TEST(Pacer, AWaitEndsWhenTheRateIsTakenAway) {
+    Pacer pacer(kHz, {1e3, 1000, 1.05});
+    ASSERT_TRUE(pacer.ready(0));
+    pacer.charge(1000);
+    ASSERT_FALSE(pacer.ready(1));
+    pacer.set({0, 1000, 1.05});
+    EXPECT_TRUE(pacer.ready(2));
+    // And what was unlimited owes nothing.
+    pacer.charge(1000);
+    pacer.set({1e3, 1000, 1.05});
+    EXPECT_TRUE(pacer.ready(3));
+}
+
+TEST(Pacer, TheRateOfAHeapIsNotTheStreams) {
+    // Two thirds of the wait are the heap's, at its own rate.
+    Pacer pacer(kHz, {1e6, 2000, 1});
+    ASSERT_TRUE(pacer.ready(0));
+    pacer.charge(1000);
+    pacer.charge(1000, pacer.cost_of(0.5e6));
+    ASSERT_FALSE(pacer.ready(0));  // for 3 ms
+    pacer.set({1e9, 2000, 1});
+    EXPECT_FALSE(pacer.ready(0));
+    EXPECT_NEAR(static_cast<double>(pacer.next_time()), 2.001e-3 * kHz, 4);
+}
+
+TEST(Pacer, TheSamePacingAgainChangesNothing) {
+    const Pacing pacing{1e9, 8192, 1.25};
+    Simulation s(pacing, 1024);
+    const auto ms = static_cast<std::uint64_t>(kHz / 1000);
+    s.run(0, 10 * ms, 200);
+    const std::uint64_t before = s.sent;
+    s.pacer.set(pacing);
+    s.run(12 * ms, 22 * ms, 200);  // 2 ms late
+    EXPECT_NEAR(static_cast<double>(s.sent - before), 12e6, 3e4) << "late, and made up for";
+}
+
+TEST(Pacer, AnOutageEarnsNoCredit) {
+    const Pacing pacing{1e9, 8192, 1.25};
+    Simulation s(pacing, 1024);
+    const auto ms = static_cast<std::uint64_t>(kHz / 1000);
+    s.run(0, 10 * ms, 200);
+    const std::uint64_t before = s.sent;
+    s.pacer.restart();
+    s.run(500 * ms, 510 * ms, 200);
+    EXPECT_NEAR(static_cast<double>(s.sent - before), 10e-3 * 1e9, 2.5e4);
+}
+
+/// Rates and burst sizes in any order, polled often: no burst goes before what was sent has had its time at
+/// the rate that holds now, and none much later.
+TEST(Pacer, RatesThatChangeAtAnyTimeAreMet) {
+    std::mt19937_64 random(5);
+    const auto pick = [&random](double from, double to) {
+        return std::exp(std::uniform_real_distribution(std::log(from), std::log(to))(random));
+    };
+    const auto pacing = [&] { return Pacing{pick(1e4, 1e9), 1 + random() % 100'000, 1.05}; };
+    Pacing now_is = pacing();
+    Pacer pacer(kHz, now_is);
+    std::uint64_t now = 1000;
+    double owed = 0;  // seconds for which what was sent must still be waited for; below 0: credit
+    std::uint64_t bursts = 0;
+    for (int change = 0; change < 2000; ++change) {
+        const double burst = std::max(static_cast<double>(now_is.burst_size), 1000.0) / now_is.rate;
+        const auto step = static_cast<std::uint64_t>(burst / 40 * kHz);
+        for (std::uint64_t polls = random() % 200; polls > 0; --polls) {
+            while (pacer.ready(now)) {
+                if (pacer.burst_begins()) {
+                    ASSERT_LE(owed, 1e-9 + burst * 1e-6) << change;
+                    bursts++;
+                }
+                pacer.charge(1000);
+                owed += 1000 / now_is.rate;
+            }
+            ASSERT_GT(owed, -0.1 * burst) << change;
+            now += step;
+            owed -= static_cast<double>(step) / kHz;
+        }
+        const double before = now_is.rate;
+        now_is = pacing();
+        pacer.set(now_is);
+        owed = std::max(owed, 0.0) * before / now_is.rate;
+    }
+    EXPECT_GT(bursts, 2000U);
 }
 
 }  // namespace

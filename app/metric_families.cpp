@@ -236,6 +236,15 @@ void add_sends(std::vector<MetricFamily>& out, const Snapshot& now, const Rates&
               [](const SendSnapshot& s) { return s.counters.tx_full; });
     f.counter("spead_send_stalls_total", "Polls without a free packet buffer.",
               [](const SendSnapshot& s) { return s.counters.stalls; });
+    f.counter("spead_send_outages_total", "Times that the port took nothing for a second or longer.",
+              [](const SendSnapshot& s) { return s.counters.outages; });
+    f.counters("spead_send_events_total", "What befell the sender.", "event", stats::kSendEventNames,
+               [](const SendSnapshot& s, std::size_t i) { return s.events[i]; });
+    f.gauge("spead_send_healthy",
+            "1: the port takes what the sender has; 0: it has taken nothing for a second.",
+            [](const SendSnapshot& s) {
+                return s.health.empty() ? std::nullopt : std::optional<double>(s.health == "ok" ? 1 : 0);
+            });
     f.gauge("spead_send_bytes_per_second", "UDP payload sent, over about the last second.",
             rates.of(&Snapshot::sends, bytes));
     f.gauge("spead_send_packets_per_second", "Packets sent, over about the last second.",

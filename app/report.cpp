@@ -93,7 +93,7 @@ Json stream_json(const StreamSnapshot& s) {
     return stream;
 }
 
-Json send_json(const SendSnapshot& s) {
+Json send_json(const SendSnapshot& s, double ticks_per_second) {
     const stats::SendCounters& c = s.counters;
     Json send;
     send["name"] = s.name;
@@ -113,6 +113,7 @@ Json send_json(const SendSnapshot& s) {
     send["info"]["unregistered_packets"] = c.unregistered_packets;
     send["info"]["tx_full"] = c.tx_full;
     send["info"]["stalls"] = c.stalls;
+    add_send_details(send, s, ticks_per_second);
     return send;
 }
 
@@ -283,6 +284,7 @@ std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
         const stats::SendCounters before = rates.before(s).counters;
         table.row("sender", s.name);
         table.word("endpoints", endpoints_text(s.endpoints));
+        table.word_if_any("health", s.health == "ok" ? "" : s.health);
         table.number("payload", human_size(c.bytes));
         table.number("rate", rates.bits(c.bytes, before.bytes));
         table.number("packet rate", rates.packets(c.packets, before.packets));
@@ -347,9 +349,9 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
             document["removed"].erase(part);
     }
     for (const SendSnapshot& s : snapshot.sends)
-        document["sends"].push_back(send_json(s));
+        document["sends"].push_back(send_json(s, snapshot.ticks_per_second));
     if (snapshot.removed_sends.counters.packets != 0) {
-        document["removed_sends"] = send_json(snapshot.removed_sends);
+        document["removed_sends"] = send_json(snapshot.removed_sends, snapshot.ticks_per_second);
         for (const char* part : {"name", "endpoints"})
             document["removed_sends"].erase(part);
     }

@@ -19,11 +19,13 @@ Json burst_sizes_json(const stats::BurstSizes& sizes) {
     return all;
 }
 
-Json health_json(const stats::StreamSnapshot& s) {
+/// Of a stream or a sender.
+template <typename Part, typename Names>
+Json health_json(const Part& s, const Names& names) {
     Json health;
     health["state"] = s.health;
-    for (std::size_t i = 0; i < stats::kStreamEvents; i++)
-        health["events"][std::string(stats::kStreamEventNames[i])] = s.events[i];
+    for (std::size_t i = 0; i < names.size(); i++)
+        health["events"][std::string(names[i])] = s.events[i];
     health["last_event"] = nullptr;
     if (s.last_event)
         health["last_event"] = {{"event", name_of(s.last_event->kind)},
@@ -65,8 +67,15 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     stream["gap"] = distribution_json(s.gap);
     stream["ring"] = {{"heaps", s.ring_heaps}, {"most", s.ring_most}};
     stream["pool"] = {{"bytes", s.pool_bytes}, {"most", s.pool_most}};
-    stream["health"] = health_json(s);
+    stream["health"] = health_json(s, stats::kStreamEventNames);
     stream["sink"]["failure"] = s.sink_failure.empty() ? Json() : Json(s.sink_failure);
+}
+
+void add_send_details(Json& send, const stats::SendSnapshot& s, double ticks_per_second) {
+    send["info"]["outages"] = s.counters.outages;
+    send["info"]["outage_s"] =
+        ticks_per_second > 0 ? static_cast<double>(s.counters.outage_ticks) / ticks_per_second : 0;
+    send["health"] = health_json(s, stats::kSendEventNames);
 }
 
 void add_port_details(Json& port, const stats::PortSnapshot& p) {

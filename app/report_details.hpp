@@ -14,6 +14,8 @@ nlohmann::ordered_json distribution_json(const stats::Distribution& times);
 
 /// Members of a stream's object: heaps handed over, endpoints one by one, times, high-water marks, health.
 void add_stream_details(nlohmann::ordered_json& stream, const stats::StreamSnapshot& s);
+/// Members of a sender's: when its port took nothing, health.
+void add_send_details(nlohmann::ordered_json& send, const stats::SendSnapshot& s, double ticks_per_second);
 /// Members of a port's: bursts, buffers, top talkers.
 void add_port_details(nlohmann::ordered_json& port, const stats::PortSnapshot& p);
 /// [{"cause", "stage", "where", "count", "unit", "what", "cure", "sentence"}...]: what was lost and why.

@@ -249,9 +249,9 @@ Page loss_page(const Pair& pair) {
 
 Page sends_page(const Pair& pair) {
     Page page{"SENDER",
-              {"RATE", "PACKETS", "HEAPS/s", "HEAPS", "ABORTED", "ZERO COPY", "STALLS", "FULL"},
+              {"RATE", "PACKETS", "HEAPS/s", "HEAPS", "ABORTED", "ZERO COPY", "STALLS", "FULL", "HEALTH"},
               {},
-              false};
+              true};
     for (const Json& s : pair.parts("sends")) {
         const auto bytes = pair.rate("sends", s, [](const Json& p) { return count(p, "bytes"); });
         page.rows.push_back(
@@ -265,7 +265,7 @@ Page sends_page(const Pair& pair) {
               percent(share(static_cast<double>(count(s, "zero_copy_packets")),
                             static_cast<double>(count(s, "packets")))),
               human_count(count(member(s, "info"), "stalls")),
-              human_count(count(member(s, "info"), "tx_full"))}});
+              human_count(count(member(s, "info"), "tx_full")), text(member(s, "health"), "state")}});
     }
     return page;
 }

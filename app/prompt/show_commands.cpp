@@ -81,7 +81,7 @@ std::string counters_of(const stats::Snapshot& now, const char* list) {
     return text;
 }
 
-/// What the report would say about losses of this stream or port; of all, if the name is empty.
+/// What the report would say about this stream, sender or port; of all, if the name is empty.
 std::string advice_about(const stats::Snapshot& now, const std::string& name) {
     std::string text;
     for (const std::string& sentence : report_advice(now))
@@ -109,6 +109,7 @@ void show_stream(Context& context, const Call& call) {
     if (!name.empty())
         text += counters_of(picture.now, "streams");
     picture.now.ports.clear();
+    picture.now.sends.clear();
     context.seat.print(text + advice_about(picture.now, name));
 }
 
@@ -131,7 +132,10 @@ void show_send(Context& context, const Call& call) {
         text = "nothing is sent\n";
     if (!name.empty())
         text += counters_of(picture.now, "sends");
-    context.seat.print(head(context, picture) + text);
+    picture.now.streams.clear();
+    picture.now.ports.clear();
+    picture.now.captures.clear();
+    context.seat.print(head(context, picture) + text + advice_about(picture.now, name));
 }
 
 void show_capture(Context& context, const Call& call) {

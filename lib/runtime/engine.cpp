@@ -184,6 +184,7 @@ Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stat
         s.leave_sends();
         const stats::Snapshot now = s.take_snapshot();
         s.watch_streams(now);
+        s.watch_sends(now.duration_s);
         if (failed)
             return Reason::failure;
         if (const std::optional<Reason> reason = s.ended(now))

@@ -40,7 +40,8 @@ struct Surroundings {
     /// Readable when whoever starts the engine wants no more of it: a start that waits for others gives up
     /// then, with an Error. -1: none.
     int interrupt_fd = -1;
-    /// Called on the main thread, within run(), when something befalls a stream that is watched.
+    /// Called on the main thread, within run(), when something befalls a stream that is watched, or a sender
+    /// (`stuck`, `unstuck`).
     std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
 };
 

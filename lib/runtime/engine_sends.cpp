@@ -294,12 +294,20 @@ void Engine::State::add_sends(stats::Snapshot& snap) const {
         p.tx_dropped += counts.dropped;
     };
     for (const auto& s : sends) {
-        snap.sends.push_back(
-            {s->plan.name, s->number, s->plan.endpoint_texts, s->counts, s->counts.control_heaps});
+        stats::SendSnapshot& one = snap.sends.emplace_back();
+        one.name = s->plan.name;
+        one.number = s->number;
+        one.endpoints = s->plan.endpoint_texts;
+        one.counters = s->counts;
+        one.control_heaps = s->counts.control_heaps;
+        add_send_health(*s, one);
         add_to_port(s->port, s->counts);
     }
     const auto add_removed = [&](std::size_t port, const stats::SendCounters& counts) {
-        snap.removed_sends.add({{}, 0, {}, counts, counts.control_heaps});
+        stats::SendSnapshot one;
+        one.counters = counts;
+        one.control_heaps = counts.control_heaps;
+        snap.removed_sends.add(one);
         add_to_port(port, counts);
     };
     for (const auto& s : leaving_sends)

@@ -129,8 +129,10 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             }
             for (std::size_t n = 0; n < w->sources.size(); n++)
                 counts.ports[n] = w->sources[n]->counters;
-            for (SendStream* const s : their)
+            for (SendStream* const s : their) {
                 s->counts = s->sender->counters();
+                s->stuck = s->sender->stuck();
+            }
             if (detail == Detail::full_then_forget)
                 forget_peaks(*w);
         });

@@ -27,6 +27,7 @@
 #include "runtime/link_host.hpp"
 #include "runtime/link_watch.hpp"
 #include "runtime/next_hops.hpp"
+#include "runtime/send_health.hpp"
 #include "runtime/sink.hpp"
 #include "runtime/stream_health.hpp"
 
@@ -146,6 +147,8 @@ struct SendStream {
     std::size_t port = 0;
     std::uint16_t queue = 0;     ///< of the port; other senders of the lcore may share it
     stats::SendCounters counts;  ///< when its lcore last answered
+    bool stuck = false;          ///< then
+    SendHealth health;
     std::vector<NextHop> hops;
     std::size_t next_hop = 0;            ///< whose turn it is to be looked for
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
@@ -271,6 +274,9 @@ struct Engine::State {
     void add_details(stats::Snapshot& snap) const;
     stats::Snapshot shown(stats::Snapshot snap) const;
     void watch_streams(const stats::Snapshot& now);
+    void watch_sends(double now);
+    std::string suspects_of(const SendStream& s) const;
+    void add_send_health(const SendStream& s, stats::SendSnapshot& to) const;
     void tell(const std::string& stream, const stats::LastEvent& event);
     void watch_sinks();
     void look_at_sink(Stream& stream, Sink& sink);

@@ -244,7 +244,8 @@ void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     else
         // Whoever interrupts the run does not want to wait for the rest.
         (interrupted ? remarks : problems)
-            .push_back(fmt::format("{}; port {} takes no more packets", what, ports[s.port]->name()));
+            .push_back(fmt::format("{}; port {} takes no more packets: {}", what, ports[s.port]->name(),
+                                   suspects_of(s)));
 }
 
 /// Packets of ours that are still in a ring are received before the streams are flushed.

@@ -12,14 +12,16 @@ namespace spead::runtime {
 using stats::StreamEvent;
 
 bool is_bad(StreamEvent e) {
-    return e != StreamEvent::back && e != StreamEvent::recovered;
+    return e != StreamEvent::back && e != StreamEvent::recovered && e != StreamEvent::unstuck;
 }
 
 std::string sentence_of(const std::string& stream, const stats::LastEvent& event) {
+    const char* const what =
+        event.kind == StreamEvent::stuck || event.kind == StreamEvent::unstuck ? "send" : "stream";
     // That a sink failed is a sentence by itself; the others are states that the stream is in.
     return is_bad(event.kind) && event.kind != StreamEvent::sink_failed
-               ? fmt::format("stream {} is {}: {}", stream, name_of(event.kind), event.text)
-               : fmt::format("stream {}: {}", stream, event.text);
+               ? fmt::format("{} {} is {}: {}", what, stream, name_of(event.kind), event.text)
+               : fmt::format("{} {}: {}", what, stream, event.text);
 }
 
 StreamHealth::Counts StreamHealth::counts_of(const stats::StreamSnapshot& s) {

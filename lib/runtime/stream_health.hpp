@@ -23,7 +23,7 @@ struct HealthLimits {
 
 /// Not an end of something bad.
 bool is_bad(stats::StreamEvent e);
-/// As it is logged and told at prompts.
+/// As it is logged and told at prompts. `stream`: its name, or that of the sender.
 std::string sentence_of(const std::string& stream, const stats::LastEvent& event);
 
 /// Watches one stream: is it silent, does it lose heaps, is it slow? Each change is told once. Pure: time and

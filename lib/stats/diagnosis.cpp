@@ -260,6 +260,14 @@ void Findings::send(const SendSnapshot& s) {
     add(Cause::send_timeout, Stage::transmit, s.name, s.counters.timed_out, "heaps",
         "could not be sent within the time-out",
         "lower the rate of what is submitted, raise `rate`, or look why the port takes no packets");
+    const double seconds = snapshot_.ticks_per_second > 0
+                               ? static_cast<double>(s.counters.outage_ticks) / snapshot_.ticks_per_second
+                               : 0;
+    // One that goes on since before the counters were cleared counts, too.
+    add(Cause::port_takes_nothing, Stage::transmit, s.name,
+        std::max<std::uint64_t>(s.counters.outages, seconds > 0 ? 1 : 0), "times",
+        fmt::format("port {} took nothing for a second or longer, {:.1f} s in all", s.port, seconds),
+        s.suspects);
 }
 
 }  // namespace
@@ -289,7 +297,7 @@ std::string_view name_of(Stage stage) {
 }
 
 std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 24> kNames{"network_loss",
+    constexpr std::array<std::string_view, 25> kNames{"network_loss",
                                                       "cut_by_join",
                                                       "duplicates",
                                                       "fragments",
@@ -312,8 +320,9 @@ std::string_view name_of(Cause cause) {
                                                       "consumer_holds_pool",
                                                       "consumer_too_slow",
                                                       "sink_failed",
-                                                      "send_timeout"};
-    static_assert(kNames.size() == static_cast<std::size_t>(Cause::send_timeout) + 1);
+                                                      "send_timeout",
+                                                      "port_takes_nothing"};
+    static_assert(kNames.size() == static_cast<std::size_t>(Cause::port_takes_nothing) + 1);
     return kNames[static_cast<std::size_t>(cause)];
 }
 

@@ -50,6 +50,7 @@ enum class Cause : std::uint8_t {
     consumer_too_slow,    ///< the hand-over queue was full
     sink_failed,          ///< a full disk, or another error of what heaps were written to
     send_timeout,         ///< heaps could not be sent in time
+    port_takes_nothing,   ///< a port took no packets of a sender for a second or longer
 };
 std::string_view name_of(Cause cause);
 

@@ -60,6 +60,7 @@ void take_send(SendSnapshot& s, const SendSnapshot& base) {
     for (std::uint64_t SendCounters::*const count : kSendCounts)
         s.counters.*count -= base.counters.*count;
     s.control_heaps -= base.control_heaps;
+    take_each(s.events, base.events);
 }
 
 void take_port(PortSnapshot& p, const PortSnapshot& base) {

@@ -100,6 +100,11 @@ struct SendSnapshot {
     std::vector<std::string> endpoints;
     SendCounters counters;            ///< `heaps`: those with data
     std::uint64_t control_heaps = 0;  ///< sent stop heaps
+    std::string port;
+    std::string health;    ///< "ok" or "stuck"; empty: it is stopped, or its port is
+    std::string suspects;  ///< why its port takes nothing, most likely; empty: it always has taken something
+    std::array<std::uint64_t, kSendEvents> events{};
+    std::optional<LastEvent> last_event;
 
     void add(const SendSnapshot& other) noexcept {
         counters.add(other.counters);

@@ -8,7 +8,7 @@
 
 namespace spead::stats {
 
-/// What can happen to a stream, mostly to one that is watched (docs/health.md).
+/// What can happen to a stream, mostly to one that is watched, and to a sender (docs/health.md).
 enum class StreamEvent : std::uint8_t {
     silent,       ///< no packet for `silent_after`
     back,         ///< a packet after that
@@ -16,15 +16,23 @@ enum class StreamEvent : std::uint8_t {
     slow,         ///< less than `expected_rate` came
     recovered,    ///< neither losing nor slow any more
     sink_failed,  ///< its sink takes no more heaps; of every stream, watched or not
+    // Of senders.
+    stuck,    ///< its port has taken nothing, and given nothing back, for a second
+    unstuck,  ///< it does so again
     count_
 };
 
-inline constexpr std::size_t kStreamEvents = static_cast<std::size_t>(StreamEvent::count_);
+/// Of received streams: those before `stuck`.
+inline constexpr std::size_t kStreamEvents = static_cast<std::size_t>(StreamEvent::stuck);
 inline constexpr std::array<std::string_view, kStreamEvents> kStreamEventNames{
     "silent", "back", "losing", "slow", "recovered", "sink_failed"};
+/// Of senders: those from `stuck` on.
+inline constexpr std::size_t kSendEvents = static_cast<std::size_t>(StreamEvent::count_) - kStreamEvents;
+inline constexpr std::array<std::string_view, kSendEvents> kSendEventNames{"stuck", "unstuck"};
 
 constexpr std::string_view name_of(StreamEvent e) {
-    return kStreamEventNames[static_cast<std::size_t>(e)];
+    const auto i = static_cast<std::size_t>(e);
+    return i < kStreamEvents ? kStreamEventNames[i] : kSendEventNames[i - kStreamEvents];
 }
 
 }  // namespace spead::stats

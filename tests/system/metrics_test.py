@@ -91,8 +91,12 @@ def expected(report):
                             ("timed_out_heaps", send["timed_out"]), ("bytes", send["bytes"]),
                             ("control_heaps", info["control_heaps"]), ("frame_bytes", info["frame_bytes"]),
                             ("dropped_packets", info["dropped"]), ("unregistered_packets", info["unregistered_packets"]),
-                            ("full_bursts", info["tx_full"]), ("stalls", info["stalls"])):
+                            ("full_bursts", info["tx_full"]), ("stalls", info["stalls"]),
+                            ("outages", info["outages"])):
             put(f"spead_send_{name}_total", value, send=send["name"])
+        for event, times in send["health"]["events"].items():
+            put("spead_send_events_total", times, event=event, send=send["name"])
+        put("spead_send_healthy", send["health"]["state"] == "ok", send=send["name"])
     for port in report["ports"]:
         rx, tx, nic, info = port["rx"], port["tx"], port["nic"], port["info"]
         put("spead_port_up", port["state"] == "running", port=port["name"])

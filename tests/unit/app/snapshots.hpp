@@ -70,6 +70,13 @@ inline stats::Snapshot numbered_snapshot() {
     send.counters.dropped = 207;
     send.counters.unregistered_packets = 208;
     send.counters.tx_full = 209;
+    send.counters.outages = 214;
+    send.counters.outage_ticks = 215;
+    send.port = "p0";
+    send.health = "stuck";
+    send.suspects = "look at the cat";
+    send.events = {216, 217};
+    send.last_event = {stats::StreamEvent::stuck, 2.5, "it is stuck"};
     send.counters.stalls = 210;
     send.counters.scheduled = 212;
     send.counters.dummy_packets = 213;

@@ -273,6 +273,18 @@ const Row kRows[] = {
      Stage::transmit,
      "d0: 77 heaps",
      {"within the time-out"}},
+    {"PortTakesNothing",
+     [](Snapshot& s) {
+         s.ticks_per_second = 1000;
+         s.sends[0].port = "p7";
+         s.sends[0].suspects = "look at the cat";
+         s.sends[0].counters.outages = 77;
+         s.sends[0].counters.outage_ticks = 123'400;
+     },
+     Cause::port_takes_nothing,
+     Stage::transmit,
+     "d0: 77 times",
+     {"port p7 took nothing", "123.4 s in all", "look at the cat"}},
 };
 
 INSTANTIATE_TEST_SUITE_P(Diagnosis, Causes, testing::ValuesIn(kRows),
@@ -284,7 +296,7 @@ TEST(Diagnosis, ACleanRunHasNothing) {
 }
 
 TEST(Diagnosis, EveryCauseHasARowAndAName) {
-    std::vector<bool> seen(static_cast<std::size_t>(Cause::send_timeout) + 1);
+    std::vector<bool> seen(static_cast<std::size_t>(Cause::port_takes_nothing) + 1);
     for (const Row& row : kRows)
         seen[static_cast<std::size_t>(row.cause)] = true;
     for (std::size_t i = 0; i < seen.size(); i++)

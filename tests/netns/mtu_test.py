@@ -1,0 +1,24 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""A sender whose packets are longer than its peer holds."""
+
+import namespaces  # first: it makes tests/system importable
+import harness
+
+
+class SmallerPeer(namespaces.NamespaceTest):
+    def test_the_mtu_is_named_while_the_sender_stands_still(self):
+        namespaces.ip("link", "set", "peer", "mtu", "1500", namespace=self.far)
+        running = self.start("send", "239.1.1.1:7148", "--port", "net_af_packet0,iface=dut", "--max-packet-size", 8972,
+                             prefix=self.inside)
+        running.wait_for(lambda: "send d0 is stuck: port p0 has taken nothing for a second; the first suspect is the MTU"
+                         in running.text(1), "event")
+        self.assertIn("9000 bytes", running.text(1))
+        running.interrupt()
+        finished = running.wait()
+        self.assertEqual([f["cause"] for f in finished.report["findings"]], ["port_takes_nothing"])
+        self.assertIn("lower --max-packet-size (1472 fits 1500)", finished.out)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Carries out what app/bench_pair.hpp describes: engines, their cases in turn, and the talk between two
 /// processes.
+#include <cerrno>
 #include <charconv>
+#include <chrono>
+#include <csignal>
 #include <sched.h>
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -237,9 +241,14 @@ class SecondProcess {
         socket_ = JsonChannel::start_process(words, halves.far, pid_);
         keep_to(halves.near);
     }
+    /// The other process ends by itself when its socket is closed. One that does not is made to.
     ~SecondProcess() {
-        int status = 0;
-        while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+        if (!ends_within(kEndPatience)) {
+            kill(pid_, SIGTERM);
+            if (!ends_within(kEndPatience)) {
+                kill(pid_, SIGKILL);
+                ends_within(kEndPatience);
+            }
         }
     }
     SecondProcess(const SecondProcess&) = delete;
@@ -247,6 +256,21 @@ class SecondProcess {
     int socket() const noexcept { return socket_; }
 
   private:
+    static constexpr std::chrono::seconds kEndPatience{30};
+
+    bool ends_within(std::chrono::seconds patience) const {
+        const auto end = std::chrono::steady_clock::now() + patience;
+        for (;;) {
+            int status = 0;
+            const pid_t ended = waitpid(pid_, &status, WNOHANG);
+            if (ended == pid_ || (ended < 0 && errno != EINTR))
+                return true;
+            if (std::chrono::steady_clock::now() > end)
+                return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+    }
+
     pid_t pid_ = -1;
     int socket_ = -1;
 };

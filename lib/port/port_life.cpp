@@ -124,7 +124,8 @@ void Port::State::wait_until_fetched() {
     while (left != 0) {
         std::this_thread::sleep_for(std::chrono::milliseconds{1});
         const auto now = std::chrono::steady_clock::now();
-        if (const auto still = planned.driver->unfetched(device); still != left) {
+        // The peer writes what this is read from: only becoming less is progress.
+        if (const auto still = planned.driver->unfetched(device); still < left) {
             left = still;
             last_progress = now;
         } else if (now - last_progress > kFetchPatience) {

@@ -53,6 +53,7 @@ Player::Player(const Config& config)
       external_(config.capabilities.tx_external_buffer && rte_eal_iova_mode() == RTE_IOVA_VA),
       ticks_per_ns_(config.hz / 1e9 / config.speed),
       pacer_(config.hz, pacing(config)),
+      outage_(config.hz),
       plays_(static_cast<std::uint32_t>(config.windows), config.numa, kWhere),
       done_(static_cast<std::uint32_t>(config.windows), config.numa, kWhere) {
     static std::atomic<unsigned> number{0};
@@ -182,7 +183,7 @@ void Player::build(std::uint64_t now) noexcept {
     }
 }
 
-bool Player::transmit() noexcept {
+bool Player::transmit(std::uint64_t now) noexcept {
     if (first_ == count_)
         return false;
     std::uint64_t bytes = 0;
@@ -201,6 +202,14 @@ bool Player::transmit() noexcept {
     counters_.bytes += bytes;
     counters_.zero_copy += external_ ? sent : 0U;
     first_ += sent;
+    if (sent == 0) {
+        outage_.refused(now);
+    } else if (outage_.begun()) [[unlikely]] {
+        // What could not be sent in that time is not made up for.
+        if (outage_.lasts())
+            pacer_.restart();
+        outage_.end();
+    }
     if (first_ == count_)
         first_ = count_ = 0;
     else
@@ -234,7 +243,7 @@ bool Player::poll(std::uint64_t now) noexcept {
     const bool ended = ended_.load(std::memory_order_acquire);
     if (first_ == count_)
         build(now);
-    const bool sent = transmit();
+    const bool sent = transmit(now);
     if (ended && current_.window == nullptr && first_ == count_ && !next_window() && first_ == count_)
         finished_.store(true, std::memory_order_release);
     return sent;

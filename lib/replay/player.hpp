@@ -12,6 +12,7 @@
 #include "replay/options.hpp"
 #include "replay/window.hpp"
 #include "send/pacer.hpp"
+#include "send/port_outage.hpp"
 #include "send/spsc_ring.hpp"
 
 struct rte_mbuf;
@@ -104,13 +105,14 @@ class Player {
     bool due(const Frame& frame, std::uint64_t now) noexcept;
     rte_mbuf* make(const Frame& frame) noexcept;
     void build(std::uint64_t now) noexcept;
-    bool transmit() noexcept;
+    bool transmit(std::uint64_t now) noexcept;
     void give_up() noexcept;
 
     Config config_;
     bool external_;
     double ticks_per_ns_;
     send::Pacer pacer_;
+    send::PortOutage outage_;
     rte_mempool* pool_ = nullptr;
     send::SpscRing<Play> plays_;
     struct alignas(16) Done {

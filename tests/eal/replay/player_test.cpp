@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "replay/player.hpp"
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -163,6 +164,41 @@ TEST(Player, FixedRatesHoldOnAverage) {
         EXPECT_NEAR(static_cast<double>(rig.now - start), 10'000e3, 0.1 * 10'000e3);
         EXPECT_EQ(p.counters().late, 0U) << "no time was promised";
     }
+}
+
+/// Ten seconds at which the port takes nothing are not made up for.
+TEST(Player, APortThatTookNothingForALongTimeEarnsNoCredit) {
+    struct Gate {
+        port::TxQueue inner;
+        bool open = true;
+    };
+    Rig rig(Timing::bytes);
+    rig.config.rate = 1e6;
+    Gate gate{rig.config.queue};
+    rig.config.queue.context = &gate;
+    rig.config.queue.reap = nullptr;
+    rig.config.queue.burst = [](void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t n) {
+        const auto& g = *static_cast<Gate*>(context);
+        return g.open ? g.inner.tx_burst(mbufs, n) : std::uint16_t{0};
+    };
+    Player& p = rig.make();
+    p.play({&rig.window(0, 100, 0, 1000), 0, 0, -1, true});
+    const auto bytes_in = [&](std::uint64_t milliseconds) {
+        const std::uint64_t before = p.counters().bytes;
+        for (std::uint64_t i = 0; i < milliseconds; i++) {
+            p.poll(rig.now);
+            rig.arrived();
+            rig.now += 1'000'000;
+        }
+        return static_cast<double>(p.counters().bytes - before);
+    };
+    EXPECT_NEAR(bytes_in(2000), 2e6, 2e5);
+    gate.open = false;
+    EXPECT_EQ(bytes_in(10'000), 0);
+    gate.open = true;
+    EXPECT_NEAR(bytes_in(10'000), 10e6, 2e5);
+    p.abandon();
+    p.poll(rig.now);
 }
 
 TEST(Player, ADriverThatTakesFewOrKeepsManyLosesNothing) {

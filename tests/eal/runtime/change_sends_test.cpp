@@ -151,7 +151,7 @@ TEST(ChangeSends, SendersAreAsBeforeWhenOneCannotBeStarted) {
     script.add([&](Engine& engine, const stats::Snapshot&) {
         before = engine.plan();
         Plan plan = before;
-        plan.sends[0].rate = 1000;  // would send nothing to speak of
+        plan.sends[0].rate = 100;  // would send nothing to speak of
         plan.sends[1].enabled = true;
         plan.sends.push_back(sender("bad", "239.5.0.1:7148"));
         plan.receives.push_back(receive("x", "239.9.9.9:7148"));
@@ -188,6 +188,34 @@ TEST(ChangeSends, HeapsTimeOutWhileTheirPortIsStopped) {
     const Ended e = script.run(plan);
     EXPECT_THAT(e.problems, IsEmpty());
     EXPECT_EQ(e.last.streams[0].heaps_wrong, 0U);
+}
+
+/// Heaps that take half a minute each: they are given up, those that were not begun with them.
+TEST(ChangeSends, ARunEndsWithASlowSenderOnAPortThatIsStopped) {
+    for (const double timeout : {0.0, 0.02}) {
+        Plan plan = live_plan(1);
+        plan.sends[0].heap_size = 4 << 20;
+        plan.sends[0].rate = 125'000;
+        plan.sends[0].timeout = timeout;
+        Script script;
+        script.wait([](const stats::Snapshot& s) { return s.sends[0].counters.packets != 0; });
+        script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_port("p0"); });
+        const Ended e = script.run(plan);
+        EXPECT_THAT(e.problems, IsEmpty()) << timeout;
+    }
+}
+
+/// From 800 b/s, at which the first burst takes ten minutes.
+TEST(ChangeSends, ARateThatIsRaisedHoldsAtOnce) {
+    Plan plan = live_plan(1);
+    plan.sends[0].rate = 100;
+    Script script;
+    script.wait([](const stats::Snapshot& s) { return s.sends[0].counters.bytes >= 65'536; });
+    script.change([](Plan& p) { p.sends[0].rate = 125e6; });
+    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_delivered > 100; });
+    const Ended e = script.run(plan);
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <thread>
 
+#include "runtime/stream_health.hpp"
 #include "stats/diagnosis.hpp"
 #include "tests/eal/runtime/rig.hpp"
 
@@ -174,6 +175,55 @@ TEST(Explain, ASilentStreamIsToldOnceByCallbackAndSnapshot) {
     EXPECT_EQ(e.stream(1).events[static_cast<std::size_t>(stats::StreamEvent::silent)], 1U);
     ASSERT_TRUE(e.stream(1).last_event);
     EXPECT_EQ(e.stream(1).last_event->kind, stats::StreamEvent::silent);
+}
+
+/// A ring whose reader waits for its consumer.
+TEST(Explain, ASenderWhosePortTakesNothingIsToldWhileItLastsAndWhenItIsOver) {
+    std::atomic<bool> open{false};
+    class Gate : public VerifySink {
+      public:
+        Gate(const std::string& stream, const std::atomic<bool>& is_open)
+            : VerifySink(stream), open_(is_open) {}
+        void consume(const heap::Heap& heap) override {
+            while (!open_.load())
+                std::this_thread::yield();
+            VerifySink::consume(heap);
+        }
+
+      private:
+        const std::atomic<bool>& open_;
+    };
+    Plan plan = loopback(-1);
+    plan.receives[0].ring = 1;
+    std::vector<std::string> told;
+    Surroundings surroundings;
+    surroundings.make_sink = [&open](const SinkPlan&, const std::string& stream) {
+        return std::make_unique<Gate>(stream, open);
+    };
+    surroundings.on_event = [&](const std::string& name, const stats::LastEvent& event) {
+        told.push_back(sentence_of(name, event));
+    };
+    Engine engine(plan, layout_of(plan), surroundings);
+    engine.start();
+    engine.run(-1, [&](const stats::Snapshot& s) {
+        if (s.sends[0].health == "stuck")
+            open = true;
+        else if (s.sends[0].events[1] != 0)
+            engine.interrupt();
+    });
+    open = true;
+    engine.stop();
+    ASSERT_GE(told.size(), 2U);
+    EXPECT_THAT(
+        told[0],
+        HasSubstr("send d0 is stuck: port p0 has taken nothing for a second; nobody takes packets out"));
+    EXPECT_THAT(told[1], HasSubstr("send d0: port p0 takes packets again, after"));
+    const stats::Snapshot last = engine.snapshot();
+    const std::vector<stats::Finding> found = stats::diagnose(last);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found[0].cause, stats::Cause::port_takes_nothing);
+    EXPECT_EQ(found[0].count, last.sends[0].counters.outages);
+    EXPECT_THAT(found[0].sentence(), HasSubstr("nobody takes packets out"));
 }
 
 TEST(Explain, EventsStayCountedWhateverIsExpectedOfTheStream) {

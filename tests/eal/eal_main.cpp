@@ -5,66 +5,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
-#include <sched.h>
-#include <string>
-#include <system_error>
-#include <unistd.h>
-#include <vector>
 
 #include <gtest/gtest.h>
-#include <rte_eal.h>
-#include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 
+#include "tests/support/eal.hpp"
+
 namespace {
-
-/// Three lcores on at most two of the CPUs this process may use.
-std::string lcores() {
-    cpu_set_t allowed;
-    CPU_ZERO(&allowed);
-    std::string cpus;
-    int taken = 0;
-    if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
-        for (int cpu = 0; cpu < CPU_SETSIZE && taken < 2; ++cpu) {
-            if (CPU_ISSET(cpu, &allowed)) {
-                cpus += (taken++ == 0 ? "" : ",") + std::to_string(cpu);
-            }
-        }
-    }
-    return "(0-2)@(" + (cpus.empty() ? "0" : cpus) + ")";
-}
-
-std::string environment_or(const char* name, const char* otherwise) {
-    const char* value = std::getenv(name);
-    return value != nullptr && *value != '\0' ? value : otherwise;
-}
-
-bool initialise_eal(const char* program) {
-    std::vector<std::string> words = {
-        program,
-        "--no-huge",
-        "-m",
-        environment_or("DPDK_SPEAD_TEST_MEMORY", "512"),
-        "--no-shconf",
-        "--no-pci",
-        "--no-telemetry",
-        "--iova-mode=va",
-        "--lcores=" + lcores(),
-        "--file-prefix=spead-test-" + std::to_string(getpid()),
-        "--log-level=lib.eal:" + environment_or("DPDK_SPEAD_TEST_LOG", "warning"),
-    };
-    std::vector<char*> arguments;
-    for (std::string& word : words) {
-        arguments.push_back(word.data());
-    }
-    if (rte_eal_init(static_cast<int>(arguments.size()), arguments.data()) < 0) {
-        std::fprintf(stderr, "EAL does not start: %s\n", rte_strerror(rte_errno));
-        return false;
-    }
-    return true;
-}
 
 /// Whatever outlives the tests: a pool or port that production code would leak just the same.
 int count_left_behind() {
@@ -96,17 +44,13 @@ int main(int argc, char** argv) {
     if (testing::GTEST_FLAG(list_tests)) {
         return RUN_ALL_TESTS();
     }
-    if (!initialise_eal(argv[0])) {
+    if (!spead::test::initialise_eal(argv[0])) {
         return EXIT_FAILURE;
     }
     int status = RUN_ALL_TESTS();
     if (count_left_behind() > 0 && status == EXIT_SUCCESS) {
         status = EXIT_FAILURE;
     }
-    const std::filesystem::path runtime_directory = rte_eal_get_runtime_dir();
-    rte_eal_cleanup();
-    std::error_code
-        ignored;  // EAL leaves its empty directory; if it is not empty, something else may want it
-    std::filesystem::remove(runtime_directory, ignored);
+    spead::test::clean_up_eal();
     return status;
 }

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sched.h>
+#include <string>
+#include <system_error>
+#include <unistd.h>
+#include <vector>
+
+#include <rte_eal.h>
+#include <rte_errno.h>
+
+/// EAL for a test's process: no huge pages, no devices, nothing that another process sees.
+namespace spead::test {
+
+/// Three lcores on at most two of the CPUs this process may use.
+inline std::string eal_lcores() {
+    cpu_set_t allowed;
+    CPU_ZERO(&allowed);
+    std::string lcores = "(0-2)@(";
+    int taken = 0;
+    if (sched_getaffinity(0, sizeof(allowed), &allowed) == 0) {
+        for (int cpu = 0; cpu < CPU_SETSIZE && taken < 2; ++cpu) {
+            if (CPU_ISSET(cpu, &allowed)) {
+                lcores.append(taken++ == 0 ? "" : ",").append(std::to_string(cpu));
+            }
+        }
+    }
+    return lcores.append(taken == 0 ? "0)" : ")");
+}
+
+inline std::string environment_or(const char* name, const char* otherwise) {
+    const char* value = std::getenv(name);
+    return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+/// Call once in a process. False, and standard error says why: EAL does not start.
+inline bool initialise_eal(const char* program) {
+    std::vector<std::string> words = {
+        program,
+        "--no-huge",
+        "-m",
+        environment_or("DPDK_SPEAD_TEST_MEMORY", "512"),
+        "--no-shconf",
+        "--no-pci",
+        "--no-telemetry",
+        "--iova-mode=va",
+        "--lcores=" + eal_lcores(),
+        "--file-prefix=spead-test-" + std::to_string(getpid()),
+        "--log-level=lib.eal:" + environment_or("DPDK_SPEAD_TEST_LOG", "warning"),
+    };
+    std::vector<char*> arguments;
+    for (std::string& word : words) {
+        arguments.push_back(word.data());
+    }
+    if (rte_eal_init(static_cast<int>(arguments.size()), arguments.data()) < 0) {
+        std::fprintf(stderr, "EAL does not start: %s\n", rte_strerror(rte_errno));
+        return false;
+    }
+    return true;
+}
+
+/// The last thing that uses EAL.
+inline void clean_up_eal() {
+    const std::filesystem::path runtime_directory = rte_eal_get_runtime_dir();
+    rte_eal_cleanup();
+    // EAL leaves its empty directory; if it is not empty, something else may want it.
+    std::error_code ignored;
+    std::filesystem::remove(runtime_directory, ignored);
+}
+
+}  // namespace spead::test

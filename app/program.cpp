@@ -197,6 +197,7 @@ int run_plan(const CommandLine& line) {
     }
     stats::Snapshot last;
     stats::Snapshot total;  // counters may be cleared during the run; whether it was good they all tell
+    runtime::Plan ran;      // streams come and go during the run: what it was in the end
     std::vector<std::string> problems;
     std::vector<std::string> script_problems;
     runtime::Engine::Reason reason{};
@@ -249,6 +250,7 @@ int run_plan(const CommandLine& line) {
         engine.stop();
         last = engine.snapshot();
         total = engine.totals();
+        ran = engine.plan();
         board->publish(last);
         problems = engine.problems();
         problems.insert(problems.end(), script_problems.begin(), script_problems.end());
@@ -267,7 +269,7 @@ int run_plan(const CommandLine& line) {
         if (!good || !line.quiet)
             tell(good ? out : stderr, "{}\n", verdict.sentence);
     } else {
-        for (std::string& problem : verification_problems(line.plan, total))
+        for (std::string& problem : verification_problems(ran, total))
             problems.push_back(std::move(problem));
     }
     if (!line.json_path.empty())

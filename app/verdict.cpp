@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/verdict.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/units.hpp"
@@ -33,10 +35,12 @@ LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine:
 
 std::vector<std::string> verification_problems(const runtime::Plan& plan, const stats::Snapshot& snapshot) {
     std::vector<std::string> problems;
-    for (std::size_t i = 0; i < plan.receives.size(); i++) {
-        if (plan.receives[i].sink.kind != runtime::SinkKind::verify)
+    for (const stats::StreamSnapshot& s : snapshot.streams) {
+        const auto planned =
+            std::find_if(plan.receives.begin(), plan.receives.end(),
+                         [&s](const runtime::ReceivePlan& receive) { return receive.name == s.name; });
+        if (planned == plan.receives.end() || planned->sink.kind != runtime::SinkKind::verify)
             continue;
-        const stats::StreamSnapshot& s = snapshot.streams[i];
         const std::uint64_t data = s.received - s.packets[static_cast<std::size_t>(PacketOutcome::control)];
         if (s.heaps_wrong != 0)
             problems.push_back(fmt::format("stream {}: {} heaps differ from the verification sequence",

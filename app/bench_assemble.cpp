@@ -7,11 +7,14 @@
 #include <cstring>
 #include <memory>
 #include <numeric>
+#include <set>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <rte_cycles.h>
 #include <rte_mbuf.h>
@@ -24,6 +27,7 @@
 #include "memory/copy.hpp"
 #include "port/sizes.hpp"
 #include "recv/rx_agent.hpp"
+#include "runtime/eal.hpp"
 #include "wire/flavour.hpp"
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
@@ -61,6 +65,7 @@ struct Result {
     double copy_ns = 0;
     double ratio = 0;  ///< copy limit's time / ours, median of pairs
     double added_ns = 0;
+    memory::Mapping::Backing heap_pages{};
     bool exact = true;  ///< every packet placed and every heap complete
 };
 
@@ -245,6 +250,7 @@ class Bench {
             config.queue_heaps = static_cast<std::uint32_t>(std::max<std::uint64_t>(256, hold_));
             config.max_packet_size = 65507;
             config.window.max_live = point.live;
+            config.window.guarded = true;  // as in a run
             config.window.max_heap_bytes = block;
             config.window.history_ticks = rte_get_tsc_hz();
             lanes_.push_back(
@@ -257,7 +263,7 @@ class Bench {
         agent_.add_source(source_);
     }
 
-    Result run(double seconds, std::uint32_t rounds) {
+    Result run(double seconds, std::uint32_t rounds, const StopSignals& signals) {
         for (int i = 0; i < 3; i++)
             assemble_pass();
         record_addresses();
@@ -268,7 +274,7 @@ class Bench {
         std::vector<double> added;
         const std::uint64_t until =
             rte_rdtsc() + static_cast<std::uint64_t>(seconds * static_cast<double>(rte_get_tsc_hz()));
-        while (ratio.size() < rounds || rte_rdtsc() < until) {
+        while (ratio.empty() || ((ratio.size() < rounds || rte_rdtsc() < until) && !signals.came())) {
             const double a = assemble_pass();
             const double b = copy_pass();
             ours.push_back(a);
@@ -281,6 +287,7 @@ class Bench {
         r.packets = packets_;
         r.frame_memory = packets_ * element_bytes(point_.payload);
         r.heap_memory = heap_memory_;
+        r.heap_pages = arena_.backing();
         r.ns = median(ours);
         r.copy_ns = median(limit);
         r.ratio = median(ratio);
@@ -401,6 +408,7 @@ nlohmann::ordered_json to_json(const Result& r) {
             {"packets", r.packets},
             {"frame_memory", r.frame_memory},
             {"heap_memory", r.heap_memory},
+            {"heap_pages", memory::name_of(r.heap_pages)},
             {"ns_per_packet", r.ns},
             {"copy_ns_per_packet", r.copy_ns},
             {"ratio_to_copy_limit", r.ratio},
@@ -421,19 +429,25 @@ std::size_t bench_assemble_memory_mib(const BenchOptions& options) {
     return ((most + most / 16) >> 20) + 64;
 }
 
-int bench_assemble(const BenchOptions& options, const std::string& json_path) {
+int bench_assemble(const BenchOptions& options, const std::string& json_path, const StopSignals& signals) {
     const bool table = json_path != "-";
     if (table)
         fmt::print(
-            "copy: {}; times are medians per packet\n{:>8} {:>9} {:>9} {:>7} {:>5} {:>9} {:>9} {:>9} {:>8} "
+            "packets in {}; copy: {}; times are medians per packet\n{:>8} {:>9} {:>9} {:>7} {:>5} {:>9} "
+            "{:>9} {:>9} {:>8} "
             "{:>7} {:>8}\n",
-            memory::payload_copy_name(), "payload", "heap", "set", "streams", "live", "Gb/s", "Mpps", "ns",
-            "copy ns", "ratio", "added ns");
+            runtime::Eal::pages(), memory::payload_copy_name(), "payload", "heap", "set", "streams", "live",
+            "Gb/s", "Mpps", "ns", "copy ns", "ratio", "added ns");
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    std::set<std::string_view> heap_pages;
     bool exact = true;
-    for (const Point& point : points_of(options)) {
-        const Result r = Bench(point).run(options.time, options.rounds);
+    const std::vector<Point> points = points_of(options);
+    for (const Point& point : points) {
+        if (signals.came())
+            break;
+        const Result r = Bench(point).run(options.time, options.rounds, signals);
         exact &= r.exact;
+        heap_pages.insert(memory::name_of(r.heap_pages));
         rows.push_back(to_json(r));
         if (table) {
             fmt::print(
@@ -444,13 +458,20 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path) {
             std::fflush(stdout);
         }
     }
-    const nlohmann::ordered_json document{
-        {"benchmark", "assemble"}, {"copy", memory::payload_copy_name()}, {"rows", rows}};
+    if (table)
+        fmt::print("heaps in {}\n", fmt::join(heap_pages, " and in "));
+    const nlohmann::ordered_json document{{"benchmark", "assemble"},
+                                          {"copy", memory::payload_copy_name()},
+                                          {"packet_pages", runtime::Eal::pages()},
+                                          {"rows", rows}};
     if (!json_path.empty())
         write_file(json_path, document.dump(2));
     if (!exact)
         fmt::print(stderr, "bench assemble: packets were not all placed, or heaps not all complete\n");
-    return exact ? kSuccess : kFailure;
+    if (signals.came())
+        fmt::print(stderr, "dpdk-spead: interrupted; {} of {} combinations were measured\n", rows.size(),
+                   points.size());
+    return exact && !signals.came() ? kSuccess : kFailure;
 }
 
 }  // namespace spead::app

@@ -122,7 +122,8 @@ std::string latency_table(const std::vector<LatencyRow>& rows) {
     return table.text();
 }
 
-std::string latency_json(const PairOptions& options, const std::vector<LatencyRow>& rows) {
+std::string latency_json(const PairOptions& options, const std::vector<LatencyRow>& rows,
+                         std::string_view packet_pages) {
     using nlohmann::ordered_json;
     ordered_json results = ordered_json::array();
     for (const LatencyRow& row : rows) {
@@ -151,6 +152,7 @@ std::string latency_json(const PairOptions& options, const std::vector<LatencyRo
     }
     const ordered_json document{{"version", 1},
                                 {"bench", "latency"},
+                                {"packet_pages", packet_pages},
                                 {"time_s", options.time},
                                 {"warm_up_s", options.warm_up},
                                 {"relative_error", stats::FineHistogram::kRelativeError},
@@ -206,10 +208,10 @@ int bench_latency(const PairOptions& options, const std::vector<std::string>& ea
         fmt::print(out,
                    "There and back, from when a heap was due until its answer was taken; after {} of "
                    "warm-up, which are "
-                   "not counted.\n",
-                   human_duration(options.warm_up));
+                   "not counted. Packets in {}.\n",
+                   human_duration(options.warm_up), outcome.packet_pages);
     if (!json_path.empty())
-        write_file(json_path, latency_json(options, rows));
+        write_file(json_path, latency_json(options, rows, outcome.packet_pages));
     if (!options.histogram_path.empty())
         write_file(options.histogram_path, latency_csv(rows));
     std::fflush(stdout);

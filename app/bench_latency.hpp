@@ -3,6 +3,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/bench_pair.hpp"
@@ -22,7 +23,8 @@ inline constexpr std::array<double, 5> kLatencyPercentiles{50, 90, 99, 99.9, 99.
 bool percentile_means_something(double percent, std::uint64_t values);
 
 std::string latency_table(const std::vector<LatencyRow>& rows);
-std::string latency_json(const PairOptions& options, const std::vector<LatencyRow>& rows);
+std::string latency_json(const PairOptions& options, const std::vector<LatencyRow>& rows,
+                         std::string_view packet_pages);
 /// One line per bucket: payload_bytes,heap_bytes,load_bps,lowest_ns,highest_ns,heaps.
 std::string latency_csv(const std::vector<LatencyRow>& rows);
 

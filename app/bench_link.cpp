@@ -177,7 +177,8 @@ std::string link_table(const std::vector<LinkResult>& results) {
     return table.text();
 }
 
-std::string link_json(const PairOptions& options, const std::vector<LinkResult>& results) {
+std::string link_json(const PairOptions& options, const std::vector<LinkResult>& results,
+                      std::string_view packet_pages) {
     using nlohmann::ordered_json;
     const auto bits = [](const std::optional<double>& rate) {
         return rate ? ordered_json(*rate * 8) : ordered_json(nullptr);
@@ -204,6 +205,7 @@ std::string link_json(const PairOptions& options, const std::vector<LinkResult>&
     }
     const ordered_json document{{"version", 1},
                                 {"bench", "link"},
+                                {"packet_pages", packet_pages},
                                 {"trial_s", options.trial},
                                 {"agree", options.search.agree},
                                 {"of", options.search.of},
@@ -240,9 +242,10 @@ int bench_link(const PairOptions& options, const std::vector<std::string>& eal_a
     };
     const PairOutcome outcome = run_pair(options, eal_args, bench);
     // Standard output is the JSON document's when it was asked for there.
-    fmt::print(json_path == "-" ? stderr : stdout, "{}", link_table(results));
+    fmt::print(json_path == "-" ? stderr : stdout, "{}Packets in {}.\n", link_table(results),
+               outcome.packet_pages);
     if (!json_path.empty())
-        write_file(json_path, link_json(options, results));
+        write_file(json_path, link_json(options, results, outcome.packet_pages));
     std::fflush(stdout);
     for (const std::string& problem : outcome.problems)
         fmt::print(stderr, "dpdk-spead: {}\n", problem);

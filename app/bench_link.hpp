@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/bench_pair.hpp"
@@ -33,7 +34,9 @@ struct LinkResult {
 bool link_trial_passes(const LinkTrial& trial);
 
 std::string link_table(const std::vector<LinkResult>& results);
-std::string link_json(const PairOptions& options, const std::vector<LinkResult>& results);
+/// `packet_pages` as in PairOutcome, here and for latency.
+std::string link_json(const PairOptions& options, const std::vector<LinkResult>& results,
+                      std::string_view packet_pages);
 
 /// `bench link`; returns the program's exit status. Progress goes to standard error unless `quiet`.
 int bench_link(const PairOptions& options, const std::vector<std::string>& eal_args,

@@ -142,6 +142,7 @@ struct PairBench {
 struct PairOutcome {
     std::vector<std::string> problems;
     bool interrupted = false;
+    std::string packet_pages;  ///< that the near end's packets were in (Eal::pages)
 };
 PairOutcome run_pair(const PairOptions& options, const std::vector<std::string>& eal_args,
                      const PairBench& bench);

@@ -5,6 +5,10 @@
 #include <charconv>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
 #include <sched.h>
 #include <sys/wait.h>
 #include <thread>
@@ -15,12 +19,15 @@
 
 #include "app/bench_pair.hpp"
 #include "app/engine_beside.hpp"
+#include "app/foreign_json.hpp"
+#include "app/kept_privileges.hpp"
 #include "app/stop_signals.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
 #include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/eal.hpp"
 
@@ -215,6 +222,25 @@ void keep_to(const std::vector<unsigned>& cpus) {
     sched_setaffinity(0, sizeof set, &set);
 }
 
+/// A directory for the socket of two processes, which nobody else may enter.
+class MeetingPlace {
+  public:
+    MeetingPlace() : directory_(std::filesystem::temp_directory_path() / "dpdk-spead-bench-XXXXXX") {
+        if (mkdtemp(directory_.data()) == nullptr)
+            throw_error("bench", "cannot make the directory {}: {}", directory_, std::strerror(errno));
+    }
+    ~MeetingPlace() {
+        unlink(socket().c_str());
+        rmdir(directory_.c_str());
+    }
+    MeetingPlace(const MeetingPlace&) = delete;
+    MeetingPlace& operator=(const MeetingPlace&) = delete;
+    std::string socket() const { return directory_ + "/memif.sock"; }
+
+  private:
+    std::string directory_;
+};
+
 /// The process that is started where no ports are named; waits for its end.
 class SecondProcess {
   public:
@@ -225,8 +251,7 @@ class SecondProcess {
                         "its options are for one process, and without ports bench starts a second one; name "
                         "the ports, "
                         "or use --server and --client");
-        const std::string socket = fmt::format("dpdk-spead-bench-{}", getpid());
-        options.tx_port = fmt::format("net_memif0,role=client,socket={}", socket);
+        options.tx_port = fmt::format("net_memif0,role=client,socket={}", meeting_.socket());
         const std::vector<unsigned> cpus = runtime::allowed_cpus();
         Halves halves = halve(cpus);
         if (options.tx_lcore || options.rx_lcore)
@@ -234,7 +259,7 @@ class SecondProcess {
         std::vector<std::string> words{
             "bench",     options.kind == PairKind::link ? "link" : "latency",
             "--server",  fmt::format("fd:{}", JsonChannel::kChildDescriptor),
-            "--rx-port", fmt::format("net_memif0,role=server,socket={}", socket),
+            "--rx-port", fmt::format("net_memif0,role=server,socket={}", meeting_.socket()),
             "--poll",    std::string(config::name_in(config::kPollModes, options.poll))};
         if (options.rx_lcore)
             words.insert(words.end(), {"--rx-lcore", std::to_string(*options.rx_lcore)});
@@ -271,6 +296,7 @@ class SecondProcess {
         }
     }
 
+    MeetingPlace meeting_;
     pid_t pid_ = -1;
     int socket_ = -1;
 };
@@ -307,8 +333,11 @@ PairOutcome run_pair(const PairOptions& typed, const std::vector<std::string>& e
             channel = std::make_unique<JsonChannel>(second->socket());
         else if (!options.client.empty())
             channel = std::make_unique<JsonChannel>(JsonChannel::connect_to(options.client, signals.fd()));
+        std::optional<memory::HugePageTurn> turn(std::in_place);
         const Prepared prepared(options, ends, eal_options);
         const runtime::Eal eal(prepared.eal_args);
+        turn.reset();
+        outcome.packet_pages = runtime::Eal::pages();
         tell_remarks(prepared.layouts.front());
         LocalEnd local;
         std::unique_ptr<RemoteEnd> remote;
@@ -346,11 +375,11 @@ namespace {
 void answer(JsonChannel& channel, Parts& parts, int stop_fd) {
     for (;;) {
         const json question = channel.receive(stop_fd);
-        const std::string what = question.value("do", "");
+        const std::string what = text_in(question, "do");
         if (what == "close")
             return;
         if (what == "begin" && parts.counting != nullptr) {
-            parts.counting->begin(question.value("first", std::uint64_t{0}));
+            parts.counting->begin(number_in(question, "first"));
             channel.send({{"ok", true}});
         } else if (what == "count" && parts.counting != nullptr) {
             channel.send({{"complete", parts.counting->complete()}, {"broken", parts.counting->broken()}});
@@ -399,10 +428,12 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
            int signal_fd) {
     const json greeting = channel.receive(signal_fd);
     const PairOptions options = options_of(greeting, own);
+    std::optional<memory::HugePageTurn> turn(std::in_place);
     const Prepared prepared = prepare_far(options, cases_from(greeting, options.kind), eal_options);
     if (prepared.plans.empty())
         throw_error("bench", "the other end asks for nothing");
     const runtime::Eal eal(prepared.eal_args);
+    turn.reset();
     tell_remarks(prepared.layouts.front());
     channel.send({{"ok", true}});
     for (;;) {
@@ -412,10 +443,12 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
         } catch (const ChannelClosed&) {
             return false;
         }
-        const std::size_t i = question.value("case", prepared.plans.size());
-        if (question.value("do", "") != "open" || i >= prepared.plans.size())
+        const std::size_t i = number_in(question, "case", prepared.plans.size());
+        if (text_in(question, "do") != "open" || i >= prepared.plans.size())
             throw_error("bench", "the other end asks for {}", question.dump());
         CaseEngine e(options, nullptr, prepared, i, eal_options);
+        // Cases that follow open the same port, for which it needs no more.
+        give_up_privileges(privileges_after_start(prepared.layouts[i].ports, prepared.plans[i]), {});
         channel.send({{"ok", true}});
         if (run_beside(e.engine(), signal_fd,
                        [&](const BesideEnd& end) { answer(channel, e.parts(), end.fd); }))
@@ -455,8 +488,9 @@ std::string describe_pair(const PairOptions& typed, const std::vector<std::strin
     Ends ends = ends_of(options);
     if (!options.server.empty())
         ends = {false, true};
+    std::optional<MeetingPlace> meeting;
     if (alone(options))
-        options.tx_port = "net_memif0,role=client,socket=dpdk-spead-bench";
+        options.tx_port = fmt::format("net_memif0,role=client,socket={}", meeting.emplace().socket());
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_args);
     const Prepared prepared(options, ends, eal_options);
     return fmt::format("{} cases; the first:\n{}", prepared.plans.size(),

@@ -22,6 +22,7 @@
 #include "memory/region.hpp"
 #include "port/port.hpp"
 #include "port/region_registration.hpp"
+#include "runtime/eal.hpp"
 #include "send/sender.hpp"
 
 namespace spead::app {
@@ -140,7 +141,9 @@ class Bench {
     Bench(const Bench&) = delete;
     Bench& operator=(const Bench&) = delete;
 
-    Result run(const Point& point) {
+    std::string_view payload_pages() const { return memory::name_of(memory_.backing()); }
+
+    Result run(const Point& point, const StopSignals& signals) {
         send::SenderConfig config = sender_config(options_, point);
         config.source_mac = port_->mac();
         config.source_ip = port_->source_address();
@@ -156,7 +159,7 @@ class Bench {
             rte_rdtsc() + static_cast<std::uint64_t>(options_.time * static_cast<double>(rte_get_tsc_hz()));
         std::vector<double> ours, bare, ratio;
         send_slice(sender, 10 * slice);  // pools and caches settle
-        while (ours.size() < options_.rounds || rte_rdtsc() < until) {
+        while (ours.empty() || ((ours.size() < options_.rounds || rte_rdtsc() < until) && !signals.came())) {
             ours.push_back(send_slice(sender, slice));
             if (bare_possible_) {
                 bare.push_back(bare_slice(point.payload, slice));
@@ -341,31 +344,41 @@ runtime::BusNeeds bench_transmit_bus(const BenchOptions& options) {
     return runtime::BusNeeds::of({&planned, 1});
 }
 
-int bench_transmit(const BenchOptions& options, const std::string& json_path) {
+int bench_transmit(const BenchOptions& options, const std::string& json_path, const StopSignals& signals) {
     const bool table = json_path != "-";
     Bench bench(options);
     if (table)
         fmt::print(
-            "into {}; times are medians per packet; the bare loop allocates, attaches and sends two mbufs\n"
+            "into {}; packets in {}, payload in {}; times are medians per packet; the bare loop allocates, "
+            "attaches and sends two mbufs\n"
             "{:>8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>8} {:>7}\n",
-            options.device, "payload", "heap", "Gb/s", "Mpps", "ns", "% no copy", "bare Mpps", "bare ns",
-            "ratio");
+            options.device, runtime::Eal::pages(), bench.payload_pages(), "payload", "heap", "Gb/s", "Mpps",
+            "ns", "% no copy", "bare Mpps", "bare ns", "ratio");
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     bool exact = true;
-    for (const Point& point : points_of(options)) {
-        const Result r = bench.run(point);
+    const std::vector<Point> points = points_of(options);
+    for (const Point& point : points) {
+        if (signals.came())
+            break;
+        const Result r = bench.run(point, signals);
         exact &= r.exact;
         rows.push_back(to_json(r));
         if (table)
             print(r);
     }
-    const nlohmann::ordered_json document{
-        {"benchmark", "transmit"}, {"device", options.device}, {"rows", rows}};
+    const nlohmann::ordered_json document{{"benchmark", "transmit"},
+                                          {"device", options.device},
+                                          {"packet_pages", runtime::Eal::pages()},
+                                          {"payload_pages", bench.payload_pages()},
+                                          {"rows", rows}};
     if (!json_path.empty())
         write_file(json_path, document.dump(2));
     if (!exact)
         fmt::print(stderr, "bench transmit: heaps or packets are missing from the count\n");
-    return exact ? kSuccess : kFailure;
+    if (signals.came())
+        fmt::print(stderr, "dpdk-spead: interrupted; {} of {} combinations were measured\n", rows.size(),
+                   points.size());
+    return exact && !signals.came() ? kSuccess : kFailure;
 }
 
 }  // namespace spead::app

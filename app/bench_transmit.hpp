@@ -5,6 +5,7 @@
 #include <string>
 
 #include "app/command_line.hpp"
+#include "app/stop_signals.hpp"
 #include "runtime/layout.hpp"
 
 namespace spead::app {
@@ -17,8 +18,9 @@ runtime::BusNeeds bench_transmit_bus(const BenchOptions& options);
 /// `bench transmit`: heaps through packetiser, external buffers and pacer into a port (net_null by default),
 /// submitted, sent and completed by one lcore, beside a bare loop that only allocates, attaches and sends the
 /// two mbufs of each packet. The two alternate in one run; medians count. Prints a table, or writes JSON to
-/// `json_path` ("-": standard output). EAL runs; call it on an lcore. Returns an exit status; throws Error
+/// `json_path` ("-": standard output). EAL runs; call it on an lcore. One of `signals` ends it after what
+/// is being measured; what has been is told. Returns an exit status; throws Error
 /// when the port cannot be opened or takes nothing.
-int bench_transmit(const BenchOptions& options, const std::string& json_path);
+int bench_transmit(const BenchOptions& options, const std::string& json_path, const StopSignals& signals);
 
 }  // namespace spead::app

@@ -37,26 +37,51 @@ nlohmann::ordered_json capture_json(const stats::CaptureSnapshot& c) {
     return capture;
 }
 
+nlohmann::ordered_json impaired_json(const std::string& how, const stats::SendCounters& c) {
+    return {{"how", how},
+            {"lost", c.impaired_lost},
+            {"duplicated", c.impaired_duplicated},
+            {"corrupted", c.impaired_corrupted},
+            {"reordered", c.impaired_reordered},
+            {"delayed", c.impaired_delayed},
+            {"sent", c.impaired_sent},
+            {"dropped", c.impaired_dropped}};
+}
+
+void add_impaired(Table& table, const std::string& how, const stats::SendCounters& c) {
+    if (how.empty())
+        return;
+    table.word("impaired on purpose", how);
+    table.count("(lost)", c.impaired_lost);
+    table.count_if_any("(duplicated)", c.impaired_duplicated);
+    table.count_if_any("(corrupted)", c.impaired_corrupted);
+    table.count_if_any("(reordered)", c.impaired_reordered);
+    table.count_if_any("(delayed)", c.impaired_delayed);
+}
+
 nlohmann::ordered_json replay_json(const stats::ReplaySnapshot& r) {
-    return {{"files", r.files},
-            {"resident", r.resident},
-            {"pass",
-             {{"records", r.records},
-              {"frames", r.frames},
-              {"cut", r.cut},
-              {"runts", r.runts},
-              {"too_long", r.too_long},
-              {"not_udp", r.not_udp}}},
-            {"packets", r.packets},
-            {"bytes", r.bytes},
-            {"passes", r.passes},
-            {"zero_copy_packets", r.zero_copy},
-            {"late", r.late},
-            {"info",
-             {{"most_late_ns", r.most_late_ns},
-              {"tx_full", r.tx_full},
-              {"stalls", r.stalls},
-              {"starved", r.starved}}}};
+    nlohmann::ordered_json replay = {{"files", r.files},
+                                     {"resident", r.resident},
+                                     {"pass",
+                                      {{"records", r.records},
+                                       {"frames", r.frames},
+                                       {"cut", r.cut},
+                                       {"runts", r.runts},
+                                       {"too_long", r.too_long},
+                                       {"not_udp", r.not_udp}}},
+                                     {"packets", r.packets},
+                                     {"bytes", r.bytes},
+                                     {"passes", r.passes},
+                                     {"zero_copy_packets", r.zero_copy},
+                                     {"late", r.late},
+                                     {"info",
+                                      {{"most_late_ns", r.most_late_ns},
+                                       {"tx_full", r.tx_full},
+                                       {"stalls", r.stalls},
+                                       {"starved", r.starved}}}};
+    if (!r.impair.empty())
+        replay["impaired"] = impaired_json(r.impair, r.impaired);
+    return replay;
 }
 
 std::string replays_table(const stats::Snapshot& snapshot) {
@@ -79,6 +104,7 @@ std::string replays_table(const stats::Snapshot& snapshot) {
         table.count_if_any("zero copy", r.zero_copy);
         table.count_if_any("late", r.late);
         table.count_if_any("(starved)", r.starved);
+        add_impaired(table, r.impair, r.impaired);
     }
     return table.empty() ? std::string{} : table.text() + "\n";
 }

@@ -7,6 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include "app/table.hpp"
 #include "stats/snapshot.hpp"
 
 /// The report's part on captures and replays. Names: docs/counters.md.
@@ -19,6 +20,9 @@ std::string_view state_of(const stats::CaptureSnapshot& capture);
 nlohmann::ordered_json capture_json(const stats::CaptureSnapshot& capture);
 
 nlohmann::ordered_json replay_json(const stats::ReplaySnapshot& replay);
+/// What was done to packets on purpose; `how` as in --impair.
+nlohmann::ordered_json impaired_json(const std::string& how, const stats::SendCounters& counters);
+void add_impaired(Table& table, const std::string& how, const stats::SendCounters& counters);
 
 /// A row for each replay; empty without any.
 std::string replays_table(const stats::Snapshot& snapshot);

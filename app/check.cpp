@@ -5,10 +5,12 @@
 #include <set>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include "app/check_machine.hpp"
 #include "app/command_line.hpp"
+#include "app/kept_privileges.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "drivers/table.hpp"
@@ -37,7 +39,7 @@ void check_planned(const port::Host& host, const runtime::Layout& layout, const 
                      human_size(layout.heap_bytes), human_size(layout.bookkeeping_bytes),
                      human_size(layout.send_bytes), human_size(layout.eal_bytes)),
          {}});
-    findings.push_back(check_huge_pages(host, layout.eal_bytes, card));
+    findings.push_back(check_huge_pages(host, layout.eal_memory, card));
     if (card)
         findings.push_back(check_memlock(host, layout.eal_bytes + layout.heap_bytes + layout.send_bytes));
     if (layout.shares_cpus)
@@ -51,6 +53,13 @@ void check_planned(const port::Host& host, const runtime::Layout& layout, const 
                             "lcores",
                             fmt::format("{}, each on a CPU of its own", layout.workers.size() + 1),
                             {}});
+    const std::vector<std::string> kept = privileges_after_start(layout.ports, plan).names();
+    findings.push_back(
+        {Verdict::ok,
+         "after the start",
+         fmt::format("{} kept, all other capabilities are given up",
+                     kept.empty() ? std::string("none is") : fmt::format("{} are", fmt::join(kept, ", "))),
+         {}});
     findings.push_back(check_governor(host, cpus));
     findings.push_back(check_isolation(host, cpus));
     for (const port::PlannedPort& port : layout.ports)
@@ -65,7 +74,7 @@ Findings check_all(const port::Host& host, const runtime::Plan& plan, const runt
     Findings findings{check_capabilities(host)};
     if (plan.ports.empty()) {
         findings.push_back({Verdict::ok, "ports", "none named: only the machine is looked at", {}});
-        findings.push_back(check_huge_pages(host, kUsualEalBytes, false));
+        findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
         findings.push_back(check_memlock(host, kUsualEalBytes));
         return findings;
     }
@@ -74,7 +83,7 @@ Findings check_all(const port::Host& host, const runtime::Plan& plan, const runt
     } catch (const Error& error) {
         const bool usage = dynamic_cast<const UsageError*>(&error) != nullptr;
         findings.push_back({Verdict::fail, "plan", error.what(), {}, usage});
-        findings.push_back(check_huge_pages(host, kUsualEalBytes, false));
+        findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
     }
     return findings;
 }

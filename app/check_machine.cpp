@@ -19,8 +19,6 @@ namespace spead::app {
 
 namespace {
 
-constexpr std::size_t kSmallPage = std::size_t{2} << 20;
-
 /// "2,4-7" of the kernel's CPU lists.
 std::set<unsigned> cpus_in(const std::string& list) {
     std::set<unsigned> cpus;
@@ -41,24 +39,18 @@ std::set<unsigned> cpus_in(const std::string& list) {
 
 }  // namespace
 
-Finding check_huge_pages(const port::Host& host, std::size_t eal_bytes, bool must) {
-    std::size_t bytes = 0;
-    std::vector<std::string> parts;
-    for (const std::size_t kib : {2048U, 1048576U}) {
-        const auto directory = fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB", kib);
-        const auto free = static_cast<std::size_t>(
-            std::max<std::int64_t>(host.files.number(directory + "/free_hugepages").value_or(0), 0));
-        if (free > 0)
-            parts.push_back(fmt::format("{} of {}", free, human_size(kib * 1024)));
-        bytes += free * kib * 1024;
-    }
-    const std::string have = parts.empty() ? "none free" : fmt::format("free: {}", fmt::join(parts, ", "));
-    if (bytes >= eal_bytes)
-        return {Verdict::ok, "huge pages", fmt::format("{}; {} needed", have, human_size(eal_bytes)), {}};
+Finding check_huge_pages(const port::Host& host, const runtime::EalMemory& need, bool must) {
+    const runtime::HugeMemory have = runtime::huge_memory(host);
+    const auto shortage = runtime::huge_shortage(have, need);
+    if (!shortage)
+        return {Verdict::ok,
+                "huge pages",
+                fmt::format("{}; {} needed", runtime::describe(have), human_size(runtime::sum_of(need))),
+                {}};
     return {must ? Verdict::fail : Verdict::warn, "huge pages",
-            fmt::format("{}; {} needed{}", have, human_size(eal_bytes),
-                        must ? " by a PCI card" : ", ordinary pages are used instead"),
-            fmt::format("sysctl -w vm.nr_hugepages={}", (eal_bytes + kSmallPage - 1) / kSmallPage)};
+            fmt::format("{}; {}", shortage->reason,
+                        must ? "a card works with nothing else" : "ordinary pages are used instead"),
+            shortage->command};
 }
 
 Finding check_memlock(const port::Host& host, std::size_t bytes) {

@@ -13,7 +13,7 @@
 namespace spead::app {
 
 /// Huge pages for EAL's memory; `must` where a card needs them.
-Finding check_huge_pages(const port::Host& host, std::size_t eal_bytes, bool must);
+Finding check_huge_pages(const port::Host& host, const runtime::EalMemory& need, bool must);
 
 /// Locked memory; `bytes` is what cards reach.
 Finding check_memlock(const port::Host& host, std::size_t bytes);

@@ -13,7 +13,6 @@
 #include <fmt/format.h>
 
 #include "port/pci_device.hpp"
-#include "port/sizes.hpp"
 #include "runtime/numa.hpp"
 
 namespace spead::app {
@@ -67,19 +66,16 @@ void check_iommu(const port::Host& host, const std::string& subject, const port:
         findings.push_back({Verdict::ok, subject + " IOMMU", type.empty() ? "on" : "on, " + type, {}});
 }
 
-void check_netdev(const std::string& subject, const port::NetdevFacts& facts, std::uint32_t needed,
+void check_netdev(const std::string& subject, const port::NetdevFacts& facts, const port::MtuAdvice& mtu,
                   const AskPauseFrames& pauses, Findings& findings) {
     if (!facts.running)
         findings.push_back({Verdict::warn, subject + " link", facts.name + " has no carrier",
                             fmt::format("ethtool {}", facts.name)});
     else
         findings.push_back({Verdict::ok, subject + " link", facts.name + " is up", {}});
-    const std::string mtu = fmt::format("{} of {}, {} needed", facts.mtu, facts.name, needed);
-    if (facts.mtu < needed)
-        findings.push_back({Verdict::warn, subject + " MTU", mtu + ": larger packets do not arrive",
-                            fmt::format("ip link set {} mtu {}", facts.name, needed)});
-    else
-        findings.push_back({Verdict::ok, subject + " MTU", mtu, {}});
+    if (!mtu.text.empty())
+        findings.push_back(
+            {mtu.enough ? Verdict::ok : Verdict::warn, subject + " MTU", mtu.text, mtu.command});
     const auto paused = pauses(facts.name);
     if (paused && *paused)
         findings.push_back({Verdict::warn, subject + " pause frames",
@@ -150,10 +146,7 @@ Findings check_port(const port::Host& host, const runtime::Layout& layout, const
     if (const auto facts = port.device.netdev.empty() ? std::nullopt : host.netdev(port.device.netdev)) {
         if (!card)
             card = port::pci_device_of(host, *facts);
-        const std::uint32_t needed = std::max(
-            {port.request.mtu, port.request.rx_queues == 0 ? 0 : port::mtu_of(port.request.max_rx_packet),
-             port.request.tx_queues == 0 ? 0 : port::mtu_of(port.request.max_tx_packet)});
-        check_netdev(subject, *facts, needed, pauses, findings);
+        check_netdev(subject, *facts, port.device.mtu_advice, pauses, findings);
     }
     if (card)
         std::ranges::move(check_card(host, subject, *card), std::back_inserter(findings));

@@ -220,6 +220,26 @@ void add_metrics_option(CLI::App& app, CommandLine& result) {
                        });
 }
 
+void add_capabilities_option(CLI::App& app, std::optional<runtime::KeptCapabilities>& kept) {
+    OptionSet(app).add("--capabilities", "needed|all", "needed",
+                       "What to keep of root's power after the start; needed = by the ports",
+                       [&kept](const std::string& text) {
+                           kept = config::choose(config::kKeptCapabilities, text, "--capabilities");
+                       });
+}
+
+void add_lcore_timeout(CLI::App& app, CommandLine& result) {
+    OptionSet(app).add("--lcore-timeout", "TIME|off", "30s",
+                       "End the run when an lcore has not answered for so long; off = never",
+                       [&result](const std::string& text) {
+                           const double time = text == "off" ? 0 : parse_duration(text, "--lcore-timeout");
+                           if (text != "off" && !config::kLcoreTimeout.hold(time))
+                               throw_usage("--lcore-timeout", "`{}` is out of range; give 1s or more, or off",
+                                           text);
+                           result.plan.runtime.lcore_timeout = time;
+                       });
+}
+
 void add_prompt_options(CLI::App& app, CommandLine& result, std::string& control) {
     OptionSet options(app);
     options.flag("-i,--interactive", result.interactive,
@@ -359,6 +379,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     latency.kind = PairKind::latency;
     std::string config_file;
     std::string control;
+    std::optional<runtime::KeptCapabilities> kept;
     std::vector<std::string> check_ports;
     bool version = false;
 
@@ -417,8 +438,12 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         add_common_options(*command, result);
         command->allow_extras();
     }
+    for (CLI::App* command : {&recv, &send, &loopback, &capture, &replay, &run})
+        add_lcore_timeout(*command, result);
     for (CLI::App* command : {&recv, &send, &loopback, &run})
         add_metrics_option(*command, result);
+    for (CLI::App* command : {&recv, &send, &loopback, &capture, &run})
+        add_capabilities_option(*command, kept);
     for (CLI::App* command : {&info, &check, &selftest, &top, &attach})
         command->allow_extras();
     for (CLI::App* command : {&recv, &send, &loopback, &run})
@@ -466,6 +491,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
                            }};
     const std::string log_level = result.plan.runtime.log_level;
     const std::optional<ListenAddress> metrics = result.plan.runtime.metrics;
+    const std::optional<double> lcore_timeout = result.plan.runtime.lcore_timeout;
     if (recv.parsed()) {
         no_extras(recv, "recv");
         result.command = Command::recv;
@@ -537,6 +563,10 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         result.plan.runtime.log_level = log_level;
     if (metrics)
         result.plan.runtime.metrics = metrics;
+    if (kept)
+        result.plan.runtime.capabilities = *kept;
+    if (lcore_timeout)
+        result.plan.runtime.lcore_timeout = lcore_timeout;
     if (!control.empty())
         result.plan.runtime.control = control;
     const std::string& socket = result.plan.runtime.control;

@@ -10,6 +10,7 @@
 
 #include "app/json_channel.hpp"
 #include "base/error.hpp"
+#include "base/start_thread.hpp"
 
 namespace spead::app {
 
@@ -49,7 +50,7 @@ bool run_beside(runtime::Engine& engine, int signal_fd, const std::function<void
     }
     std::atomic<bool> cancelled{false};
     std::exception_ptr failure;
-    std::thread worker([&] {
+    std::thread worker = start_thread("bench", [&] {
         try {
             work({cancelled, stop.fd()});
         } catch (const Interrupted&) {

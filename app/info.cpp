@@ -2,6 +2,7 @@
 #include "app/info.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,14 +11,17 @@
 #include "app/driver_table.hpp"
 #include "app/port_facts.hpp"
 #include "app/port_look.hpp"
+#include "app/stop_signals.hpp"
 #include "base/error.hpp"
 #include "base/mac.hpp"
 #include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
 #include "port/candidates.hpp"
 #include "port/netdev.hpp"
 #include "port/port.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/numa.hpp"
 
 namespace spead::app {
 
@@ -45,6 +49,7 @@ Looked look(const std::string& name, const runtime::EalOptions& eal) {
         looked.planned = port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
         looked.facts.family = looked.planned.driver->name();
         looked.facts.device = looked.planned.device.devargs;
+        looked.facts.kept = looked.planned.device.kept.names();
     } catch (const Error& error) {
         looked.facts.error = error.what();
         looked.usage = dynamic_cast<const UsageError*>(&error) != nullptr;
@@ -88,20 +93,29 @@ void fill_unopened(Looked& looked) {
 
 void open_all(std::vector<Looked>& ports, const runtime::EalOptions& options) {
     std::vector<port::PlannedPort> planned;
-    std::size_t bytes = std::size_t{24} << 20;
+    const unsigned cpu = runtime::allowed_cpus().front();
+    runtime::EalMemory need{{runtime::node_of_cpu(port::this_host().files, cpu), std::size_t{28} << 20}};
     for (const Looked& port : ports)
         if (port.facts.error.empty()) {
             planned.push_back(port.planned);
-            bytes += port.planned.device.eal_bytes();
+            const std::size_t bytes = port.planned.device.eal_bytes();
+            need[runtime::eal_node(port::this_host(), port.planned, cpu)] += bytes + bytes / 8;
         }
     if (planned.empty())
         return;
-    const runtime::Eal eal(
-        runtime::eal_arguments(options, fmt::format("0@{}", runtime::allowed_cpus().front()),
-                               bytes + bytes / 8, "dpdk-spead-info", runtime::BusNeeds::of(planned)));
+    const StopSignals signals;
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::Eal eal(runtime::eal_arguments(options, {.memory = need,
+                                                            .lcores = fmt::format("0@{}", cpu),
+                                                            .name = "dpdk-spead-info",
+                                                            .bus = runtime::BusNeeds::of(planned)})
+                               .words);
+    turn.reset();
     for (Looked& looked : ports) {
         if (!looked.facts.error.empty())
             continue;
+        if (signals.came())
+            throw Error("info", "interrupted");
         if (looked.planned.device.capabilities.steering == port::Steering::xdp_map) {
             fill_unopened(looked);
             continue;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/json_channel.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -11,18 +12,23 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <optional>
 #include <poll.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "app/foreign_json.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 
 namespace spead::app {
 
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr auto kConnectPatience = std::chrono::seconds(10);
@@ -69,13 +75,18 @@ Addresses resolve(const std::string& text, bool listen) {
     return {found, freeaddrinfo};
 }
 
-/// Waits until `fd` is readable.
-void wait_readable(int fd, int stop_fd, int patience_ms) {
+/// Waits until `fd` is readable; without `latest` as long as it takes.
+void wait_readable(int fd, int stop_fd, std::optional<Clock::time_point> latest = {}) {
     for (;;) {
         std::array<pollfd, 2> fds{pollfd{fd, POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
+        int patience_ms = -1;
+        if (latest) {
+            const auto left = std::chrono::ceil<std::chrono::milliseconds>(*latest - Clock::now());
+            patience_ms = static_cast<int>(std::max<std::int64_t>(left.count(), 0));
+        }
         const int n = poll(fds.data(), fds.size(), patience_ms);
         if (n == 0)
-            throw_error("bench", "the other end has not answered for {} s", patience_ms / 1000);
+            throw_error("bench", "the other end does not answer");
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
@@ -87,13 +98,21 @@ void wait_readable(int fd, int stop_fd, int patience_ms) {
     }
 }
 
-/// Questions and answers are short: none waits for more to come.
+/// Questions and answers are short: none waits for more to come, and none has to wait long to be taken.
 void no_delay(int fd) {
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    const timeval bound{kAnswerMs / 1000, 0};
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
 }
 
 }  // namespace
+
+JsonChannel::JsonChannel(int fd) : fd_(fd) {
+    // Questions and answers fit the socket's buffer of who listens at all.
+    const timeval patience{kAnswerMs / 1000, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+}
 
 JsonChannel::~JsonChannel() {
     close(fd_);
@@ -107,7 +126,7 @@ int JsonChannel::accept_one(const std::string& address, int stop_fd) {
     if (listener.fd < 0 || bind(listener.fd, where->ai_addr, where->ai_addrlen) != 0 ||
         listen(listener.fd, 1) != 0)
         throw_error("--server", "cannot listen on {}: {}", address, std::strerror(errno));
-    wait_readable(listener.fd, stop_fd, -1);
+    wait_readable(listener.fd, stop_fd);
     const int fd = accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC);
     if (fd < 0)
         throw_error("--server", "cannot accept on {}: {}", address, std::strerror(errno));
@@ -117,15 +136,18 @@ int JsonChannel::accept_one(const std::string& address, int stop_fd) {
 
 int JsonChannel::connect_to(const std::string& address, int stop_fd) {
     const Addresses where = resolve(address, false);
-    const auto end = std::chrono::steady_clock::now() + kConnectPatience;
+    const auto end = Clock::now() + kConnectPatience;
     for (;;) {
         Socket s(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        // A host that drops what is sent to it would be waited for by the kernel's patience, minutes.
+        const timeval bound{std::chrono::seconds(kConnectPatience).count(), 0};
+        setsockopt(s.fd, SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
         if (s.fd >= 0 && connect(s.fd, where->ai_addr, where->ai_addrlen) == 0) {
             no_delay(s.fd);
             return s.release();
         }
         const int error = errno;
-        if (std::chrono::steady_clock::now() >= end)
+        if (Clock::now() >= end)
             throw_error("--client", "nobody listens on {}: {}; start bench with --server there", address,
                         std::strerror(error));
         pollfd stop{stop_fd, POLLIN, 0};
@@ -182,18 +204,27 @@ void JsonChannel::send(const nlohmann::json& message) {
         const ssize_t n = ::send(fd_, rest.data(), rest.size(), MSG_NOSIGNAL);
         if (n < 0 && errno == EINTR)
             continue;
+        if (n < 0 && errno == EAGAIN)
+            throw ChannelClosed("bench", "the other end takes nothing");
         if (n < 0)
-            throw ChannelClosed("bench", "the other end has gone");
+            throw ChannelClosed("bench",
+                                errno == EAGAIN ? "the other end reads nothing" : "the other end has gone");
         rest.remove_prefix(static_cast<std::size_t>(n));
     }
 }
 
 nlohmann::json JsonChannel::receive(int stop_fd, int patience_ms) {
     std::size_t end = 0;
+    std::optional<Clock::time_point> latest;
+    if (patience_ms >= 0)
+        latest = Clock::now() + std::chrono::milliseconds(patience_ms);
     while ((end = buffer_.find('\n')) == std::string::npos) {
         if (buffer_.size() > kLongestLine)
             throw_error("bench", "the other end does not speak as bench does");
-        wait_readable(fd_, stop_fd, patience_ms);
+        // Who has begun a line is not long over it.
+        if (!latest && !buffer_.empty())
+            latest = Clock::now() + std::chrono::milliseconds(kAnswerMs);
+        wait_readable(fd_, stop_fd, latest);
         std::array<char, 4096> part{};
         const ssize_t n = ::recv(fd_, part.data(), part.size(), 0);
         if (n < 0 && errno == EINTR)
@@ -204,7 +235,7 @@ nlohmann::json JsonChannel::receive(int stop_fd, int patience_ms) {
     }
     const std::string line = buffer_.substr(0, end);
     buffer_.erase(0, end + 1);
-    nlohmann::json message = nlohmann::json::parse(line, nullptr, false);
+    nlohmann::json message = parse_foreign(line);
     if (!message.is_object())
         throw_error("bench", "the other end does not speak as bench does");
     return message;

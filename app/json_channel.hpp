@@ -21,11 +21,12 @@ class ChannelClosed : public Error {
 };
 
 /// Two processes of a benchmark talk: one JSON document per line, over a stream socket. For one thread at a
-/// time. What comes is not trusted: a line is at most 1 MiB, and what is not an object is an error.
+/// time. What comes is not trusted: a line is at most 1 MiB and comes within a minute, and what is not an
+/// object, or is too deep (app/foreign_json.hpp), is an error.
 class JsonChannel {
   public:
     /// Takes the connected socket.
-    explicit JsonChannel(int fd) : fd_(fd) {}
+    explicit JsonChannel(int fd);
     ~JsonChannel();
     JsonChannel(const JsonChannel&) = delete;
     JsonChannel& operator=(const JsonChannel&) = delete;
@@ -42,9 +43,11 @@ class JsonChannel {
                              pid_t& pid);
     static constexpr int kChildDescriptor = 3;
 
+    /// Throws ChannelClosed when the other end has gone, or takes nothing for a minute.
     void send(const nlohmann::json& message);
     /// The next line. Throws Interrupted when `stop_fd` becomes readable first (-1: none); ChannelClosed at
-    /// the end of the connection; Error after `patience_ms` without a byte (-1: no limit).
+    /// the end of the connection; Error when the line has not come after `patience_ms` (-1: no limit until it
+    /// begins).
     nlohmann::json receive(int stop_fd, int patience_ms = -1);
     /// send and receive; an answer with "error" becomes an Error, and so does a minute without one.
     nlohmann::json ask(const nlohmann::json& message, int stop_fd);

@@ -140,6 +140,11 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
     f.counters("spead_stream_packets_total", "Packets by what became of them.", "outcome",
                kPacketOutcomeNames, [](const StreamSnapshot& s, std::size_t i) { return s.packets[i]; });
     f.counter("spead_stream_heap_bytes_total", "Payload placed into heaps.", bytes);
+    f.counter("spead_stream_missing_packets_total",
+              "Packets that never came of heaps that were given up; an estimate.",
+              [](const StreamSnapshot& s) { return s.missing_packets; });
+    f.counter("spead_stream_missing_bytes_total", "Bytes that heaps that were given up are known to lack.",
+              [](const StreamSnapshot& s) { return s.missing_bytes; });
     f.counter("spead_stream_reordered_packets_total",
               "Placed packets that were not the next byte of their heap.",
               [](const StreamSnapshot& s) { return s.packets_reordered; });
@@ -169,6 +174,9 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
     f.counter("spead_stream_heaps_dropped_oldest_total",
               "Of the heaps thrown away, those that were taken out of the queue again.",
               [](const StreamSnapshot& s) { return s.heaps_dropped_oldest; });
+    f.counter("spead_stream_at_limit_packets_total",
+              "Of the packets without memory, those whose heap had all item pointers or holes it may have.",
+              [](const StreamSnapshot& s) { return s.packets_at_limit; });
     f.counter("spead_stream_control_bytes_total", "Payload of heaps that carried stream control only.",
               [](const StreamSnapshot& s) { return s.control_bytes; });
     f.counters("spead_stream_events_total", "What befell the stream, as far as it is watched.", "event",
@@ -438,6 +446,17 @@ void add_lcores(std::vector<MetricFamily>& out, const Snapshot& now) {
             [](const LcoreSnapshot& l) { return l.bursts; });
     counter("spead_lcore_full_bursts_total", "Bursts that brought as many packets as they may.",
             [](const LcoreSnapshot& l) { return l.full_bursts; });
+    counter("spead_lcore_silences_total", "Times that the lcore did not answer for a second or longer.",
+            [](const LcoreSnapshot& l) { return l.silences; });
+    MetricFamily up{
+        "spead_lcore_up", "1: the lcore answers; 0: it has not for a second.", MetricType::Gauge, {}};
+    for (const LcoreSnapshot& l : now.lcores) {
+        ClientMetric& metric = up.metric.emplace_back();
+        metric.label = place_of(l);
+        metric.gauge.value = l.silent_s > 0 ? 0 : 1;
+    }
+    if (!up.metric.empty())
+        out.push_back(std::move(up));
     MetricFamily longest{
         "spead_lcore_longest_loop_seconds", "Longest round without a rest.", MetricType::Gauge, {}};
     for (const LcoreSnapshot& l : now.lcores) {

@@ -1,36 +1,26 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/metrics.hpp"
 
-#include <arpa/inet.h>
 #include <cerrno>
 #include <cstring>
-#include <exception>
-#include <netinet/in.h>
-#include <prometheus/exposer.h>
-#include <sys/socket.h>
-#include <thread>
-#include <unistd.h>
+#include <optional>
+#include <prometheus/text_serializer.h>
+#include <system_error>
 #include <utility>
 
+#include "app/http_server.hpp"
 #include "app/metric_families.hpp"
 #include "base/error.hpp"
-#include "runtime/consumers.hpp"
 
 namespace spead::app {
 
 namespace {
 
-/// One for Prometheus, one for a person with a browser.
-constexpr std::size_t kThreads = 2;
+/// Whoever asks again so soon gets the same page, however many ask.
+constexpr std::chrono::milliseconds kSamePage{200};
 
-class Collector : public prometheus::Collectable {
-  public:
-    explicit Collector(std::shared_ptr<const stats::SnapshotBoard> board) : board_(std::move(board)) {}
-    std::vector<prometheus::MetricFamily> Collect() const override { return metric_families(board_->look()); }
-
-  private:
-    std::shared_ptr<const stats::SnapshotBoard> board_;
-};
+/// As Prometheus's text format is called (Exposition formats, "Basic info").
+constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
 
 [[noreturn]] void refuse(const ListenAddress& listen, int error) {
     const std::string where = to_string(listen);
@@ -53,54 +43,55 @@ class Collector : public prometheus::Collectable {
     }
 }
 
+/// The page, made anew when there is something new. For the server's thread.
+class MetricsPage {
+  public:
+    explicit MetricsPage(std::shared_ptr<const stats::SnapshotBoard> board) : board_(std::move(board)) {}
+
+    HttpServer::Page operator()(std::string_view path) {
+        if (path != "/metrics")
+            return {.status = 404, .body = nullptr};
+        const auto now = HttpServer::Clock::now();
+        if (page_ == nullptr || now - made_ >= kSamePage) {
+            page_ = std::make_shared<const std::string>(
+                prometheus::TextSerializer().Serialize(metric_families(board_->look())));
+            made_ = now;
+        }
+        return {.type = kType, .body = page_};
+    }
+
+  private:
+    std::shared_ptr<const stats::SnapshotBoard> board_;
+    std::shared_ptr<const std::string> page_;
+    HttpServer::Clock::time_point made_{};
+};
+
 }  // namespace
 
 struct Metrics::Server {
-    std::shared_ptr<Collector> collector;
-    std::unique_ptr<prometheus::Exposer> exposer;
+    Server(const ListenAddress& listen, const std::vector<unsigned>& cpus,
+           std::shared_ptr<const stats::SnapshotBoard> board)
+        : http(listen, cpus, MetricsPage(std::move(board))) {}
+    HttpServer http;
 };
 
-/// The HTTP server's own error does not tell why it cannot listen.
 void check_metrics(const ListenAddress& listen) {
-    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(listen.port);
-    address.sin_addr.s_addr = htonl(listen.address.value);
-    const int yes = 1;
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-    const bool listens =
-        bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && ::listen(fd, 1) == 0;
-    const int error = errno;
-    close(fd);
-    if (!listens)
-        refuse(listen, error);
+    try {
+        const HttpServer server(listen, {}, [](std::string_view) { return HttpServer::Page{}; });
+    } catch (const std::system_error& error) {
+        refuse(listen, error.code().value());
+    }
 }
 
 Metrics::Metrics(std::shared_ptr<const stats::SnapshotBoard> board, const ListenAddress& listen,
                  const std::vector<unsigned>& cpus)
-    : address_(listen), server_(std::make_unique<Server>()) {
-    check_metrics(listen);
-    server_->collector = std::make_shared<Collector>(std::move(board));
-    // The server's threads inherit the CPUs of the thread that makes it; the calling one is an lcore.
-    std::exception_ptr problem;
-    std::thread([&] {
-        try {
-            runtime::run_on(cpus);
-            server_->exposer = std::make_unique<prometheus::Exposer>(to_string(listen), kThreads);
-            server_->exposer->RegisterCollectable(server_->collector);
-            address_.port = static_cast<std::uint16_t>(server_->exposer->GetListeningPorts().at(0));
-        } catch (...) {
-            problem = std::current_exception();
-        }
-    }).join();
-    if (!problem)
-        return;
+    : address_(listen) {
     try {
-        std::rethrow_exception(problem);
-    } catch (const std::exception& e) {
-        throw_error("metrics", "cannot listen on {}: {}", to_string(listen), e.what());
+        server_ = std::make_unique<Server>(listen, cpus, std::move(board));
+    } catch (const std::system_error& error) {
+        refuse(listen, error.code().value());
     }
+    address_ = server_->http.address();
 }
 
 Metrics::~Metrics() = default;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <rte_ethdev.h>
 
 #include "app/driver_table.hpp"
 #include "port/sizes.hpp"
@@ -65,6 +66,11 @@ std::vector<Feature> features_of(const PortFacts& port) {
         {"interrupt mode", c.rx_interrupt ? "yes" : "no, adaptive instead"},
         {"largest packet", fmt::format("{} bytes of UDP payload received, {} sent, at most",
                                        payload_of(c.max_rx_frame), payload_of(c.max_tx_frame))}};
+    list.push_back(
+        {"UDP checksums received", (c.rx_offloads & RTE_ETH_RX_OFFLOAD_UDP_CKSUM) != 0
+                                       ? "checked by the port"
+                                       : "not checked, unless udp_checksum = true (--udp-checksum) "
+                                         "has software do it"});
     if (c.lossless)
         list.push_back({"when the receiver is slow", "the sender is pushed back, nothing is lost"});
     if (c.finite)
@@ -108,6 +114,8 @@ std::string describe(const PortFacts& port) {
          port.tx_offloads.empty() ? "none" : fmt::format("{}", fmt::join(port.tx_offloads, " ")));
     for (const Feature& feature : features_of(port))
         line(feature.name, feature.how);
+    line("kept after the start",
+         port.kept.empty() ? "no capability" : fmt::format("{}", fmt::join(port.kept, " ")));
     for (const std::string& remark : port.remarks)
         line("remark", remark);
     return text;
@@ -137,6 +145,7 @@ nlohmann::ordered_json port_document(const PortFacts& port) {
     for (const Feature& feature : features_of(port))
         features[feature.name] = feature.how;
     json["features"] = features;
+    json["kept_capabilities"] = port.kept;
     json["remarks"] = port.remarks;
     return json;
 }

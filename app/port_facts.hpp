@@ -31,6 +31,7 @@ struct PortFacts {
     std::uint32_t mtu = 0, max_mtu = 0;
     std::vector<std::string> rx_offloads, tx_offloads;  ///< DPDK's names, as offered
     port::Capabilities capabilities;
+    std::vector<std::string> kept;  ///< "CAP_NET_RAW": what a run keeps of root's power because of it
     std::vector<std::string> remarks;
 };
 

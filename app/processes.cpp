@@ -2,14 +2,15 @@
 #include "app/processes.hpp"
 
 #include <algorithm>
-#include <filesystem>
-#include <set>
 #include <tuple>
+#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/foreign_json.hpp"
 #include "app/telemetry_client.hpp"
+#include "app/user_name.hpp"
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "runtime/runtime_dir.hpp"
@@ -18,99 +19,132 @@ namespace spead::app {
 
 namespace {
 
-namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
 /// Somebody who does not answer holds up the search for so long.
-constexpr std::chrono::milliseconds kPatience{1000};
+constexpr milliseconds kPatience{1000};
+/// Of one directory of processes, and of one process's. Nobody runs so many.
+constexpr std::size_t kMostProcesses = 512;
+constexpr std::size_t kMostSockets = 16;
+/// All that this user trusts together, and all others.
+constexpr milliseconds kTrustedPatience{4'000};
+constexpr milliseconds kOthersPatience{2'000};
 
-std::vector<fs::path> entries(const fs::path& directory) {
-    std::vector<fs::path> all;
-    std::error_code error;
-    for (fs::directory_iterator at(directory, fs::directory_options::skip_permission_denied, error), end;
-         !error && at != end; at.increment(error))
-        all.push_back(at->path());
-    std::sort(all.begin(), all.end());
-    return all;
+/// Other users choose the names of their processes: what would do more to a terminal than stand there is left
+/// out.
+bool is_plain(const std::string& name) {
+    return !name.empty() &&
+           std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
 }
 
-/// What serves this socket, if it is one of ours.
-std::vector<RunningProcess> ask(const std::string& socket, std::chrono::milliseconds patience) {
+/// What serves this socket, if it is one of ours. `place`: where it was found.
+std::vector<RunningProcess> ask(const std::string& socket, milliseconds patience,
+                                const Place* place = nullptr) {
     try {
         TelemetryClient client(socket, patience);
+        const uid_t user = client.user().value_or(0);
+        // Who can make a file there may have linked it to somebody else's.
+        if (place != nullptr && user != place->owner && user != 0)
+            return {};
         const nlohmann::ordered_json info = client.ask("/spead/info");
-        if (info.is_object() && info.contains("name"))
-            return {{info["name"].get<std::string>(), client.pid(), socket}};
+        if (const std::string name = text_in(info, "name"); is_plain(name))
+            return {{name, client.pid(), socket, user}};
     } catch (const std::exception&) {
         // It has ended, or is somebody else's.
     }
     return {};
 }
 
-std::string listed(const std::vector<RunningProcess>& processes) {
+std::vector<std::string> sockets_in(const Place& place) {
+    std::vector<std::string> sockets;
+    for (const std::string& process : entries_of(place.directory, kMostProcesses)) {
+        const std::string directory = fmt::format("{}/{}", place.directory, process);
+        if (!is_directory_itself(directory))
+            continue;
+        for (const std::string& file : entries_of(directory, kMostSockets)) {
+            std::string socket = fmt::format("{}/{}", directory, file);
+            if (file.starts_with(runtime::kTelemetrySocket) && is_socket_file(socket))
+                sockets.push_back(std::move(socket));
+        }
+    }
+    return sockets;
+}
+
+std::string listed(const std::vector<RunningProcess>& processes, uid_t user) {
     std::vector<std::string> texts;
     for (const RunningProcess& p : processes)
-        texts.push_back(fmt::format("{} (pid {})", p.name, p.pid));
+        texts.push_back(p.user == user
+                            ? fmt::format("{} (pid {})", p.name, p.pid)
+                            : fmt::format("{} (pid {}, of user {})", p.name, p.pid, user_name(p.user)));
     return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 }  // namespace
 
-std::vector<std::string> process_directories() {
-    std::vector<std::string> directories{runtime::eal_directory(), "/tmp/dpdk"};
-    for (const char* const parent : {"/run", "/run/user"}) {
-        directories.push_back(fmt::format("{}/dpdk", parent));
-        for (const fs::path& entry : entries(parent))
-            directories.push_back((entry / "dpdk").string());
-    }
-    return directories;
-}
-
-std::vector<RunningProcess> find_processes(std::span<const std::string> directories) {
+std::vector<RunningProcess> find_processes(std::span<const Place> places, milliseconds patience) {
     std::vector<RunningProcess> found;
-    std::set<fs::path> seen;  // /var/run is /run
-    for (const std::string& directory : directories) {
-        std::error_code error;
-        if (!seen.insert(fs::weakly_canonical(directory, error)).second)
-            continue;
-        for (const fs::path& process : entries(directory))
-            for (const fs::path& file : entries(process))
-                if (file.filename().string().starts_with(runtime::kTelemetrySocket))
-                    for (RunningProcess& p : ask(file.string(), kPatience))
-                        found.push_back(std::move(p));
-    }
+    const auto end = Clock::now() + patience;
+    for (const Place& place : places)
+        for (const std::string& socket : sockets_in(place)) {
+            const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+            if (left.count() <= 0)
+                break;
+            for (RunningProcess& p : ask(socket, std::min(left, kPatience), &place))
+                found.push_back(std::move(p));
+        }
     std::sort(found.begin(), found.end(), [](const RunningProcess& a, const RunningProcess& b) {
         return std::tie(a.name, a.pid) < std::tie(b.name, b.pid);
     });
     return found;
 }
 
-RunningProcess choose_process(const std::string& wanted, const std::vector<RunningProcess>& running) {
-    if (wanted.find('/') != std::string::npos) {
-        const std::vector<RunningProcess> one = ask(wanted, TelemetryClient::kPatience);
-        if (one.empty())
-            throw_error("", "no dpdk-spead answers at {}; give its name or pid, or nothing", wanted);
-        return one.front();
-    }
+std::vector<RunningProcess> fitting(const std::string& wanted, const std::vector<RunningProcess>& running) {
+    std::vector<RunningProcess> found;
+    for (const RunningProcess& p : running)
+        if (wanted.empty() || p.name == wanted || std::to_string(p.pid) == wanted ||
+            fmt::format("{}.{}", p.name, p.pid) == wanted)
+            found.push_back(p);
+    return found;
+}
+
+RunningProcess choose_process(const std::string& wanted, const std::vector<RunningProcess>& running,
+                              uid_t user) {
     if (running.empty())
         throw_error(
             "",
             "no dpdk-spead that can be reached runs{}; other users' are root's to see, and --no-telemetry "
             "hides one",
             wanted.empty() ? "" : fmt::format(", none called `{}` either", wanted));
-    std::vector<RunningProcess> fitting;
-    for (const RunningProcess& p : running)
-        if (wanted.empty() || p.name == wanted || std::to_string(p.pid) == wanted ||
-            fmt::format("{}.{}", p.name, p.pid) == wanted)
-            fitting.push_back(p);
-    if (fitting.size() == 1)
-        return fitting.front();
-    if (fitting.size() > 1)
-        throw_error("", "{} processes {}: {}; give one's pid", fitting.size(),
-                    wanted.empty() ? "run" : fmt::format("are called `{}`", wanted), listed(fitting));
+    const std::vector<RunningProcess> meant = fitting(wanted, running);
+    if (meant.size() == 1)
+        return meant.front();
+    if (meant.size() > 1)
+        throw_error("", "{} processes {}: {}; give one's pid", meant.size(),
+                    wanted.empty() ? "run" : fmt::format("are called `{}`", wanted), listed(meant, user));
     std::vector<std::string_view> names;
     for (const RunningProcess& p : running)
         names.push_back(p.name);
-    throw_error("", "no process is called `{}`{}; there is {}", wanted, hint(wanted, names), listed(running));
+    throw_error("", "no process is called `{}`{}; there is {}", wanted, hint(wanted, names),
+                listed(running, user));
+}
+
+RunningProcess find_process(const std::string& wanted, const PlaceSearch& search) {
+    if (wanted.find('/') != std::string::npos) {
+        const std::vector<RunningProcess> one = ask(wanted, TelemetryClient::kPatience);
+        if (one.empty())
+            throw_error("", "no dpdk-spead answers at {}; give its name or pid, or nothing", wanted);
+        return one.front();
+    }
+    std::vector<Place> places = process_places("dpdk", search);
+    const auto others =
+        std::stable_partition(places.begin(), places.end(), [](const Place& p) { return p.trusted; });
+    std::vector<RunningProcess> running = find_processes({places.begin(), others}, kTrustedPatience);
+    if (!fitting(wanted, running).empty())
+        return choose_process(wanted, running, search.user);
+    for (RunningProcess& p : find_processes({others, places.end()}, kOthersPatience))
+        running.push_back(std::move(p));
+    return choose_process(wanted, running, search.user);
 }
 
 }  // namespace spead::app

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -23,6 +24,7 @@
 #include "app/check.hpp"
 #include "app/command_line.hpp"
 #include "app/info.hpp"
+#include "app/kept_privileges.hpp"
 #include "app/metrics.hpp"
 #include "app/progress.hpp"
 #include "app/prompt/attach.hpp"
@@ -42,11 +44,17 @@
 #include "app/verdict.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/privileges.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
 #include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
+#include "port/host.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/engine.hpp"
+#include "runtime/lossless.hpp"
+#include "runtime/numa.hpp"
 #include "runtime/stream_health.hpp"
 #include "stats/snapshot_board.hpp"
 
@@ -91,10 +99,13 @@ std::string started_text(const runtime::Plan& plan) {
 nlohmann::ordered_json facts_of(const runtime::Plan& plan) {
     return {{"name", plan.runtime.name}, {"version", DPDK_SPEAD_VERSION}, {"pid", getpid()}};
 }
-/// Rates for the service manager, since the last line.
+/// Rates for the service manager, since the last line; or what is more urgent.
 class ServiceStatus {
   public:
     std::string line(const stats::Snapshot& now) {
+        for (const stats::LcoreSnapshot& l : now.lcores)
+            if (l.silent_s > 0)
+                return l.silence();
         const ProgressSample sample = progress_sample(now);
         if (sample.time_s - last_.time_s >= kEvery) {
             text_ = progress_line(last_, sample);
@@ -109,6 +120,31 @@ class ServiceStatus {
     std::string text_ = "running";
 };
 
+/// File descriptors that a run opens, generously; those of strangers are counted by who lets them in.
+std::size_t descriptors_for(const runtime::Plan& plan, const runtime::Layout& layout) {
+    constexpr std::size_t kProgram = 64;
+    constexpr std::size_t kPort = 16;
+    constexpr std::size_t kStreamOnLcore = 2;
+    std::size_t n = kProgram + kPort * plan.ports.size() + 2 * layout.workers.size();
+    for (const runtime::ReceivePlan& r : plan.receives)
+        n += kStreamOnLcore * layout.workers.size() + (r.capture ? r.capture->files.size() : 0) + 1;
+    return n;
+}
+
+/// `timeout`: seconds, 0 for never; none: 30 s.
+std::chrono::steady_clock::duration lcore_patience(const std::optional<double>& timeout) {
+    if (!timeout)
+        return runtime::Surroundings{}.lcore_patience;
+    return *timeout > 0 ? std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                              std::chrono::duration<double>(*timeout))
+                        : std::chrono::steady_clock::duration::max();
+}
+
+bool all_answer(const stats::Snapshot& now) {
+    return std::none_of(now.lcores.begin(), now.lcores.end(),
+                        [](const stats::LcoreSnapshot& l) { return l.silent_s > 0; });
+}
+
 const char* environment(const char* name) {
     return std::getenv(name);
 }
@@ -122,6 +158,8 @@ void reload(const std::string& path, runtime::Engine& engine) {
         wanted.runtime.live = now.live;
         wanted.runtime.control = now.control;
         wanted.runtime.metrics = now.metrics;
+        wanted.runtime.capabilities = now.capabilities;
+        wanted.runtime.lcore_timeout = now.lcore_timeout;
         const std::string level = wanted.runtime.log_level;
         if (wanted == engine.plan()) {
             log_notice(LogType::app, "SIGHUP: {} says what is done already", path);
@@ -166,10 +204,20 @@ struct CloseFirst {
 };
 
 int run_plan(const CommandLine& line) {
+    const FileUse report = claim_report(line.json_path, "--json");
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Plan plan = line.plan;
     plan.runtime.live |= wants_control(line);
+    std::optional<memory::HugePageTurn> turn(std::in_place);
     runtime::Layout layout = runtime::lay_out(plan, eal_options, drivers::table());
+    // What goes round in one process is ours, and no more of it is in flight than there is memory for.
+    if (line.command != Command::loopback) {
+        if (const std::string why = runtime::why_not_lossless(plan, layout); !why.empty())
+            throw UsageError(why);
+        for (std::string& remark : runtime::what_may_be_lost(plan, layout))
+            layout.remarks.push_back(std::move(remark));
+    }
+    runtime::need_descriptors(descriptors_for(plan, layout));
     if (line.check) {
         fmt::print("{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
         return kSuccess;
@@ -178,11 +226,13 @@ int run_plan(const CommandLine& line) {
     if (line.plan.runtime.metrics)
         check_metrics(*line.plan.runtime.metrics);
     check_readable(line.cmdline_file);
-    StopSignals signals;
-    ReloadSignal hangups(!line.config_path.empty());
+    const bool reloads = !line.config_path.empty();
+    StopSignals signals(reloads ? StopSignals::Hangup::reloads : StopSignals::Hangup::ends);
+    ReloadSignal hangups(reloads);
     std::optional<ControlSocket> socket = control_socket(line);
     ServiceNotifier service(environment, getpid());
     const runtime::Eal eal(layout.eal_args);
+    turn.reset();
     runtime::use_lcores_of_eal(layout, eal_options);
     for (const std::string& remark : layout.remarks)
         log_notice(LogType::app, "{}", remark);
@@ -197,6 +247,7 @@ int run_plan(const CommandLine& line) {
     }
     stats::Snapshot last;
     stats::Snapshot total;  // counters may be cleared during the run; whether it was good they all tell
+    runtime::Plan ran;      // streams come and go during the run: what it was in the end
     std::vector<std::string> problems;
     std::vector<std::string> script_problems;
     runtime::Engine::Reason reason{};
@@ -207,13 +258,44 @@ int run_plan(const CommandLine& line) {
         surroundings.on_event = [&notices](const std::string& stream, const stats::LastEvent& event) {
             notices.tell(runtime::sentence_of(stream, event));
         };
+        surroundings.on_lcore = [&notices](const std::string& what) { notices.tell(what); };
         surroundings.interrupt_fd = signals.fd();
+        surroundings.by_configuration = line.command == Command::run;
+        // Who watches the process decides.
+        if (service.watchdog())
+            surroundings.lcore_patience = std::chrono::steady_clock::duration::max();
+        ServiceStatus status;
+        const runtime::Engine* running = nullptr;
+        const auto tell_service = [&](const stats::Snapshot& now) {
+            if (all_answer(now))
+                service.alive(ServiceNotifier::Clock::now());
+            if (service.active())
+                service.status(status.line(now), ServiceNotifier::Clock::now());
+        };
+        // The main thread waits for an lcore, and has nothing newer to show.
+        surroundings.on_wait = [&] {
+            const stats::SnapshotBoard::View view = board->look();
+            if (running == nullptr || !view)
+                return;
+            stats::Snapshot then = *view.latest.snapshot;
+            running->mark_silent(then);
+            tell_service(then);
+            board->publish(std::move(then));
+        };
         runtime::Engine engine(plan, layout, surroundings);
+        running = &engine;
         engine.serve(executor);
         // Who looks wants to see what is left when the senders are done.
         if (line.interactive)
             engine.stay();
         engine.start();
+        if (plan.runtime.capabilities == runtime::KeptCapabilities::needed) {
+            std::vector<PathInUse> paths = paths_in_use(layout.ports, plan);
+            add_written(paths, line.json_path);
+            add_written(paths, socket ? socket->path() : "");
+            add_read(paths, line.config_path);
+            give_up_privileges(privileges_after_start(layout.ports, plan), paths);
+        }
         service.ready();
         if (!line.quiet)
             tell(stderr, "{}\n", started_text(line.plan));
@@ -224,7 +306,6 @@ int run_plan(const CommandLine& line) {
                                   line.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO,
                                   layout.control_cpus(), socket ? &*socket : nullptr, &notices});
         const CloseFirst close_first{executor};
-        ServiceStatus status;
         reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) {
             if (hangups.take()) {
                 service.notify_reloading();
@@ -233,10 +314,7 @@ int run_plan(const CommandLine& line) {
             }
             board->publish(now);
             progress.update(now);
-            // Every lcore has answered for this snapshot.
-            service.alive(ServiceNotifier::Clock::now());
-            if (service.active())
-                service.status(status.line(now), ServiceNotifier::Clock::now());
+            tell_service(now);
         });
         service.stopping();
         progress.finish();
@@ -249,6 +327,7 @@ int run_plan(const CommandLine& line) {
         engine.stop();
         last = engine.snapshot();
         total = engine.totals();
+        ran = engine.plan();
         board->publish(last);
         problems = engine.problems();
         problems.insert(problems.end(), script_problems.begin(), script_problems.end());
@@ -267,7 +346,7 @@ int run_plan(const CommandLine& line) {
         if (!good || !line.quiet)
             tell(good ? out : stderr, "{}\n", verdict.sentence);
     } else {
-        for (std::string& problem : verification_problems(line.plan, total))
+        for (std::string& problem : verification_problems(ran, total))
             problems.push_back(std::move(problem));
     }
     if (!line.json_path.empty())
@@ -287,16 +366,25 @@ int run_bench(const CommandLine& line) {
     const runtime::EalOptions options = runtime::EalOptions::parse(line.eal_args);
     const std::vector<unsigned> cpus = runtime::allowed_cpus();
     const unsigned cpu = line.bench.lcore.value_or(cpus.back());
-    const std::vector<std::string> arguments =
-        runtime::eal_arguments(options, fmt::format("0@{}", cpu), mib << 20, "dpdk-spead-bench",
-                               assemble ? runtime::BusNeeds{} : bench_transmit_bus(line.bench));
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::EalArguments arguments = runtime::eal_arguments(
+        options, {.memory = {{runtime::node_of_cpu(port::this_host().files, cpu), mib << 20}},
+                  .lcores = fmt::format("0@{}", cpu),
+                  .name = "dpdk-spead-bench",
+                  .bus = assemble ? runtime::BusNeeds{} : bench_transmit_bus(line.bench)});
     if (line.check) {
-        fmt::print("EAL arguments: {}\n", fmt::join(arguments, " "));
+        fmt::print("EAL arguments: {}\n", fmt::join(arguments.words, " "));
         return kSuccess;
     }
+    const FileUse report = claim_report(line.json_path, "--json");
     check_writable(line.json_path);
-    const runtime::Eal eal(arguments);
-    return assemble ? bench_assemble(line.bench, line.json_path) : bench_transmit(line.bench, line.json_path);
+    const StopSignals signals;
+    const runtime::Eal eal(arguments.words);
+    turn.reset();
+    for (const std::string& remark : arguments.remarks)
+        log_notice(LogType::app, "{}", remark);
+    return assemble ? bench_assemble(line.bench, line.json_path, signals)
+                    : bench_transmit(line.bench, line.json_path, signals);
 }
 
 int run_bench_pair(const CommandLine& line) {
@@ -308,6 +396,8 @@ int run_bench_pair(const CommandLine& line) {
         const PairOutcome outcome = serve_pair(line.pair, line.eal_args);
         return outcome.interrupted ? kFailure : kSuccess;
     }
+    const FileUse report = claim_report(line.json_path, "--json");
+    const FileUse histogram = claim_report(line.pair.histogram_path, "--histogram");
     check_writable(line.json_path);
     check_writable(line.pair.histogram_path);
     if (line.command == Command::bench_latency)
@@ -338,7 +428,8 @@ int carry_out(const CommandLine& line) {
         case Command::bench_latency:
             return run_bench_pair(line);
         case Command::replay:
-            return replay(line.replay, line.eal_args, line.json_path, line.quiet, line.check);
+            return replay(line.replay, line.eal_args, line.json_path, line.quiet, line.check,
+                          lcore_patience(line.plan.runtime.lcore_timeout));
         default:
             return run_plan(line);
     }
@@ -347,6 +438,8 @@ int carry_out(const CommandLine& line) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
+    // Nothing that it runs is to gain by being set-user-ID.
+    refuse_new_privileges();
     try {
         const CommandLine line =
             parse_command_line(argc, argv, environment, [] { return port::lone_port(port::this_host()); });
@@ -359,7 +452,7 @@ int run_program(int argc, char** argv) {
         tell(stderr, "dpdk-spead: {}\n", e.what());
         return kUsage;
     } catch (const std::exception& e) {
-        tell(stderr, "dpdk-spead: {}\n", e.what());
+        tell(stderr, "dpdk-spead: {}\n", reason_of(e));
         return kFailure;
     }
 }

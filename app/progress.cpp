@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "app/tell.hpp"
+#include "base/log_stream.hpp"
 #include "base/units.hpp"
 
 namespace spead::app {
@@ -46,6 +47,9 @@ ProgressSample progress_sample(const stats::Snapshot& snapshot) {
     }
     for (const stats::PortSnapshot& p : snapshot.ports)
         sample.missed += p.nic.missed;
+    for (const stats::LcoreSnapshot& l : snapshot.lcores)
+        if (l.silent_s > 0)
+            sample.silent += fmt::format("{}{}", sample.silent.empty() ? "lcore " : ", ", l.lcore);
     return sample;
 }
 
@@ -59,6 +63,8 @@ std::string progress_line(const ProgressSample& from, const ProgressSample& to) 
         if (count > 0)
             line += fmt::format(", {} {}", human_count(count), what);
     };
+    if (!to.silent.empty())
+        line += fmt::format(" | {} DOES NOT ANSWER", to.silent);
     if (to.receives) {
         line += fmt::format(" | rx {}, {}, {} heaps", human_bit_rate(rate(from.rx_bytes, to.rx_bytes)),
                             human_packet_rate(rate(from.rx_packets, to.rx_packets)),
@@ -76,7 +82,16 @@ std::string progress_line(const ProgressSample& from, const ProgressSample& to) 
     return line;
 }
 
-Progress::Progress(bool wanted, std::FILE* out) : out_(wanted && isatty(fileno(out)) == 1 ? out : nullptr) {}
+Progress::Progress(bool wanted, std::FILE* out) : out_(wanted && isatty(fileno(out)) == 1 ? out : nullptr) {
+    if (out_ == nullptr)
+        return;
+    LogStream::install();
+    LogStream::redirect([this](std::string_view line) { above(line); });
+}
+
+Progress::~Progress() {
+    finish();
+}
 
 void Progress::update(const stats::Snapshot& snapshot) {
     if (out_ == nullptr)
@@ -85,22 +100,41 @@ void Progress::update(const stats::Snapshot& snapshot) {
     while (samples_.size() > 2 && samples_[1].time_s <= samples_.back().time_s - kWindow)
         samples_.pop_front();
     std::string line = progress_line(samples_.front(), samples_.back());
-    // One column short of the edge, where some terminals wrap; blanks cover what is left of a longer line.
+    // One column short of the edge, where some terminals wrap.
     line.resize(std::min(line.size(), terminal_columns(out_) - 1));
-    const std::size_t columns = line.size();
-    if (columns < shown_)
-        line.append(shown_ - columns, ' ');
-    tell(out_, "\r{}", line);
+    const std::lock_guard lock(mutex_);
+    draw(std::move(line));
+}
+
+/// Blanks cover what is left of a longer line.
+void Progress::draw(std::string line) {
+    tell(out_, "\r{:<{}}", line, shown_.size());
     std::fflush(out_);
-    shown_ = columns;
+    shown_ = std::move(line);
+}
+
+void Progress::erase() {
+    if (!shown_.empty())
+        tell(out_, "\r{}\r", std::string(shown_.size(), ' '));
+}
+
+void Progress::above(std::string_view line) {
+    const std::lock_guard lock(mutex_);
+    erase();
+    tell(out_, "{}\n", line);
+    draw(std::move(shown_));
 }
 
 void Progress::finish() {
-    if (out_ == nullptr || shown_ == 0)
+    if (out_ == nullptr)
         return;
-    tell(out_, "\r{}\r", std::string(shown_, ' '));
+    // Nobody calls above() any more when this returns.
+    LogStream::redirect({});
+    const std::lock_guard lock(mutex_);
+    erase();
     std::fflush(out_);
-    shown_ = 0;
+    shown_.clear();
+    out_ = nullptr;
 }
 
 }  // namespace spead::app

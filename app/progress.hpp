@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <deque>
+#include <mutex>
 #include <string>
+#include <string_view>
 
 #include "stats/snapshot.hpp"
 
@@ -27,6 +29,7 @@ struct ProgressSample {
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_heaps = 0;
+    std::string silent;  ///< lcores that do not answer: "lcore 2, 3"
 };
 
 ProgressSample progress_sample(const stats::Snapshot& snapshot);
@@ -36,25 +39,33 @@ ProgressSample progress_sample(const stats::Snapshot& snapshot);
 std::string progress_line(const ProgressSample& from, const ProgressSample& to);
 
 /// A line on the terminal, written over at every update; nothing when `wanted` is false or `out` is no
-/// terminal. Used by one thread.
+/// terminal. While it stands there, the log's lines go above it: one Progress at a time, and no PromptLog
+/// beside it. update() and finish() are called by one thread; any thread may log.
 class Progress {
   public:
     explicit Progress(bool wanted, std::FILE* out = stderr);
-    ~Progress() { finish(); }
+    ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
 
     void update(const stats::Snapshot& snapshot);
-    /// Takes the line away, so that what comes next starts on a clean one.
+    /// Takes the line away, so that what comes next starts on a clean one. Other lines go their usual way
+    /// then.
     void finish();
 
   private:
+    void draw(std::string line);
+    void erase();
+    /// A line of the log goes above the progress line.
+    void above(std::string_view line);
+
     /// Rates are over about this long, so that bursts do not make the numbers jump.
     static constexpr double kWindow = 1.0;
 
     std::FILE* out_;  ///< null: nothing is shown
     std::deque<ProgressSample> samples_;
-    std::size_t shown_ = 0;  ///< columns on the terminal now
+    std::mutex mutex_;   ///< guards what is on the terminal
+    std::string shown_;  ///< the line that is there now
 };
 
 }  // namespace spead::app

@@ -3,8 +3,8 @@
 
 namespace spead::app {
 
-/// SIGHUP as a wish to read the configuration again. Where it is not wanted the signal ends the process, as
-/// it does others; made before any thread, so that all keep it blocked.
+/// SIGHUP as a wish to read the configuration again. Where it is not wanted it is one of the StopSignals;
+/// made before any thread, so that all keep it blocked.
 class ReloadSignal {
   public:
     explicit ReloadSignal(bool wanted);

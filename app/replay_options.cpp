@@ -7,6 +7,7 @@
 #include "app/replay.hpp"
 #include "base/error.hpp"
 #include "config/limits.hpp"
+#include "port/impairments.hpp"
 #include "wire/net.hpp"
 
 namespace spead::app {
@@ -89,6 +90,12 @@ void add_replay_options(CLI::App& app, ReplayOptions& o) {
                  "Memory for packets; larger captures are read as they are sent");
     options.duration("--duration", o.duration, true, "Leave after so long");
     options.cpu("--lcore", o.lcore, "CPU to send on");
+    options.add("--impair", "WHAT", "",
+                "Lose, repeat, reorder, delay or corrupt packets on purpose (docs/impair.md)",
+                [&o](const std::string& text) {
+                    port::Impairments::parse(text, "--impair");
+                    o.impair = text;
+                });
 }
 
 void complete_replay(ReplayOptions& o, const DefaultPort& default_port) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/report.hpp"
 
+#include <optional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -57,6 +59,18 @@ std::uint64_t of(const StreamSnapshot& s, HeapEnd e) {
     return s.heaps_ended[static_cast<std::size_t>(e)];
 }
 
+/// The time from the first packet to the last; none: not known.
+std::optional<double> active_seconds(const stats::ActiveTime& active, const Snapshot& snapshot) {
+    if (active.first == 0 || snapshot.ticks_per_second <= 0)
+        return std::nullopt;
+    return static_cast<double>(active.ticks()) / snapshot.ticks_per_second;
+}
+
+Json active_json(const stats::ActiveTime& active, const Snapshot& snapshot) {
+    const auto seconds = active_seconds(active, snapshot);
+    return seconds ? Json(*seconds) : Json();
+}
+
 Json stream_json(const StreamSnapshot& s) {
     Json packets;
     packets["received"] = s.received;
@@ -73,6 +87,8 @@ Json stream_json(const StreamSnapshot& s) {
     heaps["queued"] = s.heaps_queued;
     Json info;
     info["reordered"] = s.packets_reordered;
+    info["missing_packets"] = s.missing_packets;
+    info["missing_bytes"] = s.missing_bytes;
     info["interleaved_evictions"] = s.heaps_interleaved_evictions;
     info["stop_items"] = s.stop_items;
     info["held_now"] = s.held_now;
@@ -97,6 +113,7 @@ Json send_json(const SendSnapshot& s, double ticks_per_second) {
     const stats::SendCounters& c = s.counters;
     Json send;
     send["name"] = s.name;
+    send["state"] = s.state;
     send["heaps"] = c.heaps;
     send["aborted"] = c.aborted;
     send["timed_out"] = c.timed_out;
@@ -114,6 +131,8 @@ Json send_json(const SendSnapshot& s, double ticks_per_second) {
     send["info"]["tx_full"] = c.tx_full;
     send["info"]["stalls"] = c.stalls;
     add_send_details(send, s, ticks_per_second);
+    if (!s.impair.empty())
+        send["impaired"] = impaired_json(s.impair, c);
     return send;
 }
 
@@ -127,6 +146,7 @@ Json lcore_json(const stats::LcoreSnapshot& l) {
     Json lcore;
     lcore["lcore"] = l.lcore;
     lcore["cpu"] = l.cpu;
+    lcore["state"] = l.silent_s > 0 ? "silent" : "running";
     lcore["poll"] = l.poll;
     lcore["streams"] = shares(l.streams);
     lcore["removed"] = l.removed;
@@ -177,18 +197,20 @@ Json port_json(const PortSnapshot& p) {
     return port;
 }
 
-/// Rates since an earlier snapshot, or over the whole run; "-" when no time has passed.
+/// Rates since an earlier snapshot, or from the first to the last packet; "-" when no time has passed.
 class Rates {
   public:
     Rates(const Snapshot& now, const Snapshot* before)
         : now_(now),
           before_(before),
           seconds_(now.duration_s - (before == nullptr ? 0 : before->duration_s)) {}
-    std::string bits(std::uint64_t bytes, std::uint64_t before) const {
-        return seconds_ > 0 ? human_bit_rate(per_second(bytes, before)) : "-";
+    std::string bits(std::uint64_t bytes, std::uint64_t before, const stats::ActiveTime& active) const {
+        const auto rate = per_second(bytes, before, active);
+        return rate ? human_bit_rate(*rate) : "-";
     }
-    std::string packets(std::uint64_t count, std::uint64_t before) const {
-        return seconds_ > 0 ? human_packet_rate(per_second(count, before)) : "-";
+    std::string packets(std::uint64_t count, std::uint64_t before, const stats::ActiveTime& active) const {
+        const auto rate = per_second(count, before, active);
+        return rate ? human_packet_rate(*rate) : "-";
     }
     /// As it was before; of one that came since: all zero.
     StreamSnapshot before(const StreamSnapshot& s) const {
@@ -200,11 +222,22 @@ class Rates {
                                   : find(&Snapshot::sends, s);
     }
     PortSnapshot before(const PortSnapshot& p) const { return find(&Snapshot::ports, p); }
+    bool whole_run() const { return before_ == nullptr; }
 
   private:
+    /// Packets that came in less time tell of no rate.
+    static constexpr double kLeastSeconds = 1e-3;
+
     // What begins anew counts from 0.
-    double per_second(std::uint64_t count, std::uint64_t before) const {
-        return static_cast<double>(count < before ? count : count - before) / seconds_;
+    std::optional<double> per_second(std::uint64_t count, std::uint64_t before,
+                                     const stats::ActiveTime& active) const {
+        const double seconds =
+            before_ == nullptr ? active_seconds(active, now_).value_or(seconds_) : seconds_;
+        if (count == 0 && seconds_ > 0)
+            return 0;
+        if (seconds < kLeastSeconds)
+            return std::nullopt;
+        return static_cast<double>(count < before ? count : count - before) / seconds;
     }
     template <typename T>
     T find(std::vector<T> Snapshot::*list, const T& now) const {
@@ -233,6 +266,16 @@ std::string state_of(const StreamSnapshot& s) {
     return s.state.empty() || s.state == "received" ? s.health : s.state;
 }
 
+/// Packets that never came of heaps that were given up, as an estimate; empty: none.
+std::string missing(const StreamSnapshot& s) {
+    return s.missing_packets == 0 ? ""
+                                  : missing_text(fmt::format("{}", s.missing_packets), s.missing_packets,
+                                                 of(s, PacketOutcome::placed));
+}
+std::string missing_bytes(const StreamSnapshot& s) {
+    return s.missing_bytes == 0 ? "" : missing_text(human_size(s.missing_bytes), s.missing_bytes, s.bytes);
+}
+
 std::string endpoints_text(const std::vector<std::string>& endpoints) {
     if (endpoints.empty())
         return "";
@@ -251,12 +294,14 @@ std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, con
         packets.word("endpoints", endpoints_text(s.endpoints));
         packets.word_if_any("state", state_of(s));
         packets.number("payload", human_size(s.bytes));
-        packets.number("rate", rates.bits(s.bytes, before.bytes));
-        packets.number("packet rate", rates.packets(s.received, before.received));
+        packets.number("rate", rates.bits(s.bytes, before.bytes, s.active));
+        packets.number("packet rate", rates.packets(s.received, before.received, s.active));
         packets.count("received", s.received);
         packets.count("placed", of(s, PacketOutcome::placed));
         for (std::size_t i = 1; i < kPacketOutcomes; i++)
             packets.count_if_any(kPacketOutcomeNames[i], s.packets[i]);
+        packets.number_if_any("missing", missing(s));
+        packets.number_if_any("missing bytes", missing_bytes(s));
         packets.count_if_any("(reordered)", s.packets_reordered);
 
         heaps.row("heaps", s.name);
@@ -284,10 +329,13 @@ std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
         const stats::SendCounters before = rates.before(s).counters;
         table.row("sender", s.name);
         table.word("endpoints", endpoints_text(s.endpoints));
+        table.word_if_any("state", s.state == "sending" || (rates.whole_run() && s.state == stats::kSendDone)
+                                       ? ""
+                                       : s.state);
         table.word_if_any("health", s.health == "ok" ? "" : s.health);
         table.number("payload", human_size(c.bytes));
-        table.number("rate", rates.bits(c.bytes, before.bytes));
-        table.number("packet rate", rates.packets(c.packets, before.packets));
+        table.number("rate", rates.bits(c.bytes, before.bytes, c.active));
+        table.number("packet rate", rates.packets(c.packets, before.packets, c.active));
         table.count("heaps", c.heaps);
         table.count_if_any("aborted", c.aborted);
         table.count_if_any("timed_out", c.timed_out);
@@ -296,6 +344,7 @@ std::string sends_table(const Snapshot& snapshot, const Rates& rates) {
         table.count_if_any("copied", c.copied_packets);
         table.count_if_any("(unregistered)", c.unregistered_packets);
         table.count_if_any("dropped", c.dropped);
+        add_impaired(table, s.impair, c);
     }
     return table.empty() ? std::string{} : table.text() + "\n";
 }
@@ -311,7 +360,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         table.word_if_any("state", p.state == "running" ? "" : p.state);
         if (receives || p.rx_packets > 0) {
             table.count("rx packets", p.rx_packets);
-            table.number("rx rate", rates.bits(p.rx_bytes, before.rx_bytes));
+            table.number("rx rate", rates.bits(p.rx_bytes, before.rx_bytes, p.rx_active));
         }
         for (std::size_t i = 0; i < kPortOutcomes; i++)
             if (i != kStream)
@@ -320,7 +369,7 @@ std::string ports_table(const Snapshot& snapshot, const Rates& rates) {
         table.count_if_any("(hosts full)", p.rx_hosts_full);
         if (sends || p.tx_packets > 0) {
             table.count("tx packets", p.tx_packets);
-            table.number("tx rate", rates.bits(p.tx_bytes, before.tx_bytes));
+            table.number("tx rate", rates.bits(p.tx_bytes, before.tx_bytes, p.tx_active));
         }
         table.count_if_any("tx dropped", p.tx_dropped);
         table.count_if_any("nic missed", p.nic.missed);
@@ -337,10 +386,13 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     document["version"] = kReportVersion;
     document["duration_s"] = snapshot.duration_s;
     document["cleared_s"] = snapshot.cleared_s;
+    document["capabilities"] = snapshot.capabilities;
     for (const char* part : {"streams", "sends", "ports", "lcores"})
         document[part] = Json::array();
     for (const StreamSnapshot& s : snapshot.streams)
         document["streams"].push_back(stream_json(s));
+    for (std::size_t i = 0; i < snapshot.streams.size(); i++)
+        document["streams"][i]["info"]["active_s"] = active_json(snapshot.streams[i].active, snapshot);
     if (any_removed(snapshot)) {
         document["removed"] = stream_json(snapshot.removed);
         // Of all together these would tell nothing.
@@ -350,13 +402,19 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
     }
     for (const SendSnapshot& s : snapshot.sends)
         document["sends"].push_back(send_json(s, snapshot.ticks_per_second));
+    for (std::size_t i = 0; i < snapshot.sends.size(); i++)
+        document["sends"][i]["info"]["active_s"] = active_json(snapshot.sends[i].counters.active, snapshot);
     if (snapshot.removed_sends.counters.packets != 0) {
         document["removed_sends"] = send_json(snapshot.removed_sends, snapshot.ticks_per_second);
-        for (const char* part : {"name", "endpoints"})
+        for (const char* part : {"name", "endpoints", "state"})
             document["removed_sends"].erase(part);
     }
-    for (const PortSnapshot& p : snapshot.ports)
+    for (const PortSnapshot& p : snapshot.ports) {
         document["ports"].push_back(port_json(p));
+        Json& info = document["ports"].back()["info"];
+        info["rx_active_s"] = active_json(p.rx_active, snapshot);
+        info["tx_active_s"] = active_json(p.tx_active, snapshot);
+    }
     for (const stats::LcoreSnapshot& l : snapshot.lcores) {
         document["lcores"].push_back(lcore_json(l));
         add_lcore_details(document["lcores"].back(), l, snapshot.ticks_per_second);
@@ -402,8 +460,8 @@ ReportTables report_tables(const Snapshot& now, const Snapshot* before) {
 
 std::vector<std::string> report_advice(const Snapshot& snapshot) {
     std::vector<std::string> advice;
-    for (const stats::Finding& f : stats::diagnose(snapshot))
-        advice.push_back(f.sentence());
+    for (const stats::Finding& f : stats::findings_of(snapshot))
+        advice.push_back(sentence_of(f, snapshot));
     for (std::string& sentence : capture_advice(snapshot))
         advice.push_back(std::move(sentence));
     return advice;

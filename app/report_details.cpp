@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/prompt/key_words.hpp"
+#include "base/endpoint.hpp"
 #include "stats/diagnosis.hpp"
 
 namespace spead::app {
@@ -57,6 +59,10 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
     info["handed_over"] = s.heaps_handed_over;
     info["dropped_oldest"] = s.heaps_dropped_oldest;
     info["waiting"] = s.heaps_waiting;
+    info["ghosts"] = s.heaps_ghosts;
+    info["dropped_ghosts"] = s.heaps_dropped_ghosts;
+    info["ghosts_source"] = s.ghosts_source == 0 ? Json() : Json(spead::to_string(Ipv4{s.ghosts_source}));
+    info["at_limit"] = s.packets_at_limit;
     info["control_bytes"] = s.control_bytes;
     info["carried"] = {
         {"live", s.carried.live}, {"queued", s.carried.queued}, {"waiting", s.carried.waiting}};
@@ -97,17 +103,25 @@ void add_port_details(Json& port, const stats::PortSnapshot& p) {
     port["untold_packets"] = p.talkers_untold;
 }
 
+std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot) {
+    const std::string sentence = finding.sentence(snapshot.duration_s + snapshot.cleared_s);
+    return snapshot.by_configuration ? with_keys(sentence) : sentence;
+}
+
 Json findings_json(const stats::Snapshot& snapshot) {
     Json all = Json::array();
-    for (const stats::Finding& f : stats::diagnose(snapshot))
+    for (const stats::Finding& f : stats::findings_of(snapshot))
         all.push_back({{"cause", stats::name_of(f.cause)},
                        {"stage", stats::name_of(f.stage)},
                        {"where", f.where},
                        {"count", f.count},
                        {"unit", f.unit},
-                       {"what", f.what},
-                       {"cure", f.cure},
-                       {"sentence", f.sentence()}});
+                       {"what", snapshot.by_configuration ? with_keys(f.what) : f.what},
+                       {"cure", snapshot.by_configuration ? with_keys(f.cure) : f.cure},
+                       {"first_s", f.first_s},
+                       {"last_s", f.last_s},
+                       {"until_s", f.until_s > 0 ? Json(f.until_s) : Json()},
+                       {"sentence", sentence_of(f, snapshot)}});
     return all;
 }
 
@@ -115,6 +129,9 @@ void add_lcore_details(Json& lcore, const stats::LcoreSnapshot& l, double ticks_
     const auto seconds = [&](std::uint64_t cycles) {
         return ticks_per_second > 0 ? static_cast<double>(cycles) / ticks_per_second : 0;
     };
+    lcore["silent_s"] = l.silent_s;
+    lcore["silences"] = l.silences;
+    lcore["activity"] = l.activity.empty() ? Json() : Json(l.activity);
     lcore["bursts"] = l.bursts;
     lcore["full_bursts"] = l.full_bursts;
     lcore["burst_sizes"] = burst_sizes_json(l.burst_sizes);

@@ -18,6 +18,8 @@ void add_stream_details(nlohmann::ordered_json& stream, const stats::StreamSnaps
 void add_send_details(nlohmann::ordered_json& send, const stats::SendSnapshot& s, double ticks_per_second);
 /// Members of a port's: bursts, buffers, top talkers.
 void add_port_details(nlohmann::ordered_json& port, const stats::PortSnapshot& p);
+/// Returns the finding as a sentence, in the words of the configuration where the run is described by one.
+std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot);
 /// [{"cause", "stage", "where", "count", "unit", "what", "cure", "sentence"}...]: what was lost and why.
 nlohmann::ordered_json findings_json(const stats::Snapshot& snapshot);
 /// Members of an lcore's: bursts, how it spent its time.

@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/selftest.hpp"
 
+#include <optional>
+
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "app/command_line.hpp"
 #include "app/port_look.hpp"
 #include "app/selftest_steps.hpp"
+#include "app/stop_signals.hpp"
 #include "base/error.hpp"
 #include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/layout.hpp"
+#include "runtime/numa.hpp"
 
 namespace spead::app {
 
@@ -43,8 +48,14 @@ void append(Findings& to, Findings more) {
     to.insert(to.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
-Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, PortFacts& facts) {
+/// Ends after the step in which one of the signals came.
+Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, PortFacts& facts,
+                 const StopSignals& signals) {
     Findings found;
+    const auto go_on = [&signals] {
+        if (signals.came())
+            throw Error("interrupted; the other steps were not tried");
+    };
     std::unique_ptr<port::Port> port;
     try {
         port = port::Port::open(planned);
@@ -53,12 +64,17 @@ Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, 
         port->start();
         found.push_back(
             {Verdict::ok, "start", port->capabilities().isolation ? "isolated" : "not isolated", {}});
+        go_on();
         append(found, try_rules(*port));
+        go_on();
         append(found, try_memory(*port));
+        go_on();
         append(found, try_queues(*port));
+        go_on();
         port->stop();
         port->start();
         found.push_back({Verdict::ok, "stop and start again", "as often as one likes", {}});
+        go_on();
         append(found, try_sending(*port, destination));
         port->close();
         for (const std::string& remark : port->remarks())
@@ -80,10 +96,18 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
     facts.family = planned.driver->name();
     facts.device = planned.device.devargs;
     const std::size_t bytes = planned.device.eal_bytes() + kOwnBytes;
-    const runtime::Eal eal(runtime::eal_arguments(
-        eal_options, fmt::format("0@{}", runtime::allowed_cpus().front()), bytes + bytes / 8,
-        "dpdk-spead-selftest", runtime::BusNeeds::of({&planned, 1})));
-    const Findings found = try_all(planned, destination, facts);
+    const unsigned cpu = runtime::allowed_cpus().front();
+    const StopSignals signals;
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::Eal eal(
+        runtime::eal_arguments(
+            eal_options, {.memory = {{runtime::eal_node(port::this_host(), planned, cpu), bytes + bytes / 8}},
+                          .lcores = fmt::format("0@{}", cpu),
+                          .name = "dpdk-spead-selftest",
+                          .bus = runtime::BusNeeds::of({&planned, 1})})
+            .words);
+    turn.reset();
+    const Findings found = try_all(planned, destination, facts, signals);
     if (options.json) {
         nlohmann::ordered_json document = findings_document(found);
         document["port"] = port_document(facts);

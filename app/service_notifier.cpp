@@ -64,7 +64,8 @@ ServiceNotifier::~ServiceNotifier() {
         close(fd_);
 }
 
-void ServiceNotifier::send(const std::string& message) {
+/// `must_arrive`: waits a moment for a manager that is slow to read.
+void ServiceNotifier::send(const std::string& message, bool must_arrive) {
     if (fd_ < 0)
         return;
     sockaddr_un address{};
@@ -73,7 +74,8 @@ void ServiceNotifier::send(const std::string& message) {
     // An abstract address has no terminator: its length counts.
     const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + address_.size() +
                                                (address_[0] == '\0' ? 0 : 1));
-    if (sendto(fd_, message.data(), message.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
+    const int flags = MSG_NOSIGNAL | (must_arrive ? 0 : MSG_DONTWAIT);
+    if (sendto(fd_, message.data(), message.size(), flags, reinterpret_cast<const sockaddr*>(&address),
                length) >= 0 ||
         told_)
         return;
@@ -83,18 +85,19 @@ void ServiceNotifier::send(const std::string& message) {
 }
 
 void ServiceNotifier::ready() {
-    send("READY=1");
+    send("READY=1", true);
 }
 
 void ServiceNotifier::notify_reloading() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
     send(fmt::format("RELOADING=1\nMONOTONIC_USEC={}",
-                     std::uint64_t(now.tv_sec) * 1'000'000 + std::uint64_t(now.tv_nsec) / 1000));
+                     std::uint64_t(now.tv_sec) * 1'000'000 + std::uint64_t(now.tv_nsec) / 1000),
+         true);
 }
 
 void ServiceNotifier::stopping() {
-    send("STOPPING=1\nSTATUS=finishing what is under way");
+    send("STOPPING=1\nSTATUS=finishing what is under way", true);
 }
 
 void ServiceNotifier::status(const std::string& line, Clock::time_point now) {
@@ -106,14 +109,14 @@ void ServiceNotifier::status(const std::string& line, Clock::time_point now) {
     std::string safe = line;
     std::replace_if(
         safe.begin(), safe.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
-    send("STATUS=" + safe);
+    send("STATUS=" + safe, false);
 }
 
 void ServiceNotifier::alive(Clock::time_point now) {
     if (!watchdog_ || (last_alive_ && now - *last_alive_ < *watchdog_ / 2))
         return;
     last_alive_ = now;
-    send("WATCHDOG=1");
+    send("WATCHDOG=1", true);
 }
 
 }  // namespace spead::app

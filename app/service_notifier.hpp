@@ -46,7 +46,7 @@ class ServiceNotifier {
     void alive(Clock::time_point now);
 
   private:
-    void send(const std::string& message);
+    void send(const std::string& message, bool must_arrive);
 
     int fd_ = -1;
     std::string address_;  ///< as in sun_path

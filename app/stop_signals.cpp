@@ -17,30 +17,24 @@ namespace spead::app {
 
 namespace {
 
-sigset_t stop_set() {
-    sigset_t set;
-    sigemptyset(&set);
-    sigaddset(&set, SIGINT);
-    sigaddset(&set, SIGTERM);
-    return set;
-}
+constexpr std::array kEnding{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPWR, SIGXCPU};
 
-/// For the calling thread; a shell starts background work with SIGINT ignored.
-void let_signals_end_the_process() noexcept {
-    std::signal(SIGINT, SIG_DFL);
-    std::signal(SIGTERM, SIG_DFL);
-    const sigset_t set = stop_set();
-    pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+bool is_ignored(int signal) noexcept {
+    struct sigaction now {};
+    return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
 }  // namespace
 
-StopSignals::StopSignals() : over_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    const sigset_t set = stop_set();
-    pthread_sigmask(SIG_BLOCK, &set, nullptr);
+StopSignals::StopSignals(Hangup hangup) : over_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    sigemptyset(&set_);
+    for (const int signal : kEnding)
+        if (signal == SIGINT || (!is_ignored(signal) && (signal != SIGHUP || hangup == Hangup::ends)))
+            sigaddset(&set_, signal);
+    pthread_sigmask(SIG_BLOCK, &set_, nullptr);
     std::signal(SIGPIPE, SIG_IGN);
     std::signal(SIGXFSZ, SIG_IGN);
-    fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+    fd_ = signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC);
     if (fd_ < 0 || over_ < 0)
         throw Error("cannot wait for signals");
 }
@@ -53,6 +47,19 @@ StopSignals::~StopSignals() {
     close(over_);
 }
 
+bool StopSignals::came() const noexcept {
+    pollfd p{fd_, POLLIN, 0};
+    return poll(&p, 1, 0) > 0;
+}
+
+/// For the calling thread; a shell starts background work with SIGINT ignored.
+void StopSignals::let_them_end_the_process() const noexcept {
+    for (const int signal : kEnding)
+        if (sigismember(&set_, signal) == 1)
+            std::signal(signal, SIG_DFL);
+    pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
+}
+
 void StopSignals::give_back() noexcept {
     // The one that was seen is still pending; taking it off first keeps it from ending the process now.
     signalfd_siginfo info;
@@ -61,7 +68,7 @@ void StopSignals::give_back() noexcept {
     try {
         waiting_ = std::thread([this] { end_at_once(); });
     } catch (const std::system_error&) {
-        let_signals_end_the_process();
+        let_them_end_the_process();
     }
 }
 
@@ -74,7 +81,7 @@ void StopSignals::end_at_once() const noexcept {
     drivers::put_back_netdev_mtus();
     runtime::Eal::remove_directory();
     // The signal is still pending, and ends the process when this thread lets it.
-    let_signals_end_the_process();
+    let_them_end_the_process();
 }
 
 }  // namespace spead::app

@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/mac.hpp"
 #include "config/config.hpp"
+#include "port/impairments.hpp"
 #include "recv/filter_expression.hpp"
 
 namespace spead::app {
@@ -94,6 +95,12 @@ void add_send_details(OptionSet& options, StreamWords& words) {
     options.integer("--addr-bits", s.address_bits, Limits<std::uint8_t>{8, 56}, "XX of SPEAD-64-XX");
     options.choice("--zero-copy", s.zero_copy, config::kZeroCopy, "Send straight from the heaps' memory");
     options.flag("--udp-checksum", s.udp_checksum, "Fill in UDP checksums rather than 0");
+    options.add("--impair", "WHAT", "",
+                "Lose, repeat, reorder, delay or corrupt packets on purpose (docs/impair.md)",
+                [&s](const std::string& text) {
+                    port::Impairments::parse(text, "--impair");
+                    s.impair = text;
+                });
 }
 
 /// One stream per endpoint argument, or one of all.
@@ -226,6 +233,8 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     add_duration(options, words, "off");
     add_receive_details(options, words);
     options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5");
+    options.flag("--udp-checksum", words.check_udp,
+                 "Check UDP checksums, in software where the port does not");
 }
 
 void add_capture_options(CLI::App& app, StreamWords& words) {
@@ -322,6 +331,8 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     plan.end = words.end;
     plan.receives = streams_of(words);
     add_ports(plan, ports_of(words, default_port), words.addresses, words.vlan);
+    for (runtime::PortPlan& port : plan.ports)
+        port.udp_checksum = words.check_udp;
     if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
             throw_usage(
@@ -416,6 +427,9 @@ runtime::Plan loopback_plan(const StreamWords& typed) {
     plan.receives = streams_of(words);
     plan.sends.push_back(sender_of(words));
     add_ports(plan, words.ports);
+    // What has a checksum is worth checking.
+    for (runtime::PortPlan& port : plan.ports)
+        port.udp_checksum = words.send.udp_checksum;
     check(plan, "--device");
     return plan;
 }

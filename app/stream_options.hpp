@@ -18,6 +18,7 @@ struct StreamWords {
     std::vector<std::string> ports;
     std::vector<std::string> addresses;  ///< of the ports
     std::uint16_t vlan = 0;              ///< of all ports; 0: none
+    bool check_udp = false;              ///< UDP checksums of what comes, on all ports
     std::vector<unsigned> lcores;
     runtime::ReceivePlan receive;  ///< the options of every stream received
     runtime::SendPlan send;

@@ -24,6 +24,10 @@ void Table::number(std::string_view column, const std::string& text) {
     put(column, true, true, text);
 }
 
+void Table::number_if_any(std::string_view column, const std::string& text) {
+    put(column, true, !text.empty(), text);
+}
+
 void Table::count(std::string_view column, std::uint64_t value) {
     put(column, true, true, fmt::format("{}", value));
 }
@@ -68,6 +72,13 @@ std::string Table::text() const {
         text += line + "\n";
     }
     return text;
+}
+
+std::string missing_text(const std::string& how_much, std::uint64_t missing, std::uint64_t came) {
+    const double all = static_cast<double>(missing) + static_cast<double>(came);
+    const double percent = all > 0 ? static_cast<double>(missing) / all * 100 : 0;
+    return percent > 0 && percent < 0.01 ? fmt::format("{} (< 0.01 %)", how_much)
+                                         : fmt::format("{} ({:.2f} %)", how_much, percent);
 }
 
 std::size_t display_width(std::string_view text) {

@@ -19,6 +19,8 @@ class Table {
     /// A column that is only shown if some row has a word in it.
     void word_if_any(std::string_view column, const std::string& text);
     void number(std::string_view column, const std::string& text);
+    /// Likewise a column that is only shown if some row has a text in it.
+    void number_if_any(std::string_view column, const std::string& text);
     void count(std::string_view column, std::uint64_t value);
     /// A column that is only shown if some row has another value than 0 in it.
     void count_if_any(std::string_view column, std::uint64_t value);
@@ -40,6 +42,9 @@ class Table {
     std::vector<Column> columns_;
     std::size_t rows_ = 0;
 };
+
+/// Returns how much is missing, with its share of what should have come: "12 (0.35 %)".
+std::string missing_text(const std::string& how_much, std::uint64_t missing, std::uint64_t came);
 
 /// Columns a text takes on a terminal, one per UTF-8 character.
 std::size_t display_width(std::string_view text);

@@ -114,6 +114,7 @@ Json part(const View& view, std::vector<Part> Snapshot::*parts, std::string_view
         return unknown(now, kind, name);
     Snapshot alone;
     alone.ticks_per_second = view.latest.snapshot->ticks_per_second;
+    alone.by_configuration = view.latest.snapshot->by_configuration;
     (alone.*parts).push_back(*found);
     Json entry = std::move(report_document(alone)[fmt::format("{}s", kind)][0]);
     if (view.earlier)

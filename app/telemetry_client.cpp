@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -11,7 +12,9 @@
 
 #include <fmt/format.h>
 
+#include "app/foreign_json.hpp"
 #include "base/error.hpp"
+#include "base/units.hpp"
 
 namespace spead::app {
 
@@ -21,6 +24,37 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kGreeting = 1024;
 constexpr std::size_t kLongest = std::size_t{1} << 20;
+/// Thousands of streams with all their details.
+constexpr std::uint64_t kLongestReport = std::uint64_t{256} << 20;
+/// All pieces of a report come within this time.
+constexpr std::chrono::seconds kReportPatience{30};
+
+/// Text without what terminals obey.
+std::string plain(const std::string& text) {
+    std::string out;
+    for (std::size_t i = 0; i < text.size(); i++) {
+        const auto c = static_cast<unsigned char>(text[i]);
+        const bool c1 = c == 0xC2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xA0;
+        out += c < 0x20 || c == 0x7F || c1 ? '?' : text[i];
+        i += c1 ? 1 : 0;
+    }
+    return out;
+}
+
+Json plain(const Json& value) {
+    if (value.is_string())
+        return plain(value.get_ref<const std::string&>());
+    if (!value.is_structured())
+        return value;
+    Json out = value.is_array() ? Json::array() : Json::object();
+    for (const auto& [key, member] : value.items()) {
+        if (value.is_array())
+            out.push_back(plain(member));
+        else
+            out[plain(key)] = plain(member);
+    }
+    return out;
+}
 
 }  // namespace
 
@@ -37,12 +71,21 @@ TelemetryClient::TelemetryClient(const std::string& path, std::chrono::milliseco
             setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) != 0 ||
             connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
             throw_error(path, "nobody answers there: {}", std::strerror(errno));
+        ucred peer{};
+        socklen_t size = sizeof peer;
+        if (getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
+            pid_ = peer.pid;
+            user_ = peer.uid;
+        }
         longest_ = kGreeting;
-        const Json greeting = Json::parse(receive(), nullptr, false);
-        pid_ = greeting.is_object() ? greeting.value("pid", std::int64_t{0}) : 0;
-        longest_ = greeting.is_object() ? greeting.value("max_output_len", std::size_t{0}) : 0;
+        const Json greeting = parse_foreign<Json>(receive());
+        greeted_ = true;
+        longest_ = number_in(greeting, "max_output_len");
         if (longest_ == 0 || longest_ > kLongest)
             throw_error(path, "this is no telemetry of DPDK");
+        // The kernel does not know processes of other containers by number.
+        if (pid_ == 0)
+            pid_ = static_cast<std::int64_t>(std::min<std::uint64_t>(number_in(greeting, "pid"), INT32_MAX));
     } catch (...) {
         close(fd_);
         throw;
@@ -57,11 +100,11 @@ std::string TelemetryClient::receive() {
     std::string text(longest_, '\0');
     ssize_t length = 0;
     do
-        length = recv(fd_, text.data(), text.size(), 0);
+        length = ::recv(fd_, text.data(), text.size(), 0);
     while (length < 0 && errno == EINTR);
     if (length == 0)
         throw_error(path_, "{}",
-                    pid_ == 0 ? "it serves ten clients at once, and has as many; end one of them"
+                    !greeted_ ? "it serves ten clients at once, and has as many; end one of them"
                               : "the process has ended");
     if (length < 0)
         throw_error(path_, "{}", errno == EAGAIN ? "the process does not answer" : std::strerror(errno));
@@ -70,35 +113,41 @@ std::string TelemetryClient::receive() {
 }
 
 Json TelemetryClient::ask(const std::string& command) {
-    if (send(fd_, command.data(), command.size(), MSG_NOSIGNAL) < 0)
+    if (::send(fd_, command.data(), command.size(), MSG_NOSIGNAL) < 0)
         throw_error(path_, "the process has ended");
-    const Json answer = Json::parse(receive(), nullptr, false);
+    const Json answer = parse_foreign<Json>(receive());
     const std::string name = command.substr(0, command.find(','));
     if (!answer.is_object() || answer.size() != 1 || !answer.contains(name))
         throw_error(path_, "its answer to {} cannot be read", command);
-    return answer[name];
+    return plain(answer[name]);
 }
 
 TelemetryClient::Report TelemetryClient::report() {
+    const auto latest = std::chrono::steady_clock::now() + kReportPatience;
     // A report is forgotten when others ask for many newer ones meanwhile.
     for (int attempt = 0; attempt < 5; attempt++) {
         const Json head = ask("/spead/report");
         if (!head.is_object() || !head.contains("sequence"))
             return {};
-        const auto size = head.value("size", std::size_t{0});
+        const std::uint64_t size = number_in(head, "size");
+        if (size > kLongestReport)
+            throw_error(path_, "it has a report of {}, which cannot be", human_size(size));
         std::string text;
         while (text.size() < size) {
-            const Json piece = ask(fmt::format("/spead/report,{},{}", head["sequence"].dump(), text.size()));
+            if (std::chrono::steady_clock::now() > latest)
+                throw_error(path_, "its report does not come");
+            const Json piece =
+                ask(fmt::format("/spead/report,{},{}", number_in(head, "sequence"), text.size()));
             if (!piece.is_string() || piece.get_ref<const std::string&>().empty())
                 break;
             text += piece.get_ref<const std::string&>();
         }
         if (text.size() != size)
             continue;
-        Json report = Json::parse(text, nullptr, false);
+        const Json report = parse_foreign<Json>(text);
         if (!report.is_object())
             throw_error(path_, "its report cannot be read");
-        return {std::move(report), static_cast<double>(head.value("age_ms", std::uint64_t{0})) / 1000};
+        return {plain(report), static_cast<double>(number_in(head, "age_ms")) / 1000};
     }
     throw_error(path_, "its reports are replaced faster than they can be fetched");
 }

@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <sys/types.h>
 
 #include <nlohmann/json.hpp>
 
@@ -21,10 +23,13 @@ class TelemetryClient {
     TelemetryClient(const TelemetryClient&) = delete;
     TelemetryClient& operator=(const TelemetryClient&) = delete;
 
+    /// Of the process and its user as the kernel knows them, whatever the process says.
     std::int64_t pid() const noexcept { return pid_; }
+    std::optional<uid_t> user() const noexcept { return user_; }
 
     /// What "COMMAND[,PARAMETERS]" answers; null for a command that the process does not have. Throws Error
-    /// when the process has ended, does not answer, or answers something else.
+    /// when the process has ended, does not answer, or answers something else. What it answers may be shown
+    /// on a terminal: control characters are replaced.
     nlohmann::ordered_json ask(const std::string& command);
 
     /// The JSON report with its age in seconds; null when the run has not begun. Throws Error.
@@ -41,6 +46,8 @@ class TelemetryClient {
     int fd_ = -1;
     std::size_t longest_ = 0;  ///< answer
     std::int64_t pid_ = 0;
+    std::optional<uid_t> user_;
+    bool greeted_ = false;
 };
 
 }  // namespace spead::app

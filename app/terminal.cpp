@@ -31,7 +31,8 @@ constexpr std::string_view kPlain = "\x1b[0m";
 sigset_t signal_set() {
     sigset_t set;
     sigemptyset(&set);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH})
+    for (const int signal :
+         {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPWR, SIGXCPU, SIGTSTP, SIGWINCH})
         sigaddset(&set, signal);
     return set;
 }
@@ -65,8 +66,9 @@ Terminal::~Terminal() {
     close(signals_);
     const sigset_t set = signal_set();
     // A pending one has done what it came for.
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP})
-        std::signal(signal, SIG_IGN);
+    for (int signal = 1; signal < SIGRTMIN; signal++)
+        if (signal != SIGWINCH && sigismember(&set, signal) == 1)
+            std::signal(signal, SIG_IGN);
     pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 

@@ -36,9 +36,11 @@ TopSample look(TelemetryClient& client, const RunningProcess& process) {
 
 /// Of a process that has not begun there are no reports.
 bool is_newer(const TopSample& sample, const TopSample& than) {
-    return sample.report.is_object() &&
-           (!than.report.is_object() ||
-            sample.report.value("duration_s", 0.0) != than.report.value("duration_s", 0.0));
+    if (!sample.report.is_object() || !than.report.is_object())
+        return sample.report.is_object();
+    const auto age = [](const TopSample& s) { return s.report.find("duration_s"); };
+    return age(sample) != sample.report.end() &&
+           (age(than) == than.report.end() || *age(sample) != *age(than));
 }
 
 int print_once(TelemetryClient& client, const RunningProcess& process, const TopOptions& options) {
@@ -156,10 +158,8 @@ bool press(std::string_view keys, TopView& view, std::size_t most_scroll) {
 }
 
 int top(const TopOptions& options) {
-    const std::vector<std::string> directories = process_directories();
-    const RunningProcess process = choose_process(
-        options.process, options.process.find('/') == std::string::npos ? find_processes(directories)
-                                                                        : std::vector<RunningProcess>{});
+    const RunningProcess process =
+        find_process(options.process, {[](const char* name) { return std::getenv(name); }, geteuid()});
     TelemetryClient client(process.socket);
     if (options.once)
         return print_once(client, process, options);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/verdict.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "base/units.hpp"
@@ -9,21 +11,28 @@ namespace spead::app {
 
 LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine::Reason reason) {
     std::uint64_t sent = 0;
+    std::uint64_t besides = 0;
     std::uint64_t complete = 0;
     std::uint64_t verified = 0;
     std::uint64_t wrong = 0;
     std::uint64_t bytes = 0;
-    for (const stats::SendSnapshot& send : snapshot.sends)
+    stats::ActiveTime active;
+    for (const stats::SendSnapshot& send : snapshot.sends) {
         sent += send.counters.heaps;
+        besides += send.counters.control_heaps;  // descriptors in heaps of their own are received like data
+    }
     for (const stats::StreamSnapshot& stream : snapshot.streams) {
         complete += stream.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)];
         verified += stream.heaps_verified;
         wrong += stream.heaps_wrong;
         bytes += stream.bytes;
+        active.add(stream.active);
     }
-    const bool same = complete == sent && verified == sent && wrong == 0;
+    const bool same = complete >= sent && complete <= sent + besides && verified == sent && wrong == 0;
     const bool nothing = sent == 0 && reason != runtime::Engine::Reason::interrupted;
-    const double seconds = snapshot.duration_s;
+    const double seconds = active.ticks() != 0 && snapshot.ticks_per_second > 0
+                               ? static_cast<double>(active.ticks()) / snapshot.ticks_per_second
+                               : snapshot.duration_s;
     return {same && !nothing,
             fmt::format("loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({}){}", sent,
                         complete, verified, wrong, human_size(bytes), human_duration(seconds),
@@ -33,10 +42,12 @@ LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine:
 
 std::vector<std::string> verification_problems(const runtime::Plan& plan, const stats::Snapshot& snapshot) {
     std::vector<std::string> problems;
-    for (std::size_t i = 0; i < plan.receives.size(); i++) {
-        if (plan.receives[i].sink.kind != runtime::SinkKind::verify)
+    for (const stats::StreamSnapshot& s : snapshot.streams) {
+        const auto planned =
+            std::find_if(plan.receives.begin(), plan.receives.end(),
+                         [&s](const runtime::ReceivePlan& receive) { return receive.name == s.name; });
+        if (planned == plan.receives.end() || planned->sink.kind != runtime::SinkKind::verify)
             continue;
-        const stats::StreamSnapshot& s = snapshot.streams[i];
         const std::uint64_t data = s.received - s.packets[static_cast<std::size_t>(PacketOutcome::control)];
         if (s.heaps_wrong != 0)
             problems.push_back(fmt::format("stream {}: {} heaps differ from the verification sequence",

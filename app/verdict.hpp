@@ -21,8 +21,8 @@ struct LoopbackVerdict {
 LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine::Reason reason);
 
 /// One sentence per stream that a sink was to verify and could not: a heap differed, or packets came and not
-/// one heap was compared. A stream without any packet of data is no problem. `snapshot` has the plan's
-/// streams.
+/// one heap was compared. A stream without any packet of data is no problem, nor is one that the plan does
+/// not have: streams are found by their names, since they come and go during a run.
 std::vector<std::string> verification_problems(const runtime::Plan& plan, const stats::Snapshot& snapshot);
 
 }  // namespace spead::app

@@ -255,6 +255,7 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     }
 
     auto plan = start_plan(*this, request, device);
+    plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK};
     plan.netdev = *interface;
     const std::uint32_t mtu = plan_netdev_mtu(request, facts, plan);
     const std::uint32_t rx_frame = request.rx_queues == 0

@@ -222,9 +222,7 @@ std::uint32_t AfXdp::plan_mtu(const port::PortRequest& request, const port::Netd
             "{0} mtu {5}`, or use net_af_packet0,iface={0}",
             facts.name, facts.mtu, request.max_rx_packet, plan.name, port::payload_of_mtu(kMaxMtu), kMaxMtu);
     }
-    port::PortRequest possible = request;
-    possible.max_rx_packet = std::min(request.max_rx_packet, port::payload_of_mtu(kMaxMtu));
-    return plan_netdev_mtu(possible, facts, plan);
+    return plan_netdev_mtu(request, facts, plan, port::this_host(), kMaxMtu);
 }
 
 void AfXdp::plan_memory(const port::PortRequest& request, const std::string& interface,
@@ -289,6 +287,10 @@ port::PreparedDevice AfXdp::plan(const port::PortRequest& request) const {
     check_no_foreign_program(interface, where);
 
     auto plan = start_plan(*this, request, device);
+    plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_BPF, CAP_PERFMON};
+    if (!port::has_capability(CAP_BPF)) {
+        plan.kept |= {CAP_SYS_ADMIN};  // before Linux 5.8
+    }
     plan.netdev = interface;
     const std::uint32_t mtu = plan_mtu(request, facts, plan);
     const Queues queues = plan_queues(device, request, interface, plan.remarks);

@@ -17,10 +17,11 @@
 #include <sched.h>
 #include <string_view>
 #include <sys/socket.h>
-#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
+
+#include "base/start_thread.hpp"
 
 namespace spead::drivers {
 
@@ -144,7 +145,7 @@ const std::string& why_no_flower() {
     static const std::string answer = [] {
         std::string reason;
         // The namespace is the thread's, and ends with it.
-        std::thread([&reason] { reason = ask_kernel(); }).join();
+        start_thread("flower", [&reason] { reason = ask_kernel(); }).join();
         return reason;
     }();
     return answer;

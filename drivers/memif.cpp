@@ -10,10 +10,14 @@
 /// interrupt thread without regard to lcores inside a burst, or to the device being stopped at the same time;
 /// port/link_guard.hpp keeps them apart. Closing a server leaves its listening socket behind.
 ///
+/// The peer is trusted. The PMD takes regions, rings, and each slot's region, offset and length from the peer
+/// without looking, and adds the offset to an address: docs/drivers.md tells what that lets a peer do. So the
+/// socket is a file of this user's, where the PMD's own default is an abstract address, open to every local
+/// user.
+///
 /// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
@@ -27,6 +31,8 @@
 #include <unistd.h>
 
 #include "drivers/common.hpp"
+#include "drivers/memif_socket.hpp"
+#include "drivers/peer_socket.hpp"
 #include "drivers/table.hpp"
 
 namespace spead::drivers {
@@ -38,9 +44,6 @@ constexpr std::uint32_t kMaxSlot = 65535;
 constexpr std::uint32_t kDefaultLog2Ring = 10;
 constexpr std::uint32_t kMaxLog2Ring = 14;
 constexpr std::uint16_t kMaxQueues = 255;
-constexpr std::string_view kDefaultSocket = "/run/memif.sock";
-constexpr std::size_t kMaxSocketName =
-    106;  // sun_path, less the abstract address' leading zero and the terminator
 constexpr std::size_t kMaxSecret = 23;
 
 // One ring in the shared memory: a cookie, flags and the head in the first cache line, the tail in the
@@ -140,79 +143,16 @@ std::vector<int> own_descriptors() {
     return descriptors;
 }
 
-bool is_abstract(const port::DeviceString& device, const std::string& where) {
-    const std::string text = device.find("socket-abstract").value_or("yes");
-    if (text != "yes" && text != "no") {
-        throw_usage(where, "socket-abstract={} of {} is neither yes nor no", text, device.name());
-    }
-    return text == "yes";
-}
-
-/// Whether a socket is bound there. Asked with a socket of another type: the kernel tells the two cases apart
-/// (unix(7): EPROTOTYPE, ECONNREFUSED), and the process that listens notices nothing. A connection that came
-/// and went would make its PMD close a descriptor that EAL still watches.
-bool answers(const std::string& path) {
-    const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (fd < 0) {
-        return false;
-    }
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    path.copy(address.sun_path, sizeof address.sun_path - 1);
-    const bool nobody = ::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
-                        errno == ECONNREFUSED;
-    ::close(fd);
-    return !nobody;
-}
-
-void check_socket(const port::DeviceString& device, bool client, const port::PortRequest& request) {
-    const auto where = port::where(request);
-    const std::string path = device.find("socket").value_or(std::string{kDefaultSocket});
-    if (path.size() > kMaxSocketName) {
-        throw_usage(where, "socket={} has {} characters, a Unix socket's name at most {}", path, path.size(),
-                    kMaxSocketName);
-    }
-    if (is_abstract(device, where)) {
-        return;
-    }
-    if (path.find('/') == std::string::npos) {
-        throw_usage(where, "socket={} needs a directory: write ./{} or an absolute path", path, path);
-    }
-    const std::string directory = std::filesystem::path(path).parent_path().string();
-    struct stat facts {};
-    if (::stat(directory.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode)) {
-        throw_error(where, "socket={}: there is no directory {}", path, directory);
-    }
-    if (::faccessat(AT_FDCWD, directory.c_str(), R_OK | W_OK, AT_EACCESS) != 0) {
-        throw_error(where, "socket={}: the directory {} is not readable and writable", path, directory);
-    }
-    if (!client && !request.exists && ::lstat(path.c_str(), &facts) == 0) {
-        if (!S_ISSOCK(facts.st_mode)) {
-            throw_error(where, "socket={} exists and is not a socket; name another", path);
-        }
-        if (answers(path)) {
-            throw_error(
-                where, "socket={} is in use by another process; name another, or be role=client there", path);
-        }
-    }
-}
-
-/// The socket of a process that died would keep the PMD from listening.
-void remove_leftover(const std::string& path) {
-    struct stat facts {};
-    if (::lstat(path.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode) && !answers(path)) {
-        ::unlink(path.c_str());
-    }
-}
-
 /// Where a device meets its peer.
 struct Address {
     bool client = true;
     std::string name;  ///< as sun_path: a path, or a zero byte and an abstract name
 
+    bool is_file() const { return name.front() != '\0'; }
+
     static Address of(const port::PreparedDevice& plan) {
         const auto device = port::DeviceString::parse(plan.devargs, plan.name);
-        const std::string path = device.find("socket").value_or(std::string{kDefaultSocket});
+        const std::string path = memif_socket(device);
         return {is_client(device, plan.name),
                 is_abstract(device, plan.name) ? std::string(1, '\0') + path : path};
     }
@@ -252,6 +192,7 @@ class Memif final : public port::Driver {
         c.tx_external_buffer = true;
         c.lossless = true;
         c.needs_peer = true;
+        c.trusts_peer = true;
         c.max_rx_frame = c.max_tx_frame = kMaxSlot;
         return c;
     }
@@ -262,6 +203,10 @@ class Memif final : public port::Driver {
     void closing(const port::PreparedDevice& plan) const noexcept override;
     void released(const port::PreparedDevice& plan) const noexcept override;
     std::vector<int> connections(const port::PreparedDevice& plan) const override;
+    std::optional<std::string> why_no_peer(const port::PreparedDevice& plan) const override {
+        const Address address = Address::of(plan);
+        return address.client && address.is_file() ? why_not_connect(address.name) : std::nullopt;
+    }
 
     std::uint64_t unfetched(const port::PreparedDevice& plan) const override {
         const bool client = Address::of(plan).client;
@@ -290,8 +235,8 @@ std::map<std::string, unsigned>& users_of_sockets() {
 
 void Memif::apply(port::PreparedDevice& plan) const {
     const Address address = Address::of(plan);
-    if (!address.client && address.name.front() != '\0') {
-        remove_leftover(address.name);
+    if (address.is_file()) {
+        prepare_memif_socket(address.name, address.client, plan.name);
     }
     ++users_of_sockets()[address.name];
 }
@@ -402,13 +347,23 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
     if (std::max(request.rx_queues, request.tx_queues) > kMaxQueues) {
         throw_usage(where, "{} has at most {} queues", device.name(), kMaxQueues);
     }
-    check_socket(device, client, request);
+    if (!request.exists) {
+        complete_memif_socket(device, where);
+    }
+    check_memif_socket(device, client, request);
 
     auto plan = start_plan(*this, request, device);
     if (!device.has("role")) {
         plan.remarks.push_back(fmt::format(
             "{}: {} has no role=, so it is the client; its peer needs role=server", where, device.name()));
     }
+    if (is_abstract(device, where)) {
+        plan.remarks.push_back(fmt::format(
+            "{}: any local user may be the peer of {} at its abstract address, and a peer is trusted; "
+            "socket-abstract=no keeps others out",
+            where, device.name()));
+    }
+    plan.listens = !client;
     if (!client && device.has("bsize")) {
         plan.remarks.push_back(fmt::format("{}: bsize counts only at the client's end of a memif", where));
     }

@@ -81,6 +81,7 @@ port::PciDevice MlxDriver::usable_card(const port::DeviceString& device, const s
 port::PreparedDevice MlxDriver::plan_on(const port::PortRequest& request, const port::DeviceString& device,
                                         const port::NetdevFacts& netdev) const {
     auto plan = start_plan(*this, request, device);
+    plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK};
     plan.netdev = netdev.name;
     plan_card_queues(request, plan_netdev_mtu(request, netdev, plan, host_), kMostDescriptors, plan);
     return plan;

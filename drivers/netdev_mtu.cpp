@@ -45,10 +45,37 @@ void put_back(const Raised& one) noexcept {
     }
 }
 
+/// From what is to be received, what the driver can do, and the MTU while the port is open.
+port::MtuAdvice advise(const port::PortRequest& request, const std::string& interface, std::uint32_t mtu,
+                       std::uint32_t most, const std::string& device) {
+    port::MtuAdvice advice;
+    advice.text = fmt::format("the MTU of {} is {}", interface, mtu);
+    const std::uint32_t wanted = request.rx_queues > 0 ? port::mtu_of(request.max_rx_packet) : 0;
+    if (wanted <= mtu) {
+        return advice;
+    }
+    advice.enough = false;
+    advice.text +=
+        fmt::format(": packets above {} bytes of UDP payload will not arrive", port::payload_of_mtu(mtu));
+    const std::uint32_t useful = std::min(wanted, most);
+    if (useful > mtu) {
+        advice.command = fmt::format("ip link set {} mtu {}", interface, useful);
+        advice.text += fmt::format(" (to receive up to {}, run `{}` first)", port::payload_of_mtu(useful),
+                                   advice.command);
+    }
+    if (useful < wanted) {
+        advice.text += fmt::format(
+            "; {} holds {} at most: for up to {} use net_af_packet0,iface={} and an MTU "
+            "of {}",
+            device, port::payload_of_mtu(most), request.max_rx_packet, interface, wanted);
+    }
+    return advice;
+}
+
 }  // namespace
 
 std::uint32_t plan_netdev_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
-                              port::PreparedDevice& plan, const port::Host& host) {
+                              port::PreparedDevice& plan, const port::Host& host, std::uint32_t most) {
     const auto where = port::where(request);
     check_mtu(request);
     const std::uint32_t needed = std::max(request.mtu, request.tx_queues > 0 && request.max_tx_packet > 0
@@ -66,12 +93,9 @@ std::uint32_t plan_netdev_mtu(const port::PortRequest& request, const port::Netd
                                            where, facts.name, facts.mtu, needed));
     }
     const std::uint32_t mtu = std::max(needed, facts.mtu);
-    if (request.rx_queues > 0 && port::mtu_of(request.max_rx_packet) > mtu) {
-        plan.remarks.push_back(fmt::format(
-            "{}: the MTU of {} is {}: packets above {} bytes of UDP payload will not arrive (to receive up "
-            "to {}, run `ip link set {} mtu {}` first)",
-            where, facts.name, mtu, port::payload_of_mtu(mtu), request.max_rx_packet, facts.name,
-            port::mtu_of(request.max_rx_packet)));
+    plan.mtu_advice = advise(request, facts.name, mtu, most == 0 ? UINT32_MAX : most, plan.name);
+    if (!plan.mtu_advice.enough) {
+        plan.remarks.push_back(fmt::format("{}: {}", where, plan.mtu_advice.text));
     }
     return mtu;
 }

@@ -5,16 +5,21 @@
 /// queues that drop, only tx given means receive queues that never deliver. Nothing tells that a file has
 /// ended, so its records are counted here. A record for which no mbuf is free is lost; Port asks only for
 /// what the pool can hold. Records above 65535 bytes become inconsistent mbufs. Start reads the file from its
-/// beginning and writes the output anew. Chains are written whole up to 16128 bytes, a single segment at any
-/// size. A full disk is not noticed: every packet counts as sent. No offload is reported.
+/// beginning and writes the output anew: the file is opened here, and the PMD is given the descriptor's name
+/// below /proc, so that it empties no other file than the one that was checked. Chains are written whole up
+/// to 16128 bytes, a single segment at any size. A full disk is not noticed: every packet counts as sent. No
+/// offload is reported.
 #include <algorithm>
 #include <bit>
 #include <fcntl.h>
 #include <filesystem>
+#include <linux/capability.h>
 #include <optional>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file_use.hpp"
+#include "base/open_output.hpp"
 #include "drivers/common.hpp"
 #include "drivers/interface.hpp"
 #include "drivers/pcap_file.hpp"
@@ -31,12 +36,6 @@ constexpr std::size_t kMaxQueues = 16;
 std::optional<struct stat> facts_of(const std::string& path) {
     struct stat facts {};
     return ::stat(path.c_str(), &facts) == 0 ? std::optional{facts} : std::nullopt;
-}
-
-bool same_file(const std::string& a, const std::string& b) {
-    const auto fa = facts_of(a);
-    const auto fb = facts_of(b);
-    return a == b || (fa && fb && fa->st_dev == fb->st_dev && fa->st_ino == fb->st_ino);
 }
 
 /// The device string's streams: where each queue reads and writes.
@@ -104,10 +103,16 @@ void check_output(const std::string& path, const std::string& where) {
         if (::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0) {
             throw_error(where, "cannot write the capture file {}: no permission", path);
         }
+        if (const std::string reason = why_not_output(path); !reason.empty()) {
+            throw_error(where, "cannot write the capture file {}: {}", path, reason);
+        }
         return;
     }
     const auto parent = std::filesystem::path(path).parent_path();
     const std::string directory = parent.empty() ? "." : parent.string();
+    if (const std::string reason = why_not_output(path); !reason.empty()) {
+        throw_error(where, "cannot write the capture file {}: {}", path, reason);
+    }
     if (const auto facts = facts_of(directory); !facts || !S_ISDIR(facts->st_mode)) {
         throw_error(where, "cannot write the capture file {}: there is no directory {}", path, directory);
     }
@@ -163,6 +168,7 @@ class Pcap final : public port::Driver {
     }
 
     port::PreparedDevice plan(const port::PortRequest& request) const override;
+    void apply(port::PreparedDevice& plan) const override;
 
     std::string output_problem(const port::PreparedDevice& device, std::uint16_t queue, std::uint64_t packets,
                                std::uint64_t bytes) const override {
@@ -202,6 +208,7 @@ void Pcap::plan_interfaces(const Streams& streams, const std::string& where, por
         return;
     }
     check_packet_socket(plan.name, where);
+    plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN};
     plan.capabilities.lossless = false;
     for (const auto* list : {&streams.rx_interfaces, &streams.tx_interfaces}) {
         for (const auto& interface : *list) {
@@ -245,6 +252,7 @@ void Pcap::plan_outputs(const Streams& streams, const port::PortRequest& request
         plan.remarks.push_back(fmt::format("{}: {} has no tx_pcap: what is sent is dropped", where, device));
     }
     plan.outputs = streams.tx_files;
+    plan.inputs = streams.rx_files;
 }
 
 void Pcap::plan_sources(const Streams& streams, const port::PortRequest& request, bool infinite,
@@ -326,6 +334,47 @@ port::PreparedDevice Pcap::plan(const port::PortRequest& request) const {
     plan.devargs = device.text();
     plan.tx = copying_tx(request);
     return plan;
+}
+
+/// What a port keeps of its files while it is open.
+struct OpenFiles {
+    std::vector<Descriptor> descriptors;
+    std::vector<FileUse> uses;
+};
+
+/// The device string that names these files instead.
+std::string with_outputs(const port::DeviceString& device, const std::vector<std::string>& names) {
+    std::string text = device.name();
+    auto next = names.begin();
+    for (const auto& p : device.parameters()) {
+        text += fmt::format(",{}={}", p.key, p.key == "tx_pcap" ? *next++ : p.value);
+    }
+    return text;
+}
+
+void Pcap::apply(port::PreparedDevice& plan) const {
+    const std::string where = plan.name;
+    const auto files = std::make_shared<OpenFiles>();
+    for (const std::string& path : plan.inputs) {
+        Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        if (file)
+            files->uses.emplace_back(file.get(), path, FileUse::Way::read, where + " reads", where);
+        files->descriptors.push_back(std::move(file));
+    }
+    std::vector<std::string> names;
+    for (const std::string& path : plan.outputs) {
+        OpenedOutput opened = open_output(path, O_RDWR | O_NONBLOCK);
+        if (!opened.file) {
+            throw_error(where, "cannot write the capture file {}: {}", path, opened.reason);
+        }
+        files->uses.emplace_back(opened.file.get(), path, FileUse::Way::write, where + " writes", where);
+        names.push_back(fmt::format("/proc/self/fd/{}", opened.file.get()));
+        files->descriptors.push_back(std::move(opened.file));
+    }
+    plan.held = files;
+    if (::access("/proc/self/fd", X_OK) == 0) {
+        plan.devargs = with_outputs(port::DeviceString::parse(plan.devargs, where), names);
+    }
 }
 
 }  // namespace

@@ -57,6 +57,10 @@ class Pci final : public port::Driver {
 void Pci::check_access(const port::PciDevice& card, const std::string& where,
                        port::PreparedDevice& plan) const {
     plan.physical_addresses = card.driver != "vfio-pci" || !card.iommu;
+    plan.kept = {CAP_IPC_LOCK};
+    if (plan.physical_addresses) {
+        plan.kept |= {CAP_SYS_ADMIN, CAP_SYS_RAWIO};
+    }
     if (plan.physical_addresses && !host_.capable(CAP_SYS_ADMIN)) {
         throw_error(
             where,

@@ -119,6 +119,7 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
     }
 
     auto plan = start_plan(*this, request, device);
+    plan.kept = {CAP_NET_ADMIN};
     plan.peer_netdev = interface;
     if (const std::string& reason = why_no_flower(); !reason.empty()) {
         plan.capabilities.steering = port::Steering::software;

@@ -6,11 +6,14 @@
 /// less than asked when its rings are full. Received packets larger than an mbuf become chains. The socket is
 /// made when the port is configured, and connected to with client=1, where the PMD tries again by itself.
 /// ethdev's MTU means nothing to it. The peer decides how many of the queue pairs run. A port with no queue
-/// in one direction never carries anything in the other.
+/// in one direction never carries anything in the other. Buffers of the peer are looked up in the memory that
+/// it shares; a peer that takes that memory away ends the process (SIGBUS). So it is trusted, and the socket
+/// that we make is for this user only.
 #include <algorithm>
 #include <filesystem>
 
 #include "drivers/common.hpp"
+#include "drivers/peer_socket.hpp"
 #include "drivers/table.hpp"
 
 namespace spead::drivers {
@@ -31,6 +34,7 @@ class Vhost final : public port::Driver {
         c.tx_external_buffer = true;
         c.lossless = true;
         c.rx_interrupt = true;
+        c.trusts_peer = true;
         c.max_rx_frame = c.max_tx_frame = port::kMaxPayload + port::frame_of(0);
         return c;
     }
@@ -48,7 +52,13 @@ void Vhost::check_socket(const port::DeviceString& device, const port::PortReque
         throw_usage(where, "{} needs iface=SOCKET, for example {},iface=/tmp/vhost.sock", device.name(),
                     device.name());
     }
-    if (device.number("client", 0, 1).value_or(0) != 0 || request.exists) {
+    if (device.number("client", 0, 1).value_or(0) != 0) {
+        if (const auto why = why_not_connect(*socket); why && !why->empty()) {
+            throw_error(where, "{}", *why);
+        }
+        return;
+    }
+    if (request.exists) {
         return;
     }
     namespace fs = std::filesystem;
@@ -90,6 +100,7 @@ port::PreparedDevice Vhost::plan(const port::PortRequest& request) const {
     plan.tx_queues = std::max<std::uint16_t>(plan.tx_queues, 1);
     count_pools(plan, request);
     plan.devargs = device.text();
+    plan.listens = device.number("client", 0, 1).value_or(0) == 0;
     const std::uint32_t room = port::data_room_of(port::rx_frame_of(request.max_rx_packet));
     plan.rx = request.rx_queues == 0
                   ? port::queue_sizes(kRingEntries, 63, 256, 0)

@@ -3,17 +3,21 @@
 /// (path=/dev/vhost-net, which makes a tap interface) or another process (path=SOCKET of vhost-user: a
 /// virtual switch, or net_vhost).
 ///
-/// Facts (drivers/net/virtio of DPDK 22.11): the backend works on EAL's memory, which it is handed once; user
+/// Facts (drivers/net/virtio of DPDK 22.11): the backend works on EAL's memory, which it is handed as files,
+/// of which vhost-user takes 8: more, and nothing is ever sent or received, with a line in the log only. User
 /// memory outside it cannot be sent from, so packets are copied into mbufs. A ring holds an mbuf per entry;
 /// entries are a power of two. Without mergeable buffers a frame must fit one mbuf. MTU is at most 9698 (9728
 /// less the headers). The ring keeps sent mbufs until it needs room. Interrupts go by event descriptors.
-/// server=1 waits for the backend to connect, while the port opens.
+/// server=1 waits for the backend to connect, while the port opens. The backend works on all of EAL's memory,
+/// and the PMD believes the lengths that it writes: a process there is trusted, and the socket that we make
+/// is for this user only.
 #include <algorithm>
 #include <bit>
 #include <filesystem>
 #include <linux/capability.h>
 
 #include "drivers/common.hpp"
+#include "drivers/peer_socket.hpp"
 #include "drivers/table.hpp"
 #include "port/netdev.hpp"
 
@@ -94,6 +98,9 @@ bool VirtioUser::check_path(const port::DeviceString& device, const port::PortRe
             "one left it behind (then remove it)",
             *path, device.name());
     }
+    if (const auto why = why_not_connect(*path); !server && why && !why->empty()) {
+        throw_error(where, "{}", *why);
+    }
     return false;
 }
 
@@ -161,7 +168,13 @@ port::PreparedDevice VirtioUser::plan(const port::PortRequest& request) const {
     count_pools(plan, request);
     plan.eal_mtu = mtu;
     // A process at the other end pushes back; the kernel's tap drops what its queue cannot hold.
+    if (kernel) {
+        plan.kept = {CAP_NET_ADMIN};
+    }
     plan.capabilities.lossless = !kernel;
+    plan.capabilities.trusts_peer = !kernel;
+    plan.listens = !kernel && device.number("server", 0, 1).value_or(0) != 0;
+    plan.shares_eal_memory = !kernel;
     plan.capabilities.late_free_segments = static_cast<std::uint16_t>(entries - 1);
     plan.capabilities.max_rx_frame = plan.capabilities.max_tx_frame = frame;
     plan.devargs = device.text();

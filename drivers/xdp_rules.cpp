@@ -39,10 +39,14 @@ class XdpRules final : public port::RuleTable {
         : netdev_(std::move(netdev)),
           cpus_(cpu_count()),
           map_(open_map(netdev_, STEER_ENDPOINTS)),
-          program_(attached_program(netdev_).value_or(AttachedProgram{}).id) {}
+          passed_(open_map(netdev_, STEER_PASSED)),
+          program_(attached_program(netdev_).value_or(AttachedProgram{}).id) {
+        forget_passed();
+    }
     ~XdpRules() override {
         clear();
         ::close(map_);
+        ::close(passed_);
     }
     XdpRules(const XdpRules&) = delete;
     XdpRules& operator=(const XdpRules&) = delete;
@@ -52,6 +56,7 @@ class XdpRules final : public port::RuleTable {
     void clear() noexcept override;
     std::vector<port::RuleState> rules() const override;
     std::string out_of_force() const override;
+    std::vector<port::PassedPackets> passed() const override;
     /// Every rule serves all queues.
     bool spreads() const noexcept override { return true; }
 
@@ -63,10 +68,13 @@ class XdpRules final : public port::RuleTable {
         }
         return static_cast<std::size_t>(count);
     }
+    std::vector<SteerKey> passed_keys() const;
+    void forget_passed() noexcept;
 
     std::string netdev_;
     std::size_t cpus_;  ///< a value of the map is one per possible CPU
     int map_;
+    int passed_;             ///< map
     std::uint32_t program_;  ///< id
     std::vector<port::Rule> rules_;
 };
@@ -123,6 +131,48 @@ std::string XdpRules::out_of_force() const {
                              "our XDP program on {} is gone, {} is there now: no packet comes to this "
                              "port any more; end what put it there, then run this anew",
                              netdev_, now);
+}
+
+std::vector<SteerKey> XdpRules::passed_keys() const {
+    std::vector<SteerKey> keys;
+    SteerKey key{};
+    const SteerKey* before = nullptr;
+    // An entry never goes, but a map may be walked anew when one comes.
+    while (keys.size() < STEER_MAX_PASSED && bpf_map_get_next_key(passed_, before, &key) == 0) {
+        keys.push_back(key);
+        before = &key;
+    }
+    return keys;
+}
+
+/// The program may have passed packets before it had rules.
+void XdpRules::forget_passed() noexcept {
+    for (const SteerKey& key : passed_keys()) {
+        (void)bpf_map_delete_elem(passed_, &key);
+    }
+}
+
+std::vector<port::PassedPackets> XdpRules::passed() const {
+    std::vector<port::PassedPackets> all;
+    std::vector<SteerPassed> values(cpus_);
+    for (const SteerKey& key : passed_keys()) {
+        if (bpf_map_lookup_elem(passed_, &key, values.data()) != 0) {
+            continue;
+        }
+        port::PassedPackets one;
+        one.endpoint.address.value = byte_swap(key.address);
+        one.endpoint.port = byte_swap(key.port);
+        std::uint64_t most = 0;
+        for (const SteerPassed& value : values) {
+            one.packets += value.packets;
+            if (value.packets > most) {
+                most = value.packets;
+                one.source.value = byte_swap(value.source);
+            }
+        }
+        all.push_back(one);
+    }
+    return all;
 }
 
 std::vector<port::RuleState> XdpRules::rules() const {

@@ -25,12 +25,16 @@ namespace spead::app {
 
 namespace {
 
+/// A process that lets somebody in says so at once.
+constexpr int kAnswerMs = 10'000;
+
 /// Signals that would end the process with the terminal as it is now.
 class Signals {
   public:
     Signals() {
         sigemptyset(&set_);
-        for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT})
+        for (const int number :
+             {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGPWR, SIGXCPU})
             sigaddset(&set_, number);
         pthread_sigmask(SIG_BLOCK, &set_, nullptr);
         std::signal(SIGPIPE, SIG_IGN);
@@ -77,8 +81,12 @@ class Relay {
             // Input that has ended is not polled any more (-1).
             std::array<pollfd, 4> fds{pollfd{socket_, POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
                                       pollfd{input_, POLLIN, 0}, pollfd{STDOUT_FILENO, 0, 0}};
-            if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+            const int ready = poll(fds.data(), fds.size(), answered_ ? -1 : kAnswerMs);
+            if (ready < 0 && errno != EINTR)
                 throw_error("attach", "{}", std::strerror(errno));
+            if (ready == 0)
+                throw_error("attach", "the process has not answered for {} s: it is stopped, or very busy",
+                            kAnswerMs / 1000);
             if (fds[1].revents != 0 && (signal_ = signals_.taken()) != 0)
                 return std::nullopt;
             if (fds[2].revents != 0)
@@ -109,7 +117,10 @@ class Relay {
         if (size < 0 && errno == EINTR)
             return;
         if (size <= 0)
-            throw_error("attach", "the connection is lost: the process has ended");
+            throw_error("attach",
+                        "the connection is lost: the process has ended, or another session took this one's "
+                        "place since nothing was typed here for long");
+        answered_ = true;
         received_.append(buffer_.data(), static_cast<std::size_t>(size));
         while (const auto frame = Frame::take(received_)) {
             if (frame->kind == 's') {
@@ -126,6 +137,7 @@ class Relay {
     const Signals& signals_;
     int input_;
     int signal_ = 0;
+    bool answered_ = false;  ///< the other side has said something
     std::optional<int> status_;
     std::string received_;
     std::array<char, 65536> buffer_{};

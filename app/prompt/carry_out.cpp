@@ -8,7 +8,7 @@
 namespace spead::app {
 
 Vocabulary vocabulary_of(Process& process) {
-    const runtime::Plan plan = process.plan();
+    const runtime::Plan plan = process.known_plan();
     Vocabulary vocabulary;
     for (const runtime::PortPlan& p : plan.ports)
         vocabulary.ports.push_back(p.name);
@@ -17,7 +17,7 @@ Vocabulary vocabulary_of(Process& process) {
     for (const runtime::SendPlan& s : plan.sends)
         vocabulary.sends.push_back(s.name);
     const auto recent = process.recent();
-    const stats::Snapshot now = recent ? *recent : process.snapshot();
+    const stats::Snapshot now = recent ? *recent : process.seen().snapshot;
     for (const stats::LcoreSnapshot& lcore : now.lcores)
         vocabulary.lcores.push_back(fmt::format("{}", lcore.lcore));
     vocabulary.captured = vocabulary.streams;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/prompt/console.hpp"
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -17,11 +18,15 @@
 #include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/start_thread.hpp"
 #include "runtime/consumers.hpp"
 
 namespace spead::app {
 
 namespace {
+
+/// A listener that cannot accept anybody tries again so much later.
+constexpr int kAcceptAgainMs = 200;
 
 /// Runs a thread's work; what it throws must not end the process.
 template <typename Work>
@@ -29,7 +34,7 @@ void guarded(const char* who, Work&& work) {
     try {
         work();
     } catch (const std::exception& error) {
-        log_error(LogType::app, "{}: {}", who, error.what());
+        log_error(LogType::app, "{}: {}", who, reason_of(error));
     }
 }
 
@@ -53,16 +58,21 @@ Console::Console(Process& process, const ConsoleOptions& options)
         if (!script_)
             throw_error(options_.script, "cannot read the commands: {}", std::strerror(errno));
     }
-    if (options_.interactive || script_)
-        seat_thread_ = std::thread([this] {
-            runtime::run_on(options_.cpus);
-            guarded("prompt", [this] { own_seat(); });
-        });
-    if (options_.socket != nullptr)
-        listen_thread_ = std::thread([this] {
-            runtime::run_on(options_.cpus);
-            guarded("control", [this] { listen(); });
-        });
+    try {
+        if (options_.interactive || script_)
+            seat_thread_ = start_thread("prompt", [this] {
+                runtime::run_on(options_.cpus);
+                guarded("prompt", [this] { own_seat(); });
+            });
+        if (options_.socket != nullptr)
+            listen_thread_ = start_thread("control", [this] {
+                runtime::run_on(options_.cpus);
+                guarded("control", [this] { listen(); });
+            });
+    } catch (...) {
+        end();
+        throw;
+    }
 }
 
 void Console::end() {
@@ -133,28 +143,95 @@ void Console::own_script() {
 }
 
 void Console::listen() {
-    while (true) {
-        std::array<pollfd, 2> fds{pollfd{stop_.get(), POLLIN, 0}, pollfd{options_.socket->fd(), POLLIN, 0}};
-        if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
-            throw_error("control", "{}", std::strerror(errno));
-        if (fds[0].revents != 0)
-            return;
-        if (fds[1].revents == 0)
-            continue;
-        std::string refusal;
-        Descriptor connection = options_.socket->accept(refusal);
-        if (!connection)
-            continue;
-        reap(false);
-        if (refusal.empty() && sessions_.size() >= kMostSessions)
-            refusal = fmt::format("there are {} sessions already", kMostSessions);
-        Session& session = sessions_.emplace_back();
-        session.thread = std::thread([this, &session, refusal, held = std::move(connection)]() mutable {
-            guarded("attached session", [&] { attached(held, refusal); });
-            held = Descriptor();
+    Handshakes handshakes;
+    LogLimiter trouble;
+    int accepts = 0;  ///< why nobody can be accepted for a moment; 0: they can
+    for (bool goes_on = true; goes_on;) {
+        try {
+            goes_on = listen_once(handshakes, accepts);
+        } catch (const std::bad_alloc&) {
+            // Rests like one who has no descriptors; the stop is seen then.
+            accepts = ENOMEM;
+            pollfd stop{stop_.get(), POLLIN, 0};
+            goes_on = poll(&stop, 1, kAcceptAgainMs) <= 0;
+        }
+        if (accepts != 0)
+            log_limited(trouble, LogType::app, LogLevel::error,
+                        "control: nobody can attach for the moment: {}", std::strerror(accepts));
+    }
+}
+
+/// Waits for somebody once. `accepts`: why nobody can be accepted at the moment. False: the console ends.
+bool Console::listen_once(Handshakes& handshakes, int& accepts) {
+    std::vector<pollfd> fds{{stop_.get(), POLLIN, 0}, {accepts == 0 ? options_.socket->fd() : -1, POLLIN, 0}};
+    handshakes.add_to(fds);
+    const int left = handshakes.milliseconds_left();
+    const int wait = accepts == 0 ? left : left < 0 ? kAcceptAgainMs : std::min(left, kAcceptAgainMs);
+    if (poll(fds.data(), fds.size(), wait) < 0 && errno != EINTR)
+        throw_error("control", "{}", std::strerror(errno));
+    if (fds[0].revents != 0)
+        return false;
+    accepts = fds[1].revents != 0 ? accept_one(handshakes) : 0;
+    for (Handshakes::Greeted& greeted : handshakes.take())
+        begin(std::move(greeted));
+    return true;
+}
+
+/// 0, or why nobody can be accepted at the moment.
+int Console::accept_one(Handshakes& handshakes) {
+    std::string refusal;
+    Descriptor connection;
+    if (const int error = options_.socket->accept(connection, refusal); error != 0)
+        return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ? error : 0;
+    if (!refusal.empty())
+        turn_away(connection, refusal);
+    else if (connection)
+        handshakes.add(std::move(connection));
+    return 0;
+}
+
+void Console::begin(Handshakes::Greeted greeted) {
+    reap(false);
+    if (!make_room())
+        return turn_away(greeted.connection,
+                         fmt::format("there are {} sessions already, and all are in use", kMostSessions));
+    Session& session = sessions_.emplace_back();
+    session.connection = std::move(greeted.connection);
+    session.greeting = std::move(greeted.greeting);
+    session.begun = std::move(greeted.begun);
+    try {
+        session.thread = start_thread("attached session", [this, &session] {
+            runtime::run_on(options_.cpus);
+            guarded("attached session", [&] { attached(session); });
+            // The other side waits for the end of the connection; the listener may look at it until then.
+            shutdown(session.connection.get(), SHUT_RDWR);
             session.over = true;
         });
+    } catch (const std::exception& error) {
+        turn_away(session.connection, reason_of(error));
+        sessions_.pop_back();
     }
+}
+
+/// For one more session. False: all are in use.
+bool Console::make_room() {
+    std::size_t living = 0;
+    Session* idle = nullptr;
+    for (Session& session : sessions_) {
+        if (session.over || session.sent_away)
+            continue;
+        living++;
+        if (idle == nullptr || session.use.time() < idle->use.time())
+            idle = &session;
+    }
+    if (living < kMostSessions)
+        return true;
+    if (LastUse::Clock::now() - idle->use.time() < kIdle)
+        return false;
+    // Its thread notices as soon as it reads or writes.
+    shutdown(idle->connection.get(), SHUT_RDWR);
+    idle->sent_away = true;
+    return true;
 }
 
 void Console::reap(bool all) {
@@ -163,35 +240,28 @@ void Console::reap(bool all) {
             ++session;
             continue;
         }
-        session->thread.join();
+        if (session->thread.joinable())
+            session->thread.join();
         session = sessions_.erase(session);
     }
 }
 
-void Console::attached(const Descriptor& connection, const std::string& refusal) {
-    Line line(connection.get(), connection.get(), stop_.get());
+void Console::attached(Session& session) {
+    const Greeting& greeting = session.greeting;
+    Line line(session.connection.get(), session.connection.get(), stop_.get(), std::move(session.begun));
+    line.watch(session.use);
     const auto send = [&line](char kind, std::string_view text) {
         if (!text.empty())
             line.put(Frame{kind, std::string(text)}.bytes());
     };
     const auto bye = [&](int status) { send('s', fmt::format("{}", status)); };
-    if (!refusal.empty()) {
-        send('e', refusal + "\n");
-        return bye(1);
-    }
-    std::string first;
-    if (!line.get_line(first))
-        return;  // somebody who only looked whether anybody listens
-    const auto greeting = Greeting::parse(first);
-    if (!greeting) {
-        send('e', "this process speaks with dpdk-spead attach of its own version\n");
-        return bye(1);
-    }
+    // It knows now that it is attached.
+    line.put(Frame{'o', {}}.bytes());
     Seat seat;
     seat.attached = true;
-    seat.directory = greeting->directory;
+    seat.directory = greeting.directory;
     Context context{process_, grammar_, seat};
-    if (greeting->interactive) {
+    if (greeting.interactive) {
         seat.has_screen = true;
         seat.print = [&](std::string_view text) { send('o', text); };
         Ear ear;
@@ -205,7 +275,7 @@ void Console::attached(const Descriptor& connection, const std::string& refusal)
     }
     seat.print = [&](std::string_view text) { send('o', text); };
     seat.wait = [&](double seconds) {
-        return greeting->lone ? line.wait_connected(seconds) : line.wait_quiet(seconds);
+        return greeting.lone ? line.wait_connected(seconds) : line.wait_quiet(seconds);
     };
     const ScriptResult result =
         run_script(context, line, "", false, [&](std::string_view what) { send('e', what); });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -12,6 +13,7 @@
 #include "app/prompt/control_socket.hpp"
 #include "app/prompt/descriptor.hpp"
 #include "app/prompt/grammar.hpp"
+#include "app/prompt/handshakes.hpp"
 #include "app/prompt/notices.hpp"
 #include "app/prompt/process.hpp"
 
@@ -27,7 +29,7 @@ struct ConsoleOptions {
 };
 
 /// Everybody who may command a running process: its own terminal or script, and those that attach. Each has a
-/// thread, which never is an lcore.
+/// thread, which never is an lcore; those that have not greeted yet share that of the listener.
 class Console {
   public:
     Console(Process& process, const ConsoleOptions& options);
@@ -42,12 +44,19 @@ class Console {
     /// What must make the program's exit status 1; after end().
     const std::vector<std::string>& problems() const { return problems_; }
 
-    /// So many may be attached at once.
+    /// So many may be attached at once. One more takes the place of the one that has neither said nor read
+    /// anything for the longest time, if that was at least kIdle.
     static constexpr std::size_t kMostSessions = 16;
+    static constexpr std::chrono::seconds kIdle{60};
 
   private:
     struct Session {
+        Descriptor connection;
+        Greeting greeting;
+        std::string begun;  ///< what it has said with its greeting
+        LastUse use;
         std::thread thread;
+        bool sent_away = false;  ///< another one has its place
         std::atomic<bool> over{false};
     };
 
@@ -55,7 +64,11 @@ class Console {
     void own_script();
     void listen_to_notices(std::optional<Notices::Listening>& listening, Ear& ear) const;
     void listen();
-    void attached(const Descriptor& connection, const std::string& refusal);
+    bool listen_once(Handshakes& handshakes, int& accepts);
+    int accept_one(Handshakes& handshakes);
+    void begin(Handshakes::Greeted greeted);
+    bool make_room();
+    void attached(Session& session);
     void reap(bool all);
 
     Process& process_;

@@ -19,6 +19,9 @@ struct Seat {
     /// Waits so many seconds. False: a key was pressed, or nobody is there any more. Null where nobody could
     /// press one.
     std::function<bool(double)> wait;
+    /// Waits so many seconds, in a script too. False: a key was pressed, nobody is there any more, or the
+    /// process ends. Set by run_terminal() and run_script().
+    std::function<bool(double)> pause;
     Ear* ear = nullptr;       ///< what is told without being asked for; null: nothing is
     std::string directory;    ///< relative names of files are from here; empty: the process's own
     bool attached = false;    ///< `quit` leaves the seat, not the process

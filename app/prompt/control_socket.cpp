@@ -4,19 +4,24 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <pwd.h>
-#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/prompt/named_sockets.hpp"
+#include "app/prompt/start_lock.hpp"
+#include "app/user_name.hpp"
 #include "base/error.hpp"
+#include "base/own_directory.hpp"
+#include "runtime/descriptors.hpp"
 
 namespace spead::app {
 
@@ -25,8 +30,10 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kGreeting = "dpdk-spead-attach 1 ";
-constexpr std::string_view kSuffix = ".sock";
-constexpr int kBacklog = 8;
+constexpr int kBacklog = 64;
+/// Whoever attaches waits so long to be let in; whoever only looks does not.
+constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::milliseconds kGlance{1};
 constexpr std::size_t kLongestFrame = std::size_t{64} << 20;
 
 sockaddr_un address_of(const std::string& path) {
@@ -50,10 +57,18 @@ const sockaddr* as_address(const sockaddr_un& address) {
     return static_cast<const sockaddr*>(static_cast<const void*>(&address));
 }
 
-/// 0, or why not.
-int connect_socket(const Descriptor& socket, const std::string& path) {
+/// 0, or why not. EAGAIN: somebody listens there, and has accepted nobody for `patience`.
+int connect_socket(const Descriptor& socket, const std::string& path, std::chrono::milliseconds patience) {
     const sockaddr_un address = address_of(path);
-    return connect(socket.get(), as_address(address), sizeof address) == 0 ? 0 : errno;
+    // A connection waits as long as a write may (unix(7)): without a bound if none is set.
+    const auto us = std::max<std::int64_t>(1, std::chrono::microseconds(patience).count());
+    const timeval bound{us / 1'000'000, us % 1'000'000};
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &bound, sizeof bound);
+    if (connect(socket.get(), as_address(address), sizeof address) != 0)
+        return errno;
+    const timeval none{};
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &none, sizeof none);
+    return 0;
 }
 
 std::optional<ucred> peer_of(int fd) {
@@ -62,15 +77,6 @@ std::optional<ucred> peer_of(int fd) {
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
         return std::nullopt;
     return peer;
-}
-
-std::string user_name(uid_t user) {
-    passwd entry{};
-    passwd* found = nullptr;
-    std::string buffer(4096, '\0');
-    if (getpwuid_r(user, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
-        return found->pw_name;
-    return fmt::format("number {}", user);
 }
 
 std::string owner_of(const std::string& path) {
@@ -83,23 +89,39 @@ bool is_ours(const fs::path& directory) {
     return directory.filename() == "dpdk-spead";
 }
 
-/// Names of processes that listen in the directories.
-std::vector<std::string> living(const std::vector<std::string>& directories) {
+/// Whether the process that has answered is one that may listen there: links lead elsewhere.
+bool listens_rightly(const Descriptor& socket, const NamedSocket& there) {
+    const auto peer = peer_of(socket.get());
+    return peer && (peer->uid == there.owner || peer->uid == 0);
+}
+
+/// Names of those at which a process listens.
+std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
     std::vector<std::string> names;
-    for (const std::string& directory : directories) {
-        std::error_code ignored;
-        for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
-            const std::string path = entry.path().string();
-            if (path.ends_with(kSuffix) && connect_socket(new_socket(), path) == 0)
-                names.push_back(entry.path().stem().string());
-        }
+    for (const NamedSocket& s : sockets) {
+        const Descriptor socket = new_socket();
+        const int error = connect_socket(socket, s.path, kGlance);
+        // Of one that is too busy to accept, only the name is known.
+        if (error == EAGAIN || (error == 0 && listens_rightly(socket, s)))
+            names.push_back(s.name);
     }
     std::sort(names.begin(), names.end());
     return names;
 }
 
-[[noreturn]] void nobody_there(const std::string& target, const std::vector<std::string>& directories) {
-    const std::vector<std::string> names = living(directories);
+/// Throws Error when somebody is there and cannot be attached to; returns when nobody is.
+void explain(const std::string& path, int error) {
+    if (error == EAGAIN)
+        throw_error(path, "the process there has accepted nobody for {} s: it is stopped, or very busy",
+                    kPatience.count());
+    if (error == EACCES || error == EPERM)
+        throw_error(path, "it belongs to user {}; attach as that user or as root", owner_of(path));
+    if (error != ENOENT && error != ENOTDIR && error != ECONNREFUSED)
+        throw_error(path, "cannot attach: {}", std::strerror(error));
+}
+
+[[noreturn]] void nobody_there(const std::string& target, const std::vector<NamedSocket>& sockets) {
+    const std::vector<std::string> names = living(sockets);
     const std::string others =
         names.empty() ? "and no process has a control socket; `run` makes one, as `--control auto` does with "
                         "other commands"
@@ -152,37 +174,26 @@ std::optional<Frame> Frame::take(std::string& buffer) {
     return frame;
 }
 
-std::vector<std::string> socket_directories(const Environment& environment, uid_t user) {
-    std::vector<std::string> directories;
-    if (user == 0)
-        directories.emplace_back("/run/dpdk-spead");
-    if (const char* own = environment ? environment("XDG_RUNTIME_DIR") : nullptr;
-        own != nullptr && *own == '/')
-        directories.push_back(fmt::format("{}/dpdk-spead", own));
-    if (user != 0)
-        directories.emplace_back("/run/dpdk-spead");
-    return directories;
-}
-
 std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
                         uid_t user) {
     if (control != "auto")
         return control;
-    const std::vector<std::string> directories = socket_directories(environment, user);
-    // Others do not write to root's.
-    if (user != 0 && directories.size() < 2)
+    const std::string directory = own_directory(environment, user);
+    if (directory.empty())
         throw_error("--control",
                     "XDG_RUNTIME_DIR is not set, so there is no place for a socket; give a path");
-    return fmt::format("{}/{}{}", directories.front(), name, kSuffix);
+    return fmt::format("{}/{}{}", directory, name, kControlSuffix);
 }
 
 std::optional<pid_t> who_listens(const std::string& path) {
     const Descriptor socket = new_socket();
-    switch (const int error = connect_socket(socket, path)) {
+    switch (const int error = connect_socket(socket, path, kGlance)) {
         case 0:
             // Of those that have just gone, the kernel may not know any more.
             if (const auto peer = peer_of(socket.get()))
                 return peer->pid;
+            return 0;
+        case EAGAIN:
             return 0;
         case ECONNREFUSED:
         case ENOENT:
@@ -199,18 +210,16 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
     std::error_code error;
     if (is_ours(directory))
         fs::create_directory(directory, error);
-    const Descriptor lock(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!lock)
-        throw_error(path_, "cannot make a control socket there: {}",
-                    std::strerror(error ? error.value() : errno));
+    if (error)
+        throw_error(path_, "cannot make a control socket there: {}", error.message());
     // Of two processes that start at once, one looks and binds first.
-    flock(lock.get(), LOCK_EX);
+    const StartLock lock(path_);
     if (const auto pid = who_listens(path_))
-        throw_error(
-            path_,
-            "process {} listens there already; attach to it (dpdk-spead attach {}), end it, or give this "
-            "one another [runtime] name or --control PATH",
-            *pid, fs::path(path_).stem().string());
+        throw_error(path_,
+                    "{} listens there already; attach to it (dpdk-spead attach {}), end it, or give this "
+                    "one another [runtime] name or --control PATH",
+                    *pid != 0 ? fmt::format("process {}", *pid) : std::string("a process"),
+                    fs::path(path_).stem().string());
     struct stat there {};
     if (lstat(path_.c_str(), &there) == 0) {
         if (!S_ISSOCK(there.st_mode))
@@ -234,48 +243,66 @@ ControlSocket::~ControlSocket() {
         rmdir(directory.c_str());
 }
 
-Descriptor ControlSocket::accept(std::string& refusal) const {
+int ControlSocket::accept(Descriptor& connection, std::string& refusal) const {
     refusal.clear();
-    Descriptor connection(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    connection = Descriptor(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection)
-        return connection;
+        return errno;
+    if (runtime::is_one_of_the_last(connection.get()))
+        refusal = "this process has hardly any file descriptors left";
     const auto peer = peer_of(connection.get());
     if (!peer || (peer->uid != 0 && peer->uid != geteuid()))
         refusal = fmt::format("this process belongs to user {}; only they and root may attach to it",
                               user_name(geteuid()));
-    return connection;
+    return 0;
 }
 
 Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user) {
-    const std::vector<std::string> directories = socket_directories(environment, user);
-    std::vector<std::string> paths;
     if (target.find('/') != std::string::npos) {
-        paths = {target};
-    } else if (!target.empty()) {
-        for (const std::string& directory : directories)
-            paths.push_back(fmt::format("{}/{}{}", directory, target, kSuffix));
-    } else {
-        const std::vector<std::string> names = living(directories);
-        if (names.size() > 1)
-            throw_error("attach", "there are several: {}; give one of them", fmt::join(names, ", "));
-        if (names.size() == 1)
-            return connect_to(names.front(), environment, user);
-    }
-    for (const std::string& path : paths) {
         Descriptor socket = new_socket();
-        const int error = connect_socket(socket, path);
+        const int error = connect_socket(socket, target, kPatience);
         if (error == 0)
             return socket;
-        if (error == EACCES || error == EPERM)
-            throw_error(path, "it belongs to user {}; attach as that user or as root", owner_of(path));
-        if (error != ENOENT && error != ENOTDIR && error != ECONNREFUSED)
-            throw_error(path, "cannot attach: {}", std::strerror(error));
+        explain(target, error);
+        nobody_there(target, named_sockets({environment, user}));
     }
-    if (target.empty())
-        throw_error("attach",
-                    "no process has a control socket; `run` makes one, as `--control auto` does with other "
-                    "commands");
-    nobody_there(target, directories);
+    const std::vector<NamedSocket> sockets = named_sockets({environment, user});
+    if (target.empty()) {
+        const std::vector<std::string> names = living(sockets);
+        if (names.size() > 1)
+            throw_error("attach", "there are several: {}; give one of them", fmt::join(names, ", "));
+        if (names.empty())
+            throw_error(
+                "attach",
+                "no process has a control socket; `run` makes one, as `--control auto` does with other "
+                "commands");
+        return connect_to(names.front(), environment, user);
+    }
+    Descriptor found;
+    std::string path;
+    for (const NamedSocket& s : sockets) {
+        if (s.name != target)
+            continue;
+        Descriptor socket = new_socket();
+        if (const int error = connect_socket(socket, s.path, kPatience); error != 0) {
+            if (!found)
+                explain(s.path, error);
+            continue;
+        }
+        if (!listens_rightly(socket, s))
+            continue;
+        // This user's own come first.
+        if (s.owner == user)
+            return socket;
+        if (found)
+            throw_error("attach", "two processes are called `{}`; give one's path: {} or {}", target, path,
+                        s.path);
+        found = std::move(socket);
+        path = s.path;
+    }
+    if (found)
+        return found;
+    nobody_there(target, sockets);
 }
 
 }  // namespace spead::app

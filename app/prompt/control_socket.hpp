@@ -35,16 +35,13 @@ struct Frame {
     static std::optional<Frame> take(std::string& buffer);
 };
 
-/// Directories for sockets by name, the one for new ones first: /run/dpdk-spead for root,
-/// $XDG_RUNTIME_DIR/dpdk-spead for others. Empty: there is none.
-std::vector<std::string> socket_directories(const Environment& environment, uid_t user);
-
 /// "auto" or a path, as `--control` and [runtime] control take it -> a path. Throws Error when there is
 /// no directory for "auto".
 std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
                         uid_t user);
 
-/// The process that listens there, if one does. Throws Error when that cannot be found out.
+/// The process that listens there, if one does; 0: it is not known which. Throws Error when that cannot be
+/// found out.
 std::optional<pid_t> who_listens(const std::string& path);
 
 /// A listening socket, and its file until destruction.
@@ -60,16 +57,18 @@ class ControlSocket {
     int fd() const { return socket_.get(); }
     const std::string& path() const { return path_; }
 
-    /// Who has connected; empty when there is nobody. `refusal` is set when it is another user.
-    Descriptor accept(std::string& refusal) const;
+    /// Whoever has connected; `refusal` is set when that is another user. Returns 0, or the error of
+    /// accept(2); also EMFILE when the process is so short of descriptors that it needs this one itself.
+    int accept(Descriptor& connection, std::string& refusal) const;
 
   private:
     std::string path_;
     Descriptor socket_;
 };
 
-/// A connection to the process of that name or path; empty: the only one there is. Throws Error when
-/// nobody listens there, saying who does elsewhere, and when it may not be reached.
+/// Returns a connection to the process of that name or path; empty: the only one there is. By name, this
+/// user's own comes before root's and services' (app/prompt/named_sockets.hpp). Throws Error when nobody
+/// listens there, saying who does elsewhere, when it may not be reached, and when two have the name.
 Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user);
 
 }  // namespace spead::app

@@ -31,16 +31,6 @@ constexpr std::size_t kChunk = 512;
 
 }  // namespace
 
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-    std::swap(fd_, other.fd_);
-    return *this;
-}
-
-Descriptor::~Descriptor() {
-    if (fd_ >= 0)
-        close(fd_);
-}
-
 bool Line::stopped() const {
     pollfd fd{stop_, POLLIN, 0};
     return poll_again(&fd, 1, 0) > 0;
@@ -50,6 +40,8 @@ bool Line::stopped() const {
 bool Line::fill() {
     if (taken_ < buffer_.size())
         return true;
+    if (too_long_)
+        return false;
     // poll(2) passes over a negative descriptor.
     std::array<pollfd, 3> fds{pollfd{stop_, POLLIN, 0}, pollfd{in_, POLLIN, 0}, pollfd{news_, POLLIN, 0}};
     do {
@@ -66,6 +58,8 @@ bool Line::fill() {
     while (size < 0 && errno == EINTR);
     buffer_.assign(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
     taken_ = 0;
+    if (use_ != nullptr)
+        use_->now();
     return !buffer_.empty();
 }
 
@@ -87,6 +81,11 @@ bool Line::get_line(std::string& line) {
             return !line.empty();
         if (c == '\n')
             return true;
+        if (line.size() == kLongestLine) {
+            too_long_ = true;
+            taken_ = buffer_.size();
+            return false;
+        }
         line += c;
     }
 }
@@ -106,6 +105,8 @@ bool Line::put(std::string_view text) {
             gone_ = true;
         if (written > 0)
             text.remove_prefix(static_cast<std::size_t>(written));
+        if (written > 0 && use_ != nullptr)
+            use_->now();
     }
     return !gone_;
 }
@@ -135,6 +136,11 @@ bool Line::wait_connected(double seconds) const {
     // No event asked for: a hang-up is told nevertheless.
     std::array<pollfd, 2> fds{pollfd{stop_, POLLIN, 0}, pollfd{in_, 0, 0}};
     return poll_again(fds.data(), fds.size(), milliseconds(seconds)) == 0;
+}
+
+bool Line::wait_for_stop(double seconds) const {
+    pollfd stop{stop_, POLLIN, 0};
+    return poll_again(&stop, 1, milliseconds(seconds)) == 0;
 }
 
 }  // namespace spead::app

@@ -1,41 +1,50 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
-#include <utility>
+
+#include "base/descriptor.hpp"
 
 namespace spead::app {
 
-/// A file descriptor that is closed with its owner.
-class Descriptor {
+/// When something was last read or written. Any thread looks.
+class LastUse {
   public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept;
-    ~Descriptor();
+    using Clock = std::chrono::steady_clock;
 
-    int get() const { return fd_; }
-    explicit operator bool() const { return fd_ >= 0; }
+    void now() noexcept { time_.store(Clock::now(), std::memory_order_relaxed); }
+    Clock::time_point time() const noexcept { return time_.load(std::memory_order_relaxed); }
 
   private:
-    int fd_ = -1;
+    std::atomic<Clock::time_point> time_{Clock::now()};
 };
 
 /// Reads and writes that another thread can end: `stop_fd` readable means that nobody waits any more.
 class Line {
   public:
-    Line(int in, int out, int stop_fd) : in_(in), out_(out), stop_(stop_fd) {}
+    /// `begun`: what has been read already.
+    Line(int in, int out, int stop_fd, std::string begun = {})
+        : in_(in), out_(out), stop_(stop_fd), buffer_(std::move(begun)) {}
+
+    /// No line is longer than this.
+    static constexpr std::size_t kLongestLine = std::size_t{64} << 10;
+    /// Who watches whether it is in use; outlives it.
+    void watch(LastUse& use) { use_ = &use; }
 
     enum class Got : std::uint8_t { byte, end, stopped };
     /// The next byte; waits for it.
     Got get(char& c);
-    /// The next line without its end; false: there is none any more. Bytes that get() has not taken count.
+    /// The next line without its end; false: there is none any more, or it is too_long(). Bytes that get()
+    /// has not taken count.
     bool get_line(std::string& line);
+    /// A line was longer than kLongestLine: it was thrown away, and nothing is read any more.
+    bool too_long() const { return too_long_; }
     /// While a byte is waited for, `tell` is called whenever `fd` is readable, which it ends.
     void hear(int fd, std::function<void()> tell) {
         news_ = fd;
@@ -51,6 +60,8 @@ class Line {
     bool wait_quiet(double seconds) const;
     /// The same when what was written before is of no interest: only that the other side is gone.
     bool wait_connected(double seconds) const;
+    /// Waits so long, whatever the other side does. False: stop.
+    bool wait_for_stop(double seconds) const;
     bool gone() const { return gone_; }
     bool stopped() const;
 
@@ -63,6 +74,8 @@ class Line {
     int news_ = -1;
     std::function<void()> tell_;
     bool gone_ = false;
+    bool too_long_ = false;
+    LastUse* use_ = nullptr;
     std::string buffer_;
     std::size_t taken_ = 0;
 };

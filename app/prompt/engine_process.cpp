@@ -7,13 +7,47 @@
 
 namespace spead::app {
 
+namespace {
+
+/// Whoever only looks waits no longer for the main thread.
+constexpr std::chrono::seconds kGlance{2};
+
+}  // namespace
+
 std::shared_ptr<const stats::Snapshot> EngineProcess::recent() {
     const stats::SnapshotBoard::View view = board_.look();
     return view.earlier ? view.earlier.snapshot : view.latest.snapshot;
 }
 
+runtime::Plan EngineProcess::ask_for_plan(std::chrono::nanoseconds patience) {
+    runtime::Plan plan = executor_.call([this] { return engine_.plan(); }, patience);
+    const std::lock_guard lock(mutex_);
+    known_ = plan;
+    return plan;
+}
+
 runtime::Plan EngineProcess::plan() {
-    return executor_.call([this] { return engine_.plan(); });
+    return ask_for_plan(runtime::Executor::kPatience);
+}
+
+runtime::Plan EngineProcess::known_plan() {
+    try {
+        return ask_for_plan(kGlance);
+    } catch (const runtime::Busy&) {
+        const std::lock_guard lock(mutex_);
+        return known_;
+    }
+}
+
+Process::Seen EngineProcess::seen() {
+    try {
+        return {executor_.call([this] { return engine_.snapshot(); }, kGlance), 0};
+    } catch (const runtime::Busy&) {
+        const stats::SnapshotBoard::View view = board_.look();
+        if (!view)
+            throw;
+        return {*view.latest.snapshot, std::chrono::duration<double>(view.age).count()};
+    }
 }
 
 stats::Snapshot EngineProcess::snapshot() {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <memory>
+#include <mutex>
 
 #include "app/prompt/process.hpp"
 #include "runtime/engine.hpp"
@@ -15,10 +17,12 @@ class EngineProcess : public Process {
   public:
     /// All outlive this; the engine serves the executor, and somebody publishes its snapshots on the board.
     EngineProcess(runtime::Engine& engine, runtime::Executor& executor, const stats::SnapshotBoard& board)
-        : engine_(engine), executor_(executor), board_(board) {}
+        : engine_(engine), executor_(executor), board_(board), known_(engine.plan()) {}
 
     runtime::Plan plan() override;
     stats::Snapshot snapshot() override;
+    runtime::Plan known_plan() override;
+    Seen seen() override;
     std::shared_ptr<const stats::Snapshot> recent() override;
     void change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) override;
     void end() override;
@@ -33,9 +37,13 @@ class EngineProcess : public Process {
     std::vector<Pool> pools() override;
 
   private:
+    runtime::Plan ask_for_plan(std::chrono::nanoseconds patience);
+
     runtime::Engine& engine_;
     runtime::Executor& executor_;
     const stats::SnapshotBoard& board_;
+    std::mutex mutex_;
+    runtime::Plan known_;  ///< guarded
 };
 
 }  // namespace spead::app

@@ -14,6 +14,7 @@
 #include "base/suggest.hpp"
 #include "base/units.hpp"
 #include "config/edit.hpp"
+#include "config/key_meanings.hpp"
 
 namespace spead::app {
 
@@ -346,11 +347,13 @@ void Grammar::add_choices(std::vector<Choice>& choices, std::size_t command,
             add(std::string(choice), fmt::format("{} {}", key, choice), true);
         if (key == "port")
             add_all(vocabulary.ports, "a port");
-    } else if (place->kind == Kind::stream_key) {
-        add_all(config::stream_keys(), "");
-        return;
-    } else if (place->kind == Kind::send_key) {
-        add_all(config::send_keys(), "");
+    } else if (place->kind == Kind::stream_key || place->kind == Kind::send_key) {
+        const bool of_stream = place->kind == Kind::stream_key;
+        for (const std::string& key : of_stream ? config::stream_keys() : config::send_keys())
+            add(key,
+                std::string(of_stream ? config::meaning_of_stream_key(key)
+                                      : config::meaning_of_send_key(key)),
+                true);
         return;
     } else if (place->kind == Kind::level) {
         add_all({"error", "warning", "notice", "info", "debug"}, "");
@@ -380,6 +383,8 @@ std::vector<Grammar::Choice> Grammar::complete(const std::vector<std::string>& w
             inner <= words.size() && place != nullptr && place->kind == Kind::command) {
             const std::vector<std::string> of_inner(words.begin() + static_cast<std::ptrdiff_t>(inner),
                                                     words.end());
+            if (of_inner.empty() && pattern.complete(words.size()))
+                choices.push_back({"<return>", commands_[c].help, false});
             for (Choice& choice : complete(of_inner, partial, vocabulary))
                 choices.push_back(std::move(choice));
         } else {

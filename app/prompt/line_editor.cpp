@@ -5,6 +5,7 @@
 #include <cmdline_rdline.h>
 #include <cstring>
 
+#include <climits>
 #include <fmt/format.h>
 
 #include "app/table.hpp"
@@ -20,6 +21,9 @@ constexpr int kShowChoice = 1;
 constexpr int kInsert = 2;
 constexpr int kFirstTab = 0;
 constexpr int kFirstHelp = -1;
+
+constexpr char kClearKey = 0x0C;   // Ctrl-L
+constexpr char kSearchKey = 0x12;  // Ctrl-R
 
 LineEditor* self(rdline* editor) {
     return static_cast<LineEditor*>(rdline_get_opaque(editor));
@@ -40,7 +44,11 @@ LineEditor::LineEditor(std::string prompt, Complete complete, Print print)
     : prompt_(std::move(prompt)),
       ask_(std::move(complete)),
       print_(std::move(print)),
-      editor_(rdline_new(on_char, on_line, on_complete, this), rdline_free) {
+      editor_(rdline_new(on_char, on_line, on_complete, this), rdline_free),
+      search_([this](unsigned i) -> const char* {
+          // rdline counts in int.
+          return i > INT_MAX ? nullptr : rdline_get_history_item(editor_.get(), i);
+      }) {
     if (!editor_)
         throw_error("prompt", "no memory for a line editor");
 }
@@ -54,14 +62,63 @@ void LineEditor::begin() {
 
 void LineEditor::interrupt(std::string_view text) {
     print_(fmt::format("\r\033[K{}", text));
+    redisplay();
+}
+
+/// What is being typed, or looked for.
+void LineEditor::redisplay() {
+    if (search_.on()) {
+        print_(fmt::format("\r\033[K{}", search_.text()));
+        return;
+    }
     rdline_redisplay(editor_.get());
     flush();
+}
+
+/// As if it had been typed, without showing it.
+void LineEditor::set_line(const std::string& text) {
+    constexpr std::string_view kToTheBeginning = "\x01";
+    constexpr std::string_view kKillTheRest = "\x0B";
+    for (const std::string_view keys : {kToTheBeginning, kKillTheRest, std::string_view(text)})
+        for (const char c : keys)
+            rdline_char_in(editor_.get(), c);
+    output_.clear();
+}
+
+/// A key while the history is looked through.
+LineEditor::Key LineEditor::search(char c) {
+    const HistorySearch::Key key = search_.feed(c);
+    const bool found = !search_.found().empty();
+    if (found && (key == HistorySearch::Key::take || key == HistorySearch::Key::run))
+        set_line(search_.found());
+    if (key != HistorySearch::Key::more)
+        print_("\r\033[K");
+    redisplay();
+    if (key == HistorySearch::Key::take || (found && key == HistorySearch::Key::run))
+        return give(c);
+    return Key::more;
 }
 
 LineEditor::Key LineEditor::feed(char c) {
     // rdline asks isprint() of a plain char.
     if ((static_cast<unsigned char>(c) & 0x80) != 0)
         return Key::more;
+    if (c == kClearKey) {
+        print_("\033[H\033[2J");
+        redisplay();
+        return Key::more;
+    }
+    if (search_.on())
+        return search(c);
+    if (c == kSearchKey) {
+        search_.begin();
+        redisplay();
+        return Key::more;
+    }
+    return give(c);
+}
+
+LineEditor::Key LineEditor::give(char c) {
     has_line_ = false;
     const int result = rdline_char_in(editor_.get(), c);
     flush();

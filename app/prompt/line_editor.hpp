@@ -10,13 +10,15 @@
 #include <vector>
 
 #include "app/prompt/grammar.hpp"
+#include "app/prompt/history_search.hpp"
 
 struct rdline;
 
 namespace spead::app {
 
-/// Line editing of librte_cmdline (its rdline: keys, kill buffer, history) with completion of our own. Fed by
-/// character, so any number of them runs side by side. One thread.
+/// Line editing of librte_cmdline (its rdline: keys, kill buffer, history) with completion and a search
+/// through the history (Ctrl-R) of our own. Ctrl-L clears the screen. Fed by character, so any number of them
+/// runs side by side. One thread.
 class LineEditor {
   public:
     /// What may follow the text left of the cursor, and, if it is wrong already, why.
@@ -49,6 +51,10 @@ class LineEditor {
     static constexpr std::size_t kLongestLine = 512;
 
   private:
+    Key give(char c);
+    Key search(char c);
+    void set_line(const std::string& text);
+    void redisplay();
     static int on_char(rdline* editor, char c);
     static void on_line(rdline* editor, const char* text, unsigned size);
     static int on_complete(rdline* editor, const char* left, char* out, unsigned size, int* state);
@@ -60,6 +66,7 @@ class LineEditor {
     Complete ask_;
     Print print_;
     std::unique_ptr<rdline, void (*)(rdline*)> editor_;
+    HistorySearch search_;
     std::string output_;  ///< rdline writes by character
     std::string line_;
     bool has_line_ = false;

@@ -26,6 +26,15 @@ class Process {
     virtual runtime::Plan plan() = 0;
     /// Consistent, of this moment.
     virtual stats::Snapshot snapshot() = 0;
+
+    // For looking, also while the main thread is held up (by an lcore that does not answer, in the middle of
+    // a change): what was known last, then.
+    virtual runtime::Plan known_plan() { return plan(); }
+    struct Seen {
+        stats::Snapshot snapshot;
+        double age_s = 0;  ///< 0: of this moment
+    };
+    virtual Seen seen() { return {snapshot(), 0}; }
     /// One of about a second ago, which rates are counted from; null: there is none yet.
     virtual std::shared_ptr<const stats::Snapshot> recent() = 0;
 

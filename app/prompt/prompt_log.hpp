@@ -18,6 +18,9 @@ class PromptLog {
     ~PromptLog();
     PromptLog(const PromptLog&) = delete;
     PromptLog& operator=(const PromptLog&) = delete;
+
+  private:
+    Ear& ear_;
 };
 
 }  // namespace spead::app

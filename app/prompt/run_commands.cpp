@@ -80,7 +80,8 @@ void add_run_commands(std::vector<PromptCommand>& commands) {
     commands.push_back({"capture start STREAM FILE [KEY VALUE]...",
                         "write a stream's packets to a pcap file, too",
                         "    Heaps are received as before. KEY and VALUE are those of [receive.capture]: "
-                        "capture.count 100000\n    capture.rotate_size 1GiB capture.snap_length 128 "
+                        "capture.count 100000\n    "
+                        "capture.duration 10s capture.rotate_size 1GiB capture.snap_length 128 "
                         "capture.direct_io true",
                         capture_start});
     commands.push_back(

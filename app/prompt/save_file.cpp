@@ -3,14 +3,17 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <vector>
 
+#include <fmt/format.h>
+
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
+#include "base/file_use.hpp"
+#include "base/open_output.hpp"
 
 namespace spead::app {
 
@@ -21,40 +24,47 @@ constexpr mode_t kMode = 0644;
 /// A file beside the target that is gone unless it was put in its place.
 class Draft {
   public:
-    explicit Draft(const std::string& target) : name_(target + ".XXXXXX") {
-        fd_ = mkostemp(name_.data(), O_CLOEXEC);
-        if (fd_ < 0)
-            throw_error(target, "cannot write here: {}", std::strerror(errno));
+    Draft(int directory, const std::string& target, const std::string& path) : directory_(directory) {
+        // O_EXCL follows no link and takes no file that somebody has put there.
+        for (unsigned i = 0; !file_ && i < kTries; i++) {
+            name_ = fmt::format("{}.{}-{}", target, getpid(), i);
+            file_ = Descriptor(
+                openat(directory, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
+            if (!file_ && errno != EEXIST)
+                break;
+        }
+        if (!file_)
+            throw_error(path, "cannot write here: {}", std::strerror(errno));
     }
     ~Draft() {
-        if (fd_ >= 0)
-            close(fd_);
         if (!placed_)
-            unlink(name_.c_str());
+            unlinkat(directory_, name_.c_str(), 0);
     }
     Draft(const Draft&) = delete;
     Draft& operator=(const Draft&) = delete;
 
     bool write(std::string_view text) {
         while (!text.empty()) {
-            const ssize_t written = ::write(fd_, text.data(), text.size());
+            const ssize_t written = ::write(file_.get(), text.data(), text.size());
             if (written < 0 && errno != EINTR)
                 return false;
             if (written > 0)
                 text.remove_prefix(static_cast<std::size_t>(written));
         }
-        return fchmod(fd_, kMode) == 0 && fsync(fd_) == 0;
+        return fchmod(file_.get(), kMode) == 0 && fsync(file_.get()) == 0;
     }
     bool place(const std::string& target, bool replace) {
-        placed_ = replace
-                      ? std::rename(name_.c_str(), target.c_str()) == 0
-                      : renameat2(AT_FDCWD, name_.c_str(), AT_FDCWD, target.c_str(), RENAME_NOREPLACE) == 0;
+        placed_ = renameat2(directory_, name_.c_str(), directory_, target.c_str(),
+                            replace ? 0 : RENAME_NOREPLACE) == 0;
         return placed_;
     }
 
   private:
+    static constexpr unsigned kTries = 100;
+
+    int directory_;
     std::string name_;
-    int fd_ = -1;
+    Descriptor file_;
     bool placed_ = false;
 };
 
@@ -73,10 +83,14 @@ void save_file(const std::string& path, std::string_view text, bool replace) {
         throw_error(path, "it is no file; give the name of one");
     if (exists && !replace)
         throw_error(path, "it is there already; give another name, or `force` behind it to replace it");
-    Draft draft(path);
+    const FileUse use(path, FileUse::Way::write, "the saving of the configuration writes", {});
+    const OutputPlace target = find_output(path);
+    if (!target.directory.file)
+        throw_error(path, "cannot write here: {}", target.directory.reason);
+    Draft draft(target.directory.file.get(), target.name, path);
     if (!draft.write(text))
         throw_error(path, "cannot write it: {}", std::strerror(errno));
-    if (!draft.place(path, replace)) {
+    if (!draft.place(target.name, replace)) {
         if (errno == EEXIST)
             throw_error(path, "it is there already; give another name, or `force` behind it to replace it");
         throw_error(path, "cannot write it: {}", std::strerror(errno));

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -6,12 +10,15 @@
 #include "app/prompt/words.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "stats/rates.hpp"
 
 /// Commands about the prompt itself, and the end.
 namespace spead::app {
 
 namespace {
 
+constexpr const char* kWait =
+    "    For scripts: SECONDS is how long at most; then it is refused. At a terminal a key ends it.";
 constexpr std::string_view kClearScreen = "\033[H\033[J";
 
 void help(Context& context, const Call& call) {
@@ -37,6 +44,47 @@ void watch(Context& context, const Call& call) {
     } while (context.seat.wait(seconds) && !context.seat.over);
 }
 
+void wait(Context& context, const Call& call) {
+    context.seat.pause(parse_duration(call.value("SECONDS"), "wait"));
+}
+
+/// Looks again and again until `over`, for so long as the command says, or for ever.
+void wait_until(Context& context, const Call& call, const std::string& what,
+                const std::function<bool(const stats::Snapshot&)>& over) {
+    using Clock = std::chrono::steady_clock;
+    constexpr double kLook = 0.2;
+    const Clock::time_point begin = Clock::now();
+    const double limit = call.has("SECONDS") ? parse_duration(call.value("SECONDS"), "wait")
+                                             : std::numeric_limits<double>::max();
+    while (!over(context.process.snapshot())) {
+        const double left = limit - std::chrono::duration<double>(Clock::now() - begin).count();
+        if (left <= 0)
+            throw_error("wait", "{} after {}", what, human_duration(limit));
+        if (!context.seat.pause(std::min(left, kLook)))
+            return;
+    }
+}
+
+void wait_send(Context& context, const Call& call) {
+    const std::string name = call.value("SEND");
+    wait_until(context, call, fmt::format("sender {} has not sent all of its heaps", name),
+               [&name](const stats::Snapshot& now) {
+                   const stats::SendSnapshot* const s = stats::find(now.sends, name);
+                   return s == nullptr || s->state == stats::kSendDone || s->state == "stopped";
+               });
+}
+
+void wait_capture(Context& context, const Call& call) {
+    const std::string name = call.value("CAPTURED");
+    wait_until(context, call, fmt::format("the capture of stream {} is not over", name),
+               [&name](const stats::Snapshot& now) {
+                   return std::all_of(now.captures.begin(), now.captures.end(),
+                                      [&name](const stats::CaptureSnapshot& c) {
+                                          return c.stream != name || c.over || c.finished;
+                                      });
+               });
+}
+
 void quit(Context& context, const Call&) {
     context.seat.over = true;
     if (!context.seat.attached)
@@ -58,10 +106,16 @@ void add_seat_commands(std::vector<PromptCommand>& commands) {
          "it\n    has ended, or nobody reads the answers. The command is one of show.",
          watch});
     commands.push_back(
+        {"wait SECONDS", "go on after a while", "    For scripts. At a terminal a key ends it.", wait});
+    commands.push_back(
+        {"wait send SEND [SECONDS]", "go on when a sender has sent all of its heaps", kWait, wait_send});
+    commands.push_back(
+        {"wait capture CAPTURED [SECONDS]", "go on when a stream's capture is over", kWait, wait_capture});
+    commands.push_back(
         {"log level LEVEL", "what is logged from now on", "    As --log-level takes it.",
          [](Context& context, const Call& call) { context.process.log_level(call.value("LEVEL")); }});
     commands.push_back(
-        {"quit", "leave the prompt",
+        {"quit|exit", "leave the prompt",
          "    At the program's own prompt that ends the program, in an attached one the session "
          "alone.\n    Ctrl-D does the same.",
          quit});

@@ -42,6 +42,7 @@ LineEditor::Completion completion(Context& context, std::string_view left) {
 void run_terminal(Context& context, Line& line) {
     Seat& seat = context.seat;
     seat.wait = [&line](double seconds) { return line.wait_undisturbed(seconds); };
+    seat.pause = seat.wait;
     LineEditor editor(
         kPrompt, [&context](std::string_view left) { return completion(context, left); }, seat.print);
     const auto leave = [&] {
@@ -74,7 +75,7 @@ void run_terminal(Context& context, Line& line) {
         try {
             carry_out(context, editor.line());
         } catch (const std::exception& error) {
-            seat.print(fmt::format("{}\n", error.what()));
+            seat.print(fmt::format("{}\n", reason_of(error)));
         }
         if (!seat.over)
             editor.begin();
@@ -86,9 +87,21 @@ ScriptResult run_script(Context& context, Line& line, const std::string& name, b
     Seat& seat = context.seat;
     if (seat.ear != nullptr)
         line.hear(seat.ear->fd(), [&seat] { seat.print(seat.ear->take()); });
+    seat.pause = [&seat, &line](double seconds) {
+        return seat.attached ? line.wait_connected(seconds) : line.wait_for_stop(seconds);
+    };
     ScriptResult result;
+    const auto refuse = [&](std::size_t number, std::string what, int status) {
+        what = name.empty() ? what : fmt::format("{}:{}: {}", name, number, what);
+        complain(what + "\n");
+        if (result.refused++ == 0) {
+            result.first_refusal = what;
+            result.status = status;
+        }
+    };
     std::string text;
-    for (std::size_t number = 1; !seat.over && line.get_line(text); number++) {
+    std::size_t number = 1;
+    for (; !seat.over && line.get_line(text); number++) {
         int status = kSuccess;
         std::string what;
         try {
@@ -105,17 +118,16 @@ ScriptResult run_script(Context& context, Line& line, const std::string& name, b
             what = error.what();
         } catch (const std::exception& error) {
             status = kFailure;
-            what = error.what();
+            what = reason_of(error);
         }
         if (line.stopped())
             break;
-        what = name.empty() ? what : fmt::format("{}:{}: {}", name, number, what);
-        complain(what + "\n");
-        if (result.refused++ == 0) {
-            result.first_refusal = what;
-            result.status = status;
-        }
+        refuse(number, std::move(what), status);
     }
+    if (line.too_long())
+        refuse(number,
+               fmt::format("a command is longer than {} bytes; nothing more is read", Line::kLongestLine),
+               kUsage);
     return result;
 }
 

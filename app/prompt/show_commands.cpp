@@ -24,6 +24,7 @@ namespace {
 struct Picture {
     stats::Snapshot now;
     std::optional<stats::Snapshot> before;
+    double age_s = 0;
 
     const stats::Snapshot* from() const { return before ? &*before : nullptr; }
 };
@@ -31,7 +32,9 @@ struct Picture {
 Picture picture_of(Context& context) {
     Picture picture;
     const auto recent = context.process.recent();
-    picture.now = context.process.snapshot();
+    Process::Seen seen = context.process.seen();
+    picture.now = std::move(seen.snapshot);
+    picture.age_s = seen.age_s;
     const std::optional<stats::Snapshot>& cleared = context.seat.cleared;
     const bool usable = recent != nullptr && (!cleared || recent->duration_s >= cleared->duration_s);
     if (usable)
@@ -42,8 +45,11 @@ Picture picture_of(Context& context) {
 }
 
 std::string head(const Context& context, const Picture& picture) {
-    return fmt::format("{} {}\n", context.seat.cleared ? "since `clear stats`," : "after",
-                       human_duration(picture.now.duration_s));
+    return fmt::format("{} {}{}\n", context.seat.cleared ? "since `clear stats`," : "after",
+                       human_duration(picture.now.duration_s),
+                       picture.age_s > 0 ? fmt::format("; the program is busy, and this is {} old",
+                                                       human_duration(picture.age_s))
+                                         : "");
 }
 
 template <typename T>
@@ -229,6 +235,7 @@ void show_lcore(Context& context, const Call& call) {
             continue;
         table.row("lcore", id);
         table.count("CPU", l.cpu);
+        table.word_if_any("state", l.silent_s > 0 ? "silent" : "");
         table.word("idle", l.poll);
         std::uint64_t received = 0;
         std::uint64_t before = 0;
@@ -256,6 +263,9 @@ void show_lcore(Context& context, const Call& call) {
     std::string text = head(context, picture) + table.text();
     if (wanted.empty() && picture.now.lcores.size() > 1)
         text += fmt::format("{} packets on {} lcores\n", sum, picture.now.lcores.size());
+    for (const stats::LcoreSnapshot& l : picture.now.lcores)
+        if (l.silent_s > 0)
+            text += l.silence() + "\n";
     context.seat.print(text);
 }
 

@@ -35,6 +35,14 @@ struct {
     __type(value, struct SteerValue);
 } endpoints SEC(".maps");
 
+/* What a person who waits for packets wants to know: what came instead. */
+struct {
+    __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+    __uint(max_entries, STEER_MAX_PASSED);
+    __type(key, struct SteerKey);
+    __type(value, struct SteerPassed);
+} passed SEC(".maps");
+
 struct vlan_tag {
     __be16 control;
     __be16 protocol; /* of what follows */
@@ -54,6 +62,20 @@ static __always_inline struct SteerValue* find(const struct iphdr* ip, const str
         value = bpf_map_lookup_elem(&endpoints, &key);
     }
     return value;
+}
+
+static __always_inline int pass(const struct iphdr* ip, const struct udphdr* udp) {
+    const struct SteerKey key = {.address = ip->daddr, .port = udp->dest};
+    const struct SteerPassed first = {.packets = 1, .source = ip->saddr};
+    struct SteerPassed* value = bpf_map_lookup_elem(&passed, &key);
+
+    if (value) {
+        ++value->packets;
+        value->source = ip->saddr;
+    } else {
+        bpf_map_update_elem(&passed, &key, &first, BPF_NOEXIST);
+    }
+    return XDP_PASS;
 }
 
 SEC("xdp")
@@ -106,13 +128,14 @@ int dpdk_spead_xdp(struct xdp_md* context) {
     struct SteerValue* value = find(ip, udp);
 
     if (!value || (value->vlan != STEER_ANY_VLAN && value->vlan != vlan)) {
-        return XDP_PASS;
+        return pass(ip, udp);
     }
     /* The flags say what happens when no socket is bound to the queue. */
     action = (int)bpf_redirect_map(&xsks_map, context->rx_queue_index, XDP_PASS);
-    if (action == XDP_REDIRECT) {
-        ++value->hits;
+    if (action != XDP_REDIRECT) {
+        return pass(ip, udp);
     }
+    ++value->hits;
     return action;
 }
 

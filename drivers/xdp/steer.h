@@ -10,10 +10,14 @@
 #define STEER_PROGRAM "dpdk_spead_xdp"
 #define STEER_SOCKETS "xsks_map" /* net_af_xdp looks for this one */
 #define STEER_ENDPOINTS "endpoints"
+#define STEER_PASSED "passed"
 
 #define STEER_MAX_QUEUES 1024
 #define STEER_MAX_ENDPOINTS 16384
 #define STEER_ANY_VLAN 0xffff
+/* Endpoints of which it is counted what was left to the kernel: those that come first, so that made-up ones
+ * cost no memory. */
+#define STEER_MAX_PASSED 64
 
 /* Whom a packet is for, and from whom: all in network order. */
 struct SteerKey {
@@ -27,6 +31,13 @@ struct SteerKey {
 struct SteerValue {
     __u64 hits;   /* packets handed to a socket */
     __u32 vlan;   /* id of the outermost tag, host order; STEER_ANY_VLAN: tagged or not */
+    __u32 unused; /* 0 */
+};
+
+/* Of UDP packets to one endpoint that were left to the kernel, by address and port; one per CPU. */
+struct SteerPassed {
+    __u64 packets;
+    __u32 source; /* of the last of them, network order */
     __u32 unused; /* 0 */
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <exception>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -8,18 +10,22 @@
 
 #include <fmt/format.h>
 
+#include "base/printable.hpp"
+
 /// Errors of the control world. The data path never throws.
 namespace spead {
 
-/// What was wrong, where, and what to do, as one sentence a user can act on.
+/// What was wrong, where, and what to do, as one sentence a user can act on. It is printable() whatever words
+/// of others it names, so that it can be shown anywhere.
 ///
 /// `where()` is the option, the configuration's file:line, the port or the file that the error is about; it
 /// may be empty. `what()` is "where: message" (or the message alone).
 class Error : public std::runtime_error {
   public:
-    explicit Error(const std::string& message) : std::runtime_error(message) {}
-    Error(std::string where, const std::string& message)
-        : std::runtime_error(where.empty() ? message : where + ": " + message), where_(std::move(where)) {}
+    explicit Error(const std::string& message) : std::runtime_error(printable(message)) {}
+    Error(const std::string& where, const std::string& message)
+        : std::runtime_error(printable(where.empty() ? message : where + ": " + message)),
+          where_(printable(where)) {}
 
     const std::string& where() const noexcept { return where_; }
 
@@ -34,15 +40,23 @@ class UsageError : public Error {
     using Error::Error;
 };
 
+/// Returns what an exception says, for a user: std::bad_alloc's own words tell nobody anything.
+inline const char* reason_of(const std::exception& error) noexcept {
+    return dynamic_cast<const std::bad_alloc*>(&error) != nullptr
+               ? "no memory is left for it; give the process or its control group more, or lower [memory] "
+                 "heaps"
+               : error.what();
+}
+
 /// throw_error("port p0", "cannot ... {}", x)
 template <typename... Args>
-[[noreturn]] void throw_error(std::string where, fmt::format_string<Args...> format, Args&&... args) {
-    throw Error(std::move(where), fmt::format(format, std::forward<Args>(args)...));
+[[noreturn]] void throw_error(const std::string& where, fmt::format_string<Args...> format, Args&&... args) {
+    throw Error(where, fmt::format(format, std::forward<Args>(args)...));
 }
 
 template <typename... Args>
-[[noreturn]] void throw_usage(std::string where, fmt::format_string<Args...> format, Args&&... args) {
-    throw UsageError(std::move(where), fmt::format(format, std::forward<Args>(args)...));
+[[noreturn]] void throw_usage(const std::string& where, fmt::format_string<Args...> format, Args&&... args) {
+    throw UsageError(where, fmt::format(format, std::forward<Args>(args)...));
 }
 
 }  // namespace spead

@@ -9,6 +9,7 @@
 #include <rte_log.h>
 
 #include "base/error.hpp"
+#include "base/printable.hpp"
 #include "base/suggest.hpp"
 
 namespace spead {
@@ -89,17 +90,14 @@ bool log_enabled(LogType type, LogLevel level) noexcept {
 
 void log_text(LogType type, LogLevel level, std::string_view text) {
     const auto index = static_cast<std::size_t>(type);
-    std::string line;
-    line.reserve(text.size() + 16);
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte < 0x20 || byte == 0x7F)
-            line += fmt::format("\\x{:02x}", byte);
-        else
-            line += c;
-    }
     rte_log(static_cast<std::uint32_t>(level), static_cast<std::uint32_t>(type_ids()[index]), "%s: %s\n",
-            kTypeNames[index], line.c_str());
+            kTypeNames[index], printable(text).c_str());
+}
+
+void log_unsayable(LogType type, LogLevel level) noexcept {
+    const auto index = static_cast<std::size_t>(type);
+    rte_log(static_cast<std::uint32_t>(level), static_cast<std::uint32_t>(type_ids()[index]),
+            "%s: no memory is left to say what happened\n", kTypeNames[index]);
 }
 
 void set_log_level(std::string_view text, std::string_view where) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,10 +36,18 @@ void set_log_level(std::string_view text, std::string_view where = {});
 /// The same checks, without effect.
 void check_log_level(std::string_view text, std::string_view where = {});
 
+/// Logs that there was no memory for a line: what reports trouble must not be trouble itself.
+void log_unsayable(LogType type, LogLevel level) noexcept;
+
 template <typename... Args>
 void log(LogType type, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
-    if (log_enabled(type, level))
+    if (!log_enabled(type, level))
+        return;
+    try {
         log_text(type, level, fmt::format(format, std::forward<Args>(args)...));
+    } catch (const std::bad_alloc&) {
+        log_unsayable(type, level);
+    }
 }
 
 template <typename... Args>
@@ -102,10 +111,14 @@ void log_limited(LogLimiter& limiter, LogType type, LogLevel level, fmt::format_
     const LogLimiter::Verdict verdict = limiter.ask();
     if (!verdict.pass)
         return;
-    std::string text = fmt::format(format, std::forward<Args>(args)...);
-    if (verdict.suppressed > 0)
-        text += fmt::format(" ({} similar lines not shown)", verdict.suppressed);
-    log_text(type, level, text);
+    try {
+        std::string text = fmt::format(format, std::forward<Args>(args)...);
+        if (verdict.suppressed > 0)
+            text += fmt::format(" ({} similar lines not shown)", verdict.suppressed);
+        log_text(type, level, text);
+    } catch (const std::bad_alloc&) {
+        log_unsayable(type, level);
+    }
 }
 
 /// Says once, when a flood that log_limited() cut short is over, how many lines of it were never shown.

@@ -1,87 +1,175 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <mutex>
+#include <memory>
+#include <optional>
 #include <sys/eventfd.h>
 #include <thread>
+#include <tuple>
 #include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "base/waiting_time.hpp"
 
 namespace spead {
 
-/// How the control world has something done by a worker lcore: it posts a function, the lcore runs it between
-/// bursts and acknowledges. Nothing the lcore owns is ever touched by another thread while the lcore runs.
+/// Work for a worker lcore, with everything that the work needs besides what the lcore owns.
+class LcoreJob {
+  public:
+    LcoreJob() = default;
+    virtual ~LcoreJob() = default;
+    LcoreJob(const LcoreJob&) = delete;
+    LcoreJob& operator=(const LcoreJob&) = delete;
+
+    /// Runs on the lcore, between two bursts: it must not allocate, throw or wait.
+    virtual void run() noexcept = 0;
+};
+
+/// A function without captures and the arguments that it is called with, by reference. The job owns the
+/// arguments, so that the function may run, or run on, when whoever asked for it has given up and gone.
+/// Pointers among them point to what lives as long as the lcore may run: to nothing on a caller's stack.
+template <typename Function, typename... Arguments>
+class LcoreCall final : public LcoreJob {
+    static_assert(std::is_empty_v<Function>,
+                  "a capture may outlive what it refers to: pass it as an argument");
+    static_assert(
+        ((!std::is_pointer_v<Arguments> || std::is_class_v<std::remove_pointer_t<Arguments>>)&&...),
+        "a pointer to a plain value points to a caller's stack: have the function return the value");
+
+  public:
+    using Returned = std::invoke_result_t<Function&, Arguments&...>;
+    /// What the function returns; std::monostate for void.
+    using Result = std::conditional_t<std::is_void_v<Returned>, std::monostate, Returned>;
+
+    explicit LcoreCall(Function function, Arguments... arguments)
+        : function_(function), arguments_(std::move(arguments)...) {}
+
+    void run() noexcept override {
+        if constexpr (std::is_void_v<Returned>) {
+            std::apply(function_, arguments_);
+            result_.emplace();
+        } else {
+            result_.emplace(std::apply(function_, arguments_));
+        }
+    }
+    /// For whoever asked, once the job is finished.
+    Result take_result() { return std::move(*result_); }
+
+  private:
+    [[no_unique_address]] Function function_;
+    std::tuple<Arguments...> arguments_;
+    std::optional<Result> result_;
+};
+
+/// How the control world has something done by a worker lcore: it posts a job, the lcore runs it between
+/// bursts. Nothing the lcore owns is ever touched by another thread while the lcore runs.
 ///
-/// open() before the lcore's loop starts; serve() and close() belong to the lcore; call() to any other
-/// thread, one at a time (others wait for their turn). While the mailbox is closed the caller runs the
-/// function itself.
+/// open() before the lcore's loop starts; serve() and close() belong to the lcore; the rest belongs to one
+/// thread of the control world. While the mailbox is closed that thread runs the job itself. Whatever becomes
+/// of whoever posted a job, the mailbox owns the job as long as the lcore may run it.
 class Mailbox {
   public:
-    enum class Answer : std::uint8_t {
-        done,     ///< the lcore ran it, or the mailbox is closed and the caller did
-        timeout,  ///< the lcore did not take it; it will not run
-    };
-
     /// An lcore that may sleep is woken by an event descriptor (eventfd(2)) for what is posted; -1: it polls.
     void set_waker(int fd) noexcept { waker_ = fd; }
 
-    void open() noexcept { state_.store(State::idle, std::memory_order_release); }
-
-    /// The lcore, between bursts: one load while nothing is posted.
-    void serve() noexcept {
-        if (state_.load(std::memory_order_relaxed) == State::posted) [[unlikely]]
-            run_posted();
+    void open() noexcept {
+        job_.reset();
+        state_.store(State::idle, std::memory_order_release);
     }
 
-    /// The lcore, before it leaves its loop: runs what is posted and waits until its caller knows. Nothing
-    /// happens to a mailbox that is closed.
+    /// The lcore, between bursts: one load while nothing is posted. Returns whether it ran something.
+    bool serve() noexcept {
+        if (state_.load(std::memory_order_relaxed) != State::posted) [[likely]]
+            return false;
+        run_posted();
+        return true;
+    }
+
+    /// The lcore, before it leaves its loop: runs what is posted. Nothing happens to a mailbox that is
+    /// closed.
     void close() noexcept {
-        State expected = State::idle;
-        while (!state_.compare_exchange_weak(expected, State::closed, std::memory_order_acq_rel)) {
-            if (expected == State::closed)
+        State now = state_.load(std::memory_order_relaxed);
+        while (now != State::closed) {
+            if (now == State::posted)
+                run_posted();
+            else if (state_.compare_exchange_weak(now, State::closed, std::memory_order_acq_rel))
                 return;
-            run_posted();
-            expected = State::idle;
+            now = state_.load(std::memory_order_relaxed);
         }
     }
 
-    /// Runs `function` on the lcore and returns when it has run. It must not allocate, throw or wait, since
-    /// the lcore runs it. A function that has started is waited for, however long `timeout`. Time in which
-    /// this thread does not run (a stopped process, a busy machine) hardly counts towards it.
-    template <typename Function>
-    Answer call(Function&& function, std::chrono::nanoseconds timeout = std::chrono::seconds(2)) {
-        const std::lock_guard lock(callers_);
-        function_ = [](void* f) { (*static_cast<std::remove_reference_t<Function>*>(f))(); };
-        argument_ = const_cast<void*>(static_cast<const void*>(&function));
+    /// Has the lcore run the job. False: it still has another one, and `job` stays with the caller.
+    [[nodiscard]] bool post(std::unique_ptr<LcoreJob>& job) {
+        if (job_ != nullptr)
+            return false;
+        job_ = std::move(job);
         State expected = State::idle;
         if (!state_.compare_exchange_strong(expected, State::posted, std::memory_order_acq_rel)) {
-            function();
-            return Answer::done;
+            job_->run();
+            return true;
         }
         if (waker_ >= 0)
             eventfd_write(waker_, 1);
-        std::chrono::nanoseconds waited{0};
-        auto last = std::chrono::steady_clock::now();
-        for (unsigned round = 0;; round++) {
-            expected = State::done;
-            if (state_.compare_exchange_strong(expected, State::idle, std::memory_order_acq_rel))
-                return Answer::done;
-            const auto now = std::chrono::steady_clock::now();
-            waited += std::min<std::chrono::nanoseconds>(now - last, kLongestRound);
-            last = now;
-            if (waited > timeout) {
-                expected = State::posted;
-                if (state_.compare_exchange_strong(expected, State::idle, std::memory_order_acq_rel))
-                    return Answer::timeout;
-            }
+        return true;
+    }
+
+    /// Whether a job is there, finished or not.
+    bool busy() const noexcept { return job_ != nullptr; }
+
+    /// Waits until the job that is there is finished. False: it was not within `patience`, in which time
+    /// hardly counts in which this thread did not run.
+    [[nodiscard]] bool wait(std::chrono::nanoseconds patience) const {
+        WaitingTime waited(kLongestRound);
+        for (unsigned round = 0; !finished(); round++) {
+            if (waited.add() > patience)
+                return false;
             if (round < 64)
                 std::this_thread::yield();
             else
                 std::this_thread::sleep_for(std::chrono::microseconds(20));
         }
+        return true;
+    }
+
+    /// The job that is there, if it is finished; else null.
+    std::unique_ptr<LcoreJob> take() noexcept {
+        if (!finished())
+            return nullptr;
+        State expected = State::done;
+        state_.compare_exchange_strong(expected, State::idle, std::memory_order_acq_rel);
+        return std::move(job_);
+    }
+
+    /// The job that is there, if the lcore has not begun with it: it will not. Null: it has begun, or is
+    /// finished.
+    std::unique_ptr<LcoreJob> withdraw() noexcept {
+        State expected = State::posted;
+        if (!state_.compare_exchange_strong(expected, State::idle, std::memory_order_acq_rel))
+            return nullptr;
+        return std::move(job_);
+    }
+
+    /// Has the lcore run `function(arguments...)` and returns what that returns (std::monostate for void).
+    /// None: it was not finished within `patience`. The function then does not run any more, unless it had
+    /// begun; then the mailbox keeps it, and takes nothing else until it is finished.
+    template <typename Function, typename... Arguments>
+    auto call(std::chrono::nanoseconds patience, Function function, Arguments... arguments) {
+        using Call = LcoreCall<Function, Arguments...>;
+        std::optional<typename Call::Result> result;
+        std::unique_ptr<LcoreJob> job = std::make_unique<Call>(function, std::move(arguments)...);
+        // One that was given up may have finished since.
+        static_cast<void>(take());
+        if (!post(job))
+            return result;
+        if (wait(patience) || withdraw() == nullptr)
+            job = take();
+        if (job != nullptr)
+            result.emplace(static_cast<Call&>(*job).take_result());
+        return result;
     }
 
   private:
@@ -90,19 +178,22 @@ class Mailbox {
     /// A round of waiting that took longer than this was no waiting.
     static constexpr std::chrono::milliseconds kLongestRound{5};
 
+    bool finished() const noexcept {
+        const State now = state_.load(std::memory_order_acquire);
+        return job_ != nullptr && (now == State::done || now == State::closed);
+    }
+
     void run_posted() noexcept {
         State expected = State::posted;
         if (!state_.compare_exchange_strong(expected, State::running, std::memory_order_acquire))
             return;
-        function_(argument_);
+        job_->run();
         state_.store(State::done, std::memory_order_release);
     }
 
     alignas(64) std::atomic<State> state_{State::closed};
     int waker_ = -1;
-    void (*function_)(void*) = nullptr;
-    void* argument_ = nullptr;
-    alignas(64) std::mutex callers_;
+    alignas(64) std::unique_ptr<LcoreJob> job_;  ///< the control world's, but while posted or running
 };
 
 }  // namespace spead

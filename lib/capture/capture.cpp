@@ -6,7 +6,9 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/file_use.hpp"
 #include "base/log.hpp"
+#include "base/start_thread.hpp"
 #include "base/units.hpp"
 #include "capture/pcap_format.hpp"
 
@@ -28,6 +30,14 @@ constexpr double kFlushSeconds = 0.1;
 constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::chrono::microseconds kLongestNap{1600};
 
+/// Before any of them is emptied.
+void refuse_files_in_use(const Options& options, const std::string& where) {
+    std::vector<FileUse> uses;
+    for (const std::string& file : options.files)
+        uses.emplace_back(PcapSeries::first_name(file, options), FileUse::Way::write,
+                          fmt::format("the {} writes", where), where);
+}
+
 }  // namespace
 
 std::uint64_t Capture::least_buffer(std::size_t taps, std::size_t files) noexcept {
@@ -36,7 +46,7 @@ std::uint64_t Capture::least_buffer(std::size_t taps, std::size_t files) noexcep
 
 Capture::Capture(const std::string& stream, const Options& options, std::size_t taps, std::uint64_t hz,
                  std::function<void()> on_thread, std::uint32_t wait_for)
-    : stream_(stream), only_(options.only), on_thread_(std::move(on_thread)) {
+    : stream_(stream), only_(options.only), duration_(options.duration), on_thread_(std::move(on_thread)) {
     const std::string where = "capture of " + stream;
     if (taps == 0 || options.files.empty())
         throw_error(where, "it has no {}", taps == 0 ? "lcore" : "file");
@@ -44,6 +54,7 @@ Capture::Capture(const std::string& stream, const Options& options, std::size_t 
     if (options.buffer < least)
         throw_error(where, "a buffer of {} is too small for {} lcores and {} files; give at least {}",
                     human_size(options.buffer), taps, options.files.size(), human_size(least));
+    refuse_files_in_use(options, where);
     limit_.counted = options.count != 0;
     limit_.left = static_cast<std::int64_t>(options.count);
     memory_ = memory::Mapping(options.buffer);
@@ -68,7 +79,7 @@ Capture::Capture(const std::string& stream, const Options& options, std::size_t 
     }
     try {
         for (Writer& writer : writers_)
-            writer.thread = std::thread([this, &writer] { run(writer); });
+            writer.thread = start_thread(where, [this, &writer] { run(writer); });
     } catch (...) {
         finish();
         throw;
@@ -77,6 +88,14 @@ Capture::Capture(const std::string& stream, const Options& options, std::size_t 
 
 Capture::~Capture() {
     finish();
+}
+
+bool Capture::out_of_time() const noexcept {
+    return duration_ > 0 && std::chrono::duration<double>(Clock::now() - begun_).count() >= duration_;
+}
+
+void Capture::close() noexcept {
+    limit_.over.store(true, std::memory_order_release);
 }
 
 void Capture::publish(Writer& writer) {

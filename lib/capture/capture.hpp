@@ -54,8 +54,12 @@ class Capture {
     Tap& tap(std::size_t i) noexcept { return taps_[i]; }
     std::size_t taps() const noexcept { return taps_.size(); }
 
-    /// It takes no more packets: it has its number of them, or a file could not be written.
+    /// It takes no more packets: it has its number of them, a file could not be written, or close().
     bool over() const noexcept { return limit_.over.load(std::memory_order_acquire); }
+    /// It has lasted as long as it was to.
+    bool out_of_time() const noexcept;
+    /// It takes no more packets from now on: over().
+    void close() noexcept;
     /// Why a file could not be written, with how much is kept; empty when all is well. May be asked at any
     /// time, is complete after finish().
     std::string failure() const;
@@ -95,6 +99,7 @@ class Capture {
 
     const std::string stream_;
     const bool only_;
+    const double duration_;
     Limit limit_;
     memory::Mapping memory_;
     std::deque<Tap> taps_;

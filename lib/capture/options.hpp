@@ -17,6 +17,7 @@ struct Options {
     double rotate_seconds = 0;       ///< of packets' time in a file, at most; 0: no limit
     std::uint32_t snap_length = kLongestRecord;      ///< bytes of a packet that are kept, 1..kLongestRecord
     std::uint64_t count = 0;                         ///< packets; 0: no limit
+    double duration = 0;                             ///< seconds after which it ends; 0: no limit
     bool direct_io = false;                          ///< past the kernel's page cache (O_DIRECT)
     std::uint64_t buffer = std::uint64_t{64} << 20;  ///< bytes of packets that wait for the disks
     bool only = false;  ///< packets end in the capture instead of going on to heaps

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/error.hpp"
+#include "base/open_output.hpp"
 
 namespace spead::capture {
 
@@ -21,32 +22,26 @@ void OutputFile::Free::operator()(std::byte* p) const noexcept {
 OutputFile::OutputFile(const std::string& path, bool direct, const std::string& where)
     : path_(path), direct_(direct) {
     // A pipe without a reader must not hold the program up here.
-    const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | (direct ? O_DIRECT : 0);
-    fd_ = ::open(path.c_str(), flags, 0666);
-    if (fd_ < 0 && direct && errno == EINVAL)
+    OpenedOutput opened = open_output(path, O_RDWR | O_NONBLOCK | (direct ? O_DIRECT : 0));
+    if (!opened.file && direct && opened.error == EINVAL)
         throw_error(where,
                     "cannot write {} past the page cache: its file system has no direct I/O; leave "
                     "out --direct-io (`direct_io`), or take another disk",
                     path);
-    if (fd_ < 0)
-        throw_error(where, "cannot write the capture file {}: {}", path, std::strerror(errno));
+    if (!opened.file)
+        throw_error(where, "cannot write the capture file {}: {}", path, opened.reason);
     struct stat facts {};
-    if (::fstat(fd_, &facts) != 0 || !S_ISREG(facts.st_mode)) {
-        ::close(fd_);
+    if (::fstat(opened.file.get(), &facts) != 0 || !S_ISREG(facts.st_mode))
         throw_error(where, "cannot write the capture file {}: it is not a regular file", path);
-    }
-    if (::ftruncate(fd_, 0) != 0) {
-        const int error = errno;
-        ::close(fd_);
-        throw_error(where, "cannot empty the capture file {}: {}", path, std::strerror(error));
-    }
+    use_ = FileUse(opened.file.get(), path, FileUse::Way::write, fmt::format("the {} writes", where), where);
+    if (::ftruncate(opened.file.get(), 0) != 0)
+        throw_error(where, "cannot empty the capture file {}: {}", path, std::strerror(errno));
     if (direct) {
         stage_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, kStage)));
-        if (!stage_) {
-            ::close(fd_);
+        if (!stage_)
             throw_error(where, "no memory for the blocks of {}", path);
-        }
     }
+    fd_ = std::move(opened.file);
 }
 
 OutputFile::~OutputFile() {
@@ -56,7 +51,7 @@ OutputFile::~OutputFile() {
 
 bool OutputFile::write(const std::byte* from, std::size_t length) {
     while (length != 0) {
-        const ssize_t n = ::pwrite(fd_, from, length, static_cast<off_t>(written_));
+        const ssize_t n = ::pwrite(fd_.get(), from, length, static_cast<off_t>(written_));
         if (n < 0 && errno == EINTR)
             continue;
         // The room that is left is no whole block: the cache takes what fits.
@@ -80,11 +75,11 @@ bool OutputFile::write(const std::byte* from, std::size_t length) {
 
 void OutputFile::end_direct() {
     direct_ = false;
-    ::fcntl(fd_, F_SETFL, ::fcntl(fd_, F_GETFL) & ~O_DIRECT);
+    ::fcntl(fd_.get(), F_SETFL, ::fcntl(fd_.get(), F_GETFL) & ~O_DIRECT);
 }
 
 bool OutputFile::append(std::span<const std::byte> bytes) {
-    if (!failure_.empty() || fd_ < 0)
+    if (!failure_.empty() || !fd_)
         return false;
     size_ += bytes.size();
     if (!stage_)
@@ -106,12 +101,12 @@ bool OutputFile::append(std::span<const std::byte> bytes) {
 void OutputFile::cut(std::uint64_t length) {
     end_direct();
     staged_ = 0;
-    if (::ftruncate(fd_, static_cast<off_t>(std::min(length, written_))) == 0)
+    if (::ftruncate(fd_.get(), static_cast<off_t>(std::min(length, written_))) == 0)
         size_ = written_ = std::min(length, written_);
 }
 
 bool OutputFile::close() {
-    if (fd_ < 0)
+    if (!fd_)
         return failure_.empty();
     if (failure_.empty() && staged_ != 0) {
         end_direct();
@@ -121,7 +116,8 @@ bool OutputFile::close() {
             return false;
     }
     // A file system that writes late (NFS) says only here that it could not.
-    if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR && failure_.empty())
+    use_.closed();
+    if (::close(fd_.release()) != 0 && errno != EINTR && failure_.empty())
         failure_ = std::strerror(errno);
     return failure_.empty();
 }

@@ -6,6 +6,10 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
+
+#include "base/descriptor.hpp"
+#include "base/file_use.hpp"
 
 namespace spead::capture {
 
@@ -19,8 +23,10 @@ class OutputFile {
     /// What a file system asks of direct I/O, at most: its blocks, and the alignment of memory.
     static constexpr std::size_t kAlignment = 4096;
 
-    /// Makes the file, or empties it; `where` is for errors. Only regular files, since what was written is
-    /// looked at again when a disk is full.
+    /// Makes the file, or empties it; `where` is for errors, as in "capture of s0". Only regular files,
+    /// since what was written is looked at again when a disk is full. Leaves the file as it is and throws
+    /// Error when it is in use (base/file_use.hpp), or when somebody may have planted it
+    /// (base/open_output.hpp).
     OutputFile(const std::string& path, bool direct, const std::string& where);
     /// close().
     ~OutputFile();
@@ -44,7 +50,9 @@ class OutputFile {
     const std::string& failure() const noexcept { return failure_; }
     const std::string& path() const noexcept { return path_; }
     /// For looking at what was written.
-    int descriptor() const noexcept { return fd_; }
+    int descriptor() const noexcept { return fd_.get(); }
+    /// Of a file that is closed: keeps it from being overwritten for as long as the use lives.
+    FileUse take_use() noexcept { return std::move(use_); }
 
   private:
     static constexpr std::size_t kStage = std::size_t{1} << 20;  ///< bytes of a direct write
@@ -56,7 +64,8 @@ class OutputFile {
     void end_direct();
 
     std::string path_;
-    int fd_ = -1;
+    Descriptor fd_;
+    FileUse use_;
     bool direct_ = false;
     std::uint64_t size_ = 0;
     std::uint64_t written_ = 0;

@@ -41,6 +41,10 @@ std::string PcapSeries::numbered(const std::string& path, std::uint64_t number) 
         .string();
 }
 
+std::string PcapSeries::first_name(const std::string& path, const Options& options) {
+    return options.rotate_size != 0 || options.rotate_seconds != 0 ? numbered(path, 0) : path;
+}
+
 void PcapSeries::open_next() {
     file_ = std::make_unique<OutputFile>(rotates() ? numbered(path_, number_) : path_, direct_, where_);
     ++number_;
@@ -58,6 +62,7 @@ bool PcapSeries::next_file() {
     }
     closed_packets_ += packets_;
     closed_bytes_ += file_->size();
+    closed_.push_back(file_->take_use());
     try {
         open_next();
     } catch (const Error& error) {

@@ -6,7 +6,9 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
+#include "base/file_use.hpp"
 #include "capture/options.hpp"
 #include "capture/output_file.hpp"
 
@@ -37,6 +39,8 @@ class PcapSeries {
 
     /// The name of file `number` of a series.
     static std::string numbered(const std::string& path, std::uint64_t number);
+    /// The name of the first file that a capture into `path` makes.
+    static std::string first_name(const std::string& path, const Options& options);
 
   private:
     bool rotates() const noexcept { return rotate_size_ != 0 || rotate_ns_ != 0; }
@@ -52,6 +56,7 @@ class PcapSeries {
     std::uint32_t snap_length_;
     bool direct_;
     std::unique_ptr<OutputFile> file_;
+    std::vector<FileUse> closed_;     ///< files of the series that nobody may overwrite while it lasts
     std::uint64_t number_ = 0;        ///< files made
     std::uint64_t packets_ = 0;       ///< of the file being written
     std::uint64_t first_ns_ = 0;      ///< time of its first packet

@@ -195,7 +195,8 @@ void apply(toml::table& entry, const Part& part, const std::vector<Setting>& set
     for (auto setting = settings.begin(); setting != settings.end(); ++setting) {
         const auto& [key, value] = *setting;
         check_key(part, key);
-        if (std::any_of(settings.begin(), setting, [&](const Setting& s) { return s.first == key; }))
+        if (std::any_of(settings.begin(), setting,
+                        [&setting](const Setting& s) { return s.first == setting->first; }))
             throw_usage("", "`{}` stands there twice; give it once", key);
         toml::table* table = &entry;
         std::string last = key;

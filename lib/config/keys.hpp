@@ -17,11 +17,12 @@ struct TableKeys {
 namespace keys {
 inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "memory", "port",
                                                        "receive", "send",    "end"};
-inline constexpr std::array<std::string_view, 8> kRuntime{"name",    "main_cpu",  "lcores",   "live",
-                                                          "control", "log_level", "on_event", "metrics"};
+inline constexpr std::array<std::string_view, 10> kRuntime{
+    "name",      "main_cpu", "lcores",        "live",    "control",
+    "log_level", "on_event", "lcore_timeout", "metrics", "capabilities"};
 inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
-inline constexpr std::array<std::string_view, 6> kPort{"name",    "device", "mtu",
-                                                       "address", "vlan",   "timestamps"};
+inline constexpr std::array<std::string_view, 7> kPort{"name", "device",     "mtu",         "address",
+                                                       "vlan", "timestamps", "udp_checksum"};
 inline constexpr std::array<std::string_view, 20> kReceive{"name",
                                                            "port",
                                                            "endpoints",
@@ -42,18 +43,20 @@ inline constexpr std::array<std::string_view, 20> kReceive{"name",
                                                            "heaps",
                                                            "sink",
                                                            "capture"};
-inline constexpr std::array<std::string_view, 8> kReceiveCapture{
-    "files", "rotate_size", "rotate_seconds", "snap_length", "count", "direct_io", "buffer", "only"};
+inline constexpr std::array<std::string_view, 9> kReceiveCapture{
+    "files",    "rotate_size", "rotate_seconds", "snap_length", "count",
+    "duration", "direct_io",   "buffer",         "only"};
 inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
     "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
 inline constexpr std::array<std::string_view, 3> kReceiveSink{"kind", "directory", "on_error"};
-inline constexpr std::array<std::string_view, 24> kSend{
+inline constexpr std::array<std::string_view, 25> kSend{
     "name",         "port",      "endpoints",       "lcore",
     "dst_mac",      "rate",      "burst_size",      "burst_rate_ratio",
     "ttl",          "dscp",      "max_packet_size", "heap_size",
     "items",        "heaps",     "max_heaps",       "first_count",
     "count_step",   "addr_bits", "zero_copy",       "verify",
-    "udp_checksum", "enabled",   "timeout",         "pacer"};
+    "udp_checksum", "enabled",   "timeout",         "pacer",
+    "impair"};
 inline constexpr std::array<std::string_view, 4> kEnd{"heaps", "duration", "idle_exit", "exit_on_stop"};
 }  // namespace keys
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 
@@ -18,6 +19,8 @@ struct Limits {
 
 /// CPU numbers: what Linux's cpu_set_t can name.
 inline constexpr Limits<unsigned> kCpu{0, 1023};
+/// Seconds; an lcore is told of as silent after one.
+inline constexpr Limits<double> kLcoreTimeout{1, 1e6};
 /// IPv4's smallest MTU to the largest datagram; 0 as well, for "what the streams need".
 inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
 /// 0 and 4095 are reserved (IEEE 802.1Q, table 9-2).
@@ -68,10 +71,11 @@ inline constexpr std::uint64_t kFirstItemId = 0x1000;
 /// More than the descriptor of a generated item takes.
 inline constexpr std::uint64_t kDescriptorBytes = 512;
 
-/// The first heap to each endpoint carries the descriptors besides the data: the largest a sender makes, in
-/// bytes.
+/// The first heap to each endpoint carries the descriptors, usually besides the data: the largest a sender
+/// makes, in bytes.
 inline constexpr std::uint64_t largest_heap(const runtime::SendPlan& s) {
-    return s.heap_size + s.items * kDescriptorBytes;
+    const std::uint64_t descriptors = s.items * kDescriptorBytes;
+    return runtime::describes_apart(s) ? std::max(s.heap_size, descriptors) : s.heap_size + descriptors;
 }
 
 }  // namespace spead::config

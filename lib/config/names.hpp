@@ -18,6 +18,8 @@ struct Word {
     E value;
     std::string_view name;
 };
+template <typename E>
+Word(E, std::string_view) -> Word<E>;
 
 inline constexpr std::array kPollModes{Word{runtime::PollMode::busy, "busy"},
                                        Word{runtime::PollMode::adaptive, "adaptive"},
@@ -36,6 +38,9 @@ inline constexpr std::array kDoers{Word{runtime::Doer::software, "software"},
 inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopy::automatic, "auto"},
                                       Word{runtime::ZeroCopy::always, "always"},
                                       Word{runtime::ZeroCopy::never, "never"}};
+
+inline constexpr std::array kKeptCapabilities{Word{runtime::KeptCapabilities::needed, "needed"},
+                                              Word{runtime::KeptCapabilities::all, "all"}};
 
 template <typename E, std::size_t N>
 constexpr std::string_view name_in(const std::array<Word<E>, N>& words, E value) {

@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/mac.hpp"
 #include "config/config.hpp"
+#include "config/key_depth.hpp"
 #include "config/toml_table.hpp"
 
 namespace spead::config {
@@ -56,12 +57,15 @@ void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
     table.read("control", out.control);
     table.read("log_level", out.log_level);
     table.read_strings("on_event", out.on_event);
+    if (table.has("lcore_timeout"))
+        table.read_duration("lcore_timeout", out.lcore_timeout.emplace(), true);
     if (table.has("log_level"))
         check_log_level(out.log_level, table.where("log_level"));
     if (std::string metrics; table.has("metrics")) {
         table.read("metrics", metrics);
         out.metrics = parse_listen_address(metrics, table.where("metrics"));
     }
+    table.read("capabilities", out.capabilities, kKeptCapabilities);
 }
 
 runtime::PortPlan read_port(const TomlTable& table) {
@@ -84,6 +88,7 @@ runtime::PortPlan read_port(const TomlTable& table) {
         port.vlan = static_cast<std::uint16_t>(vlan);
     }
     table.read("timestamps", port.timestamps, kDoers);
+    table.read("udp_checksum", port.udp_checksum);
     return port;
 }
 
@@ -111,6 +116,7 @@ void read_capture(const TomlTable& table, capture::Options& out) {
     table.read_duration("rotate_seconds", out.rotate_seconds, true);
     table.read("snap_length", out.snap_length, kSnapLength);
     table.read("count", out.count, kCaptureCount);
+    table.read_duration("duration", out.duration, true);
     table.read("direct_io", out.direct_io);
     table.read_size("buffer", out.buffer, kCaptureBuffer);
     table.read("only", out.only);
@@ -184,6 +190,7 @@ runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
     table.read("zero_copy", s.zero_copy, kZeroCopy);
     table.read("verify", s.verify);
     table.read("udp_checksum", s.udp_checksum);
+    table.read("impair", s.impair);
     table.read("enabled", s.enabled);
     return s;
 }
@@ -226,6 +233,13 @@ Plan read_plan(const toml::table& tree, Source& source) {
 runtime::Plan parse_text(std::string_view text, std::string_view name) {
     Source source(name.empty() ? std::string("configuration") : std::string(name));
     toml::table tree;
+    if (const std::optional<std::size_t> at = too_deep_key(text)) {
+        const std::string_view before = text.substr(0, *at);
+        const auto line = static_cast<toml::source_index>(std::count(before.begin(), before.end(), '\n') + 1);
+        const auto column = static_cast<toml::source_index>(*at - (before.rfind('\n') + 1) + 1);
+        throw UsageError(source.at({line, column}),
+                         fmt::format("a key has more than {} parts", kMaxKeyParts));
+    }
     try {
         tree = toml::parse(text, name);
     } catch (const toml::parse_error& error) {

@@ -100,6 +100,7 @@ void print(Printer& p, const runtime::ReceivePlan& r) {
         p.duration("rotate_seconds", r.capture->rotate_seconds, true);
         p.number("snap_length", r.capture->snap_length);
         p.number("count", r.capture->count);
+        p.duration("duration", r.capture->duration, true);
         p.flag("direct_io", r.capture->direct_io);
         p.size("buffer", r.capture->buffer);
         p.flag("only", r.capture->only);
@@ -133,6 +134,8 @@ void print(Printer& p, const runtime::SendPlan& s) {
     p.text("zero_copy", name_in(kZeroCopy, s.zero_copy));
     p.flag("verify", s.verify);
     p.flag("udp_checksum", s.udp_checksum);
+    if (!s.impair.empty())
+        p.text("impair", s.impair);
     p.flag("enabled", s.enabled);
 }
 
@@ -155,8 +158,12 @@ std::string to_toml(const runtime::Plan& plan) {
         p.text("log_level", plan.runtime.log_level);
     if (!plan.runtime.on_event.empty())
         p.texts("on_event", plan.runtime.on_event);
+    if (plan.runtime.lcore_timeout)
+        p.duration("lcore_timeout", *plan.runtime.lcore_timeout, true);
     if (plan.runtime.metrics)
         p.text("metrics", to_string(*plan.runtime.metrics));
+    if (plan.runtime.capabilities != runtime::KeptCapabilities::needed)
+        p.text("capabilities", name_in(kKeptCapabilities, plan.runtime.capabilities));
 
     p.head("[memory]");
     p.size("heaps", plan.memory.heaps);
@@ -177,6 +184,7 @@ std::string to_toml(const runtime::Plan& plan) {
         if (port.vlan)
             p.number("vlan", *port.vlan);
         p.text("timestamps", name_in(kDoers, port.timestamps));
+        p.flag("udp_checksum", port.udp_checksum);
     }
     for (const runtime::ReceivePlan& r : plan.receives)
         print(p, r);

@@ -6,13 +6,15 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "base/file_use.hpp"
 #include "base/log.hpp"
 #include "base/mac.hpp"
 #include "base/units.hpp"
+#include "base/utf8.hpp"
 #include "config/config.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
-#include "config/utf8.hpp"
+#include "port/impairments.hpp"
 #include "recv/filter_expression.hpp"
 
 namespace spead::config {
@@ -118,6 +120,8 @@ class Rules {
             text(fmt::format("runtime.on_event[{}]", i), command[i]);
         if (!command.empty() && command.front().empty())
             fail("runtime.on_event", "the program's name is empty; give its path, then its arguments");
+        if (const auto& timeout = plan_.runtime.lcore_timeout; timeout && !(*timeout == 0))
+            in_range("runtime.lcore_timeout", *timeout, kLcoreTimeout);
         if (!plan_.runtime.log_level.empty())
             check_log_level(plan_.runtime.log_level, locate_ ? locate_("runtime.log_level") : std::string{});
     }
@@ -252,6 +256,7 @@ class Rules {
         }
         in_range(path + ".rotate_size", c.rotate_size, kRotateSize);
         duration(path + ".rotate_seconds", c.rotate_seconds);
+        duration(path + ".duration", c.duration);
         in_range(path + ".snap_length", c.snap_length, kSnapLength);
         in_range(path + ".count", c.count, kCaptureCount);
         in_range(path + ".buffer", c.buffer, kCaptureBuffer);
@@ -259,14 +264,20 @@ class Rules {
 
     /// Two threads would write over each other.
     void no_file_twice() const {
-        std::set<std::string> seen;
-        for (std::size_t i = 0; i < plan_.receives.size(); i++)
-            if (plan_.receives[i].capture)
-                for (const std::string& file : plan_.receives[i].capture->files)
-                    if (!seen.insert(file).second)
-                        fail(fmt::format("receive[{}].capture.files", i),
-                             "{} is captured into twice; give each capture, and each disk, its own file",
-                             file);
+        std::vector<std::string> seen;
+        for (std::size_t i = 0; i < plan_.receives.size(); i++) {
+            if (!plan_.receives[i].capture)
+                continue;
+            for (const std::string& file : plan_.receives[i].capture->files) {
+                const auto same = std::find_if(seen.begin(), seen.end(),
+                                               [&file](const std::string& s) { return same_file(s, file); });
+                if (same != seen.end())
+                    fail(fmt::format("receive[{}].capture.files", i),
+                         "{} is captured into twice{}; give each capture, and each disk, its own file", file,
+                         *same == file ? "" : ", once by the name " + *same);
+                seen.push_back(file);
+            }
+        }
     }
 
     void send(std::size_t i) const {
@@ -300,6 +311,8 @@ class Rules {
         in_range(path + ".first_count", s.first_count, kHeapCount);
         in_range(path + ".count_step", s.count_step, kCountStep);
         in_range(path + ".addr_bits", std::uint32_t{s.address_bits}, kAddressBits);
+        text(path + ".impair", s.impair);
+        port::Impairments::parse(s.impair, locate_ ? locate_(path + ".impair") : std::string{});
         flavour_fits(path, s);
         if (port.mtu != 0 && s.max_packet_size + kIpUdpHeaders > port.mtu)
             fail(path + ".max_packet_size",
@@ -407,6 +420,12 @@ class Rules {
                          "takes; send "
                          "smaller heaps or raise its limit (`max_bytes`, --max-heap-bytes)",
                          human_size(s.heap_size), human_size(r.max_bytes), r.name);
+                if (s.items > kMaxHeapItems)
+                    fail(path + ".items",
+                         "heaps of {} items are more than stream `{}` takes: a heap may have {} item "
+                         "pointers; send "
+                         "fewer items",
+                         s.items, r.name, kMaxHeapItems);
                 if (s.max_packet_size > r.max_packet_size)
                     fail(path + ".max_packet_size",
                          "packets of {} bytes are above the {} that stream `{}` takes; send smaller packets "

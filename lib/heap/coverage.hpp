@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <span>
 
+#include "base/heap_limits.hpp"
+
 namespace spead::heap {
 
 /// A half-open range of heap bytes. Heaps are smaller than 4 GiB (kMaxHeapBytes), so 32 bits do.
@@ -15,7 +17,7 @@ struct Range {
 
 inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{2} << 30;
 /// Ranges one heap can have behind its prefix.
-inline constexpr std::uint32_t kMaxRanges = 8192;
+inline constexpr std::uint32_t kMaxRanges = kMaxHeapRanges;
 
 enum class Cover : std::uint8_t {
     added,

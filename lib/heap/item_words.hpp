@@ -4,12 +4,13 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/heap_limits.hpp"
 #include "heap/record.hpp"
 
 namespace spead::heap {
 
 /// Item words one heap can hold, whatever it is sent.
-inline constexpr std::uint32_t kMaxItems = 8192;
+inline constexpr std::uint32_t kMaxItems = kMaxHeapItems;
 
 enum class ItemsAdded : std::uint8_t {
     some,  ///< at least one new word

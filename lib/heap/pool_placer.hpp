@@ -10,6 +10,9 @@
 namespace spead::heap {
 
 /// What several placers know of the arena they share. Control world until its lcore runs, then that lcore's.
+///
+/// A promise to a stream that can wait is kept later, if need be: such streams lend each other what none of
+/// them uses, so that one of them can have more heaps live than its share holds while the others are idle.
 class Shares {
   public:
     explicit Shares(std::size_t capacity) : free_(capacity) {}
@@ -23,6 +26,7 @@ class Shares {
 
     std::size_t free_;          ///< bytes no placer has taken
     std::size_t promised_ = 0;  ///< of them, those that placers below their quota can count on
+    std::size_t can_wait_ = 0;  ///< of promised_: promises to placers of streams that can wait
 };
 
 /// Placement of heaps in contiguous blocks of an arena, within one stream's share of it. Several streams of
@@ -43,7 +47,7 @@ class PoolPlacer {
 
     /// A block for `bytes`; empty when the arena has none, or when what is left is the others'.
     memory::Block place(std::size_t bytes) noexcept {
-        if (!may_take(arena_->class_size(bytes))) [[unlikely]]
+        if (arena_->class_size(bytes) > available()) [[unlikely]]
             return {};
         const memory::Block block = arena_->alloc(bytes);
         if (block) [[likely]] {
@@ -72,8 +76,14 @@ class PoolPlacer {
     void set_quota(std::size_t quota) noexcept {
         const std::size_t before = left(out_);
         quota_ = quota;
-        if (shares_ != nullptr)
-            shares_->promised_ += left(out_) - before;  // modulo 2^64
+        change_promise(before, left(out_));
+    }
+
+    /// Whether the stream can wait for memory, rather than lose something.
+    void set_can_wait(bool can_wait) noexcept {
+        if (shares_ != nullptr && can_wait != can_wait_)
+            shares_->can_wait_ += can_wait ? left(out_) : 0 - left(out_);
+        can_wait_ = can_wait;
     }
 
     memory::Block trim(memory::Block block, std::size_t bytes) noexcept {
@@ -86,23 +96,31 @@ class PoolPlacer {
     std::size_t capacity(memory::Block block) const noexcept { return arena_->size_of(block); }
     std::size_t out() const noexcept { return out_; }
     std::size_t quota() const noexcept { return quota_; }
+    /// Bytes that it may take now; how they are cut, the arena knows.
+    std::size_t available() const noexcept {
+        if (shares_ == nullptr)
+            return left(out_);
+        const std::size_t others = shares_->promised_ - (can_wait_ ? shares_->can_wait_ : left(out_));
+        return shares_->free_ > others ? shares_->free_ - others : 0;
+    }
     /// Most bytes of blocks that were out at once.
     std::size_t most_out() const noexcept { return most_out_; }
     void forget_most_out() noexcept { most_out_ = out_; }
 
   private:
     std::size_t left(std::size_t out) const noexcept { return out < quota_ ? quota_ - out : 0; }
-    bool may_take(std::size_t bytes) const noexcept {
+    /// Modulo 2^64.
+    void change_promise(std::size_t from, std::size_t to) noexcept {
         if (shares_ == nullptr)
-            return bytes <= left(out_);
-        const std::size_t others = shares_->promised_ - left(out_);
-        return shares_->free_ >= others && bytes <= shares_->free_ - others;
+            return;
+        shares_->promised_ += to - from;
+        if (can_wait_)
+            shares_->can_wait_ += to - from;
     }
     void set_out(std::size_t out) noexcept {
-        if (shares_ != nullptr) {
-            shares_->free_ += out_ - out;  // modulo 2^64, like the next
-            shares_->promised_ += left(out) - left(out_);
-        }
+        if (shares_ != nullptr)
+            shares_->free_ += out_ - out;  // modulo 2^64
+        change_promise(left(out_), left(out));
         out_ = out;
     }
 
@@ -111,6 +129,7 @@ class PoolPlacer {
     std::size_t quota_ = 0;
     std::size_t out_ = 0;
     std::size_t most_out_ = 0;
+    bool can_wait_ = false;
 };
 
 }  // namespace spead::heap

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -25,6 +26,9 @@ struct alignas(64) Record {
         kHasControl = 4,     ///< stream control came with it
         kRetracted = 8,      ///< only stream control: taken out of the counts, not to be delivered
         kBeganUnsized = 16,  ///< its first packet told no length: its block is larger than it may need
+        kDemoted = 32,       ///< its source has made many ghosts
+        kDue = 64,     ///< max_live newer heaps have begun, and those that have shown enough are counted
+        kGhost = 128,  ///< given up after a packet or two
     };
 
     // Touched by every packet.
@@ -46,9 +50,14 @@ struct alignas(64) Record {
     std::uint64_t* items;       ///< item words, big-endian, in order of arrival, no value twice
     std::uint32_t item_count;
     std::uint32_t item_capacity;
-    std::uint32_t source;  ///< of the first packet, host order
-    std::uint32_t substream;
-    std::uint32_t place;  ///< index in the substream's window
+    std::uint32_t source;       ///< of the first packet, host order
+    std::uint32_t place;        ///< number in the substream's Places
+    std::uint64_t number;       ///< among the heaps of its window
+    std::uint32_t begun_after;  ///< commits before its first packet
+    std::uint32_t visited;      ///< packets when it was looked at last for being idle
+    std::uint32_t witnesses;    ///< newer heaps that have shown as much as it has; from kDue on
+    std::uint32_t witness_for;  ///< place + 1 of the heap in doubt in whose witnesses it is counted
+    std::uint32_t rival;  ///< number + 1 of the next record that claims the same count, in a circle; 0: none
     memory::Block payload;
     memory::Block item_block;   ///< empty while the inline items do
     memory::Block range_block;  ///< empty while the inline ranges do
@@ -56,6 +65,17 @@ struct alignas(64) Record {
     std::array<std::uint64_t, kInlineItems> inline_items;
     std::array<Range, kInlineRanges> inline_ranges;
 
+    /// Returns how many bytes never came, of those that the heap is known to have.
+    std::uint64_t missing_bytes() const noexcept {
+        return (length == kUnknownLength ? coverage.extent() : length) - coverage.received();
+    }
+    /// Returns how many packets those were, if they were like the ones that came.
+    std::uint64_t missing_packets() const noexcept {
+        const std::uint64_t bytes = missing_bytes();
+        const std::uint64_t came = std::max<std::uint64_t>(packets, 1);
+        const std::uint64_t each = std::max<std::uint64_t>((coverage.received() + came / 2) / came, 1);
+        return bytes == 0 ? 0 : std::max<std::uint64_t>((bytes + each / 2) / each, 1);
+    }
     bool complete() const noexcept { return coverage.received() == length && (flags & kItemPastEnd) == 0; }
     /// No hole, whether or not its length is known.
     bool contiguous() const noexcept {

@@ -19,24 +19,32 @@ std::uint32_t history_size(const WindowConfig& c) {
 }
 
 std::size_t keys_needed(const WindowConfig& c) {
-    return std::size_t{c.substreams} * (c.max_live + history_size(c));
+    return std::size_t{c.substreams} * (std::bit_ceil(c.places()) + history_size(c));
 }
 
 std::uint64_t end_of(const PacketView& v) {
     return v.offset + v.payload_length;
 }
 
+/// Of a heap of one packet: what its count is remembered with. Not 0.
+std::uint32_t note_of(std::uint64_t heap_length, std::uint8_t flavour) {
+    return (static_cast<std::uint32_t>(heap_length) ^ std::uint32_t{flavour} << 24) | 0x80000000U;
+}
+
 }  // namespace
 
 std::size_t Window::records_needed(const WindowConfig& config, std::size_t queue_heaps) {
-    // Live heaps, the queue, as many again in consumers' hands, and what one batch can end.
-    return std::size_t{config.substreams} * config.max_live + 2 * queue_heaps + 2 * kMaxBatch;
+    // Live heaps, the queue, as many again in consumers' hands, and what one batch can end. Of heaps in
+    // doubt, those of a few substreams: where records are short, ghosts make room.
+    const std::size_t doubtful =
+        config.guarded ? std::size_t{std::min(config.substreams, 16U)} * WindowConfig::kDoubtful : 0;
+    return config.live_capacity() + doubtful + 2 * queue_heaps + 2 * kMaxBatch;
 }
 
 std::size_t Window::bookkeeping_bytes(const WindowConfig& config, std::size_t queue_heaps) {
     return KeyTable::bytes_for(keys_needed(config)) +
-           std::size_t{config.substreams} *
-               (history_size(config) * sizeof(History::Entry) + config.max_live * sizeof(Record*)) +
+           std::size_t{config.substreams} * (history_size(config) * sizeof(History::Entry) +
+                                             std::bit_ceil(config.places()) * sizeof(Place)) +
            records_needed(config, queue_heaps) * (sizeof(Record) + 4 * sizeof(Record*));
 }
 
@@ -49,9 +57,10 @@ Window::Window(const WindowConfig& config, PoolPlacer placer, HeapQueue& queue,
       table_(keys_needed(config), hash_secret()),
       records_(records_needed(config, queue.capacity())) {
     config_.max_heap_bytes = std::min(config_.max_heap_bytes, kMaxHeapBytes);
+    set_on_full(config.on_full);
     substreams_.reserve(config.substreams);
     for (std::uint32_t i = 0; i < config.substreams; i++)
-        substreams_.emplace_back(config.max_live, history_size(config));
+        substreams_.emplace_back(config.places(), history_size(config));
     free_.resize(records_.size());
     for (std::size_t i = records_.size(); i != 0; i--)
         free_[free_count_++] = &records_[i - 1];
@@ -72,17 +81,27 @@ Window::Accepted Window::decide(const PacketView& v) noexcept {
     if (entry == nullptr)
         return start(v);
     if (entry->state == State::live) [[likely]] {
+        Record& r = records_[entry->record];
         last_key_ = v.key;
-        last_record_ = &records_[entry->record];
-        return add(*last_record_, v);
+        last_record_ = doubts_ == 0 ? &r : nullptr;
+        return add(r, v);
     }
-    return known(entry->state, v);
+    return known(*entry, v);
 }
 
-Window::Accepted Window::known(State state, const PacketView& v) noexcept {
+Window::Accepted Window::known(const KeyTable::Entry& entry, const PacketView& v) noexcept {
+    const State state = entry.state;
+    // A heap of one packet that was another may have been forged.
+    const bool another = config_.guarded && state == State::done && entry.record != 0 &&
+                         v.heap_length != kUnknownLength && note_of(v.heap_length, v.flavour) != entry.record;
     forget_expired(substream_of(v.key), now_);
-    if (table_.find(v.key) == nullptr)
+    KeyTable::Entry* const still = table_.find(v.key);
+    if (still == nullptr)
         return start(v);
+    if (another) [[unlikely]] {
+        table_.erase(still);
+        return start(v);
+    }
     switch (state) {
         case State::given_up:
             return {PacketOutcome::late, nullptr};
@@ -93,11 +112,11 @@ Window::Accepted Window::known(State state, const PacketView& v) noexcept {
     }
 }
 
-Window::Accepted Window::start(const PacketView& v) noexcept {
+Window::Accepted Window::start(const PacketView& v, Record* rival) noexcept {
     const bool sized = v.heap_length != kUnknownLength;
     if ((v.flags & (PacketView::kControl | PacketView::kItems)) == PacketView::kControl && v.offset == 0 &&
         (!sized || v.heap_length == v.payload_length)) [[unlikely]] {
-        remember(v.key, State::done, v.flavour);
+        remember(v.key, State::done, v.flavour, note_of(v.heap_length, v.flavour));
         see_control(v);
         return {PacketOutcome::control, nullptr};
     }
@@ -108,11 +127,18 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     if (!block) [[unlikely]] {
         reclaim();
         block = place(v);
+        if (!block && may_wait())
+            return {kWait, nullptr};
+        if (!block && config_.guarded) {
+            bool waits = false;
+            block = find_place(v, waits);
+            if (waits)
+                return {kWait, nullptr};
+        }
+        if (!block)
+            return rival == nullptr ? refuse(v) : Accepted{PacketOutcome::inconsistent, nullptr};
     }
-    if (!block) [[unlikely]]
-        return refuse(v);
-
-    Record& r = *free_[free_count_ - 1];
+    Record& r = *free_[--free_count_];
     r.base = block.base;
     r.length = v.heap_length;
     r.coverage.reset(r.inline_ranges.data(), Record::kInlineRanges);
@@ -128,51 +154,71 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     r.item_count = 0;
     r.item_capacity = Record::kInlineItems;
     r.source = v.source;
+    r.begun_after = commits_;
+    r.number = counters_.heaps_started;
+    r.visited = 1;
+    r.witness_for = 0;
+    r.rival = 0;
     r.payload = block;
     r.item_block = {};
     r.range_block = {};
-    if (!fill(r, v)) [[unlikely]] {
+    if (const Grown grown = fill(r, v); grown != Grown::yes) [[unlikely]] {
         placer_.release(block);
+        free_[free_count_++] = &r;
+        if (const Accepted a = cannot_grow(grown); a.outcome == kWait || rival != nullptr)
+            return a;
         return refuse(v);
     }
-    free_count_--;
+    last_block_ = placer_.capacity(block);
 
     Substream& s = substream_of(v.key);
-    r.place = take_place(s, v.arrival);
+    const bool demoted = suspects_.any() && suspects_.demoted(v.source);
+    if (demoted) [[unlikely]]
+        r.flags |= Record::kDemoted;
+    r.place = take_place(s, v.arrival, demoted);
+    // Those that made room may have been the rivals.
+    KeyTable::Entry* const entry = rival == nullptr ? nullptr : table_.find(v.key);
     counters_.heaps_started++;
     count_start(v.arrival);
     counters_.packets_reordered += v.offset != 0;
-    if (r.complete() && (v.flags & PacketView::kControl) == 0)
-        return end_at_once(r, v);
+    if (r.complete() && (v.flags & PacketView::kControl) == 0) {
+        s.places.at(r.place) = Place(1, true);
+        return end_at_once(r, v, entry != nullptr);
+    }
     counters_.heaps_live++;
-    live_bytes_ += placer_.capacity(block);
-    s.live[r.place] = &r;
-    table_.insert(v.key, State::live, static_cast<std::uint32_t>(&r - records_.data()));
+    live_bytes_ += last_block_;
+    s.places.at(r.place) = Place(&r);
+    if (entry == nullptr) [[likely]]
+        table_.insert(v.key, State::live, number_of(r));
+    else
+        link(records_[entry->record], r);
     last_key_ = v.key;
-    last_record_ = &r;
+    last_record_ = doubts_ == 0 ? &r : nullptr;
     return placed(r, v);
 }
 
 /// No room for a heap that begins. It moves its substream's window on all the same: heaps that never end
 /// would keep the room for ever otherwise.
 Window::Accepted Window::refuse(const PacketView& v) noexcept {
-    take_place(substream_of(v.key), v.arrival);
+    Substream& s = substream_of(v.key);
+    const std::uint32_t number = take_place(s, v.arrival, false);
+    s.places.at(number) = {};
+    if (s.in_doubt)
+        evict_due(s, false);
     remember(v.key, State::refused, v.flavour);
     return {PacketOutcome::no_memory, nullptr};
 }
 
-/// The next place of the ring, for a heap that begins; the heap that still has it is evicted.
-std::uint32_t Window::take_place(Substream& s, std::uint64_t now) noexcept {
-    const std::uint32_t place = s.head;
-    s.head = place + 1 == config_.max_live ? 0 : place + 1;
-    if (Record* const occupant = s.live[place]; occupant != nullptr) {
-        // Later, not at the same time: all packets of a burst have one arrival time.
-        if (occupant->last_arrival > s.newest_start)
-            counters_.heaps_interleaved_evictions++;
-        end(*occupant, HeapEnd::evicted);
-    }
-    s.newest_start = now;
-    return place;
+/// The next place, for a heap that begins, which the caller writes; older heaps may have to go.
+std::uint32_t Window::take_place(Substream& s, std::uint64_t now, bool demoted) noexcept {
+    s.start_before = std::exchange(s.newest_start, now);
+    Places& p = s.places;
+    p.begun++;
+    while (p.span() > config_.max_live && p.at(p.oldest).live() == nullptr)
+        p.oldest++;
+    if (p.span() > config_.max_live) [[unlikely]]
+        make_way(s, demoted);
+    return p.begun - 1;
 }
 
 [[gnu::noinline]] void Window::count_gap(std::uint64_t now) noexcept {
@@ -183,33 +229,45 @@ std::uint32_t Window::take_place(Substream& s, std::uint64_t now) noexcept {
 }
 
 /// placed() and end() of a heap that its first packet completes.
-Window::Accepted Window::end_at_once(Record& r, const PacketView& v) noexcept {
+Window::Accepted Window::end_at_once(Record& r, const PacketView& v, bool lost_count) noexcept {
     r.last_arrival = v.arrival;
     r.packets = 1;
     r.end = HeapEnd::complete;
     counters_.bytes += v.payload_length;
     outstanding_ += v.payload_length != 0;
-    remember(v.key, State::done, v.flavour);
+    if (r.item_block) [[unlikely]]
+        live_bytes_ -= placer_.capacity(r.item_block);
+    if (!lost_count) [[likely]]
+        remember(v.key, State::done, v.flavour, note_of(r.length, r.flavour));
     counters_.heaps_ended[static_cast<std::size_t>(HeapEnd::complete)]++;
     counters_.heaps_waiting++;
     ended_[ended_tail_++ & ended_mask_] = &r;
     return {PacketOutcome::placed, &r};
 }
 
+/// Bytes for a new heap. How long it becomes may not be known: a fair share, so that the others find room
+/// too.
+std::size_t Window::wanted(const PacketView& v) const noexcept {
+    if (v.heap_length != kUnknownLength) [[likely]]
+        return v.heap_length;
+    const std::uint64_t least = std::max<std::uint64_t>(end_of(v), 1);
+    const std::uint64_t share = std::bit_floor(placer_.quota() / room_for(config_.live_capacity(), 1));
+    return std::clamp(share, least, std::max(least, config_.max_heap_bytes));
+}
+
 /// A block for a new heap, if there is a record for it too.
 memory::Block Window::place(const PacketView& v) noexcept {
     if (free_count_ == 0) [[unlikely]]
         return {};
+    if (counters_.heaps_live > config_.live_capacity() && is_in_excess(wanted(v))) [[unlikely]]
+        return {};
     if (v.heap_length != kUnknownLength) [[likely]]
         return placer_.place(v.heap_length);
-    // How long it becomes is not known: a fair share, so that the others find room too.
-    const std::uint64_t least = std::max<std::uint64_t>(end_of(v), 1);
-    const std::uint64_t share = std::bit_floor(placer_.quota() / (std::size_t{live_capacity()} + 1));
-    return placer_.place_between(least, std::clamp(share, least, std::max(least, config_.max_heap_bytes)));
+    return placer_.place_between(std::max<std::uint64_t>(end_of(v), 1), wanted(v));
 }
 
 /// The first packet of a heap: its items and its bytes.
-bool Window::fill(Record& r, const PacketView& v) noexcept {
+Window::Grown Window::fill(Record& r, const PacketView& v) noexcept {
     if (v.item_count != 0) {
         if (v.item_count <= Record::kInlineItems) [[likely]] {
             // A loop of words: for few of them a call or a string instruction costs more than it moves.
@@ -221,8 +279,8 @@ bool Window::fill(Record& r, const PacketView& v) noexcept {
             }
             r.item_count = static_cast<std::uint32_t>(last - first);
         } else {
-            if (!reserve_items(r, v.item_count))
-                return false;
+            if (const Grown grown = reserve_items(r, v.item_count); grown != Grown::yes)
+                return grown;
             for (std::uint32_t i = 0; i < v.item_count; i++) {
                 std::uint64_t word;
                 std::memcpy(&word, v.items + std::size_t{i} * 8, 8);
@@ -232,53 +290,51 @@ bool Window::fill(Record& r, const PacketView& v) noexcept {
     }
     if (v.payload_length != 0)
         r.coverage.add(v.offset, end_of(v));
-    return true;
+    return Grown::yes;
 }
 
 /// A packet whose length is not the one the heap has: it tells one first, tells none, or contradicts.
 PacketOutcome Window::adopt_length(Record& r, const PacketView& v) noexcept {
-    const std::uint64_t capacity = placer_.capacity(r.payload);
-    if (v.heap_length == kUnknownLength) {
-        if (r.length != kUnknownLength)
-            return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
-        return end_of(v) <= capacity ? PacketOutcome::placed : PacketOutcome::no_memory;
-    }
+    if (v.heap_length == kUnknownLength && r.length != kUnknownLength)
+        return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
     if (r.length != kUnknownLength || v.heap_length < r.coverage.extent())
         return PacketOutcome::inconsistent;
-    if (v.heap_length > capacity)
-        return PacketOutcome::no_memory;
+    const bool told = v.heap_length != kUnknownLength;
+    if (const Grown grown = grow_payload(r, told ? v.heap_length : end_of(v)); grown != Grown::yes)
+        return cannot_grow(grown).outcome;
     r.length = v.heap_length;
     return PacketOutcome::placed;
 }
 
 Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
     if (v.flavour != r.flavour) [[unlikely]]
-        return {PacketOutcome::inconsistent, nullptr};
+        return contradicted(v);
     const std::uint64_t length_before = r.length;
     if (v.heap_length != r.length || v.heap_length == kUnknownLength) [[unlikely]]
         if (const PacketOutcome o = adopt_length(r, v); o != PacketOutcome::placed)
-            return {o, nullptr};
+            return o == PacketOutcome::inconsistent ? contradicted(v) : Accepted{o, nullptr};
 
     const std::uint64_t prefix = r.coverage.prefix();
     const bool new_items = v.item_count != 0 && !repeats_items(r, v);
     PacketOutcome outcome = PacketOutcome::placed;
+    Grown grown = Grown::yes;
     if (config_.in_order && v.offset != prefix) [[unlikely]] {
         outcome = end_of(v) <= prefix ? PacketOutcome::duplicate : PacketOutcome::out_of_order;
     } else if (v.payload_length != 0) {
         // Nothing of a packet is taken unless all of it can be.
         Cover cover = new_items ? r.coverage.test(v.offset, end_of(v)) : r.coverage.add(v.offset, end_of(v));
-        if (cover == Cover::full && grow_ranges(r))
+        if (cover == Cover::full && (grown = grow_ranges(r)) == Grown::yes)
             cover = new_items ? Cover::added : r.coverage.add(v.offset, end_of(v));
         if (cover == Cover::known)
             outcome = PacketOutcome::duplicate;
         else if (cover == Cover::partial)
             outcome = PacketOutcome::inconsistent;
         else if (cover == Cover::full)
-            outcome = PacketOutcome::no_memory;
+            outcome = cannot_grow(grown).outcome;
     }
     if (new_items && outcome == PacketOutcome::placed) {
-        if (!reserve_items(r, v.item_count)) {
-            outcome = PacketOutcome::no_memory;
+        if ((grown = reserve_items(r, v.item_count)) != Grown::yes) {
+            outcome = cannot_grow(grown).outcome;
         } else {
             bool any = v.payload_length != 0;
             for (std::uint32_t i = 0; i < v.item_count; i++) {
@@ -320,6 +376,8 @@ Window::Accepted Window::placed(Record& r, const PacketView& v) noexcept {
         r.flags |= Record::kHasControl;
         see_control(v);
     }
+    if (doubts_ != 0) [[unlikely]]
+        bear_witness(r);
     if (r.complete())
         end(r, HeapEnd::complete);
     return {PacketOutcome::placed, &r};
@@ -333,53 +391,36 @@ void Window::see_control(const PacketView& v) noexcept {
         refuse_packets();
 }
 
-bool Window::reserve_items(Record& r, std::uint32_t more) noexcept {
-    if (more > kMaxItems || r.item_count + more > kMaxItems)
-        return false;
-    const std::uint32_t need = r.item_count + more;
-    if (need <= r.item_capacity)
-        return true;
-    const std::uint32_t capacity = std::max(std::uint32_t{64}, std::bit_ceil(need));
-    const memory::Block block = placer_.place(item_block_bytes(capacity));
-    if (!block)
-        return false;
-    move_items(r, block.base, capacity);
-    if (r.item_block)
-        placer_.release(r.item_block);
-    r.item_block = block;
-    return true;
-}
-
-bool Window::grow_ranges(Record& r) noexcept {
-    const std::uint32_t capacity = std::min(r.coverage.capacity() * 8, kMaxRanges);
-    if (capacity == r.coverage.capacity())
-        return false;
-    const memory::Block block = placer_.place(std::size_t{capacity} * sizeof(Range));
-    if (!block)
-        return false;
-    r.coverage.move_to(reinterpret_cast<Range*>(block.base), capacity);
-    if (r.range_block)
-        placer_.release(r.range_block);
-    r.range_block = block;
-    return true;
-}
-
-void Window::end(Record& r, HeapEnd how) noexcept {
-    Substream& s = substream_of(r.key);
-    if (s.live[r.place] == &r)
-        s.live[r.place] = nullptr;
+void Window::end(Record& r, HeapEnd how, bool lost_count) noexcept {
+    const bool complete = how == HeapEnd::complete;
+    substream_of(r.key).places.at(r.place) = Place(r.packets, complete);
     if (last_record_ == &r)
         last_record_ = nullptr;
-    leave(r.key, how == HeapEnd::complete ? State::done : State::given_up, r.flavour);
     r.end = how;
+    if (r.rival != 0) [[unlikely]]
+        lost_count |= leave_rivals(r, complete);
+    const bool ghost =
+        config_.guarded && is_ghost(r) && (how == HeapEnd::evicted || how == HeapEnd::timed_out);
+    if (ghost) [[unlikely]] {
+        note_ghost(r);
+        retracted_ = true;
+    }
+    if (ghost && !lost_count) [[unlikely]]
+        table_.erase(table_.find(r.key));
+    else if (!lost_count) [[likely]]
+        leave(r.key, complete ? State::done : State::given_up, r.flavour);
+    if (suspects_.any() && complete && !is_ghost(r)) [[unlikely]]
+        suspects_.made_heap(r.source);
     counters_.heaps_live--;
-    live_bytes_ -= placer_.capacity(r.payload);
+    live_bytes_ -= bytes_of(r);
     if ((r.flags & Record::kBeganUnsized) != 0) [[unlikely]]
         r.payload = placer_.trim(r.payload, r.length == kUnknownLength ? r.coverage.extent() : r.length);
     if (how == HeapEnd::complete && retract_if_control(r)) [[unlikely]] {
         retracted_ = true;
     } else {
         counters_.heaps_ended[static_cast<std::size_t>(how)]++;
+        counters_.missing_bytes += r.missing_bytes();
+        counters_.missing_packets += r.missing_packets();
         counters_.heaps_waiting++;
     }
     ended_[ended_tail_++ & ended_mask_] = &r;
@@ -411,6 +452,7 @@ void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcep
     Substream& s = substream_of(key);
     if (entry != nullptr) {
         entry->state = state;
+        entry->record = 0;
         make_place(s, flavour);
     } else {
         make_place(s, flavour);
@@ -420,12 +462,12 @@ void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcep
 }
 
 /// A count that never was live.
-void Window::remember(std::uint64_t key, State state, std::uint8_t flavour) noexcept {
+void Window::remember(std::uint64_t key, State state, std::uint8_t flavour, std::uint32_t note) noexcept {
     if (config_.history == 0 && state != State::refused)
         return;
     Substream& s = substream_of(key);
     make_place(s, flavour);
-    table_.insert(key, state, 0);
+    table_.insert(key, state, note);
     s.history.remember(key, now_);
 }
 
@@ -443,7 +485,9 @@ void Window::make_place(Substream& s, std::uint8_t flavour) noexcept {
 }
 
 void Window::forget_oldest(Substream& s) noexcept {
-    if (KeyTable::Entry* const entry = table_.find(s.history.oldest().key); entry != nullptr) [[likely]]
+    // A count that was forged may have become live since.
+    if (KeyTable::Entry* const entry = table_.find(s.history.oldest().key);
+        entry != nullptr && entry->state != State::live) [[likely]]
         table_.erase(entry);
     s.history.forget_oldest();
 }
@@ -460,8 +504,8 @@ void Window::expire(std::uint64_t now) noexcept {
         forget_expired(s, now);
         if (config_.timeout_ticks == 0)
             continue;
-        for (std::uint32_t i = 0; i < config_.max_live; i++)
-            if (Record* const r = s.live[(s.head + i) % config_.max_live];
+        for (std::uint32_t n = s.places.oldest; n != s.places.begun; n++)
+            if (Record* const r = s.places.at(n).live();
                 r != nullptr && now > r->last_arrival && now - r->last_arrival > config_.timeout_ticks)
                 end(*r, HeapEnd::timed_out);
     }
@@ -470,8 +514,8 @@ void Window::expire(std::uint64_t now) noexcept {
 
 void Window::flush(std::uint64_t now) noexcept {
     for (Substream& s : substreams_)
-        for (std::uint32_t i = 0; i < config_.max_live; i++)
-            if (Record* const r = s.live[(s.head + i) % config_.max_live]; r != nullptr)
+        for (std::uint32_t n = s.places.oldest; n != s.places.begun; n++)
+            if (Record* const r = s.places.at(n).live(); r != nullptr)
                 end(*r, HeapEnd::flushed);
     hand_over(now);
 }

@@ -14,8 +14,11 @@
 #include "heap/item_words.hpp"
 #include "heap/key_table.hpp"
 #include "heap/packet_view.hpp"
+#include "heap/places.hpp"
 #include "heap/pool_placer.hpp"
 #include "heap/record.hpp"
+#include "heap/room.hpp"
+#include "heap/suspects.hpp"
 #include "stats/counters.hpp"
 #include "stats/stream_times.hpp"
 
@@ -30,6 +33,9 @@ struct WindowConfig {
     /// Live heaps per substream, at least 1: a heap is evicted when so many newer ones have begun, whether or
     /// not there was room for those, and whether or not they are still live.
     std::uint32_t max_live = 4;
+    /// ... and have shown that they are heaps (window_admission.cpp): packets with forged heap counts evict
+    /// no others. Until then a few more than max_live are live.
+    bool guarded = false;
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< at most kMaxHeapBytes
     /// Heap counts remembered per substream, of heaps that ended and of heaps that were refused;
     /// kLeastHistory at least. 0: of refused heaps only, whose later packets must not start them in the
@@ -40,6 +46,11 @@ struct WindowConfig {
     bool in_order = false;
     bool stop_on_stop_item = false;
     OnFull on_full = OnFull::drop_newest;
+
+    /// Heaps per substream that may be live while it is in doubt whether newer ones are heaps.
+    static constexpr std::uint32_t kDoubtful = 32;
+    std::uint32_t places() const noexcept { return max_live + (guarded ? kDoubtful : 0); }
+    std::size_t live_capacity() const noexcept { return std::size_t{substreams} * max_live; }
 };
 
 /// The live heaps of one stream on one lcore: packets in, heaps out.
@@ -50,7 +61,14 @@ struct WindowConfig {
 /// allocates, locks, throws or waits. Between two commits at most kMaxBatch packets may be accepted.
 class Window {
   public:
-    static constexpr std::size_t kMaxBatch = 64;
+    static constexpr std::size_t kMaxBatch = heap::kMaxBatch;
+    /// A heap that is given up with so many packets or fewer is a ghost: a forged or stray count, most
+    /// likely.
+    static constexpr std::uint32_t kGhostPackets = 2;
+    /// No outcome yet: there is no room for the packet, and the stream may not lose it (on_full = block).
+    /// Nothing was done or counted. Ask again later; or accept_now() once no window of the arena has heaps
+    /// elsewhere, since nothing comes back then.
+    static constexpr PacketOutcome kWait = PacketOutcome::count_;
 
     /// How many records (heaps outside the free pool) a configuration needs: live, queued, in the consumer's
     /// hands.
@@ -70,10 +88,19 @@ class Window {
             record;  ///< for `placed`: payload byte i goes to record->base + offset + i, read at copy time
     };
 
-    /// Counts the packet in its outcome.
+    /// Counts the packet in its outcome, unless it has to wait (kWait).
     Accepted accept(const PacketView& v) noexcept {
         const Accepted a = decide(v);
-        counters_[a.outcome]++;
+        if (a.outcome != kWait) [[likely]]
+            counters_[a.outcome]++;
+        return a;
+    }
+
+    /// accept() for a packet that cannot wait any longer.
+    Accepted accept_now(const PacketView& v) noexcept {
+        waits_ = false;
+        const Accepted a = accept(v);
+        waits_ = config_.on_full == OnFull::block;
         return a;
     }
 
@@ -82,9 +109,9 @@ class Window {
     [[gnu::always_inline]] Record* accept_next(const PacketView& v) noexcept {
         Record* r = last_record_;
         if (r == nullptr || v.key != last_key_) {
-            // A stop forgets the last record, so that it is seen here.
+            // A stop, and doubt, forget the last record, so that they are seen here.
             const KeyTable::Entry* const entry = table_.find(v.key);
-            if (entry == nullptr || entry->state != KeyTable::State::live || stopped_)
+            if (entry == nullptr || entry->state != KeyTable::State::live || stopped_ || doubts_ != 0)
                 return nullptr;
             r = &records_[entry->record];
             last_key_ = v.key;
@@ -113,6 +140,7 @@ class Window {
     /// to the end of every batch, for 0 copies too: a stop item takes effect here.
     void commit(std::uint32_t copies) noexcept {
         outstanding_ -= copies;
+        commits_++;
         if (stop_pending_ && outstanding_ == 0) [[unlikely]]
             finish_stop();
     }
@@ -127,6 +155,19 @@ class Window {
     void hand_over(std::uint64_t now) noexcept;
     /// on_full = block, and the consumer has not made room yet: give this stream no more packets.
     bool blocked() const noexcept { return blocked_; }
+
+    /// Heaps that queue, are on their way there, or are in consumers' hands: what they hold comes back.
+    std::size_t heaps_elsewhere() const noexcept { return records_out() - counters_.heaps_live; }
+    /// Whether packets wait for room, rather than be lost: on_full = block.
+    bool waits() const noexcept { return waits_; }
+    /// Whether a burst may bring more heaps than there is room for, if they are like the one that began last:
+    /// of streams that can wait.
+    bool is_short() const noexcept {
+        return waits_ && (placer_.available() < kMaxBatch * last_block_ || free_count_ < kMaxBatch);
+    }
+    /// Packets that are surely taken if heaps are like the one that began last: 0..kMaxBatch. 0 only while
+    /// heaps queue: the consumer has something to take, and then to give back.
+    std::uint16_t packets_with_room() noexcept;
 
     /// Takes back what consumers released.
     void reclaim() noexcept;
@@ -155,54 +196,107 @@ class Window {
         times_.gap.add(0, std::exchange(same_start_, 0));
         return times_;
     }
+    void forget_most_out() noexcept { placer_.forget_most_out(); }
     /// What is no count begins anew: times, and the most memory that was in use.
     void forget_peaks() noexcept {
         times_ = {};
         same_start_ = 0;
+        suspects_ = {};
+        counters_.ghosts_source = 0;
+        counters_.ghosts_of_source = 0;
         placer_.forget_most_out();
     }
 
     /// Changes what can change at run time; called by the owning lcore between bursts.
     void set_timeout(std::uint64_t ticks) noexcept { config_.timeout_ticks = ticks; }
     void set_quota(std::size_t bytes) noexcept { placer_.set_quota(bytes); }
-    void set_on_full(OnFull policy) noexcept { config_.on_full = policy; }
+    void set_on_full(OnFull policy) noexcept {
+        config_.on_full = policy;
+        waits_ = policy == OnFull::block;
+        placer_.set_can_wait(waits_);
+    }
 
     void prefetch(std::uint64_t key) const noexcept { table_.prefetch(key); }
 
   private:
     struct Substream {
-        std::vector<Record*> live;       ///< ring; a place is free when null
-        std::uint32_t head = 0;          ///< place of the next heap
+        Places places;
         std::uint64_t newest_start = 0;  ///< ticks
+        std::uint64_t start_before = 0;  ///< of the heap before the newest
+        std::uint32_t refused = 0;       ///< heaps, in a row, since the oldest one in doubt got a packet
+        std::pair<std::uint32_t, std::uint32_t> when_refused;  ///< its place and packets at the last of them
+        bool in_doubt = false;  ///< its oldest heap is live although max_live newer ones have begun
         History history;
 
-        Substream(std::size_t max_live, std::size_t history_size)
-            : live(max_live, nullptr), history(history_size) {}
+        Substream(std::size_t heaps, std::size_t history_size) : places(heaps), history(history_size) {}
     };
 
     Accepted decide(const PacketView& v) noexcept;
-    Accepted start(const PacketView& v) noexcept;
+    /// `rival`: a live heap that claims the same count; null: none does.
+    Accepted start(const PacketView& v, Record* rival = nullptr) noexcept;
+    static bool agrees(const Record& r, const PacketView& v) noexcept;
+    Accepted contradicted(const PacketView& v) noexcept;
+    void link(Record& known, Record& r) noexcept;
+    bool leave_rivals(Record& r, bool complete) noexcept;
+    std::uint32_t number_of(const Record& r) const noexcept {
+        return static_cast<std::uint32_t>(&r - records_.data());
+    }
     Accepted refuse(const PacketView& v) noexcept;
-    std::uint32_t take_place(Substream& s, std::uint64_t now) noexcept;
+    /// Without a quota the stream is on its way out: nothing begins that could be waited for.
+    bool may_wait() const noexcept { return waits_ && placer_.quota() != 0; }
+    std::uint32_t take_place(Substream& s, std::uint64_t now, bool demoted) noexcept;
+    void make_way(Substream& s, bool demoted) noexcept;
+    void settle(Substream& s) noexcept;
+    void count_witnesses(Substream& s, Record& r) noexcept;
+    void bear_witness(Record& x) noexcept;
+    void evict(Substream& s, Record& r) noexcept;
+    bool evict_due(Substream& s, bool busy_too) noexcept;
+    bool drop_ghost(std::size_t bytes, bool larger) noexcept;
+    bool may_be_copied_to(const Record& ghost) const noexcept;
+    bool is_in_excess(std::size_t bytes) const noexcept;
+    /// Ghosts that are dropped at most to make room for a block.
+    static constexpr std::uint32_t kGhostTries = 16;
+    bool is_slow(const Record& r) const noexcept;
+    void drop_last_ended() noexcept;
+    void note_ghost(Record& r) noexcept;
+    static bool is_ghost(const Record& r) noexcept { return r.packets <= kGhostPackets; }
     memory::Block place(const PacketView& v) noexcept;
+    memory::Block find_place(const PacketView& v, bool& waits) noexcept;
+    std::size_t wanted(const PacketView& v) const noexcept;
+    memory::Block place_or_reclaim(std::size_t bytes) noexcept;
     Accepted add(Record& r, const PacketView& v) noexcept;
-    Accepted known(KeyTable::State state, const PacketView& v) noexcept;
+    Accepted known(const KeyTable::Entry& entry, const PacketView& v) noexcept;
     Accepted placed(Record& r, const PacketView& v) noexcept;
     PacketOutcome adopt_length(Record& r, const PacketView& v) noexcept;
-    bool fill(Record& r, const PacketView& v) noexcept;
-    bool reserve_items(Record& r, std::uint32_t more) noexcept;
-    bool grow_ranges(Record& r) noexcept;
+    /// What became of an attempt to make room within a heap's books.
+    enum class Grown : std::uint8_t { yes, no_memory, at_limit };
+    Grown reserve_items(Record& r, std::uint32_t more) noexcept;
+    Grown grow_ranges(Record& r) noexcept;
+    Grown grow_payload(Record& r, std::uint64_t bytes) noexcept;
+    Accepted cannot_grow(Grown why) noexcept;
+    Grown fill(Record& r, const PacketView& v) noexcept;
+    std::size_t bytes_of(const Record& r) const noexcept {
+        std::size_t bytes = placer_.capacity(r.payload);
+        if (r.item_block) [[unlikely]]
+            bytes += placer_.capacity(r.item_block);
+        if (r.range_block) [[unlikely]]
+            bytes += placer_.capacity(r.range_block);
+        return bytes;
+    }
     void see_control(const PacketView& v) noexcept;
-    void end(Record& r, HeapEnd how) noexcept;
-    Accepted end_at_once(Record& r, const PacketView& v) noexcept;
+    /// `lost_count`: another heap has its count.
+    void end(Record& r, HeapEnd how, bool lost_count = false) noexcept;
+    Accepted end_at_once(Record& r, const PacketView& v, bool lost_count) noexcept;
     void leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
-    void remember(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
+    void remember(std::uint64_t key, KeyTable::State state, std::uint8_t flavour,
+                  std::uint32_t note = 0) noexcept;
     void make_place(Substream& s, std::uint8_t flavour) noexcept;
     void forget_expired(Substream& s, std::uint64_t now) noexcept;
     void forget_oldest(Substream& s) noexcept;
     bool retract_if_control(Record& r) noexcept;
     bool leaves_room(const Record& next) const noexcept;
     bool must_wait(const Record& next) noexcept;
+    bool is_unwanted(const Record& ghost) const noexcept;
     std::uint32_t push(std::uint32_t count, std::uint64_t now) noexcept;
     /// Heaps of one burst begin at the same time: they are counted together.
     void count_start(std::uint64_t now) noexcept {
@@ -221,7 +315,6 @@ class Window {
     }
     /// Records that queue or are in consumers' hands.
     std::size_t records_elsewhere() const noexcept { return records_out() - counters_.heaps_live - ended(); }
-    std::uint32_t live_capacity() const noexcept { return config_.substreams * config_.max_live; }
 
     WindowConfig config_;
     PoolPlacer placer_;
@@ -234,19 +327,25 @@ class Window {
     std::uint64_t last_start_ = 0;   ///< first arrival of the heap that began last; 0: none has
     std::uint64_t same_start_ = 0;   ///< heaps that began at that time, too, and are not in times_ yet
     std::uint32_t outstanding_ = 0;
+    std::uint32_t commits_ = 0;
     bool stopped_ = false;
     bool stop_pending_ = false;
+    std::uint32_t doubts_ = 0;        ///< substreams in doubt: every packet takes the long way meanwhile
+    std::uint32_t ghost_cursor_ = 0;  ///< substream where a ghost is looked for next
     bool blocked_ = false;
-    bool retracted_ = false;  ///< an ended heap is not to be delivered
+    bool waits_ = false;      ///< rather than lose a packet
+    bool retracted_ = false;  ///< an ended heap is not to be delivered, or only where there is plenty of room
     std::uint32_t free_count_ = 0;
     std::uint32_t ended_head_ = 0;
     std::uint32_t ended_tail_ = 0;
     std::uint32_t ended_mask_ = 0;
-    std::size_t live_bytes_ = 0;  ///< payload blocks of live heaps
+    std::size_t live_bytes_ = 0;  ///< blocks of live heaps
+    std::size_t last_block_ = 0;  ///< bytes, of the heap that began last
     std::vector<Record*> free_;   ///< stack
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
     std::vector<Substream> substreams_;
     std::vector<Record> records_;
+    Suspects suspects_;
     stats::StreamTimes times_;
 };
 

@@ -3,25 +3,25 @@
 #include <algorithm>
 #include <array>
 
+#include "heap/room.hpp"
 #include "heap/window.hpp"
 
 namespace spead::heap {
 
 /// Whether what has ended, queues, or is in consumers' hands leaves room for the heaps that are live and
-/// those that the packets until the next hand-over can begin, if all are like `next`.
+/// those that the packets until the next hand-over can begin, if all are like `next`. A stream that can wait
+/// needs none for the latter: they wait (kWait).
 bool Window::leaves_room(const Record& next) const noexcept {
-    const std::size_t begin = 2 * kMaxBatch / std::max(next.packets, std::uint32_t{1});
-    const std::size_t heaps = std::size_t{live_capacity()} + 1 + begin;
+    const std::size_t size = placer_.capacity(next.payload);
+    const std::size_t more = waits_ ? 0 : begun_between_hand_overs(next.packets);
     const std::size_t quota = placer_.quota();
     // Half of the quota may queue in any case; where nothing may be lost, the one heap that has to.
-    const std::size_t size = placer_.capacity(next.payload);
-    const std::size_t queue = config_.on_full == OnFull::block ? std::min(size, quota) : quota / 2;
-    const std::size_t reserve = std::min(quota - queue, heaps * size);
+    const std::size_t queue = waits_ ? std::min(size, quota) : quota / 2;
+    const std::size_t reserve = std::min(quota - queue, room_for(config_.live_capacity(), size, more));
     if (placer_.out() - live_bytes_ > quota - reserve)
         return false;
     // The other policies lose heaps to a consumer that holds too many records; this one loses none.
-    return config_.on_full != OnFull::block ||
-           records_elsewhere() <= records_.size() - live_capacity() - 2 * kMaxBatch;
+    return !waits_ || records_elsewhere() <= records_.size() - config_.live_capacity() - 2 * kMaxBatch;
 }
 
 /// Whether `next` has to wait outside the queue although that may have a place.
@@ -31,8 +31,12 @@ bool Window::must_wait(const Record& next) noexcept {
         return false;
     reclaim();
     // If nobody has anything to give back, waiting would not help.
-    return !leaves_room(next) &&
-           (config_.on_full == OnFull::block ? records_elsewhere() != 0 : !queue_->empty());
+    return !leaves_room(next) && (waits_ ? records_elsewhere() != 0 : !queue_->empty());
+}
+
+/// A ghost takes no place in the queue, and no memory, that heaps may want. A stream that waits loses none.
+bool Window::is_unwanted(const Record& ghost) const noexcept {
+    return !waits_ && (queue_->size() >= queue_->capacity() / 2 || !leaves_room(ghost));
 }
 
 void Window::hand_over(std::uint64_t now) noexcept {
@@ -49,6 +53,11 @@ void Window::hand_over(std::uint64_t now) noexcept {
             if ((next->flags & Record::kRetracted) != 0) {
                 free_record(*next);
                 ended_head_++;
+                continue;
+            }
+            if ((next->flags & Record::kGhost) != 0 && is_unwanted(*next)) {
+                counters_.heaps_dropped_ghosts++;
+                drop(*ended_[ended_head_++ & ended_mask_]);
                 continue;
             }
             count = 1;

@@ -10,11 +10,24 @@ std::size_t Arena::capacity_for(std::size_t bytes, std::size_t largest) noexcept
     return (std::max(bytes, largest) + largest - 1) / largest * largest;
 }
 
+namespace {
+
+/// At most 4 Mi units: the bookkeeping stays below 1/20 of the memory it describes.
+std::size_t unit_for(std::size_t capacity, std::size_t largest) {
+    return std::min(largest, std::max(Arena::kMinUnit, std::bit_ceil(capacity >> 22)));
+}
+
+}  // namespace
+
+std::size_t Arena::block_for(std::size_t bytes, std::size_t capacity, std::size_t largest) noexcept {
+    largest = std::bit_ceil(std::max(largest, kMinUnit));
+    return std::max(unit_for(capacity, largest), std::bit_ceil(bytes));
+}
+
 Arena::Arena(std::size_t bytes, std::size_t largest) {
     bytes = capacity_for(bytes, largest);
     largest = std::bit_ceil(std::max(largest, kMinUnit));
-    // At most 4 Mi units: the bookkeeping stays below 1/20 of the memory it describes.
-    unit_ = std::min(largest, std::max(kMinUnit, std::bit_ceil(bytes >> 22)));
+    unit_ = unit_for(bytes, largest);
     unit_shift_ = static_cast<unsigned>(std::countr_zero(unit_));
     orders_ = static_cast<unsigned>(std::countr_zero(largest)) - unit_shift_ + 1;
     capacity_ = bytes;

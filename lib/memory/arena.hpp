@@ -43,6 +43,10 @@ class Arena {
     /// What `bytes` are rounded up to: the capacity that such an arena will have.
     static std::size_t capacity_for(std::size_t bytes, std::size_t largest) noexcept;
 
+    /// Size of the block that `bytes` take in an arena of `capacity` bytes made for blocks of up to
+    /// `largest`.
+    static std::size_t block_for(std::size_t bytes, std::size_t capacity, std::size_t largest) noexcept;
+
     /// A block of at least `bytes`; an empty Block when none is left or `bytes` exceeds the largest class.
     /// Whoever wants to use all of its class asks for class_size(bytes): AddressSanitizer reports what goes
     /// beyond `bytes`, and any use of a block that was freed.

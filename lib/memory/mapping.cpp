@@ -2,16 +2,19 @@
 #include "memory/mapping.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <linux/mman.h>
 #include <optional>
 #include <string>
 #include <sys/mman.h>
 #include <utility>
 
 #include "base/error.hpp"
+#include "memory/huge_turn.hpp"
 #include "memory/poison.hpp"
 
 namespace spead::memory {
@@ -19,6 +22,7 @@ namespace spead::memory {
 namespace {
 
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kGiantPage = std::size_t{1} << 30;
 constexpr std::size_t kAddressSpace = std::size_t{1} << 57;  // more cannot be mapped, and need not be rounded
 
 std::size_t round_up(std::size_t value, std::size_t to) {
@@ -28,6 +32,32 @@ std::size_t round_up(std::size_t value, std::size_t to) {
 void* map(std::size_t length, int extra_flags) {
     void* p = mmap(nullptr, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | extra_flags, -1, 0);
     return p == MAP_FAILED ? nullptr : p;
+}
+
+/// Makes it resident. Kernels before 5.14 do not know how.
+enum class Populated : unsigned char { yes, no, unknown };
+Populated populate(void* at, std::size_t length) {
+    if (madvise(at, length, MADV_POPULATE_WRITE) == 0)
+        return Populated::yes;
+    return errno == EINVAL ? Populated::unknown : Populated::no;
+}
+
+/// From hugetlbfs, resident; null when pages of this size are too few, or a control group does not let us
+/// have them, which without being asked for first would be a SIGBUS at the first touch.
+void* map_huge(std::size_t length, std::size_t page) {
+    const int flags = MAP_HUGETLB | std::countr_zero(page) << MAP_HUGE_SHIFT;
+    void* p = nullptr;
+    {
+        const HugePageTurn turn;
+        p = map(length, flags);
+    }
+    if (p == nullptr)
+        return nullptr;
+    const Populated populated = populate(p, length);
+    if (populated == Populated::yes)
+        return p;
+    munmap(p, length);
+    return populated == Populated::unknown ? map(length, flags | MAP_POPULATE) : nullptr;
 }
 
 bool transparent_huge_pages_enabled() {
@@ -108,11 +138,19 @@ std::size_t available_memory(const MemorySources& sources) {
 
 Mapping::Mapping(std::size_t length) {
     length_ = round_up(std::clamp(length, std::size_t{1}, kAddressSpace), kHugePage);
-    if (void* p = map(length_, MAP_HUGETLB | MAP_POPULATE)) {
-        base_ = static_cast<std::byte*>(p);
+    mapped_ = length_;
+    void* huge = map_huge(mapped_, kHugePage);
+    // Of larger pages half of one may stay unused, not more.
+    if (huge == nullptr && length_ >= kGiantPage / 2) {
+        mapped_ = round_up(length_, kGiantPage);
+        huge = map_huge(mapped_, kGiantPage);
+    }
+    if (huge != nullptr) {
+        base_ = static_cast<std::byte*>(huge);
         backing_ = Backing::hugetlb;
         return;
     }
+    mapped_ = length_;
     if (const std::size_t available = available_memory(); available != 0 && length_ > available)
         throw_error("memory",
                     "{} MiB for heaps do not fit: {} MiB are available; lower [memory] heaps or --memory",
@@ -132,17 +170,19 @@ Mapping::Mapping(std::size_t length) {
     backing_ = transparent_huge_pages_enabled() && madvise(base_, length_, MADV_HUGEPAGE) == 0
                    ? Backing::transparent
                    : Backing::plain;
-    if (madvise(base_, length_, MADV_POPULATE_WRITE) != 0) {
-        if (errno != EINVAL) {
+    switch (populate(base_, length_)) {
+        case Populated::yes:
+            break;
+        case Populated::no: {
             const int error = errno;
             munmap(base_, length_);
             base_ = nullptr;
             throw_error("memory", "cannot make {} MiB for heaps resident: {}", length_ >> 20,
                         std::strerror(error));
         }
-        // Kernels before 5.14 have no MADV_POPULATE_WRITE.
-        for (std::size_t at = 0; at < length_; at += 4096)
-            static_cast<volatile std::byte*>(base_)[at] = std::byte{0};
+        case Populated::unknown:
+            for (std::size_t at = 0; at < length_; at += 4096)
+                static_cast<volatile std::byte*>(base_)[at] = std::byte{0};
     }
 }
 
@@ -150,7 +190,7 @@ Mapping::~Mapping() {
     if (base_ == nullptr)
         return;
     unpoison(base_, length_);  // the addresses may be mapped again, by anybody
-    munmap(base_, length_);
+    munmap(base_, mapped_);
 }
 
 Mapping::Mapping(Mapping&& other) noexcept {
@@ -160,6 +200,7 @@ Mapping::Mapping(Mapping&& other) noexcept {
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
     std::swap(base_, other.base_);
     std::swap(length_, other.length_);
+    std::swap(mapped_, other.mapped_);
     std::swap(backing_, other.backing_);
     return *this;
 }

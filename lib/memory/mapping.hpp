@@ -7,9 +7,10 @@
 
 namespace spead::memory {
 
-/// Anonymous memory for heap payloads, outside EAL: from hugetlbfs when enough pages are free, else with
-/// transparent huge pages asked for, else plain pages. All of it is resident when the constructor returns, so
-/// that receiving never takes a page fault and resident memory does not grow later. Control world only.
+/// Anonymous memory for heap payloads, outside EAL: from hugetlbfs when enough pages of 2 MiB or of 1 GiB
+/// are free, else with transparent huge pages asked for, else plain pages. All of it is resident when the
+/// constructor returns, so that receiving never takes a page fault and resident memory does not grow later.
+/// Control world only.
 class Mapping {
   public:
     enum class Backing : unsigned char { hugetlb, transparent, plain };
@@ -31,6 +32,7 @@ class Mapping {
   private:
     std::byte* base_ = nullptr;
     std::size_t length_ = 0;
+    std::size_t mapped_ = 0;  ///< bytes: more than length_ where pages are larger
     Backing backing_ = Backing::plain;
 };
 

@@ -34,6 +34,8 @@ struct Capabilities {
     bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)
     bool finite = false;              ///< the source ends (a capture file); see Port::exhausted
     bool receives_own = false;        ///< what is sent comes back on the same port (ring): fit for loopback
+    bool trusts_peer =
+        false;                ///< another process writes the lengths of received packets; the PMD believes it
     bool needs_peer = false;  ///< carries nothing until another process connects (memif); see Port::poll_link
     /// Sent segments that the driver may keep until more are sent (mlx5: 31). 0: freed promptly.
     std::uint16_t late_free_segments = 0;

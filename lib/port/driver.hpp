@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/privileges.hpp"
 #include "port/capabilities.hpp"
 #include "port/host.hpp"
 #include "port/pci_device.hpp"
@@ -59,6 +60,14 @@ struct SourceFile {
     bool truncated = false;            ///< the file ends inside record `packets` + 1
 };
 
+/// The MTU of the network interface behind a port, and what it means for the packets that are asked for.
+struct MtuAdvice {
+    std::string text;  ///< empty: the port has no such interface, or its MTU is nothing to its driver
+    std::string
+        command;  ///< lets more of the packets through; empty: nothing to do, or nothing that would help
+    bool enough = true;  ///< all of the packets fit
+};
+
 /// What a driver file makes of a request before the device exists.
 struct PreparedDevice {
     std::string name;              ///< EAL's name of the device: "net_memif0"
@@ -68,6 +77,7 @@ struct PreparedDevice {
     bool own_mac = false;          ///< the device tells the MAC address of its peer: Port takes another
     std::uint32_t eal_mtu = 0;     ///< value for rte_eth_conf.rxmode.mtu; 0 leaves EAL's default
     std::uint32_t netdev_mtu = 0;  ///< what apply() sets the netdev's MTU to; 0: leave it alone
+    MtuAdvice mtu_advice;          ///< among the remarks, too, where it is not enough
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)
     /// One per receive queue that was asked for, or one for queues nobody reads; or one per queue of the
@@ -76,10 +86,15 @@ struct PreparedDevice {
     std::uint32_t rx_slot = 0;  ///< bytes of an mbuf in a receive pool without gaps; 0: any layout will do
     std::uint32_t rx_kept = 0;  ///< mbufs of each receive pool that the PMD may keep when it is closed
     bool pci = false;           ///< a card: EAL needs its PCI bus and huge pages
+    bool shares_eal_memory = false;      ///< its peer maps EAL's memory, which may be 8 files at most
     bool physical_addresses = false;     ///< the card reads memory past any IOMMU: EAL's --iova-mode=pa
     bool connects_when_started = false;  ///< looks for its peer only then, and not again when it loses it
+    bool listens = false;  ///< makes a socket for its peer when it is opened, which is for this user only
     /// Isolation asked for before the queues are set up is accepted and not carried out.
     bool isolates_with_queues = false;
+    /// What of root's power the device needs once it has started: to be opened anew when its interface is
+    /// back, for rules, to put back what apply() changed. The program gives up the rest.
+    Privileges kept;
     Capabilities capabilities;  ///< declared(), refined by this device's arguments
     QueueSizes rx;              ///< one receive queue and its pool
     /// One transmit queue: `descriptors` packets may stay inside the driver after tx_burst took them; `mbufs`
@@ -89,6 +104,7 @@ struct PreparedDevice {
     std::size_t outside_bytes =
         0;  ///< memory it takes outside EAL: the kernel's rings, memory shared with a peer
     std::vector<SourceFile> sources;   ///< one per receive queue of the device when it is finite, else empty
+    std::vector<std::string> inputs;   ///< files read, whether the source is finite or not
     std::vector<std::string> outputs;  ///< files written, one per transmit queue of the device; may be empty
     std::vector<std::string> remarks;  ///< lines to tell the user (an MTU raised), with the port's name
     std::uint32_t netdev_mtu_before = 0;  ///< written by apply(), read by released()
@@ -130,6 +146,9 @@ class Driver {
     virtual void closing(const PreparedDevice&) const noexcept {}
     /// Undoes apply() after the device is removed.
     virtual void released(const PreparedDevice&) const noexcept {}
+    /// Devices that need a peer: why it is not connected to now (it is no one to be trusted), for the user to
+    /// read; empty where there is nobody yet; none: it is. Asked before every start.
+    virtual std::optional<std::string> why_no_peer(const PreparedDevice&) const { return {}; }
     /// The rules of a device whose steering is not rte_flow's; called between rte_eth_dev_start and the first
     /// rule, at every start. Null where there is nothing but the software classifier.
     virtual std::unique_ptr<RuleTable> make_rules(const PreparedDevice&) const { return nullptr; }

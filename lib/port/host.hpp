@@ -22,6 +22,7 @@ struct Host {
     std::function<std::string(Ipv4)> netdev_of = port::netdev_of;
     std::function<bool(int)> capable = has_capability;
     std::function<std::uint64_t()> lockable = lockable_bytes;
+    std::function<std::uint64_t()> longest_file = longest_file_bytes;
 
     /// /sys tells of this interface, and not of one of the same name in another network namespace: a process
     /// that was moved into a namespace may still see the /sys of the one it came from.

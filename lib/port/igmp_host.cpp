@@ -29,7 +29,7 @@ std::vector<Ipv4> listed(const std::set<Ipv4>& sources) {
 /// Frames being put together: as many records per version 3 report as it holds.
 class IgmpHost::Output {
   public:
-    explicit Output(const wire::LinkAddress& own) : own_(own), report_(buffer_, own) {}
+    explicit Output(const wire::LinkAddress& own) : own_(own), report_(room(), own) {}
 
     bool full() const noexcept { return frames_.size() + 1 >= kFramesPerStep; }
 
@@ -55,7 +55,7 @@ class IgmpHost::Output {
         }
         const std::size_t length = report_.finish();
         frames_.emplace_back(buffer_.begin(), buffer_.begin() + static_cast<std::ptrdiff_t>(length));
-        report_ = wire::IgmpReport(buffer_, own_);
+        report_ = wire::IgmpReport(room(), own_);
     }
     std::vector<Frame> take() {
         flush();
@@ -63,6 +63,11 @@ class IgmpHost::Output {
     }
 
   private:
+    /// For the longest packet: a frame without a tag has less of it.
+    std::span<std::uint8_t> room() noexcept {
+        return std::span(buffer_).first(buffer_.size() - (own_.vlan ? 0 : wire::kVlanTag));
+    }
+
     const wire::LinkAddress& own_;
     std::array<std::uint8_t, wire::kEthernetHeader + wire::kVlanTag + kLongestPacket> buffer_{};
     wire::IgmpReport report_;

@@ -3,6 +3,9 @@
 
 #include <cstdio>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 /// EAL's functions return -1 and tell the reason only in the log.
 namespace spead::port {
@@ -20,15 +23,19 @@ class LogCapture {
     std::string take_reason();
     /// Forgets the lines so far.
     void discard();
+    /// Lines that contain `text` are no reason and are not passed on.
+    void leave_out(std::string text) { left_out_.push_back(std::move(text)); }
 
   private:
     void flush();
+    bool is_left_out(std::string_view line) const;
 
     char* text_ = nullptr;
     std::size_t size_ = 0;
     std::size_t passed_ = 0;
     std::FILE* memory_ = nullptr;
     std::FILE* before_ = nullptr;
+    std::vector<std::string> left_out_;
 };
 
 }  // namespace spead::port

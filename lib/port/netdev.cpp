@@ -204,4 +204,10 @@ std::uint64_t lockable_bytes() {
     return limit.rlim_cur;
 }
 
+std::uint64_t longest_file_bytes() {
+    rlimit limit{};
+    const bool known = ::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+    return known ? limit.rlim_cur : UINT64_MAX;
+}
+
 }  // namespace spead::port

@@ -49,4 +49,7 @@ bool has_capability(int capability);
 /// Bytes that this process may lock in memory (RLIMIT_MEMLOCK); UINT64_MAX: no limit, or CAP_IPC_LOCK.
 std::uint64_t lockable_bytes();
 
+/// Bytes of the largest file that this process may make (RLIMIT_FSIZE); UINT64_MAX: no limit.
+std::uint64_t longest_file_bytes();
+
 }  // namespace spead::port

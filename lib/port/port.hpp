@@ -72,6 +72,8 @@ class Port {
     void remove_rule(const Endpoint& endpoint);
     /// In the order in which they were added; empty where only the software classifier steers.
     std::vector<RuleState> rules() const;
+    /// RuleTable::passed() of the rules; empty where only the software classifier steers.
+    std::vector<PassedPackets> passed() const;
 
     /// Devices with a peer (memif) carry nothing until this has found it: tries again to start a client that
     /// waits for its server, and lets the queues run once the peer is connected. Warns, once, when somebody

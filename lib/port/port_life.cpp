@@ -2,6 +2,7 @@
 /// A port's life after it is open: starting, following a peer, stopping, tearing down.
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 #include <rte_dev.h>
@@ -69,6 +70,13 @@ void Port::State::rewind() {
 }
 
 bool Port::State::try_start(std::string& reason) {
+    if (const auto why = planned.driver->why_no_peer(device)) {
+        if (!why->empty() && !std::exchange(told_of_peer, true)) {
+            log_warning(LogType::port, "{}: {}", name, *why);
+        }
+        reason = *why;
+        return false;
+    }
     rewind();
     LogCapture log;
     const int error = in_order([this] { return device_calls().start(port_id); });
@@ -226,6 +234,7 @@ void Port::State::update_nic() const {
     nic.missed = stats.imissed + kernel_missed;
     nic.no_mbuf = stats.rx_nombuf;
     nic.errors = stats.ierrors + stats.oerrors;
+    nic.send_errors = stats.oerrors;
 }
 
 std::vector<Port::State::Written> Port::State::count_written() const {
@@ -292,6 +301,10 @@ void Port::remove_rule(const Endpoint& endpoint) {
 
 std::vector<RuleState> Port::rules() const {
     return state_->rules ? state_->rules->rules() : std::vector<RuleState>{};
+}
+
+std::vector<PassedPackets> Port::passed() const {
+    return state_->rules ? state_->rules->passed() : std::vector<PassedPackets>{};
 }
 
 void Port::stop() {

@@ -19,6 +19,7 @@
 #include "port/log_capture.hpp"
 #include "port/netdev.hpp"
 #include "port/port_state.hpp"
+#include "port/private_files.hpp"
 #include "port/rx_pool.hpp"
 
 namespace spead::port {
@@ -282,6 +283,7 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info) {
         RxState& state = rx.emplace_back();
         state.port_id = port_id;
         state.finite = capabilities.finite;
+        state.trusts_peer = capabilities.trusts_peer;
         state.pool = pools[i];
         state.parts = std::vector<RxPart>((device.rx_queues - i + asked - 1U) / asked);
         for (std::uint16_t k = 0; k < state.parts.size(); ++k) {
@@ -372,8 +374,11 @@ std::unique_ptr<Port> Port::open(const PlannedPort& planned) {
     planned.driver->apply(state->device);
     state->applied = true;
     state->remarks = state->device.remarks;
-    state->attach();
-    state->configure();
+    {
+        const auto own = state->device.listens ? std::make_unique<PrivateFiles>() : nullptr;
+        state->attach();
+        state->configure();
+    }
     state->identify();
     return std::unique_ptr<Port>(new Port(std::move(state)));
 }

@@ -54,6 +54,7 @@ struct Port::State {
     std::uint64_t next_clock_sample = 0;  ///< cycles
     bool told_of_clock = false;
     bool told_of_rules = false;
+    bool told_of_peer = false;
     std::vector<rte_mempool*> pools;
     std::deque<RxState> rx;
     std::deque<TxState> tx;

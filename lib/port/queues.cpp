@@ -6,6 +6,8 @@
 #include <rte_ethdev.h>
 #include <rte_mempool.h>
 
+#include "port/lengths.hpp"
+
 namespace spead::port {
 
 namespace {
@@ -51,8 +53,7 @@ std::uint16_t merged_rx(RxState& state, rte_mbuf** mbufs, std::uint16_t max) {
     return n;
 }
 
-std::uint16_t careful_rx(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max) {
-    auto& state = *static_cast<RxState*>(context);
+std::uint16_t gated_rx(RxState& state, rte_mbuf** mbufs, std::uint16_t max) {
     if (state.gate == nullptr) {
         return merged_rx(state, mbufs, max);
     }
@@ -61,6 +62,19 @@ std::uint16_t careful_rx(void* context, std::uint16_t, rte_mbuf** mbufs, std::ui
     }
     const std::uint16_t n = merged_rx(state, mbufs, max);
     Gate::leave(*state.presence);
+    return n;
+}
+
+std::uint16_t careful_rx(void* context, std::uint16_t, rte_mbuf** mbufs, std::uint16_t max) {
+    auto& state = *static_cast<RxState*>(context);
+    const std::uint16_t n = gated_rx(state, mbufs, max);
+    if (state.trusts_peer) {
+        for (std::uint16_t i = 0; i < n; ++i) {
+            if (!lengths_fit(*mbufs[i])) [[unlikely]] {
+                make_empty(*mbufs[i]);
+            }
+        }
+    }
     return n;
 }
 
@@ -81,7 +95,8 @@ std::uint16_t gated_tx(void* context, std::uint16_t queue, rte_mbuf** mbufs, std
 }  // namespace
 
 RxQueue bind_rx(RxState& state) {
-    const bool plain = state.parts.size() == 1 && !state.finite && state.gate == nullptr;
+    const bool plain =
+        state.parts.size() == 1 && !state.finite && !state.trusts_peer && state.gate == nullptr;
     return {plain ? plain_rx : careful_rx, &state, state.parts.front().queue, nullptr};
 }
 

@@ -13,7 +13,8 @@ struct rte_mempool;
 /// The burst functions behind a Port's queues. Internal to lib/port.
 ///
 /// Most queues are one device queue and call the PMD directly. The others need a look before the PMD is
-/// asked: queues that merge several device queues, finite sources, and devices that start late (memif).
+/// asked: queues that merge several device queues, finite sources, and devices that start late (memif); or at
+/// what it brought, where that is a peer's word.
 namespace spead::port {
 
 /// One device queue that a receive queue reads.
@@ -30,7 +31,8 @@ struct RxPart {
 struct alignas(64) RxState {
     std::uint16_t port_id = 0;
     bool finite = false;
-    std::uint16_t next = 0;  ///< part to ask first, so that none starves
+    bool trusts_peer = false;  ///< lengths are looked at: port/lengths.hpp
+    std::uint16_t next = 0;    ///< part to ask first, so that none starves
     rte_mempool* pool = nullptr;
     const Gate* gate = nullptr;  ///< to be passed before the PMD is called; null: none
     Gate::Presence* presence = nullptr;

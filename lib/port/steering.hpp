@@ -32,6 +32,13 @@ struct RuleState {
     std::optional<std::uint64_t> hits;  ///< where the device counts them; may be a second old
 };
 
+/// UDP packets to one endpoint that no rule took.
+struct PassedPackets {
+    Endpoint endpoint;  ///< address and port
+    Ipv4 source;        ///< of the last of them
+    std::uint64_t packets = 0;
+};
+
 /// The rules of one started port. Control world, one thread; Port makes it when it starts and clears it
 /// before it stops. What throws throws spead::Error naming the rule and the reason, and has then changed
 /// nothing.
@@ -54,6 +61,9 @@ class RuleTable {
     /// What somebody else has done that keeps the rules from working, for the user to read; empty while they
     /// hold. Cheap: asked a few times a second.
     virtual std::string out_of_force() const { return {}; }
+    /// What went past the rules since they were made, as far as the device counts it: a bounded number of
+    /// endpoints, those that came first.
+    virtual std::vector<PassedPackets> passed() const { return {}; }
     /// Whether a rule may name several queues.
     virtual bool spreads() const noexcept { return false; }
 };

@@ -59,6 +59,7 @@ struct Lane {
     void forget_peaks() noexcept {
         queue.forget_most_queued();
         window.forget_peaks();
+        counters.active = {};
     }
 };
 

@@ -12,6 +12,9 @@
 #include <rte_mempool.h>
 #include <rte_prefetch.h>
 
+#include "heap/record.hpp"
+#include "port/timestamps.hpp"
+
 /// What the RX lcore does with mbufs besides reading packets: fetching them ahead, gathering, freeing.
 /// Internal to lib/recv; on the lcore only.
 namespace spead::recv {
@@ -82,6 +85,16 @@ inline void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
         length -= n;
         m = m->next;
     }
+}
+
+/// Of a packet whose payload goes into the heap. Packets may overtake each other.
+[[gnu::noinline]] inline void note_arrival(heap::Record& record, const rte_mbuf& mbuf,
+                                           const port::ArrivalTimes& times) noexcept {
+    const std::uint64_t time = port::arrival_of(mbuf, times);
+    if (time == 0)
+        return;
+    record.first_time = record.first_time == 0 ? time : std::min(record.first_time, time);
+    record.last_time = std::max(record.last_time, time);
 }
 
 }  // namespace spead::recv

@@ -10,6 +10,7 @@
 #include <rte_prefetch.h>
 
 #include "recv/mbufs.hpp"
+#include "recv/udp_checksum.hpp"
 #include "wire/net.hpp"
 
 namespace spead::recv {
@@ -22,9 +23,6 @@ constexpr std::uint64_t kBatchBytes = 11 * 1024;
 constexpr std::uint64_t kLeastBatch = 6;
 /// How far ahead of the packet being parsed headers are fetched; their mbufs must have come by then.
 constexpr std::uint16_t kHeaderAhead = 5;
-/// Under full load, heaps are handed over when so many wait, or after so many bursts.
-constexpr std::uint32_t kHandOverAt = 32;
-constexpr std::uint16_t kHandOverEvery = 4;
 
 constexpr std::uint64_t kIpChecksumGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
 /// The bits of "bad", which "none" (bad and good) has too: those packets go the general way.
@@ -73,16 +71,6 @@ PacketWay way_of(const std::uint8_t* frame) {
     return {{load_be32(frame + 26)}, {load_be32(frame + 30)}, load_be16(frame + 34), load_be16(frame + 36)};
 }
 
-/// Of a packet whose payload goes into the heap. Packets may overtake each other.
-[[gnu::noinline]] void note_arrival(heap::Record& record, const rte_mbuf& mbuf,
-                                    const port::ArrivalTimes& times) noexcept {
-    const std::uint64_t time = port::arrival_of(mbuf, times);
-    if (time == 0)
-        return;
-    record.first_time = record.first_time == 0 ? time : std::min(record.first_time, time);
-    record.last_time = std::max(record.last_time, time);
-}
-
 }  // namespace
 
 template <class Decoder>
@@ -123,6 +111,7 @@ void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
     if (lane.batch == batch_number_)
         return;
     lane.batch = batch_number_;
+    lane.counters.active.seen(batch_time_);
     touched_[touched_count_++] = &lane;
 }
 
@@ -142,6 +131,7 @@ template <class Decoder>
 [[gnu::noinline]] bool BasicRxAgent<Decoder>::tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf,
                                                      std::uint64_t now) noexcept {
     const capture::Tap::Offer offer = lane.tap->offer(*mbuf, now);
+    lane.counters.active.seen(now);
     if (!lane.tap->only())
         return false;
     switch (offer) {
@@ -158,27 +148,30 @@ template <class Decoder>
     return true;
 }
 
-/// True when the payload is to be copied into `record`.
+/// `copy`: the payload is to be copied into `record`. `waits`: nothing was counted.
 template <class Decoder>
-[[gnu::noinline]] bool BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint,
+[[gnu::noinline]] auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint,
                                                      heap::PacketView& view, std::uint32_t from,
-                                                     std::uint64_t now, heap::Record*& record) noexcept {
+                                                     std::uint64_t now, heap::Record*& record,
+                                                     bool at_last) noexcept -> Accepted {
     view.arrival = now;
     view.source = from;
-    const heap::Window::Accepted a = lane.window.accept(view);
+    const heap::Window::Accepted a = at_last ? lane.window.accept_now(view) : lane.window.accept(view);
+    if (a.outcome == heap::Window::kWait) [[unlikely]]
+        return Accepted::waits;
     // A stop ends its endpoint whatever became of its heap: two senders may count alike.
     if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]]
         lane.stops_seen[endpoint]++;
     if (a.outcome != PacketOutcome::placed || view.payload_length == 0) [[unlikely]]
-        return false;
+        return Accepted::counted;
     record = a.record;
     lane.copies++;
     lane.endpoints[endpoint].bytes += view.payload_length;
-    return true;
+    return Accepted::copy;
 }
 
 /// The packet that most packets are: one segment, and of a shape its endpoint has just had. False: nothing
-/// was done, one() decides.
+/// was done, one() decides; or the packet has to wait (stopped_short_).
 template <class Decoder>
 bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept {
     if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader)
@@ -209,8 +202,12 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
     if (record == nullptr) {
         heap::PacketView other = view;
         other.item_extent = flow->item_extent(frame);
-        if (!accept(lane, flow->endpoint(), other, load_be32(frame + 26), now, record))
-            return true;
+        const Accepted a = accept(lane, flow->endpoint(), other, load_be32(frame + 26), now, record);
+        if (a != Accepted::copy) [[unlikely]] {
+            if (a == Accepted::waits)
+                make_wait(source, lane, flow->endpoint(), other, flow->payload_at(), 0);
+            return a == Accepted::counted;
+        }
     } else {
         lane.copies++;
         endpoint.bytes += view.payload_length;
@@ -274,11 +271,14 @@ template <class Decoder>
     if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;
-    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) [[likely]] {
+    const Accepted a = accept(lane, target->endpoint, view, udp.src_ip, now, record);
+    if (a == Accepted::copy) [[likely]] {
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
         copies_[copy_count_++] = {record, datagram + payload_at, static_cast<std::uint32_t>(view.offset),
                                   view.payload_length};
+    } else if (a == Accepted::waits) {
+        make_wait(source, lane, target->endpoint, view, udp.payload_offset + payload_at, 0);
     }
     return PortOutcome::stream;
 }
@@ -327,11 +327,14 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
     if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;
-    if (accept(lane, target->endpoint, view, udp.src_ip, now, record)) {
+    const Accepted a = accept(lane, target->endpoint, view, udp.src_ip, now, record);
+    if (a == Accepted::copy) {
         if (source.arrivals != nullptr)
             note_arrival(*record, *mbuf, *source.arrivals);
         chains_[chain_count_++] = {record, mbuf, udp.payload_offset + payload_at,
                                    static_cast<std::uint32_t>(view.offset), view.payload_length};
+    } else if (a == Accepted::waits) {
+        make_wait(source, lane, target->endpoint, view, udp.payload_offset + payload_at, have);
     }
     return PortOutcome::stream;
 }
@@ -367,10 +370,12 @@ void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
     }
 }
 
+/// Returns the end of what was taken: `end`, or the packet that has to wait (stopped_short_).
 template <class Decoder>
-void BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin, std::uint16_t end,
-                                  std::uint64_t now) noexcept {
+std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin,
+                                           std::uint16_t end, std::uint64_t now) noexcept {
     batch_number_++;
+    batch_time_ = now;
     const bool second = source.queue.pool == nullptr;
     std::uint64_t bytes = 0;
     std::uint64_t matched = 0;
@@ -378,14 +383,23 @@ void BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_
         prefetch_mbuf(mbufs[i + kAhead], second);
         prefetch_header(mbufs[i + kHeaderAhead]);
         bytes += mbufs[i]->pkt_len;
+        if (source.check_udp && udp_checksum_is_wrong(*mbufs[i])) [[unlikely]] {
+            source.counters[PortOutcome::bad_checksum]++;
+            continue;
+        }
         if (usual(source, mbufs[i], now)) [[likely]] {
             matched++;
-        } else {
-            const PortOutcome outcome = one(source, mbufs[i], now);
-            source.counters[outcome]++;
-            if (outcome == PortOutcome::igmp || outcome == PortOutcome::arp) [[unlikely]]
-                pass_on(source, mbufs[i]);
+            continue;
         }
+        const PortOutcome outcome = stopped_short_ ? PortOutcome::stream : one(source, mbufs[i], now);
+        if (stopped_short_) [[unlikely]] {
+            bytes -= mbufs[i]->pkt_len;
+            end = i;
+            break;
+        }
+        source.counters[outcome]++;
+        if (outcome == PortOutcome::igmp || outcome == PortOutcome::arp) [[unlikely]]
+            pass_on(source, mbufs[i]);
     }
     source.counters.bytes += bytes;
     source.counters[PortOutcome::stream] += matched;
@@ -398,6 +412,7 @@ void BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_
     copy_count_ = 0;
     chain_count_ = 0;
     commit_batch();
+    return end;
 }
 
 template <class Decoder>
@@ -406,6 +421,7 @@ void BasicRxAgent<Decoder>::commit_batch() noexcept {
         Lane<Decoder>& lane = *touched_[i];
         lane.window.commit(lane.copies);
         lane.copies = 0;
+        short_ |= lane.window.is_short();
         if (lane.window.has_ended() && !lane.has_ended) {
             lane.has_ended = true;
             with_ended_.push_back(&lane);
@@ -414,12 +430,21 @@ void BasicRxAgent<Decoder>::commit_batch() noexcept {
     touched_count_ = 0;
 }
 
+/// A burst as it comes from the queue. Returns how many of its packets were taken.
 template <class Decoder>
-void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint16_t count,
-                                    std::uint64_t now) noexcept {
+std::uint16_t BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint16_t count,
+                                             std::uint64_t now) noexcept {
     source.counters.bursts++;
+    source.counters.active.seen(now);
     source.counters.full_bursts += count == kBurst;
     source.counters.burst_sizes[stats::burst_bin(count)]++;
+    return work(source, mbufs, count, now);
+}
+
+/// Takes packets until one has to wait: that and those behind it stay with the source.
+template <class Decoder>
+std::uint16_t BasicRxAgent<Decoder>::work(Source& source, rte_mbuf** mbufs, std::uint16_t count,
+                                          std::uint64_t now) noexcept {
     const std::uint64_t bytes_before = source.counters.bytes;
     for (std::uint16_t i = 0; i < kAhead; i++)
         mbufs[count + i] = mbufs[count - 1];
@@ -427,18 +452,26 @@ void BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint1
         prefetch_mbuf(mbufs[i], source.queue.pool == nullptr);
     for (std::uint16_t i = 0; i < kHeaderAhead; i++)
         prefetch_header(mbufs[i]);
-    for (std::uint16_t at = 0; at < count;) {
-        const auto end = static_cast<std::uint16_t>(std::min<std::uint32_t>(count, at + source.batch));
-        batch(source, mbufs, at, end, now);
-        at = end;
+    std::uint16_t taken = 0;
+    while (taken < count && !stopped_short_) {
+        const auto end = static_cast<std::uint16_t>(std::min<std::uint32_t>(count, taken + source.batch));
+        taken = batch(source, mbufs, taken, end, now);
     }
-    const std::uint64_t average = (source.counters.bytes - bytes_before) / count;
+    if (stopped_short_) [[unlikely]] {
+        source.waiting.keep(mbufs + taken, count - taken);
+        stopped_short_ = false;
+        waiting_ = true;
+    }
+    if (taken == 0) [[unlikely]]
+        return 0;
+    const std::uint64_t average = (source.counters.bytes - bytes_before) / taken;
     source.batch = static_cast<std::uint16_t>(
         std::clamp<std::uint64_t>(kBatchBytes / (average + 1), kLeastBatch, kBurst));
-    source.untold += count;
-    if (count < kBurst || source.untold >= kLookEvery)
-        look_at_sender(source, mbufs[some(source.counters.bursts, count)]);
-    free_burst<kBurst>(mbufs, count, source.queue.pool);
+    source.untold += taken;
+    if (taken < kBurst || source.untold >= kLookEvery)
+        look_at_sender(source, mbufs[some(source.counters.bursts, taken)]);
+    free_burst<kBurst>(mbufs, taken, source.queue.pool);
+    return taken;
 }
 
 /// Full bursts mean that more packets are waiting: then the hand-over of many heaps at once is cheaper, and
@@ -448,7 +481,7 @@ void BasicRxAgent<Decoder>::hand_over(bool all) noexcept {
     std::size_t kept = 0;
     bool blocked = false;
     for (Lane<Decoder>* const lane : with_ended_) {
-        if (all || lane->window.ended() >= kHandOverAt) {
+        if (all || lane->window.ended() >= heap::kHandOverAt) {
             // What consumers have given back makes room first.
             lane->window.reclaim();
             lane->window.hand_over(rte_rdtsc());
@@ -485,21 +518,28 @@ bool BasicRxAgent<Decoder>::poll(std::uint64_t now) noexcept {
     std::uint16_t fullest = 0;
     if (blocked_) [[unlikely]]
         hand_over(true);
-    held_ = false;
+    held_ = waiting_ = false;
+    const bool looks_for_room = std::exchange(short_, false);
     for (Source* const source : sources_) {
         if (taps_block_ && held_by_tap(*source)) [[unlikely]]
             continue;
         if (blocked_ && paused(*source)) [[unlikely]]
             continue;
-        const std::uint16_t n = source->queue.rx_burst(mbufs.data(), kBurst);
+        if (source->waiting.count != 0) [[unlikely]] {
+            fullest = std::max(fullest, resume(*source, !comes_back(), now));
+            continue;
+        }
+        std::uint16_t most = kBurst;
+        if (looks_for_room && (most = room(*source)) == 0) [[unlikely]]
+            continue;
+        const std::uint16_t n = source->queue.rx_burst(mbufs.data(), most);
         if (n == 0)
             continue;
-        process(*source, mbufs.data(), n, now);
-        fullest = std::max(fullest, n);
+        fullest = std::max(fullest, process(*source, mbufs.data(), n, now));
     }
     last_burst_ = fullest;
     if (!with_ended_.empty()) {
-        const bool all = fullest < kBurst || ++polls_since_hand_over_ >= kHandOverEvery;
+        const bool all = fullest < kBurst || ++polls_since_hand_over_ >= heap::kHandOverEvery;
         if (all)
             polls_since_hand_over_ = 0;
         hand_over(all);
@@ -533,6 +573,15 @@ void BasicRxAgent<Decoder>::housekeep(std::uint64_t now) noexcept {
 template <class Decoder>
 bool BasicRxAgent<Decoder>::flush() noexcept {
     bool left = false;
+    for (Source* const source : sources_)
+        if (source->waiting.count != 0) {
+            resume(*source, !comes_back(), rte_rdtsc());
+            left |= source->waiting.count != 0;
+        }
+    if (left) {
+        hand_over(true);
+        return false;
+    }
     for (Lane<Decoder>* const lane : lanes_) {
         if (lane == nullptr)
             continue;
@@ -541,13 +590,6 @@ bool BasicRxAgent<Decoder>::flush() noexcept {
         left |= lane->window.has_ended();
     }
     return !left;
-}
-
-template <class Decoder>
-void BasicRxAgent<Decoder>::drop_rest() noexcept {
-    for (Lane<Decoder>* const lane : lanes_)
-        if (lane != nullptr)
-            lane->window.drop_waiting();
 }
 
 template class BasicRxAgent<SpeadDecoder>;

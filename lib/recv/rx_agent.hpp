@@ -5,69 +5,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
-#include "base/frame_ring.hpp"
 #include "memory/copy.hpp"
-#include "port/capabilities.hpp"
-#include "port/port_io.hpp"
-#include "port/timestamps.hpp"
-#include "recv/classifier.hpp"
-#include "recv/flow_template.hpp"
 #include "recv/lane.hpp"
+#include "recv/source.hpp"
 #include "recv/spead_decoder.hpp"
 #include "stats/counters.hpp"
-#include "stats/talkers.hpp"
 
 struct rte_mbuf;
 
 namespace spead::recv {
-
-/// One receive queue as an RX lcore sees it.
-struct Source {
-    port::RxQueue queue;
-    Classifier classifier;
-    FlowCache flows;  ///< forget() it when the classifier changes
-    stats::RxCounters counters;
-    std::vector<std::uint16_t> lanes;          ///< every lane the classifier names, once
-    std::uint32_t longest_frame = UINT32_MAX;  ///< longer ones are counted as oversized_frames
-    std::uint32_t cut_frame = UINT32_MAX;  ///< so are malformed ones of this length: what the port cuts to
-    const port::ArrivalTimes* arrivals = nullptr;  ///< heaps are told when packets came; null: they are not
-    FrameRing* hosts = nullptr;  ///< where IGMP and ARP frames go besides being counted; null: nowhere
-    std::uint16_t batch = 64;    ///< the lcore's note: packets per batch, by their recent size
-    stats::Talkers talkers;      ///< senders, of whose packets every so many-th is looked at
-    std::uint64_t untold = 0;    ///< packets that stand in talkers with the next one that is looked at
-
-    /// Takes the lengths from those of the port.
-    void limit(const port::Capabilities& port) {
-        if (port.link_frame != 0) {
-            longest_frame = port.link_frame;
-            cut_frame = port.max_rx_frame;
-        }
-    }
-
-    /// What is no count begins anew. The lcore's.
-    void forget_peaks() noexcept {
-        talkers = {};
-        untold = 0;
-        counters.fewest_free_mbufs = stats::RxCounters::kNeverLooked;
-    }
-};
-
-/// Who gets the packets of a source: what is exchanged as a whole when streams change.
-struct SourceTables {
-    Classifier classifier;
-    FlowCache flows;
-    std::vector<std::uint16_t> lanes;
-
-    /// By the source's lcore, between polls. Allocates nothing; the source's former tables are here then.
-    void exchange(Source& source) noexcept {
-        std::swap(classifier, source.classifier);
-        std::swap(flows, source.flows);
-        std::swap(lanes, source.lanes);
-    }
-};
 
 /// The receiving duty of one lcore: any number of (port, queue) sources, any number of streams.
 ///
@@ -103,8 +51,9 @@ class BasicRxAgent {
     /// Timeouts, history, memory that consumers gave back. Every few milliseconds.
     void housekeep(std::uint64_t now) noexcept;
 
-    /// End of the run: ends all live heaps and hands over what the queues take. Returns true when nothing is
-    /// left; with a blocking consumer call it again until then, or give up with drop_rest().
+    /// End of the run: takes what waits, ends all live heaps and hands over what the queues take. Returns
+    /// true when nothing is left; with a blocking consumer call it again until then, or give up with
+    /// drop_rest().
     bool flush() noexcept;
     void drop_rest() noexcept;
 
@@ -112,7 +61,7 @@ class BasicRxAgent {
     const std::vector<Lane<Decoder>*>& lanes() const noexcept { return lanes_; }
     const std::vector<Source*>& sources() const noexcept { return sources_; }
     /// A lossless source is paused because a stream's consumer is behind.
-    bool blocked() const noexcept { return blocked_ || held_; }
+    bool blocked() const noexcept { return blocked_ || held_ || waiting_; }
     /// Whether captures may make lossless sources wait. For the lcore (mailbox), or before it runs.
     void let_taps_block(bool may) noexcept { taps_block_ = may; }
     /// Fullest burst of the last poll, as a measure of load: 0..kBurst.
@@ -135,17 +84,25 @@ class BasicRxAgent {
     };
 
     /// `mbufs` has room for kAhead pointers behind the `count` it holds.
-    void process(Source& source, rte_mbuf** mbufs, std::uint16_t count, std::uint64_t now) noexcept;
-    void batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin, std::uint16_t end,
-               std::uint64_t now) noexcept;
+    std::uint16_t process(Source& source, rte_mbuf** mbufs, std::uint16_t count, std::uint64_t now) noexcept;
+    std::uint16_t batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin, std::uint16_t end,
+                        std::uint64_t now) noexcept;
+    std::uint16_t work(Source& source, rte_mbuf** mbufs, std::uint16_t count, std::uint64_t now) noexcept;
+    std::uint16_t resume(Source& source, bool at_last, std::uint64_t now) noexcept;
+    bool resume_first(Source& source, bool at_last, std::uint64_t now) noexcept;
+    void make_wait(Source& source, Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
+                   std::uint32_t payload_at, std::size_t gathered) noexcept;
+    std::uint16_t room(const Source& source) noexcept;
+    bool comes_back() const noexcept;
     [[gnu::always_inline]] inline bool usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome one(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     PortOutcome one_chained(Source& source, rte_mbuf* mbuf, bool verify, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
     bool filter(Lane<Decoder>& lane, const heap::PacketView& view, const PacketWay& way, rte_mbuf* mbuf,
                 std::uint32_t payload_at, std::uint64_t now) noexcept;
-    bool accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, std::uint32_t from,
-                std::uint64_t now, heap::Record*& record) noexcept;
+    enum class Accepted : std::uint8_t { counted, copy, waits };
+    Accepted accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, std::uint32_t from,
+                    std::uint64_t now, heap::Record*& record, bool at_last = false) noexcept;
     void touch(Lane<Decoder>& lane) noexcept;
     bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c) noexcept;
@@ -156,6 +113,7 @@ class BasicRxAgent {
 
     memory::CopyFunction copy_;
     std::uint32_t batch_number_ = 0;
+    std::uint64_t batch_time_ = 0;  ///< ticks
     std::uint16_t copy_count_ = 0;
     std::uint16_t chain_count_ = 0;
     std::uint16_t touched_count_ = 0;
@@ -163,7 +121,10 @@ class BasicRxAgent {
     std::uint16_t polls_since_hand_over_ = 0;
     bool blocked_ = false;
     bool taps_block_ = false;
-    bool held_ = false;  ///< a source waits for a capture
+    bool held_ = false;           ///< a source waits for a capture
+    bool waiting_ = false;        ///< a source waits for room in a window
+    bool short_ = false;          ///< a window may have less room than a burst needs
+    bool stopped_short_ = false;  ///< the packet that was looked at last has to wait
     std::array<Copy, kBurst> copies_;
     std::array<ChainCopy, kBurst> chains_;
     std::array<Lane<Decoder>*, kBurst> touched_;

@@ -39,6 +39,8 @@ void Loader::advance(Source& source) {
     using Next = capture::PcapReader::Next;
     const Next next = source.reader.next(source.record);
     source.there = next == Next::record;
+    if (source.there)
+        follow_clock(source);
     if (next != Next::truncated && next != Next::damaged)
         return;
     const std::string warning =
@@ -49,10 +51,23 @@ void Loader::advance(Source& source) {
         warnings_.push_back(warning);
 }
 
+void Loader::follow_clock(Source& source) {
+    std::uint64_t time = 0;
+    // Files may say anything: times beyond all bounds are as if the clock stood still.
+    if (__builtin_add_overflow(source.record.time_ns, source.shift, &time))
+        time = source.time;
+    if (source.time > time && source.time - time > kClockStep) {
+        source.shift += source.time - time;
+        time = source.time;
+    }
+    source.time = std::max(source.time, time);
+}
+
 void Loader::rewind() {
     for (Source& s : sources_) {
         s.reader.rewind();
         s.there = false;
+        s.time = s.shift = 0;
     }
     pass_ += period_;
     begun_ = false;
@@ -73,24 +88,22 @@ Loader::Source* Loader::next_source() {
             continue;
         if (order_ == Order::sequence)
             return &s;
-        if (next == nullptr || s.record.time_ns < next->record.time_ns)
+        if (next == nullptr || s.time < next->time)
             next = &s;
     }
     return next;
 }
 
-/// The record's time in the run. Files' times may be anything: what lies before its file's beginning is sent
-/// at once.
+/// The record's time in the run; never before that of the last one.
 std::uint64_t Loader::time_of(const Source& source) {
-    const std::uint64_t time = source.record.time_ns;
     const bool first = last_ == nullptr;
     if (first || (order_ == Order::sequence && &source != last_)) {
         // The next file goes on at the pace of the last one.
-        origin_ = time;
+        origin_ = source.time;
         base_ = first ? pass_ : latest_ + gap_;
     }
     last_ = &source;
-    const std::uint64_t now = base_ + (time > origin_ ? time - origin_ : 0);
+    const std::uint64_t now = base_ + (source.time - origin_);
     if (first) {
         latest_ = now;
         gap_ = 0;
@@ -114,7 +127,6 @@ bool Loader::wanted(const capture::PcapReader::Record& record) {
 bool Loader::fill(Window& window) {
     window.used = 0;
     window.frames.clear();
-    bool sorted = true;
     const std::uint64_t before = pass_;
     bool more = true;
     for (;;) {
@@ -141,7 +153,6 @@ bool Loader::fill(Window& window) {
             const Rewritten result = rewrite({to, record.length}, rules_);
             if (result.good) {
                 ++counts_.frames;
-                sorted &= window.frames.empty() || window.frames.back().time_ns <= time;
                 window.frames.push_back(
                     {time, static_cast<std::uint32_t>(at + result.skip), record.length - result.skip});
                 window.used = at + record.length;
@@ -151,9 +162,6 @@ bool Loader::fill(Window& window) {
         }
         advance(*source);
     }
-    if (!sorted)
-        std::stable_sort(window.frames.begin(), window.frames.end(),
-                         [](const Frame& a, const Frame& b) { return a.time_ns < b.time_ns; });
     return more;
 }
 

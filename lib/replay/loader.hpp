@@ -25,6 +25,10 @@ struct LoadCounts {
 
 /// Reads capture files as one, record by record, and puts their frames, rewritten, into windows.
 ///
+/// A file's records keep their order, whatever their times say. One that is up to kClockStep earlier than one
+/// before it counts as of that one's time (the lcores of a capture are so far apart). One that is earlier
+/// still tells that the clock was set back: from there on the file's times count from where they were.
+///
 /// One thread. Throws Error when a file cannot be read. A file that is not whole ends before the record that
 /// is not, and that is one of the warnings.
 class Loader {
@@ -33,6 +37,7 @@ class Loader {
         time,     ///< all files together, by their records' times: they were captured at once
         sequence  ///< one after another
     };
+    static constexpr std::uint64_t kClockStep = 1'000'000'000;  ///< ns
 
     /// Opens all files and reads their heads. `longest_frame`: bytes that the port sends.
     Loader(const std::vector<std::string>& files, Order order, RewriteRules rules,
@@ -62,10 +67,13 @@ class Loader {
     struct Source {
         capture::PcapReader reader;
         capture::PcapReader::Record record{};
-        bool there = false;  ///< `record` is the next one
+        bool there = false;       ///< `record` is the next one
+        std::uint64_t time = 0;   ///< of `record`: the file's, made never to go back
+        std::uint64_t shift = 0;  ///< added to the file's times, since its clock was set back
     };
 
     void advance(Source& source);
+    static void follow_clock(Source& source);
     Source* next_source();
     std::uint64_t time_of(const Source& source);
     bool wanted(const capture::PcapReader::Record& record);

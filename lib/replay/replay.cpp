@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/start_thread.hpp"
 
 namespace spead::replay {
 
@@ -54,9 +55,9 @@ std::size_t Replay::memory_need(const port::Capabilities& capabilities, std::uin
     return Player::memory_need(c);
 }
 
-void Replay::prepare(const port::Port& port, std::uint16_t queue, double hz) {
+void Replay::prepare(const port::Port& port, const port::TxQueue& queue, double hz) {
     Player::Config c;
-    c.queue = port.tx_queue(queue);
+    c.queue = queue;
     c.capabilities = port.capabilities();
     c.descriptors = port.tx_sizes().descriptors;
     c.longest_frame = longest_frame_ == 0 ? 65535 : longest_frame_;
@@ -82,7 +83,7 @@ void Replay::prepare(const port::Port& port, std::uint16_t queue, double hz) {
 }
 
 void Replay::start(std::function<void()> on_thread) {
-    thread_ = std::thread([this, run_first = std::move(on_thread)] {
+    thread_ = start_thread(kWhere, [this, run_first = std::move(on_thread)] {
         if (run_first)
             run_first();
         read();

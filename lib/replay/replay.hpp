@@ -42,9 +42,9 @@ class Replay {
     static std::size_t memory_need(const port::Capabilities& capabilities, std::uint16_t descriptors,
                                    std::uint32_t longest_frame);
 
-    /// Makes the memory for frames and makes it known to the port. `hz`: ticks per second of the lcore's
-    /// clock.
-    void prepare(const port::Port& port, std::uint16_t queue, double hz);
+    /// Makes the memory for frames and makes it known to the port. `queue`: of the port, or what stands in
+    /// front of one. `hz`: ticks per second of the lcore's clock.
+    void prepare(const port::Port& port, const port::TxQueue& queue, double hz);
     /// The reading thread starts; `on_thread` is run first by it. Nothing is sent before as much as there is
     /// room for has been read.
     void start(std::function<void()> on_thread = {});

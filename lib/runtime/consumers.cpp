@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/error.hpp"
+#include "base/start_thread.hpp"
 
 namespace spead::runtime {
 
@@ -114,11 +115,17 @@ void Consumers::start(unsigned threads, const std::vector<unsigned>& cpus, bool 
             static_cast<std::size_t>(std::find(sinks.begin(), sinks.end(), f.sink_) - sinks.begin()) % count;
         threads_[f.thread_].feeds.push_back(&f);
     }
-    for (Thread& t : threads_)
-        t.thread = std::thread([this, &t, cpus] {
-            run_on(cpus);
-            run(t);
-        });
+    try {
+        for (Thread& t : threads_)
+            t.thread = start_thread("consumers", [this, &t, cpus] {
+                run_on(cpus);
+                run(t);
+            });
+    } catch (const std::exception& error) {
+        // Nobody waits for heaps to be taken.
+        fail(error.what());
+        throw;
+    }
 }
 
 void Consumers::join() {

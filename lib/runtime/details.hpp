@@ -18,7 +18,7 @@ namespace spead::runtime {
 struct LaneDetails {
     std::vector<stats::EndpointCounters> endpoints;
     stats::StreamTimes times;
-    std::uint64_t ring_most = 0;
+    std::uint64_t ring_most = 0;  ///< since it was taken before, as the next
     std::uint64_t pool_most = 0;
 
     void fit(const recv::SpeadLane& lane) { endpoints.resize(lane.endpoints.size()); }
@@ -27,7 +27,9 @@ struct LaneDetails {
             endpoints[i] = lane.endpoints[i];
         times = lane.window.times();
         ring_most = lane.queue.most_queued();
+        lane.queue.forget_most_queued();
         pool_most = lane.window.placer().most_out();
+        lane.window.forget_most_out();
     }
     /// What another lane of the stream has counted; endpoint by endpoint, in the same order. Control world.
     void add(const LaneDetails& other) {

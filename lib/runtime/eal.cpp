@@ -13,9 +13,13 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 #include <rte_lcore.h>
+#include <rte_memory.h>
 
 #include "base/error.hpp"
+#include "base/log_stream.hpp"
+#include "base/units.hpp"
 #include "port/log_capture.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/output_capture.hpp"
 #include "runtime/runtime_dir.hpp"
@@ -25,6 +29,11 @@ namespace spead::runtime {
 namespace {
 
 std::atomic<bool> initialised{false};
+
+/// EAL, one port and the program's own; a plan with many streams says what it needs itself.
+constexpr std::size_t kDescriptors = 64;
+/// Besides lcores: EAL's interrupts, telemetry and alarms, and the program's consumer, feeder and prompt.
+constexpr std::size_t kThreads = 8;
 
 bool runs_on(unsigned lcore, unsigned cpu) {
     const rte_cpuset_t set = rte_lcore_cpuset(lcore);
@@ -45,6 +54,10 @@ bool asks_for_help(const std::vector<std::string>& words) {
     });
 }
 
+bool takes_huge_pages(const std::vector<std::string>& words) {
+    return std::find(words.begin(), words.end(), "--no-huge") == words.end();
+}
+
 /// Of the last --file-prefix: NAME, where it is NAME.PID of this process; else empty.
 std::string prefix_of(const std::vector<std::string>& words) {
     std::string prefix;
@@ -55,6 +68,14 @@ std::string prefix_of(const std::vector<std::string>& words) {
     return prefix.ends_with(own) ? prefix.substr(0, prefix.size() - own.size()) : std::string();
 }
 
+/// How many lcores the arguments ask for; as good as it can be known before EAL reads them.
+std::size_t lcores_of(const std::vector<std::string>& words) {
+    for (std::size_t i = 0; i + 1 < words.size(); i++)
+        if (words[i] == "--lcores" || words[i] == "-l")
+            return 1 + static_cast<std::size_t>(std::count(words[i + 1].begin(), words[i + 1].end(), ','));
+    return allowed_cpus().size();
+}
+
 unsigned first_cpu(unsigned lcore) {
     const std::set<unsigned> cpus = cpus_of(lcore);
     return cpus.empty() ? 0 : *cpus.begin();
@@ -63,8 +84,12 @@ unsigned first_cpu(unsigned lcore) {
 }  // namespace
 
 Eal::Eal(const std::vector<std::string>& arguments) {
-    if (initialised.exchange(true))
+    if (initialised.load())
         throw_error("EAL", "it has been initialised before in this process, and can be only once");
+    need_descriptors(kDescriptors);
+    need_threads(lcores_of(arguments) + kThreads);
+    initialised = true;
+    LogStream::install();
     // EAL keeps pointers into its arguments and reorders them.
     static std::vector<std::string> words;
     static std::vector<char*> pointers;
@@ -78,6 +103,8 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     static_cast<void>(std::atexit([] { rmdir(rte_eal_get_runtime_dir()); }));
     remove_dead_directories(eal_directory(), prefix_of(words));
     port::LogCapture log;
+    // EAL says so of every size that it cannot use; what is free was looked at before.
+    log.leave_out("hugepages reported on node");
     std::optional<OutputCapture> output;
     if (!asks_for_help(words))
         output.emplace();
@@ -89,7 +116,10 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     std::erase_if(said, [](const std::string& line) { return line.find("option") == std::string::npos; });
     if (!said.empty())
         throw_usage("EAL", "it refuses to start: {}", fmt::join(said, "; "));
-    throw_error("EAL", "it refuses to start: {}", reason.empty() ? rte_strerror(rte_errno) : reason);
+    throw_error("EAL", "it refuses to start: {}{}", reason.empty() ? rte_strerror(rte_errno) : reason,
+                takes_huge_pages(words)
+                    ? fmt::format("; huge pages: {}", describe(huge_memory(port::this_host())))
+                    : "");
 }
 
 void Eal::remove_directory() noexcept {
@@ -104,6 +134,23 @@ void Eal::remove_directory() noexcept {
 // (net_memif 22.11 forgets the handle of its listening socket), and the process ends here anyway. Ports
 // and pools are gone by now.
 Eal::~Eal() = default;
+
+std::string Eal::pages() {
+    std::set<std::uint64_t> sizes;
+    rte_memseg_list_walk(
+        [](const rte_memseg_list* list, void* found) {
+            // External memory is what was registered with EAL, and not EAL's.
+            if (list->external == 0 && list->memseg_arr.count > 0)
+                static_cast<std::set<std::uint64_t>*>(found)->insert(list->page_sz);
+            return 0;
+        },
+        &sizes);
+    std::vector<std::string> names;
+    for (const std::uint64_t size : sizes)
+        names.push_back(human_size(size));
+    const std::string all = fmt::format("{}", fmt::join(names, " and "));
+    return rte_eal_has_hugepages() != 0 ? "huge pages of " + all : all + " pages";
+}
 
 std::vector<unsigned> Eal::worker_lcores() {
     std::vector<unsigned> ids;

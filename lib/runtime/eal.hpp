@@ -21,6 +21,9 @@ class Eal {
     /// socket in it. For a process that ends now; any thread.
     static void remove_directory() noexcept;
 
+    /// Names the pages that EAL's memory is of: "huge pages of 2 MiB", "4 KiB pages".
+    static std::string pages();
+
     /// Ids of the worker lcores, ascending.
     static std::vector<unsigned> worker_lcores();
 };

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <array>
-#include <fstream>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -14,8 +13,6 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-
 template <std::size_t N>
 bool is_one_of(std::string_view word, const std::array<std::string_view, N>& names) {
     return std::any_of(names.begin(), names.end(), [word](std::string_view name) {
@@ -25,22 +22,7 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& nam
     });
 }
 
-std::size_t read_number(const std::string& path) {
-    std::ifstream file(path);
-    std::size_t n = 0;
-    file >> n;
-    return file ? n : 0;
-}
-
 }  // namespace
-
-std::size_t free_huge_bytes() {
-    std::size_t bytes = 0;
-    for (const std::size_t kib : {2048U, 1048576U})
-        bytes += read_number(fmt::format("/sys/kernel/mm/hugepages/hugepages-{}kB/free_hugepages", kib)) *
-                 kib * 1024;
-    return bytes;
-}
 
 EalOptions EalOptions::parse(std::vector<std::string> words) {
     static constexpr std::array<std::string_view, 6> lcores{"-l",           "-c", "--lcores",
@@ -82,13 +64,17 @@ BusNeeds BusNeeds::of(std::span<const port::PlannedPort> ports) {
     for (const port::PlannedPort& p : ports) {
         needs.pci |= p.device.pci;
         needs.physical_addresses |= p.device.physical_addresses;
+        needs.shared_memory |= p.device.shares_eal_memory;
     }
     return needs;
 }
 
-std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
-                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus,
-                                       bool telemetry) {
+EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs, const port::Host& host) {
+    const BusNeeds& bus = needs.bus;
+    const auto given = [&](std::string_view option) {
+        return std::any_of(options.words.begin(), options.words.end(),
+                           [option](const std::string& w) { return w.starts_with(option); });
+    };
     if (bus.pci && options.has_no_pci)
         throw_usage("EAL",
                     "--no-pci keeps EAL from the card that a port names; leave it out (no card but those of "
@@ -97,30 +83,24 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const std::str
         throw_usage("EAL",
                     "-b makes EAL take every other card; leave it out (no card but those of the ports is "
                     "touched)");
-    std::vector<std::string> args = options.words;
+    if (bus.shared_memory && options.has_memory && !given("--no-huge") && !given("--single-file-segments"))
+        throw_usage("EAL",
+                    "a vhost-user peer maps EAL's memory, and takes 8 files of it at most; add "
+                    "--single-file-segments, or leave EAL's memory options out");
+    EalArguments made{options.words, {}};
+    std::vector<std::string>& args = made.words;
     if (!options.has_lcores)
-        args.insert(args.end(), {"--lcores", lcores, "--main-lcore", "0"});
+        args.insert(args.end(), {"--lcores", needs.lcores, "--main-lcore", "0"});
     if (!options.has_memory) {
-        if (free_huge_bytes() >= eal_bytes) {
-            args.emplace_back("--in-memory");
-        } else if (!bus.pci) {
-            args.emplace_back("--no-huge");
-            if (!options.has_amount)
-                args.insert(args.end(), {"-m", std::to_string((eal_bytes + kMiB - 1) / kMiB)});
-            if (!options.has_naming)
-                args.emplace_back("--no-shconf");
-        } else {
-            throw_error("memory",
-                        "a PCI device needs {} MiB of huge pages and {} MiB are free; run `sysctl -w "
-                        "vm.nr_hugepages={}`",
-                        eal_bytes / kMiB, free_huge_bytes() / kMiB, (eal_bytes + 2 * kMiB - 1) / (2 * kMiB));
-        }
+        const MemoryChoice choice =
+            choose_memory(huge_memory(host), needs.memory, bus.pci, options.has_amount);
+        args.insert(args.end(), choice.arguments.begin(), choice.arguments.end());
+        if (!choice.huge && !options.has_naming)
+            args.emplace_back("--no-shconf");
+        if (!choice.remark.empty())
+            made.remarks.push_back(choice.remark);
     }
-    const auto given = [&](std::string_view option) {
-        return std::any_of(options.words.begin(), options.words.end(),
-                           [option](const std::string& w) { return w.starts_with(option); });
-    };
-    const std::string prefix = fmt::format("{}.{}", name, getpid());
+    const std::string prefix = fmt::format("{}.{}", needs.name, getpid());
     if (!options.has_naming) {
         args.insert(args.end(), {"--file-prefix", prefix});
         // Under a name that no other process uses, huge pages would stay behind for ever. EAL takes this
@@ -139,8 +119,9 @@ std::vector<std::string> eal_arguments(const EalOptions& options, const std::str
     if (!given("--iova-mode"))
         args.emplace_back(bus.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va");
     if (!given("--telemetry") && !given("--no-telemetry"))
-        args.emplace_back(telemetry && telemetry_socket_fits(prefix) ? "--telemetry" : "--no-telemetry");
-    return args;
+        args.emplace_back(needs.telemetry && telemetry_socket_fits(prefix) ? "--telemetry"
+                                                                           : "--no-telemetry");
+    return made;
 }
 
 }  // namespace spead::runtime

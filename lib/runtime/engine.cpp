@@ -78,9 +78,8 @@ void Engine::State::make_workers() {
     nic_before.resize(ports.size());
     host_frames_before.resize(ports.size());
     for (const WorkerLayout& w : layout.workers) {
-        workers.push_back(std::make_unique<Worker>());
+        workers.push_back(std::make_unique<Worker>(w));
         Worker& worker = *workers.back();
-        worker.layout = &w;
         std::uint32_t sleep = 1000;
         for (const QueueLayout& q : layout.queues)
             if (q.cpu == w.planned_cpu ||
@@ -126,7 +125,8 @@ void Engine::start() {
 
 void Engine::State::launch() {
     started = true;
-    begin = last_change = Clock::now();
+    begin = Clock::now();
+    unchanged.restart();
     for (const auto& p : ports)
         p->start();
     connect_queues();
@@ -162,36 +162,46 @@ void Engine::State::launch() {
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
     State& s = *state_;
+    s.run_interrupt_fd = interrupt_fd;
+    try {
+        return s.run(tick);
+    } catch (const LcoreLost&) {
+        // Among the problems already.
+        return Reason::failure;
+    }
+}
+
+Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot&)>& tick) {
     Clock::time_point next_progress = Clock::now();
     for (;;) {
         // A negative descriptor is one that poll(2) passes over.
-        std::array<pollfd, 2> events{pollfd{interrupt_fd, POLLIN, 0},
-                                     pollfd{s.executor == nullptr ? -1 : s.executor->fd(), POLLIN, 0}};
+        std::array<pollfd, 2> events{pollfd{run_interrupt_fd, POLLIN, 0},
+                                     pollfd{executor == nullptr ? -1 : executor->fd(), POLLIN, 0}};
         const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
         if (poll(events.data(), events.size(), wait) > 0)
-            s.interrupted |= events[0].revents != 0;
-        if (s.executor != nullptr)
-            s.executor->serve();
-        if (s.interrupted)
+            interrupted |= events[0].revents != 0;
+        if (executor != nullptr)
+            executor->serve();
+        if (interrupted)
             return Reason::interrupted;
-        s.serve_hosts();
-        s.follow_next_hops();
-        const bool failed = s.ports_failed();
-        s.share_stops();
-        s.leave_parts();
-        s.collect_captures();
-        s.watch_sinks();
-        s.leave_sends();
-        const stats::Snapshot now = s.take_snapshot();
-        s.watch_streams(now);
-        s.watch_sends(now.duration_s);
+        serve_hosts();
+        follow_next_hops();
+        const bool failed = ports_failed();
+        share_stops();
+        leave_parts();
+        collect_captures();
+        watch_sinks();
+        leave_sends();
+        const stats::Snapshot now = take_snapshot();
+        watch_streams(now);
+        watch_sends(now.duration_s);
         if (failed)
             return Reason::failure;
-        if (const std::optional<Reason> reason = s.ended(now))
+        if (const std::optional<Reason> reason = ended(now))
             return *reason;
         if (Clock::now() >= next_progress) {
             if (tick)
-                tick(s.shown(s.take_snapshot(State::Detail::full)));
+                tick(shown(detailed_snapshot()));
             next_progress = Clock::now() + kProgress;
         }
     }
@@ -218,12 +228,12 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
         progress += s.received + s.heaps_delivered;
         any_queued |= s.heaps_queued != 0;
     }
-    const Clock::time_point time = Clock::now();
-    if (progress != last_progress) {
-        last_progress = progress;
-        last_change = time;
-    }
-    if (end.idle_exit > 0 && progress != 0 && seconds(time - last_change) >= end.idle_exit)
+    // What a silent lcore has had is not known.
+    if (progress != last_progress || any_silent())
+        unchanged.restart();
+    last_progress = progress;
+    const Clock::duration idle = unchanged.add();
+    if (end.idle_exit > 0 && progress != 0 && seconds(idle) >= end.idle_exit)
         return Reason::idle;
     if (end.exit_on_stop && !plan.receives.empty() && all_stopped())
         return Reason::stop_items;
@@ -243,7 +253,7 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
             return ports[port_index(r.port)]->capabilities().receives_own;
         };
         if (std::all_of(plan.receives.begin(), plan.receives.end(), own) && !any_queued &&
-            time - last_change > std::chrono::seconds(1))
+            idle > std::chrono::seconds(1))
             return Reason::sent;
     }
     return std::nullopt;
@@ -251,19 +261,25 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
 
 bool Engine::State::sends_done() const {
     const std::vector<SendStream*> all = all_sends();
-    return std::all_of(all.begin(), all.end(),
-                       [](const SendStream* s) { return s->feeder->done() || s->worker->lost; });
+    return std::all_of(all.begin(), all.end(), [](SendStream* s) {
+        return s->worker->lost || (s->feeder->done() && s->let_go_of_packets());
+    });
 }
 
 bool Engine::State::everything_received(const stats::Snapshot& now) const {
     return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
         const std::size_t p = port_index(r.port);
-        return ports[p]->capabilities().receives_own && now.ports[p].rx_packets >= now.ports[p].tx_packets;
+        // What was impaired on purpose does not come, or comes twice.
+        std::uint64_t come = now.ports[p].tx_packets;
+        for (const SendStream* const s : all_sends())
+            if (s->port == p)
+                come += s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
+        return ports[p]->capabilities().receives_own && now.ports[p].rx_packets >= come;
     });
 }
 
 /// Whether every endpoint of every stream has seen a stop item, on whichever lcore.
-bool Engine::State::all_stopped() {
+bool Engine::State::all_stopped() const {
     bool any = false;
     for (std::size_t i = 0; i < streams.size(); i++) {
         const Stream& s = *streams[i];
@@ -272,10 +288,8 @@ bool Engine::State::all_stopped() {
         const std::vector<Endpoint>& endpoints = plan.receives[i].endpoints;
         std::vector<char> seen(s.places.size(), 0);
         for (const auto& part : s.parts)
-            ask(*part->worker, [&] {
-                for (std::size_t e = 0; e < seen.size(); e++)
-                    seen[e] |= part->lane->stops_seen[e] != 0;
-            });
+            for (std::size_t e = 0; e < std::min(seen.size(), part->stops.size()); e++)
+                seen[e] |= part->stops[e] != 0;
         for (std::size_t e = 0; e < seen.size(); e++)
             if (seen[e] == 0 && std::find(endpoints.begin(), endpoints.end(), s.places[e]) != endpoints.end())
                 return false;

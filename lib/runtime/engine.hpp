@@ -40,9 +40,20 @@ struct Surroundings {
     /// Readable when whoever starts the engine wants no more of it: a start that waits for others gives up
     /// then, with an Error. -1: none.
     int interrupt_fd = -1;
+    /// Advice names keys of a configuration, not options of a command.
+    bool by_configuration = false;
     /// Called on the main thread, within run(), when something befalls a stream that is watched, or a sender
     /// (`stuck`, `unstuck`).
     std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
+    /// Likewise, when an lcore has not answered for a second, and when it answers again: a sentence that
+    /// names it.
+    std::function<void(const std::string& what)> on_lcore{};
+    /// The run ends when an lcore has not answered for so long, unless the plan says otherwise
+    /// (lcore_timeout); duration::max(): never. Once the run ends no lcore is waited for longer than 10 s.
+    std::chrono::steady_clock::duration lcore_patience = std::chrono::seconds(30);
+    /// Called on the main thread, a few times a second, while a change or the end waits for an lcore that
+    /// does not answer. No call of the engine is allowed from there but mark_silent().
+    std::function<void()> on_wait{};
 };
 
 /// Carries out a plan: ports, lcores, streams, senders, consumers, from start to orderly end.
@@ -136,6 +147,8 @@ class Engine {
     /// answer is one of the problems, and counts as it last answered. Counts are those since the start, or
     /// since clear() was called last.
     stats::Snapshot snapshot();
+    /// Says in an earlier snapshot which lcores do not answer now, and for how long.
+    void mark_silent(stats::Snapshot& snapshot) const;
     /// Snapshots begin at 0 again, and with them high-water marks, times of heaps and senders. Heaps that are
     /// under way are told as carried.
     void clear();

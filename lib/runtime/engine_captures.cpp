@@ -34,22 +34,18 @@ stats::CaptureSnapshot told(const EndingCapture& ending) {
 void Engine::start_capture(const std::string& stream, const capture::Options& options) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
+    s.need_answers();
     if (s.streams[i]->capture)
         throw_error(stream, "it is being captured already; stop that capture first");
     if (s.streams[i]->parts.empty())
         throw_error(stream, "it is not received now; start it first");
-    for (const stats::CaptureSnapshot& c : s.written_captures())
-        for (const stats::CaptureSnapshot::File& f : c.files)
-            if (!c.finished &&
-                std::find(options.files.begin(), options.files.end(), f.path) != options.files.end())
-                throw_error(stream, "the capture of {} {} {}; take another file", c.stream,
-                            c.ending ? "is still being written to" : "goes to", f.path);
     s.start_capture(i, options);
 }
 
 std::uint64_t Engine::stop_capture(const std::string& stream) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
+    s.need_answers();
     if (!s.streams[i]->capture)
         throw_error(stream, "it is not being captured");
     if (!s.stop_capture(i))
@@ -77,11 +73,15 @@ void Engine::State::start_capture(std::size_t stream, const capture::Options& op
     for (std::size_t k = 0; k < s.parts.size(); k++) {
         Part& part = *s.parts[k];
         part.tap_counts = {};
-        ask(*part.worker, [&] {
-            part.lane->tap = &s.capture->tap(k);
-            if (waits)
-                part.worker->loop->receiver().let_taps_block(true);
-        });
+        ask(
+            *part.worker,
+            [](recv::SpeadLane* lane, capture::Tap* tap, recv::RxAgent* waiting) {
+                lane->tap = tap;
+                if (waiting != nullptr)
+                    waiting->let_taps_block(true);
+            },
+            part.lane.get(), &s.capture->tap(k),
+            waits ? &part.worker->loop->receiver() : static_cast<recv::RxAgent*>(nullptr));
     }
 }
 
@@ -90,7 +90,9 @@ bool Engine::State::stop_capture(std::size_t stream) {
     Stream& s = *streams[stream];
     bool all_off = true;
     for (const auto& part : s.parts)
-        all_off &= ask(*part->worker, [&] { part->lane->tap = nullptr; });
+        all_off &= try_ask(
+                       *part->worker, [](recv::SpeadLane* lane) { lane->tap = nullptr; }, part->lane.get())
+                       .has_value();
     if (!all_off) {
         // That lcore may still write into it.
         problems.push_back(fmt::format("stream {}: its capture cannot be ended, an lcore does not answer",
@@ -113,8 +115,21 @@ void Engine::State::stop_captures() {
     collect_captures();
 }
 
+/// Those that were to last so long end by themselves, as if they had been stopped. Where packets end in the
+/// capture it stays: they must not become heaps.
+void Engine::State::end_captures_in_time() {
+    for (std::size_t i = 0; i < streams.size(); i++) {
+        if (!streams[i]->capture || !streams[i]->capture->out_of_time())
+            continue;
+        streams[i]->capture->close();
+        if (!streams[i]->capture->tap(0).only())
+            stop_capture(i);
+    }
+}
+
 /// Those whose files are ended are only told of from now on.
 void Engine::State::collect_captures() {
+    end_captures_in_time();
     for (const EndingCapture& c : ending_captures)
         if (c.capture->ended())
             collect(c);

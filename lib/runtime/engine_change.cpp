@@ -9,7 +9,9 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/engine_state.hpp"
+#include "runtime/lossless.hpp"
 
 /// Streams that come, go, change and move while others receive. Lcores take new tables between two bursts;
 /// nothing they own is touched by another thread.
@@ -19,6 +21,24 @@ namespace {
 
 /// Whoever asks for a change waits so long for what goes; a slow consumer's heaps go later.
 constexpr auto kLeavePatience = std::chrono::seconds(2);
+
+/// Streams and senders that are others afterwards, and the ports of these streams.
+std::vector<std::string> names_of_changed(const Plan& before, const Plan& after, const Change& change) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < after.receives.size(); i++)
+        if (change.receives[i].kind != Change::Kind::none) {
+            names.push_back(after.receives[i].name);
+            names.push_back(after.receives[i].port);
+        }
+    for (const std::size_t gone : change.removed)
+        names.push_back(before.receives[gone].name);
+    for (std::size_t i = 0; i < after.sends.size(); i++)
+        if (const auto& s = change.sends[i].before; !s || before.sends[*s] != after.sends[i])
+            names.push_back(after.sends[i].name);
+    for (const std::size_t gone : change.removed_sends)
+        names.push_back(before.sends[gone].name);
+    return names;
+}
 
 }  // namespace
 
@@ -30,6 +50,8 @@ void Engine::reconfigure(const Plan& wanted) {
 }
 
 void Engine::State::reconfigure(const Plan& asked) {
+    need_answers();
+    need_kept_descriptors("a change");
     Plan wanted = asked;
     const Change change = compare(plan, wanted);
     std::vector<std::vector<unsigned>> cpus;
@@ -46,6 +68,7 @@ void Engine::State::reconfigure(const Plan& asked) {
         if (c.kind == Change::Kind::parts && r.enabled)
             check_room(r, cpus.back());
     }
+    check_lossless(wanted, change, cpus);
     for (const std::size_t gone : change.removed)
         if (streams[gone]->capture)
             throw_error(fmt::format("receive {}", plan.receives[gone].name),
@@ -57,6 +80,7 @@ void Engine::State::reconfigure(const Plan& asked) {
                         "it has not finished what it was sending; try again when it has");
     }
     std::vector<std::unique_ptr<SendStream>> fresh = make_new_sends(wanted, change);
+    (void)detailed_snapshot();
     const Plan before = plan;
     const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
     try {
@@ -75,6 +99,7 @@ void Engine::State::reconfigure(const Plan& asked) {
         throw;
     }
     plan = wanted;
+    parts_changed(names_of_changed(before, wanted, change));
     const Clock::time_point end = Clock::now() + kLeavePatience;
     while (anything_leaves() && Clock::now() < end) {
         serve_hosts();
@@ -151,6 +176,32 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
                     "its windows and queues need {}, and {} are available; lower `ring`, `max_live` "
                     "or `substreams`",
                     human_size(bookkeeping), human_size(available));
+}
+
+/// Streams that come or change must leave room for what may not be lost.
+void Engine::State::check_lossless(const Plan& wanted, const Change& change,
+                                   const std::vector<std::vector<unsigned>>& cpus) const {
+    if (std::none_of(change.receives.begin(), change.receives.end(),
+                     [](const Change::Receive& c) { return c.kind == Change::Kind::parts; }))
+        return;
+    for (const auto& w : workers) {
+        std::size_t sharing = 0;
+        std::vector<const ReceivePlan*> waiting;
+        for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+            const ReceivePlan& r = wanted.receives[i];
+            if (!r.enabled ||
+                std::find(cpus[i].begin(), cpus[i].end(), w->layout->planned_cpu) == cpus[i].end())
+                continue;
+            sharing++;
+            const bool lossless = ports[port_index(r.port)]->capabilities().lossless;
+            if (lossless && waits_for_consumer(r, lossless))
+                waiting.push_back(&r);
+        }
+        if (const std::string why =
+                why_not_lossless({w->arena.capacity(), w->layout->largest_heap, sharing, waiting});
+            !why.empty())
+            throw UsageError(why);
+    }
 }
 
 /// The same ports, queues and lcores, dealt anew. What does not change is dealt as before.
@@ -314,21 +365,23 @@ void Engine::State::leave_parts(Stream& stream) {
 bool Engine::State::leave(Stream& stream, Leaving& leaving) {
     Part& part = *leaving.part;
     Worker& w = *part.worker;
-    bool done = false;
+    // A look at a silent lcore is on its way, and at the part.
+    if (w.lost || w.watch.silent())
+        return false;
     if (leaving.step == Leaving::Step::flush) {
         let_go_of_consumers();
         // A consumer that is waited for (on_full = block) makes room when it can.
-        if (!ask(w,
-                 [&] {
-                     // Not while a source still names it: a change that failed half way may leave that.
-                     for (const recv::Source* const s : w.loop->receiver().sources())
-                         if (std::find(s->lanes.begin(), s->lanes.end(), part.slot) != s->lanes.end())
-                             return;
-                     part.lane->window.reclaim();
-                     part.lane->window.flush(rte_rdtsc());
-                     done = !part.lane->window.has_ended();
-                 }) ||
-            !done)
+        const auto flush = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
+            // Not while a source still names it: a change that failed half way may leave that.
+            for (const recv::Source* const s : receiver->sources())
+                if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
+                    return false;
+            window->reclaim();
+            window->flush(rte_rdtsc());
+            return !window->has_ended();
+        };
+        if (!try_ask(w, flush, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
+                 .value_or(false))
             return false;
         if (part.lane->filter)
             part.lane->filter->ending();
@@ -343,25 +396,36 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
         part.feed = nullptr;
         leaving.step = Leaving::Step::reclaim;
     }
-    part.details.fit(*part.lane);
-    return ask(w,
-               [&] {
-                   part.lane->window.reclaim();
-                   done = part.lane->window.records_out() == 0;
-                   if (part.lane->filter) {
-                       part.lane->filter->reclaim(part.lane->counters);
-                       done &= part.lane->filter->packets_out() == 0;
-                   }
-                   if (!done)
-                       return;
-                   part.lane->window.set_quota(0);
-                   w.loop->receiver().remove_lane(part.slot);
-                   for (const auto& source : w.sources)
-                       source->talkers.forget_lane(part.slot);
-                   part.counts = part.lane->counters;
-                   part.details.take(*part.lane);
-               }) &&
-           done;
+    struct Last {
+        bool done = false;
+        stats::StreamCounters counts;
+        LaneDetails details;
+    };
+    const auto reclaim = [](recv::RxAgent* receiver, recv::SpeadLane* lane, std::uint16_t slot, Last& last) {
+        lane->window.reclaim();
+        last.done = lane->window.records_out() == 0;
+        if (lane->filter) {
+            lane->filter->reclaim(lane->counters);
+            last.done &= lane->filter->packets_out() == 0;
+        }
+        if (!last.done)
+            return std::move(last);
+        lane->window.set_quota(0);
+        receiver->remove_lane(slot);
+        for (recv::Source* const source : receiver->sources())
+            source->talkers.forget_lane(slot);
+        last.counts = lane->counters;
+        last.details.take(*lane);
+        return std::move(last);
+    };
+    Last room;
+    room.details.fit(*part.lane);
+    auto last = try_ask(w, reclaim, &w.loop->receiver(), part.lane.get(), part.slot, std::move(room));
+    if (!last || !last->done)
+        return false;
+    part.counts = last->counts;
+    part.details = std::move(last->details);
+    return true;
 }
 
 /// The stream keeps what its part has counted.

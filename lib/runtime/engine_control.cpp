@@ -26,10 +26,10 @@ void Engine::interrupt() noexcept {
 send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) {
     for (const auto& s : state_->sends)
         if (s->plan.name == send) {
-            send::DummyResult result;
-            if (!state_->ask(*s->worker, [&] { result = s->sender->dummy(packets); }))
-                throw_error(send, "its lcore does not answer");
-            return result;
+            state_->need_answers();
+            return state_->ask(
+                *s->worker, [](send::Sender* sender, std::uint32_t n) { return sender->dummy(n); },
+                s->sender.get(), packets);
         }
     throw_error("send", "there is no sender `{}`", send);
 }

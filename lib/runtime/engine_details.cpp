@@ -10,27 +10,31 @@
 /// What explains the counts of a snapshot: times of heaps, high-water marks, senders; and clearing it all.
 namespace spead::runtime {
 
-void Engine::State::fit_details(Worker& w) {
-    w.counts.sources.resize(w.sources.size());
-    for (Part* const part : w.parts)
-        part->details.fit(*part->lane);
+/// After a look at all that the lcore knows.
+void Engine::State::keep_peaks(Worker& w, double at_s) const {
+    w.longest_loop.add(at_s, w.counts.lcore.longest_loop);
+    w.buffers_taken.resize(w.sources.size());
+    for (std::size_t n = 0; n < w.counts.ports.size(); n++) {
+        const std::uint32_t size = ports[w.source_ports[n]]->rx_sizes().mbufs;
+        if (const std::uint32_t free = w.counts.ports[n].fewest_free_mbufs;
+            free != stats::RxCounters::kNeverLooked)
+            w.buffers_taken[n].add(at_s, size - std::min(free, size));
+    }
+    for (Part* const part : w.parts) {
+        part->queued.add(at_s, part->details.ring_most);
+        part->memory_used.add(at_s, part->details.pool_most);
+    }
 }
 
-/// On the lcore, as everything of a worker that is not const.
-void Engine::State::take_details(Worker& w) noexcept {
-    for (Part* const part : w.parts)
-        part->details.take(*part->lane);
-    for (std::size_t n = 0; n < w.counts.sources.size(); n++)
-        w.counts.sources[n].take(*w.sources[n]);
-}
-
-/// On the lcore.
-void Engine::State::forget_peaks(Worker& w) noexcept {
-    for (Part* const part : w.parts)
-        part->lane->forget_peaks();
-    for (const auto& source : w.sources)
-        source->forget_peaks();
-    w.loop->counters().longest_loop = 0;
+void Engine::State::forget_peaks_kept() {
+    for (const auto& w : workers) {
+        w->longest_loop.forget();
+        w->buffers_taken.clear();
+        for (Part* const part : w->parts) {
+            part->queued.forget();
+            part->memory_used.forget();
+        }
+    }
 }
 
 namespace {
@@ -42,6 +46,16 @@ void raise(std::uint64_t& limit, std::uint64_t& most, std::uint64_t of, std::uin
         limit = of;
         most = reached;
     }
+}
+
+void tell_marks(stats::StreamSnapshot& s, const Part& part) {
+    const std::uint64_t places = part.lane->queue.capacity();
+    raise(s.ring_heaps, s.ring_most, places, part.queued.peak().ever);
+    const std::uint64_t bytes = part.lane->window.placer().quota();
+    raise(s.pool_bytes, s.pool_most, bytes, part.memory_used.peak().ever);
+    s.ring_most_minute = std::max(s.ring_most_minute, part.queued.peak().minute);
+    s.pool_most_minute = std::max(s.pool_most_minute, part.memory_used.peak().minute);
+    s.ring_most_now = std::max(s.ring_most_now, part.queued.peak().now);
 }
 
 /// What endpoints of which the stream knows no more have counted is told together.
@@ -93,14 +107,14 @@ void tell_senders(stats::PortSnapshot& p, const Senders& senders) {
 
 }  // namespace
 
-void Engine::State::add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::RxCounters& c) {
-    if (c.fewest_free_mbufs == stats::RxCounters::kNeverLooked)
-        return;
-    if (!s.buffers || c.fewest_free_mbufs < s.buffers->fewest_free)
-        s.buffers = {p.rx_sizes().mbufs, c.fewest_free_mbufs};
+void Engine::State::add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken) {
+    const std::uint32_t size = p.rx_sizes().mbufs;
+    const auto free = [size](std::uint64_t most) { return size - static_cast<std::uint32_t>(most); };
+    if (!taken.empty() && (!s.buffers || free(taken.peak().ever) < s.buffers->fewest_free))
+        s.buffers = {size, free(taken.peak().ever), free(taken.peak().minute)};
 }
 
-void Engine::State::add_details(stats::Snapshot& snap) const {
+void Engine::State::add_details(stats::Snapshot& snap) {
     for (std::size_t i = 0; i < streams.size(); i++) {
         const Stream& stream = *streams[i];
         stats::StreamSnapshot& s = snap.streams[i];
@@ -108,8 +122,7 @@ void Engine::State::add_details(stats::Snapshot& snap) const {
         for (const Part* const part : stream.all_parts()) {
             times.latency.merge(part->details.times.latency);
             times.gap.merge(part->details.times.gap);
-            raise(s.ring_heaps, s.ring_most, part->lane->queue.capacity(), part->details.ring_most);
-            raise(s.pool_bytes, s.pool_most, part->lane->window.placer().quota(), part->details.pool_most);
+            tell_marks(s, *part);
         }
         add_endpoints(s, stream, plan.receives[i].endpoints);
         s.latency = stats::in_seconds(times.latency, snap.ticks_per_second);
@@ -122,8 +135,9 @@ void Engine::State::add_details(stats::Snapshot& snap) const {
                         w->counts.sources[n]);
     for (std::size_t i = 0; i < senders.size(); i++)
         tell_senders(snap.ports[i], senders[i]);
+    tell_absences(snap);
     // What an lcore that does not answer told last may be of different times.
-    snap.detailed = !any_lost();
+    snap.detailed = !any_silent();
 }
 
 stats::Snapshot Engine::State::shown(stats::Snapshot snap) const {
@@ -131,13 +145,17 @@ stats::Snapshot Engine::State::shown(stats::Snapshot snap) const {
 }
 
 void Engine::clear() {
-    state_->base = state_->take_snapshot(State::Detail::full_then_forget);
-    for (const auto& stream : state_->streams)
+    State& s = *state_;
+    s.need_answers();
+    s.base = s.take_snapshot(LcoreLook::Depth::full_then_forget);
+    s.forget_peaks_kept();
+    s.finding_log.clear(*s.base);
+    for (const auto& stream : s.streams)
         stream->past_times = {};
 }
 
 stats::Snapshot Engine::totals() {
-    return state_->take_snapshot(State::Detail::counts);
+    return state_->take_snapshot();
 }
 
 }  // namespace spead::runtime

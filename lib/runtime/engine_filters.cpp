@@ -19,14 +19,13 @@ void Engine::State::end_filters() {
                         function(*part->lane);
     };
     each([](recv::SpeadLane& lane) { lane.filter->ending(); });
-    const Clock::time_point since = Clock::now();
-    for (;;) {
+    for (WaitingTime waited(kLongestRound);;) {
         std::uint64_t out = 0;
         each([&out](recv::SpeadLane& lane) {
             lane.filter->reclaim(lane.counters);
             out += lane.filter->packets_out();
         });
-        if (out == 0 || Clock::now() - since > surroundings.holder_patience)
+        if (out == 0 || waited.add() > surroundings.holder_patience)
             break;
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }

@@ -11,6 +11,9 @@ namespace spead::runtime {
 
 namespace {
 
+/// Seconds between two looks, which are fifty a second, that say that the main thread did not run.
+constexpr double kStoodStill = 1;
+
 /// Of a stream that is stopped nothing is expected.
 HealthLimits limits_of(const ReceivePlan& r) {
     return r.enabled ? HealthLimits{r.silent_after, r.loss_threshold, r.expected_rate} : HealthLimits{};
@@ -30,14 +33,21 @@ bool Engine::State::is_received(std::uint32_t number) const {
 
 /// `now` counts since the start.
 void Engine::State::watch_streams(const stats::Snapshot& now) {
+    const bool stood_still = now.duration_s - last_watch > kStoodStill;
+    last_watch = now.duration_s;
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         const HealthLimits limits = limits_of(plan.receives[i]);
         const std::uint32_t number = streams[i]->number;
         if (!limits.any() && !health.contains(number))
             continue;
         StreamHealth& stream = health.try_emplace(number, limits).first->second;
-        if (stream.limits() != limits)
+        // What the stream has had meanwhile is not known; it is judged anew when its lcores answer, and when
+        // the whole process goes on after it was stopped.
+        const bool stalled = is_stalled(*streams[i]);
+        if (stream.limits() != limits || stalled || stood_still)
             stream.expect(limits);
+        if (stalled)
+            continue;
         for (const stats::LastEvent& event :
              stream.update(now.duration_s, StreamHealth::counts_of(now.streams[i])))
             tell(plan.receives[i].name, event);
@@ -50,6 +60,12 @@ void Engine::State::watch_streams(const stats::Snapshot& now) {
     });
     if (event_command)
         event_command->poll();
+}
+
+/// Whether an lcore that receives the stream is silent.
+bool Engine::State::is_stalled(const Stream& stream) {
+    return std::any_of(stream.parts.begin(), stream.parts.end(),
+                       [](const auto& part) { return part->worker->lost || part->worker->watch.silent(); });
 }
 
 void Engine::State::tell(const std::string& stream, const stats::LastEvent& event) {

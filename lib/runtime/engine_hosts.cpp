@@ -110,7 +110,8 @@ void Engine::State::follow_next_hops() {
 /// Has the sender's lcore take over MAC addresses that have changed. What nobody answers for any more keeps
 /// its last one.
 void Engine::State::follow_next_hops(SendStream& s) {
-    if (s.hops.empty())
+    // A silent lcore is told when it is back.
+    if (s.hops.empty() || s.worker->watch.silent())
         return;
     const auto follow = [&](NextHop& hop, const std::optional<MacAddress>& mac) {
         if (!mac || *mac == hop.mac)
@@ -119,8 +120,13 @@ void Engine::State::follow_next_hops(SendStream& s) {
             log_limited(hop_news, LogType::runtime, LogLevel::notice,
                         "send {}: packets to {} go to {} now, no longer to {}", s.plan.name,
                         to_string(hop.address), mac_text(*mac), mac_text(hop.mac));
-        if (ask(*s.worker, [&] { s.sender->set_mac(hop.substream, *mac); }))
-            hop.mac = *mac;
+        ask(
+            *s.worker,
+            [](send::Sender* sender, std::uint32_t substream, MacAddress to) {
+                sender->set_mac(substream, to);
+            },
+            s.sender.get(), hop.substream, *mac);
+        hop.mac = *mac;
     };
     if (hosts[s.port]) {
         for (NextHop& hop : s.hops)

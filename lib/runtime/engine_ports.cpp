@@ -7,6 +7,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "port/netdev.hpp"
+#include "runtime/descriptors.hpp"
 #include "runtime/engine_state.hpp"
 
 /// Ports that stop and start while others run: asked for, or because their network interface has gone and
@@ -23,17 +24,23 @@ constexpr auto kPassOnPatience = std::chrono::seconds(2);
 void Engine::stop_port(const std::string& port) {
     State& s = *state_;
     const std::size_t i = s.running_port(port);
+    s.need_answers();
+    need_kept_descriptors("stopping a port");
     if (s.away[i])
         throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
     if (!s.ports[i]->started())
         throw_error(fmt::format("port {}", port), "it is stopped already");
+    (void)s.detailed_snapshot();
     s.take_off(i);
     s.ports[i]->stop();
+    s.port_changed(i);
 }
 
 void Engine::start_port(const std::string& port) {
     State& s = *state_;
     const std::size_t i = s.running_port(port);
+    s.need_answers();
+    need_kept_descriptors("starting a port");
     if (s.away[i])
         throw_error(fmt::format("port {}", port),
                     "its network interface has gone; it is started when that comes back");
@@ -42,11 +49,23 @@ void Engine::start_port(const std::string& port) {
     s.ports[i]->start();
     try {
         s.put_on(i);
+    } catch (const LcoreLost&) {
+        throw;  // its lcores cannot be asked to let go of it again
     } catch (const std::exception&) {
         s.take_off(i);
         s.ports[i]->stop();
         throw;
     }
+    s.port_changed(i);
+}
+
+/// The port and its streams begin anew.
+void Engine::State::port_changed(std::size_t port) {
+    std::vector<std::string> names{plan.ports[port].name};
+    for (const ReceivePlan& r : plan.receives)
+        if (r.port == plan.ports[port].name)
+            names.push_back(r.name);
+    parts_changed(names);
 }
 
 std::size_t Engine::State::running_port(const std::string& name) const {
@@ -63,6 +82,7 @@ bool Engine::State::is_on(std::size_t port) const {
 }
 
 /// No lcore touches the port's queues from now on; its groups are left and its rules are gone. Streams wait.
+/// Throws LcoreLost: then an lcore may still be inside the port, which must not be stopped.
 void Engine::State::take_off(std::size_t port) {
     off[port] = true;
     if (memberships[port])
@@ -84,26 +104,42 @@ void Engine::State::take_off(std::size_t port) {
         if (q.port != port)
             continue;
         stop_waiting(*q.worker);
-        ask(*q.worker, [&] {
-            if (q.distributor)
-                q.distributor->connect(silent);
-            else
-                q.readers.front().source->queue = silent;
-        });
+        ask(
+            *q.worker,
+            [](recv::Distributor* distributor, recv::Source* own, const port::RxQueue& nothing) {
+                if (distributor != nullptr)
+                    distributor->connect(nothing);
+                else
+                    own->queue = nothing;
+            },
+            q.distributor.get(), q.readers.front().source, silent);
         const Clock::time_point end = Clock::now() + kPassOnPatience;
-        while (q.distributor && q.distributor->on_their_way() != 0 && !any_lost() && Clock::now() < end)
+        while (q.distributor && q.distributor->on_their_way() != 0 && Clock::now() < end)
             std::this_thread::sleep_for(kStep);
         // The pool may go with the port.
         for (const Queue::Reader& r : q.readers)
-            ask(*r.worker, [&] {
-                r.source->arrivals = nullptr;
-                r.source->queue.pool = nullptr;
-            });
+            ask(
+                *r.worker,
+                [](recv::Source* source) {
+                    source->waiting.drop();
+                    source->arrivals = nullptr;
+                    source->queue.pool = nullptr;
+                },
+                r.source);
     }
     // What it was given comes back when it stops; senders wait, and give up what may not take so long.
     for (SendStream* const s : all_sends())
         if (s->port == port)
-            ask(*s->worker, [&] { s->sender->set_queue({}); });
+            ask(
+                *s->worker,
+                [](send::Sender* sender, port::ImpairedQueue* impaired) {
+                    sender->set_queue({});
+                    if (impaired != nullptr) {
+                        impaired->set_inner({});
+                        impaired->give_up();
+                    }
+                },
+                s->sender.get(), s->impaired.get());
 }
 
 /// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
@@ -111,21 +147,25 @@ void Engine::State::put_on(std::size_t port) {
     for (Queue& q : queues) {
         if (q.port != port)
             continue;
-        const port::RxQueue from = ports[port]->rx_queue(q.queue);
         for (const Queue::Reader& r : q.readers)
-            ask(*r.worker, [&] { r.source->arrivals = ports[port]->arrivals(); });
-        ask(*q.worker, [&] {
-            recv::Source& own = *q.readers.front().source;
-            if (!q.distributor) {
-                own.queue = from;
-                return;
-            }
-            q.distributor->connect(from);
-            own.queue = q.distributor->own();
-        });
+            ask(
+                *r.worker,
+                [](recv::Source* source, const port::ArrivalTimes* arrivals) { source->arrivals = arrivals; },
+                r.source, ports[port]->arrivals());
+        ask(
+            *q.worker,
+            [](recv::Distributor* distributor, recv::Source* own, const port::RxQueue& from) {
+                if (distributor != nullptr)
+                    distributor->connect(from);
+                own->queue = distributor != nullptr ? distributor->own() : from;
+            },
+            q.distributor.get(), q.readers.front().source, ports[port]->rx_queue(q.queue));
         for (const Queue::Reader& r : q.readers)
             if (r.share != 0)
-                ask(*r.worker, [&] { r.source->queue = q.distributor->share(r.share - 1); });
+                ask(
+                    *r.worker,
+                    [](recv::Source* source, const port::RxQueue& share) { source->queue = share; }, r.source,
+                    q.distributor->share(r.share - 1));
     }
     for (SendStream* const s : all_sends())
         if (s->port == port)
@@ -145,7 +185,15 @@ void Engine::State::connect(SendStream& s) {
     const Ipv4 address = own.value != 0 ? own : port.source_address();
     const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
     const port::TxQueue queue = port.tx_queue(s.queue);
-    ask(*s.worker, [&] { s.sender->set_port(queue, times, port.mac(), address); });
+    ask(
+        *s.worker,
+        [](send::Sender* sender, port::ImpairedQueue* impaired, const port::TxQueue& to,
+           const port::SendTimes& by, MacAddress mac, Ipv4 from) {
+            if (impaired != nullptr)
+                impaired->set_inner(to);
+            sender->set_port(impaired != nullptr ? impaired->queue() : to, by, mac, from);
+        },
+        s.sender.get(), s.impaired.get(), queue, times, port.mac(), address);
 }
 
 /// The events that the worker waits for are about to go: it polls from now on.
@@ -154,11 +202,14 @@ void Engine::State::stop_waiting(Worker& worker) {
         return;
     if (worker.loop->mode() == PollMode::interrupt)
         log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
-    ask(worker, [&] {
-        if (worker.loop->mode() == PollMode::interrupt)
-            worker.loop->set_mode(PollMode::adaptive);
-        worker.loop->forget_events();
-    });
+    ask(
+        worker,
+        [](LcoreLoop* loop) {
+            if (loop->mode() == PollMode::interrupt)
+                loop->set_mode(PollMode::adaptive);
+            loop->forget_events();
+        },
+        worker.loop.get());
 }
 
 void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
@@ -173,6 +224,7 @@ void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
     nic_before[port].missed += last.missed;
     nic_before[port].no_mbuf += last.no_mbuf;
     nic_before[port].errors += last.errors;
+    nic_before[port].send_errors += last.send_errors;
 }
 
 /// Closes a port whose interface has gone. What senders had given it is theirs again.
@@ -195,6 +247,7 @@ void Engine::State::look_for(std::size_t port) {
             return;
     }
     try {
+        need_kept_descriptors("opening a port");
         std::unique_ptr<port::Port> again = port::Port::open(layout.ports[port]);
         again->start();
         ports[port] = std::move(again);
@@ -211,6 +264,7 @@ void Engine::State::look_for(std::size_t port) {
                         hosts[port]->arp().resolve(hop.address);
             }
         put_on(port);
+        port_changed(port);
         const bool receives = std::any_of(plan.receives.begin(), plan.receives.end(),
                                           [&](const auto& r) { return r.port == plan.ports[port].name; });
         log_notice(LogType::runtime, "port {}: its network interface {} is back, and it {} again",
@@ -218,6 +272,8 @@ void Engine::State::look_for(std::size_t port) {
                    !sends_there ? "receives"
                    : receives   ? "receives and sends"
                                 : "sends");
+    } catch (const LcoreLost&) {
+        throw;
     } catch (const std::exception& e) {
         // Said once: what keeps it from coming back may last.
         if (std::exchange(told_away[port], e.what()) != e.what())
@@ -233,16 +289,19 @@ void Engine::State::look_for(std::size_t port) {
 /// The port is another; what its lcores hear goes to its host, which knows nothing yet of groups and
 /// neighbours.
 void Engine::State::renew_host(std::size_t port) {
-    std::unique_ptr<LinkHost> fresh = make_host(port);
+    // Before lcores are asked: those that have been may write into its rings. The former one lives until all
+    // have.
+    const std::unique_ptr<LinkHost>& former =
+        former_hosts.emplace_back(std::exchange(hosts[port], make_host(port)));
+    host_frames_before[port] += former->sent();
     for (const Queue& q : queues) {
-        recv::Source& source = *q.readers.front().source;
-        if (q.port != port || source.hosts == nullptr)
-            continue;
-        FrameRing& ring = fresh->add_source();
-        ask(*q.worker, [&] { source.hosts = &ring; });
+        recv::Source* const source = q.readers.front().source;
+        if (q.port == port && source->hosts != nullptr)
+            ask(
+                *q.worker, [](recv::Source* of, FrameRing* ring) { of->hosts = ring; }, source,
+                &hosts[port]->add_source());
     }
-    host_frames_before[port] += hosts[port]->sent();
-    hosts[port] = std::move(fresh);
+    former_hosts.clear();
 }
 
 }  // namespace spead::runtime

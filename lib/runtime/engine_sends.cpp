@@ -6,6 +6,7 @@
 #include <rte_cycles.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "base/units.hpp"
 #include "memory/mapping.hpp"
 #include "port/neighbours.hpp"
@@ -22,6 +23,13 @@ std::string where_of(const SendPlan& s) {
 }
 
 }  // namespace
+
+bool SendStream::let_go_of_packets() noexcept {
+    if (!impaired)
+        return true;
+    impaired->flush();
+    return impaired->empty();
+}
 
 /// Those that leave, too.
 std::vector<SendStream*> Engine::State::all_sends() const {
@@ -71,6 +79,15 @@ std::unique_ptr<SendStream> Engine::State::make_send(const SendPlan& s, Outlet o
     config.capabilities = port.capabilities();
     config.tx_descriptors = port.tx_sizes().descriptors;
     config.queue = port.tx_queue(outlet.queue);
+    if (!s.impair.empty()) {
+        port::ImpairedQueue::Setup setup = impaired_setup(s, layout.ports[made->port]);
+        setup.hz = static_cast<double>(rte_get_tsc_hz());
+        setup.numa = port.socket_id();
+        made->impaired = std::make_unique<port::ImpairedQueue>(setup, where_of(s));
+        made->impaired->set_inner(config.queue);
+        config.queue = made->impaired->queue();
+        log_warning(LogType::runtime, "{}: what it sends is impaired on purpose: {}", where_of(s), s.impair);
+    }
     if (s.pacer != Doer::software)
         config.send_times = port.send_times();
     config.regions = &regions;
@@ -95,7 +112,14 @@ void Engine::State::map_payload(SendStream& s) {
 }
 
 void Engine::State::attach(SendStream& s) {
-    ask(*s.worker, [&] { s.worker->loop->add_sender(*s.sender); });
+    ask(
+        *s.worker,
+        [](LcoreLoop* loop, send::Sender* sender, port::ImpairedQueue* impaired) {
+            loop->add_sender(*sender);
+            if (impaired != nullptr)
+                loop->add_impaired(*impaired);
+        },
+        s.worker->loop.get(), s.sender.get(), s.impaired.get());
 }
 
 /// A transmit queue for a sender that comes while others send: one that is free, or one that its lcore has
@@ -198,14 +222,18 @@ std::vector<std::unique_ptr<SendStream>> Engine::State::make_new_sends(const Pla
 }
 
 void Engine::State::retune(SendStream& s, const SendPlan& to) {
-    ask(*s.worker, [&] {
-        send::Pacing pacing = s.sender->pacing();
-        pacing.rate = to.rate;
-        pacing.burst_size = to.burst_size;
-        pacing.burst_rate_ratio = to.burst_rate_ratio;
-        s.sender->set_pacing(pacing);
-        s.sender->set_ttl_dscp(to.ttl, to.dscp);
-    });
+    ask(
+        *s.worker,
+        [](send::Sender* sender, double rate, std::uint64_t burst_size, double burst_rate_ratio,
+           std::uint8_t ttl, std::uint8_t dscp) {
+            send::Pacing pacing = sender->pacing();
+            pacing.rate = rate;
+            pacing.burst_size = burst_size;
+            pacing.burst_rate_ratio = burst_rate_ratio;
+            sender->set_pacing(pacing);
+            sender->set_ttl_dscp(ttl, dscp);
+        },
+        s.sender.get(), to.rate, to.burst_size, to.burst_rate_ratio, to.ttl, to.dscp);
 }
 
 /// What can fail, starting, comes first; then all senders are as they were, and new ones on their way out.
@@ -230,11 +258,12 @@ void Engine::State::change_sends(const Plan& wanted, const Change& change,
     } catch (const std::exception&) {
         for (SendStream* const s : begun)
             s->feeder->request_stop();
-        for (const auto& s : sends)
-            retune(*s, s->plan);
+        // First of all: their lcores may know them.
         for (auto& s : fresh)
             if (s)
                 leaving_sends.push_back(std::move(s));
+        for (const auto& s : sends)
+            retune(*s, s->plan);
         throw;
     }
     std::vector<std::unique_ptr<SendStream>> now;
@@ -260,7 +289,7 @@ void Engine::State::leave_sends() {
 }
 
 bool Engine::State::leave(SendStream& s) {
-    if (s.worker->lost)
+    if (s.worker->lost || s.worker->watch.silent())
         return false;
     if (!s.feeder->done()) {
         if (off[s.port])
@@ -269,14 +298,31 @@ bool Engine::State::leave(SendStream& s) {
             cut_if_too_long(s);
         return false;
     }
-    bool back = false;
-    ask(*s.worker, [&] {
-        back = s.sender->release() == 0;
-        if (back)
-            s.worker->loop->remove_sender(*s.sender);
-        s.counts = s.sender->counters();
-    });
-    if (!back || s.worker->lost)
+    struct Last {
+        bool back;  ///< all its buffers
+        LcoreLook::OfSend look;
+    };
+    const auto let_go = [](LcoreLoop* loop, send::Sender* sender, port::ImpairedQueue* impaired) {
+        bool back = sender->release() == 0;
+        if (impaired != nullptr) {
+            impaired->flush();
+            back = back && impaired->empty() && impaired->out() == 0;
+        }
+        if (back) {
+            loop->remove_sender(*sender);
+            if (impaired != nullptr)
+                loop->remove_impaired(*impaired);
+        }
+        Last last{back, {nullptr, sender, impaired, {}, false}};
+        last.look.take();
+        return last;
+    };
+    const auto last = try_ask(*s.worker, let_go, s.worker->loop.get(), s.sender.get(), s.impaired.get());
+    if (!last)
+        return false;
+    s.counts = last->look.counts;
+    s.stuck = last->look.stuck;
+    if (!last->back)
         return false;
     s.feeder->join();
     if (const std::string failure = s.feeder->failure(); !failure.empty())
@@ -291,6 +337,7 @@ void Engine::State::add_sends(stats::Snapshot& snap) const {
         stats::PortSnapshot& p = snap.ports[port];
         p.tx_packets += counts.packets;
         p.tx_bytes += counts.frame_bytes;
+        p.tx_active.add(counts.active);
         p.tx_dropped += counts.dropped;
     };
     for (const auto& s : sends) {
@@ -300,6 +347,13 @@ void Engine::State::add_sends(stats::Snapshot& snap) const {
         one.endpoints = s->plan.endpoint_texts;
         one.counters = s->counts;
         one.control_heaps = s->counts.control_heaps;
+        one.impair = s->plan.impair;
+        // After the run nobody makes heaps any more.
+        const bool done = !s->feeder || s->feeder->done();
+        one.state = !s->plan.enabled ? "stopped"
+                    : off[s->port]   ? "waiting"
+                    : done           ? stats::kSendDone
+                                     : "sending";
         add_send_health(*s, one);
         add_to_port(s->port, s->counts);
     }

@@ -24,11 +24,11 @@ void Engine::State::look_at_sink(Stream& stream, Sink& sink) {
     if (!news)
         return;
     stream.past.events[static_cast<std::size_t>(stats::StreamEvent::sink_failed)]++;
-    stream.sink_event = {stats::StreamEvent::sink_failed,
+    stream.last_event = {stats::StreamEvent::sink_failed,
                          std::chrono::duration<double>(Clock::now() - begin).count(),
                          "its sink takes no more heaps: " + *news};
-    tell(stream.name, *stream.sink_event);
-    problems.push_back(fmt::format("stream {}: {}", stream.name, stream.sink_event->text));
+    tell(stream.name, *stream.last_event);
+    problems.push_back(fmt::format("stream {}: {}", stream.name, stream.last_event->text));
 }
 
 /// A sink has failed, and its stream wants the run to end, or there is nothing else left that the run could
@@ -52,10 +52,10 @@ bool Engine::State::sinks_over() const {
 }
 
 /// After add_health().
-void Engine::State::add_sink_events(stats::Snapshot& snap) const {
+void Engine::State::add_last_events(stats::Snapshot& snap) const {
     for (std::size_t i = 0; i < streams.size(); i++) {
         stats::StreamSnapshot& s = snap.streams[i];
-        const std::optional<stats::LastEvent>& event = streams[i]->sink_event;
+        const std::optional<stats::LastEvent>& event = streams[i]->last_event;
         if (event && (!s.last_event || s.last_event->at_s <= event->at_s))
             s.last_event = event;
     }

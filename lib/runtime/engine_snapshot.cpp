@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <rte_cycles.h>
 
+#include "base/privileges.hpp"
 #include "runtime/engine_state.hpp"
 
 /// What a run has counted, as far as its lcores answer.
@@ -50,32 +51,28 @@ std::vector<const Part*> Stream::all_parts() const {
     return all;
 }
 
-void Engine::State::lose(Worker& w) {
-    w.lost = true;
-    problems.push_back(fmt::format(
-        "lcore {} does not answer; what it did since it last answered is not counted", w.layout->lcore));
-}
-
-bool Engine::State::any_lost() const {
-    return std::any_of(workers.begin(), workers.end(), [](const auto& w) { return w->lost; });
-}
-
 stats::Snapshot Engine::snapshot() {
-    return state_->shown(state_->take_snapshot(State::Detail::full));
+    return state_->shown(state_->detailed_snapshot());
 }
 
-stats::Snapshot Engine::State::take_snapshot(Detail detail) {
+/// Seconds of the run.
+double Engine::State::elapsed() const {
+    return stopped ? duration : started ? std::chrono::duration<double>(Clock::now() - begin).count() : 0;
+}
+
+stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
     stats::Snapshot snap;
     snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
     snap.captures = written_captures();
-    snap.duration_s = stopped   ? duration
-                      : started ? std::chrono::duration<double>(Clock::now() - begin).count()
-                                : 0;
+    snap.capabilities = permitted_privileges().names();
+    snap.by_configuration = surroundings.by_configuration;
+    snap.duration_s = elapsed();
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         stats::StreamSnapshot s;
         s.name = plan.receives[i].name;
         s.number = streams[i]->number;
         s.endpoints = plan.receives[i].endpoint_texts;
+        s.port = plan.receives[i].port;
         s.state = !plan.receives[i].enabled                ? "stopped"
                   : off[port_index(plan.receives[i].port)] ? "waiting"
                                                            : "received";
@@ -101,44 +98,24 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
             s.nic.missed += before.missed;
             s.nic.no_mbuf += before.no_mbuf;
             s.nic.errors += before.errors;
+            s.nic.send_errors += before.send_errors;
         } else {
             s.nic = before;
         }
         s.rx_descriptors = p->rx_sizes().descriptors;
+        s.joins_groups = p->capabilities().membership != port::Membership::none;
         snap.ports.push_back(std::move(s));
     }
     for (std::size_t i = 0; i < hosts.size(); i++)
         if (hosts[i])
             snap.ports[i].tx_host_frames = host_frames_before[i] + hosts[i]->sent();
     for (const auto& w : workers) {
-        Worker::Counts& counts = w->counts;
-        const std::vector<SendStream*> their = sends_on(*w);
-        if (detail != Detail::counts)
-            fit_details(*w);
-        ask(*w, [&] {
-            counts.lcore = w->loop->counters();
-            if (detail != Detail::counts)
-                take_details(*w);
-            for (Part* const part : w->parts) {
-                part->counts = part->lane->counters;
-                if (part->lane->tap != nullptr)
-                    part->tap_counts = part->lane->tap->counters();
-                // What is done was pushed by this lcore before.
-                if (part->feed != nullptr)
-                    part->done = part->feed->done();
-            }
-            for (std::size_t n = 0; n < w->sources.size(); n++)
-                counts.ports[n] = w->sources[n]->counters;
-            for (SendStream* const s : their) {
-                s->counts = s->sender->counters();
-                s->stuck = s->sender->stuck();
-            }
-            if (detail == Detail::full_then_forget)
-                forget_peaks(*w);
-        });
+        look_at(*w, depth);
+        const Worker::Counts& counts = w->counts;
         for (std::size_t n = 0; n < w->sources.size(); n++) {
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
-            add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], counts.ports[n]);
+            if (n < w->buffers_taken.size())
+                add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], w->buffers_taken[n]);
         }
         snap.lcores.push_back(share_of(*w));
     }
@@ -151,8 +128,9 @@ stats::Snapshot Engine::State::take_snapshot(Detail detail) {
     for (std::size_t i = 0; i < last_rules.size(); i++)
         snap.ports[i].rules = last_rules[i];
     add_health(snap);
-    add_sink_events(snap);
-    if (detail != Detail::counts)
+    add_last_events(snap);
+    mark_silent(snap);
+    if (depth != LcoreLook::Depth::counts)
         add_details(snap);
     return snap;
 }
@@ -183,6 +161,9 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
         l.add(w.counts.ports[n]);
     }
     l.counters = w.counts.lcore;
+    l.counters.longest_loop = w.longest_loop.peak().ever;
+    l.longest_loop_minute = w.longest_loop.peak().minute;
+    l.longest_loop_now = w.longest_loop.peak().now;
     for (const auto& s : sends)
         if (s->worker == &w)
             l.sends.push_back(s->plan.name);

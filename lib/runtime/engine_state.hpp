@@ -9,10 +9,13 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/waiting_time.hpp"
 #include "capture/capture.hpp"
 #include "memory/arena.hpp"
 #include "memory/region.hpp"
+#include "port/impaired_queue.hpp"
 #include "port/membership.hpp"
 #include "port/port.hpp"
 #include "port/region_registration.hpp"
@@ -23,13 +26,17 @@
 #include "runtime/engine.hpp"
 #include "runtime/event_command.hpp"
 #include "runtime/feeder.hpp"
+#include "runtime/lcore_look.hpp"
 #include "runtime/lcore_loop.hpp"
+#include "runtime/lcore_watch.hpp"
 #include "runtime/link_host.hpp"
 #include "runtime/link_watch.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/send_health.hpp"
 #include "runtime/sink.hpp"
 #include "runtime/stream_health.hpp"
+#include "stats/finding_log.hpp"
+#include "stats/peak.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
 /// lib/runtime/engine*.cpp.
@@ -40,11 +47,22 @@ using Clock = std::chrono::steady_clock;
 /// How long the main thread sleeps before it looks again at what it waits for.
 inline constexpr std::chrono::milliseconds kStep{1};
 
+/// A round of the main thread that took longer was none of waiting: see WaitingTime.
+inline constexpr std::chrono::milliseconds kLongestRound{100};
+
 struct Part;
+
+/// An lcore has not answered for as long as the run waits for one: the run ends.
+class LcoreLost : public Error {
+  public:
+    using Error::Error;
+};
 
 /// One worker lcore with what it owns.
 struct Worker {
-    const WorkerLayout* layout = nullptr;
+    explicit Worker(const WorkerLayout& l) : layout(&l), watch(l.lcore, l.cpu) {}
+
+    const WorkerLayout* layout;
     memory::Arena arena;
     std::optional<heap::Shares> shares;  ///< of arena
     std::vector<Part*> parts;            ///< what the lcore has of streams
@@ -52,8 +70,9 @@ struct Worker {
     std::vector<std::unique_ptr<recv::Source>> sources;
     std::vector<std::size_t> source_ports;  ///< index of each source's port
     std::unique_ptr<LcoreLoop> loop;
+    LcoreWatch watch;
     bool launched = false;
-    bool lost = false;  ///< its lcore did not answer, and is not asked again
+    bool lost = false;  ///< its lcore has not answered for too long, and is not asked again
 
     /// What the lcore counted when it last answered.
     struct Counts {
@@ -62,6 +81,9 @@ struct Worker {
         std::vector<SourceDetails> sources;  ///< as sources
     };
     Counts counts;
+    stats::PeakRecord longest_loop;
+    std::vector<stats::PeakRecord> buffers_taken;  ///< as sources; of the queue's pool
+    std::unique_ptr<LcoreLook> spare;              ///< memory for the next look
     /// Packets of streams that it no longer has, by the stream's number, and of streams that are no more.
     std::map<std::uint32_t, std::uint64_t> past;
     std::uint64_t removed = 0;
@@ -78,8 +100,12 @@ struct Part {
     stats::StreamCounters counts;
     Consumers::Done done;  ///< heaps that its sink was given
     LaneDetails details;
-    capture::TapCounters tap_counts;  ///< of the capture that runs
-    bool blocked = false;             ///< waits for its consumer, when look() last looked
+    stats::PeakRecord queued;          ///< heaps in its hand-over queue
+    stats::PeakRecord memory_used;     ///< bytes
+    capture::TapCounters tap_counts;   ///< of the capture that runs
+    bool blocked = false;              ///< waits for its consumer
+    bool stopped = false;              ///< by a stop item
+    std::vector<std::uint64_t> stops;  ///< stop items by place; only where the run may end by them
 };
 
 /// A part on its way out: no packet comes to it any more.
@@ -120,7 +146,7 @@ struct Stream {
     std::uint64_t capture_number = 0;           ///< of the captures of the run
     bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
-    std::optional<stats::LastEvent> sink_event;  ///< of the sink that failed last
+    std::optional<stats::LastEvent> last_event;  ///< of its sink or its lcores
 
     std::vector<const Part*> all_parts() const;  ///< those that leave, too
     /// No packet comes to its parts any more.
@@ -143,16 +169,20 @@ struct SendStream {
     std::unique_ptr<send::Sender> sender;
     std::unique_ptr<Producer> feeder;
     std::unique_ptr<port::RegionRegistration> registration;  ///< of its payload; null where ports copy
+    std::unique_ptr<port::ImpairedQueue> impaired;           ///< through which it sends; usually null
     Worker* worker = nullptr;
     std::size_t port = 0;
     std::uint16_t queue = 0;     ///< of the port; other senders of the lcore may share it
     stats::SendCounters counts;  ///< when its lcore last answered
-    bool stuck = false;          ///< then
+    bool stuck = false;          ///< likewise
     SendHealth health;
     std::vector<NextHop> hops;
     std::size_t next_hop = 0;            ///< whose turn it is to be looked for
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
     std::uint64_t unfinished = 0;        ///< how many, then
+
+    /// Nothing of its packets is held back any more; what is, is to go now. Any thread.
+    bool let_go_of_packets() noexcept;
 };
 
 struct Engine::State {
@@ -180,6 +210,8 @@ struct Engine::State {
 
     void reconfigure(const Plan& wanted);
     void check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const;
+    void check_lossless(const Plan& wanted, const Change& change,
+                        const std::vector<std::vector<unsigned>>& cpus) const;
     std::vector<unsigned> cpus_for(const ReceivePlan& r) const;
     Dealing deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const;
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
@@ -241,47 +273,75 @@ struct Engine::State {
     void leave_groups();
     std::size_t port_index(const std::string& name) const;
 
-    /// Has the worker's lcore run `function` between two bursts; see Mailbox::call. False: it does not
-    /// answer.
-    template <typename Function>
-    bool ask(Worker& w, Function&& function) {
-        if (w.lost)
-            return false;
-        if (w.loop->mailbox().call(function) == Mailbox::Answer::done)
-            return true;
-        lose(w);
-        return false;
+    /// Has the worker's lcore run `function(arguments...)` between two bursts (see LcoreCall) and returns
+    /// what that returns. None: the lcore has not answered for as long as the run waits for one; the function
+    /// may still run. Whatever the lcore gets belongs to this state before it is asked: from then on the
+    /// lcore may have it.
+    template <typename Function, typename... Arguments>
+    [[nodiscard]] auto try_ask(Worker& w, Function function, Arguments... arguments) {
+        using Call = LcoreCall<Function, Arguments...>;
+        std::optional<typename Call::Result> result;
+        if (const auto job = have_done(w, std::make_unique<Call>(function, std::move(arguments)...)))
+            result.emplace(static_cast<Call&>(*job).take_result());
+        return result;
     }
+    /// The same for what must be done: throws LcoreLost.
+    template <typename Function, typename... Arguments>
+    auto ask(Worker& w, Function function, Arguments... arguments) {
+        auto result = try_ask(w, function, std::move(arguments)...);
+        if (!result)
+            throw_lost(w);
+        return std::move(*result);
+    }
+    std::unique_ptr<LcoreJob> have_done(Worker& w, std::unique_ptr<LcoreJob> job);
+    bool is_clear(Worker& w);
+    bool keep_waiting(Worker& w);
+    void heard(Worker& w);
+    Clock::duration lcore_patience() const;
+    bool told_to_end() const;
     void lose(Worker& w);
+    [[noreturn]] void throw_lost(const Worker& w) const;
     bool any_lost() const;
+    bool any_silent() const;
+    void need_answers() const;
+    bool is_silent_on(std::size_t port) const;
+    void tell_of(const Worker& w, bool silent);
+    void mark_silent(stats::Snapshot& snap) const;
+    void look_at(Worker& w, LcoreLook::Depth depth);
+    std::unique_ptr<LcoreLook> look_of(Worker& w, LcoreLook::Depth depth);
+    void keep(Worker& w, std::unique_ptr<LcoreLook> look);
 
     void start_capture(std::size_t stream, const capture::Options& options);
     bool stop_capture(std::size_t stream);
     void stop_captures();
+    void end_captures_in_time();
     void collect_captures();
     void collect(const EndingCapture& ending);
     std::vector<stats::CaptureSnapshot> written_captures() const;
     void add_taken(std::vector<stats::CaptureSnapshot>& captures) const;
     bool captures_over() const;
-    /// How much a snapshot tells: the counts, or all; `full_then_forget` has high-water marks and times begin
-    /// anew at the moment in which they are taken.
-    enum class Detail : std::uint8_t { counts, full, full_then_forget };
-    stats::Snapshot take_snapshot(Detail detail = Detail::counts);
-    static void fit_details(Worker& w);
-    static void take_details(Worker& w) noexcept;
-    static void forget_peaks(Worker& w) noexcept;
-    static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::RxCounters& c);
-    void add_details(stats::Snapshot& snap) const;
+    double elapsed() const;
+    stats::Snapshot take_snapshot(LcoreLook::Depth depth = LcoreLook::Depth::counts);
+    static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken);
+    void keep_peaks(Worker& w, double at_s) const;
+    void forget_peaks_kept();
+    stats::Snapshot detailed_snapshot();
+    void tell_absences(stats::Snapshot& snap);
+    void look_for_absences(const stats::Snapshot& snap);
+    void parts_changed(const std::vector<std::string>& names);
+    void port_changed(std::size_t port);
+    void add_details(stats::Snapshot& snap);
     stats::Snapshot shown(stats::Snapshot snap) const;
     void watch_streams(const stats::Snapshot& now);
     void watch_sends(double now);
     std::string suspects_of(const SendStream& s) const;
     void add_send_health(const SendStream& s, stats::SendSnapshot& to) const;
+    static bool is_stalled(const Stream& stream);
     void tell(const std::string& stream, const stats::LastEvent& event);
     void watch_sinks();
     void look_at_sink(Stream& stream, Sink& sink);
     bool sinks_over() const;
-    void add_sink_events(stats::Snapshot& snap) const;
+    void add_last_events(stats::Snapshot& snap) const;
     void add_health(stats::Snapshot& snap) const;
     bool is_received(std::uint32_t number) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
@@ -289,7 +349,8 @@ struct Engine::State {
     void remember_rules();
     std::optional<Reason> ended(const stats::Snapshot& now);
     bool ports_failed();
-    bool all_stopped();
+    bool all_stopped() const;
+    Reason run(const std::function<void(const stats::Snapshot&)>& tick);
     void share_stops();
     bool everything_received(const stats::Snapshot& now) const;
     bool sends_done() const;
@@ -310,6 +371,7 @@ struct Engine::State {
     std::string blocked_streams() const;
     std::string consumer_stuck() const;
     void let_go_of_consumers();
+    void tell_what_was_lost();
     void finish_sends();
     void cut_if_too_long(SendStream& s);
     void cut(SendStream& s, send::Cut cut);
@@ -329,6 +391,7 @@ struct Engine::State {
     const Surroundings surroundings;
     memory::RegionTable regions;
     std::vector<std::unique_ptr<LinkHost>> hosts;  ///< as ports; null where the kernel answers, or nobody
+    std::vector<std::unique_ptr<LinkHost>> former_hosts;  ///< that lcores may still know
     std::vector<std::unique_ptr<port::Port>> ports;
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Queue> queues;                               ///< as layout.queues
@@ -359,7 +422,9 @@ struct Engine::State {
     std::vector<std::uint64_t> host_frames_before;  ///< likewise
     bool connected = false;                         ///< ports run, and lcores poll their queues
     bool stopped = false;
+    bool stopping = false;  ///< stop() is at work
     bool interrupted = false;
+    int run_interrupt_fd = -1;     ///< of run(); -1: none
     bool stays = false;            ///< ends neither with its sources nor with its senders
     Executor* executor = nullptr;  ///< posts what others want done
     bool told_of_consumers = false;
@@ -368,16 +433,23 @@ struct Engine::State {
     double duration = 0;  ///< fixed when stopped
     /// Of streams that are watched, or were, by number; `removed` gets what those counted that are no more.
     std::map<std::uint32_t, StreamHealth> health;
+    double last_watch = 0;  ///< seconds of the run when they were last watched
     std::optional<EventCommand> event_command;
     std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
+    stats::FindingLog finding_log;
+    std::vector<std::vector<stats::PassedSnapshot>> passed;     ///< as ports; when last looked
+    std::map<std::uint32_t, std::vector<std::string>> unowned;  ///< by stream's number; likewise
+    Clock::time_point next_look_at_absences{};
     std::uint64_t last_progress = 0;
-    Clock::time_point last_change{};                           ///< of last_progress
+    WaitingTime unchanged{kLongestRound};                      ///< since last_progress changed
     std::vector<std::vector<stats::RuleSnapshot>> last_rules;  ///< as ports, once the run is over
     std::vector<LinkWatch> links;                              ///< as ports
     std::vector<PeerWatch> peers;                              ///< as ports
     // What strangers can have happen as often as they like: a peer that comes and goes, forged ARP replies.
     LogLimiter link_news;
     LogLimiter hop_news;
+    LogLimiter lcore_news;
+    Clock::time_point next_told_of_waiting{};
     Clock::time_point next_look_at_ports{};
     Clock::time_point next_look_at_hops{};
 };

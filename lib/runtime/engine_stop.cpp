@@ -8,6 +8,7 @@
 #include <rte_launch.h>
 
 #include "base/log.hpp"
+#include "base/units.hpp"
 #include "runtime/engine_state.hpp"
 
 /// The orderly end of a run: senders finish while receivers poll on (external buffers come back that way),
@@ -24,6 +25,8 @@ constexpr auto kSettleBlocking = std::chrono::seconds(2);
 constexpr auto kTell = std::chrono::seconds(3);
 /// An lcore that answers ends at once, unless it has to share its CPU.
 constexpr Clock::duration kQuit = std::chrono::seconds(10);
+/// A round of waiting that took longer was none: see WaitingTime.
+constexpr std::chrono::milliseconds kRound{20};
 
 std::string seconds_text(std::chrono::nanoseconds d) {
     return fmt::format("{:g} s", std::chrono::duration<double>(d).count());
@@ -35,6 +38,7 @@ void Engine::stop() noexcept {
     State& s = *state_;
     if (s.stopped)
         return;
+    s.stopping = true;
     s.event_command.reset();
     if (s.started) {
         s.carry_out(&State::finish_sends);
@@ -42,6 +46,7 @@ void Engine::stop() noexcept {
         s.carry_out(&State::leave_groups);
         s.carry_out(&State::settle_receives);
         s.carry_out(&State::flush_receives);
+        s.carry_out(&State::tell_what_was_lost);
         s.carry_out(&State::end_consumers);
         s.carry_out(&State::stop_lcores);
         s.carry_out(&State::end_filters);
@@ -75,26 +80,39 @@ void Engine::State::end_consumers() {
 void Engine::State::let_go_of_consumers() {
     if (!consumers.failed() && !consumers.budget_used_up())
         return;
-    for (const auto& w : workers)
-        ask(*w, [&] {
-            for (Part* const part : w->parts)
-                part->lane->window.set_on_full(heap::OnFull::drop_newest);
-        });
+    for (const auto& w : workers) {
+        if (w->lost || (!stopping && w->watch.silent()))
+            continue;
+        std::vector<heap::Window*> windows;
+        for (Part* const part : w->parts)
+            windows.push_back(&part->lane->window);
+        static_cast<void>(try_ask(
+            *w,
+            [](const std::vector<heap::Window*>& all) {
+                for (heap::Window* const window : all)
+                    window->set_on_full(heap::OnFull::drop_newest);
+            },
+            std::move(windows)));
+    }
 }
 
 Engine::State::Look Engine::State::look() {
     Look l;
-    for (const auto& w : workers)
-        ask(*w, [&] {
-            for (const send::Sender* const sender : w->loop->senders()) {
-                l.sent += sender->counters().packets;
-                l.pacing |= sender->next_send_time() > rte_rdtsc();
-            }
-            for (const auto& source : w->sources)
-                l.received += source->counters[PortOutcome::stream];
-            for (Part* const part : w->parts)
-                part->blocked = part->lane->window.blocked();
-        });
+    for (const auto& w : workers) {
+        const auto pacing = try_ask(
+            *w,
+            [](const LcoreLoop* loop) {
+                return std::any_of(loop->senders().begin(), loop->senders().end(),
+                                   [](const auto* s) { return s->next_send_time() > rte_rdtsc(); });
+            },
+            &std::as_const(*w->loop));
+        l.pacing |= pacing.value_or(false);
+        look_at(*w, LcoreLook::Depth::counts);
+        for (const SendStream* const s : sends_on(*w))
+            l.sent += s->counts.packets;
+        for (const stats::RxCounters& source : w->counts.ports)
+            l.received += source[PortOutcome::stream];
+    }
     for (const auto* const list : {&streams, &removed_streams})
         for (const auto& s : *list) {
             const std::vector<const Part*> parts = s->all_parts();
@@ -113,30 +131,32 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
                                               std::uint64_t Look::*progress, Clock::duration patience,
                                               Clock::duration longest) {
     Look last;
-    Clock::time_point time = Clock::now();
-    Clock::time_point since = time;
+    WaitingTime all(kRound);
+    WaitingTime since(kRound);
     Clock::duration own{0};
     while (!step()) {
         serve_hosts();
         const Look now = look();
-        const Clock::time_point before = time;
-        time = Clock::now();
+        const Clock::duration before = all.total();
+        const Clock::duration round = all.add() - before;
+        since.add();
         if (!now.blocked)
-            own += time - before;
+            own += round;
         const bool moved =
             now.blocked ? now.finished != last.finished : now.*progress != last.*progress || now.pacing;
-        if (moved || now.blocked != last.blocked)
-            since = time;
+        // What a silent lcore does is not known.
+        if (moved || now.blocked != last.blocked || any_silent())
+            since.restart();
         last = now;
-        if (now.blocked && time - since > kTell && !told_of_consumers) {
+        if (now.blocked && since.total() > kTell && !told_of_consumers) {
             told_of_consumers = true;
             log_notice(LogType::runtime,
                        "waiting for the consumer of stream {}; another Ctrl-C ends the program at once",
                        blocked_streams());
         }
-        if (now.blocked && time - since > surroundings.consumer_patience)
+        if (now.blocked && since.total() > surroundings.consumer_patience)
             return Waited::consumer;
-        if (!now.blocked && time - since > patience)
+        if (!now.blocked && since.total() > patience)
             return Waited::stuck;
         if (own > longest)
             return Waited::too_long;
@@ -212,7 +232,11 @@ void Engine::State::finish_sends() {
         if (given_up && !s.worker->lost)
             give_up(s, waited, left);
         else if (s.cut != send::Cut::nothing)
-            ask(*s.worker, [&] { s.unfinished = s.sender->counters().aborted; });
+            s.unfinished =
+                try_ask(
+                    *s.worker, [](const send::Sender* sender) { return sender->counters().aborted; },
+                    &std::as_const(*s.sender))
+                    .value_or(0);
         if (!given_up && s.unfinished != 0)
             remarks.push_back(fmt::format(
                 "send {}: {} heaps were given up, at its rate they would have taken too long; the stop heaps "
@@ -222,9 +246,9 @@ void Engine::State::finish_sends() {
 }
 
 send::Backlog Engine::State::backlog(SendStream& s) {
-    send::Backlog left;
-    ask(*s.worker, [&] { left = s.sender->backlog(); });
-    return left;
+    return try_ask(
+               *s.worker, [](send::Sender* sender) { return sender->backlog(); }, s.sender.get())
+        .value_or(send::Backlog{});
 }
 
 /// `left`: packets that the port has not taken.
@@ -269,7 +293,9 @@ void Engine::State::settle_receives() {
     // What is on its way between lcores arrives before they stop.
     for (const Queue& q : queues)
         if (q.distributor)
-            ask(*q.worker, [&] { q.distributor->close(); });
+            static_cast<void>(try_ask(
+                *q.worker, [](recv::Distributor* distributor) { distributor->close(); },
+                q.distributor.get()));
     const auto arrived = [this] {
         let_go_of_consumers();
         return packets_between_lcores() == 0 || any_lost();
@@ -279,7 +305,8 @@ void Engine::State::settle_receives() {
             "{} packets on their way between lcores were not taken in time, and are counted nowhere else",
             packets_between_lcores()));
     for (const auto& w : workers)
-        ask(*w, [&] { w->loop->stop_receiving(); });
+        static_cast<void>(try_ask(
+            *w, [](LcoreLoop* loop) { loop->stop_receiving(); }, w->loop.get()));
 }
 
 /// A stream that blocks waits for its consumer, which may need its time: its source lost nothing, and nothing
@@ -288,8 +315,11 @@ void Engine::State::flush_receives() {
     const auto flush = [this] {
         let_go_of_consumers();
         bool all = true;
+        // Heaps of an lcore that is lost are not waited for.
         for (const auto& w : workers)
-            ask(*w, [&] { all &= w->loop->receiver().flush(); });
+            all &= try_ask(
+                       *w, [](recv::RxAgent* receiver) { return receiver->flush(); }, &w->loop->receiver())
+                       .value_or(true);
         return all;
     };
     if (wait_for(flush, &Look::received, surroundings.consumer_patience) == Waited::done)
@@ -298,7 +328,38 @@ void Engine::State::flush_receives() {
     // Told now: its thread is joined next, which may never end.
     log_error(LogType::runtime, "{}", problems.back());
     for (const auto& w : workers)
-        ask(*w, [&] { w->loop->receiver().drop_rest(); });
+        static_cast<void>(try_ask(
+            *w, [](recv::RxAgent* receiver) { receiver->drop_rest(); }, &w->loop->receiver()));
+}
+
+/// A stream whose source could wait loses packets only if more heaps were in flight at once than there was
+/// memory for, or if nobody waited for its consumer any more, which has been told.
+void Engine::State::tell_what_was_lost() {
+    if (consumers.failed() || consumers.budget_used_up())
+        return;
+    for (const auto& s : streams)
+        for (const auto& part : s->parts) {
+            const heap::WindowConfig& window = part->lane->config.window;
+            const Worker& w = *part->worker;
+            const std::uint64_t lost =
+                try_ask(
+                    *part->worker,
+                    [](const recv::SpeadLane* lane) {
+                        const stats::StreamCounters& c = lane->counters;
+                        return lane->window.waits() ? c[PacketOutcome::no_memory] - c.packets_at_limit : 0;
+                    },
+                    static_cast<const recv::SpeadLane*>(part->lane.get()))
+                    .value_or(0);
+            if (lost != 0)
+                problems.push_back(
+                    fmt::format("stream {}: {} packets were lost although their source could wait: more "
+                                "heaps were in flight at "
+                                "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
+                                "live, and one more "
+                                "begins); raise `[memory] heaps` (--memory)",
+                                s->name, lost, human_size(w.arena.capacity()), w.parts.size(),
+                                w.layout->lcore, window.live_capacity()));
+        }
 }
 
 void Engine::State::stop_lcores() {
@@ -307,9 +368,10 @@ void Engine::State::stop_lcores() {
     for (const auto& w : workers) {
         if (!w->launched)
             continue;
-        const Clock::time_point since = Clock::now();
-        const Clock::duration longest = w->lost ? Clock::duration(surroundings.port_patience) : kQuit;
-        while (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING && Clock::now() - since < longest)
+        WaitingTime waited(kRound);
+        const Clock::duration longest =
+            w->lost ? Clock::duration(surroundings.port_patience) : std::min(lcore_patience(), kQuit);
+        while (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING && waited.add() < longest)
             std::this_thread::sleep_for(kStep);
         if (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING) {
             if (!w->lost)
@@ -318,6 +380,9 @@ void Engine::State::stop_lcores() {
         }
         rte_eal_wait_lcore(w->layout->lcore);
         w->launched = w->lost = false;
+        // It may have finished what it was asked before it was given up: nobody waits for that any more.
+        static_cast<void>(w->loop->mailbox().take());
+        heard(*w);
     }
 }
 
@@ -327,6 +392,13 @@ void Engine::State::stop_ports() {
         return;
     for (const auto& w : workers)
         w->loop->forget_events();
+    for (SendStream* const s : all_sends())
+        if (s->impaired && !s->impaired->empty()) {
+            s->impaired->give_up();
+            problems.push_back(
+                fmt::format("send {}: packets that `impair` held back were dropped, the port took no more",
+                            s->plan.name));
+        }
     for (const auto& p : ports)
         p->stop();
     for (SendStream* const s : all_sends())

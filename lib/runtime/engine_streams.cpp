@@ -8,6 +8,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/engine_state.hpp"
+#include "runtime/lossless.hpp"
 
 /// The streams of a run: their shares on lcores, and where those get their packets from.
 namespace spead::runtime {
@@ -18,18 +19,10 @@ std::uint64_t ticks(double s) {
     return static_cast<std::uint64_t>(s * static_cast<double>(rte_get_tsc_hz()));
 }
 
-heap::OnFull on_full(OnFull policy, bool lossless) {
-    switch (policy) {
-        case OnFull::drop_oldest:
-            return heap::OnFull::drop_oldest;
-        case OnFull::block:
-            return heap::OnFull::block;
-        case OnFull::drop_newest:
-            return heap::OnFull::drop_newest;
-        case OnFull::automatic:
-            break;
-    }
-    return lossless ? heap::OnFull::block : heap::OnFull::drop_newest;
+heap::OnFull on_full(const ReceivePlan& r, bool lossless) {
+    if (waits_for_consumer(r, lossless))
+        return heap::OnFull::block;
+    return r.on_full == OnFull::drop_oldest ? heap::OnFull::drop_oldest : heap::OnFull::drop_newest;
 }
 
 recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless) {
@@ -45,8 +38,9 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.window.history_ticks = ticks(r.history_time);
     c.window.timeout_ticks = r.timeout > 0 ? std::max<std::uint64_t>(1, ticks(r.timeout)) : 0;
     c.window.in_order = r.in_order;
+    c.window.guarded = true;
     c.window.stop_on_stop_item = r.stop_on_stop_item;
-    c.window.on_full = on_full(r.on_full, lossless);
+    c.window.on_full = on_full(r, lossless);
     return c;
 }
 
@@ -93,32 +87,41 @@ void Engine::State::make_parts(std::size_t receive) {
 /// The lcore and the consumers have it from now on; packets come once a classifier names it.
 void Engine::State::install(Stream& stream, std::unique_ptr<Part> part) {
     Worker& worker = *part->worker;
+    stream.parts.reserve(stream.parts.size() + 1);
+    worker.parts.reserve(worker.parts.size() + 1);
     part->feed = &consumers.add(part->lane->queue, *part->sink);
-    ask(worker, [&] { part->slot = worker.loop->receiver().add_lane(*part->lane); });
-    worker.parts.push_back(part.get());
-    stream.parts.push_back(std::move(part));
+    Part& p = *stream.parts.emplace_back(std::move(part));
+    p.slot = ask(
+        worker, [](recv::RxAgent* receiver, recv::SpeadLane* lane) { return receiver->add_lane(*lane); },
+        &worker.loop->receiver(), p.lane.get());
+    worker.parts.push_back(&p);
     deal_memory(worker, true);
 }
 
 /// Every stream can count on an equal share of its lcore's memory, and those that leave, too, as long as
 /// packets may still come to them.
 void Engine::State::deal_memory(Worker& worker, bool with_leaving) {
+    std::vector<heap::Window*> all;
     std::vector<heap::Window*> staying;
+    for (Part* const part : worker.parts)
+        all.push_back(&part->lane->window);
     if (with_leaving)
-        for (Part* const part : worker.parts)
-            staying.push_back(&part->lane->window);
+        staying = all;
     else
         for (const auto& stream : streams)
             for (const auto& part : stream->parts)
                 if (part->worker == &worker)
                     staying.push_back(&part->lane->window);
     const std::size_t quota = staying.empty() ? 0 : worker.arena.capacity() / staying.size();
-    ask(worker, [&] {
-        for (Part* const part : worker.parts)
-            part->lane->window.set_quota(0);
-        for (heap::Window* const window : staying)
-            window->set_quota(quota);
-    });
+    ask(
+        worker,
+        [](std::vector<heap::Window*>& windows, std::vector<heap::Window*>& with_quota, std::size_t bytes) {
+            for (heap::Window* const window : windows)
+                window->set_quota(0);
+            for (heap::Window* const window : with_quota)
+                window->set_quota(bytes);
+        },
+        std::move(all), std::move(staying), quota);
 }
 
 /// The endpoints keep their places in the lanes' tables; new ones take those that are free: of no endpoint
@@ -144,21 +147,26 @@ void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& end
     stream.past_endpoints.resize(stream.places.size());
     for (const std::size_t place : fresh)
         stream.former.add(std::exchange(stream.past_endpoints[place], {}));
-    for (const auto& part : stream.parts) {
-        recv::SpeadLane& lane = *part->lane;
-        std::vector<std::uint64_t> stops(stream.places.size());
-        std::vector<stats::EndpointCounters> counters(stream.places.size());
-        ask(*part->worker, [&] {
-            std::copy(lane.stops_seen.begin(), lane.stops_seen.end(), stops.begin());
-            std::copy(lane.endpoints.begin(), lane.endpoints.end(), counters.begin());
-            for (const std::size_t place : fresh) {
-                stops[place] = 0;
-                stream.former.add(std::exchange(counters[place], {}));
-            }
-            std::swap(lane.stops_seen, stops);
-            std::swap(lane.endpoints, counters);
-        });
-    }
+    // The lcore moves its counts into larger tables; returns what it had counted at the places that are
+    // fresh.
+    const auto enlarge = [](recv::SpeadLane* lane, std::vector<std::uint64_t>& stops,
+                            std::vector<stats::EndpointCounters>& counters,
+                            const std::vector<std::size_t>& places) {
+        std::copy(lane->stops_seen.begin(), lane->stops_seen.end(), stops.begin());
+        std::copy(lane->endpoints.begin(), lane->endpoints.end(), counters.begin());
+        stats::EndpointCounters former;
+        for (const std::size_t place : places) {
+            stops[place] = 0;
+            former.add(std::exchange(counters[place], {}));
+        }
+        std::swap(lane->stops_seen, stops);
+        std::swap(lane->endpoints, counters);
+        return former;
+    };
+    const std::size_t n = stream.places.size();
+    for (const auto& part : stream.parts)
+        stream.former.add(ask(*part->worker, enlarge, part->lane.get(), std::vector<std::uint64_t>(n),
+                              std::vector<stats::EndpointCounters>(n), fresh));
 }
 
 /// What a reader gets of a queue that is dealt like this: the endpoints of which its lcore has a share.
@@ -207,17 +215,22 @@ Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
     if (queue.worker != &worker) {
         if (!queue.distributor)
             queue.distributor = std::make_unique<recv::Distributor>(0);
-        recv::Distributor::Ring ring;
-        ask(*queue.worker, [&] { share = 1 + queue.distributor->add_other(std::move(ring)); });
+        share = 1 + ask(
+                        *queue.worker,
+                        [](recv::Distributor* distributor, recv::Distributor::Ring& ring) {
+                            return distributor->add_other(std::move(ring));
+                        },
+                        queue.distributor.get(), recv::Distributor::Ring());
     }
     recv::Source& source = *worker.sources.emplace_back(std::make_unique<recv::Source>());
     worker.source_ports.push_back(queue.port);
     worker.counts.ports.emplace_back();
     source.limit(ports[queue.port]->capabilities());
+    source.check_udp = plan.ports[queue.port].udp_checksum;
     source.arrivals = ports[queue.port]->arrivals();
     if (hosts[queue.port] && share == 0)
         source.hosts = &hosts[queue.port]->add_source();
-    Queue::Reader& made = queue.readers.emplace_back(&source, &worker, share);
+    Queue::Reader& made = queue.readers.emplace_back(Queue::Reader{&source, &worker, share});
     if (connected)
         connect(queue, made);
     return made;
@@ -228,27 +241,27 @@ void Engine::State::connect(Queue& queue, const Queue::Reader& made) {
     // A port that is stopped or away comes with its queue when it is back (put_on).
     const port::RxQueue from =
         is_on(queue.port) ? ports[queue.port]->rx_queue(queue.queue) : port::silent_queue();
-    LcoreLoop& loop = *made.worker->loop;
+    const auto add_source = [](recv::RxAgent* receiver, recv::Source* source, const port::RxQueue& of) {
+        source->queue = of;
+        receiver->add_source(*source);
+    };
+    recv::RxAgent* const receiver = &made.worker->loop->receiver();
     if (made.share == 0) {
-        ask(*made.worker, [&] {
-            made.source->queue = from;
-            loop.receiver().add_source(*made.source);
-        });
+        ask(*made.worker, add_source, receiver, made.source, from);
         return;
     }
     // The distributor steps between the queue and its lcore.
-    ask(*queue.worker, [&] {
-        recv::Source& own = *queue.readers.front().source;
-        if (own.queue.context == queue.distributor.get())
-            return;
-        queue.distributor->connect(from);
-        own.queue = queue.distributor->own();
-        queue.worker->loop->add_distributor(*queue.distributor);
-    });
-    ask(*made.worker, [&] {
-        made.source->queue = queue.distributor->share(made.share - 1);
-        loop.receiver().add_source(*made.source);
-    });
+    ask(
+        *queue.worker,
+        [](LcoreLoop* loop, recv::Distributor* distributor, recv::Source* own, const port::RxQueue& of) {
+            if (own->queue.context == distributor)
+                return;
+            distributor->connect(of);
+            own->queue = distributor->own();
+            loop->add_distributor(*distributor);
+        },
+        queue.worker->loop.get(), queue.distributor.get(), queue.readers.front().source, from);
+    ask(*made.worker, add_source, receiver, made.source, queue.distributor->share(made.share - 1));
 }
 
 void Engine::State::make_queues() {
@@ -281,15 +294,21 @@ void Engine::State::switch_queue(Queue& queue, const QueueLayout& to) {
     // Lcores behind the queue first: they must know what they get.
     for (std::size_t i = 0; i < tables.size(); i++)
         if (const Queue::Reader& r = queue.readers[i]; r.share != 0)
-            ask(*r.worker, [&] { tables[i].exchange(*r.source); });
+            ask(
+                *r.worker, [](recv::SourceTables& fresh, recv::Source* source) { fresh.exchange(*source); },
+                std::move(tables[i]), r.source);
     recv::Distributor::Table table;
     if (queue.distributor)
         table = distribution(queue, to);
-    ask(*queue.worker, [&] {
-        if (queue.distributor)
-            queue.distributor->exchange(table);
-        tables.front().exchange(*queue.readers.front().source);
-    });
+    ask(
+        *queue.worker,
+        [](recv::Distributor* distributor, recv::Distributor::Table& where, recv::SourceTables& fresh,
+           recv::Source* source) {
+            if (distributor != nullptr)
+                distributor->exchange(where);
+            fresh.exchange(*source);
+        },
+        queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source);
 }
 
 /// Why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
@@ -341,29 +360,39 @@ std::pair<PollMode, std::uint32_t> Engine::State::idling_of(const Worker& worker
 
 /// Streams have come or gone.
 void Engine::State::set_idling(Worker& worker) {
-    auto [mode, max_poll] = idling_of(worker);
+    const auto [wanted, max_poll] = idling_of(worker);
+    PollMode mode = wanted;
     if (mode == PollMode::interrupt && (!worker.loop->can_wait() || !why_no_interrupts(worker).empty())) {
         mode = PollMode::adaptive;
         if (worker.loop->mode() != mode)
             log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
     }
-    ask(worker, [&] {
-        worker.loop->set_mode(mode);
-        worker.loop->set_max_poll(max_poll);
-    });
+    ask(
+        worker,
+        [](LcoreLoop* loop, PollMode to, std::uint32_t polls) {
+            loop->set_mode(to);
+            loop->set_max_poll(polls);
+        },
+        worker.loop.get(), mode, max_poll);
 }
 
-/// A stop item comes to one lcore and stops the stream on all.
+/// A stop item comes to one lcore and stops the stream on all. A silent lcore is told when it is back.
 void Engine::State::share_stops() {
     for (std::size_t i = 0; i < streams.size(); i++) {
         Stream& s = *streams[i];
         if (!plan.receives[i].stop_on_stop_item || s.parts.size() < 2 || s.stopped)
             continue;
-        for (const auto& part : s.parts)
-            ask(*part->worker, [&] { s.stopped |= part->lane->window.stopped(); });
-        if (s.stopped)
-            for (const auto& part : s.parts)
-                ask(*part->worker, [&] { part->lane->window.stop(); });
+        if (std::none_of(s.parts.begin(), s.parts.end(), [](const auto& part) { return part->stopped; }))
+            continue;
+        bool all = true;
+        for (const auto& part : s.parts) {
+            if (part->worker->watch.silent())
+                all = false;
+            else if (!part->stopped)
+                ask(
+                    *part->worker, [](heap::Window* window) { window->stop(); }, &part->lane->window);
+        }
+        s.stopped = all;
     }
 }
 

@@ -31,10 +31,11 @@ bool Engine::State::ports_failed() {
     peers.resize(ports.size());
     bool failed = false;
     for (std::size_t i = 0; i < ports.size(); i++) {
-        if (away[i])
+        if (away[i] && !is_silent_on(i))
             look_for(i);
         port::Port& p = *ports[i];
-        if (off[i])
+        // A silent lcore may be inside the port.
+        if (off[i] || is_silent_on(i))
             continue;
         if (const std::string netdev = p.missing_netdev(); !netdev.empty()) {
             lose_port(i, netdev);

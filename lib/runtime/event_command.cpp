@@ -10,10 +10,13 @@
 #include <string_view>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <system_error>
+#include <thread>
 #include <unistd.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
+#include "base/privileges.hpp"
 
 namespace spead::runtime {
 
@@ -124,8 +127,18 @@ void EventCommand::start(const Variables& variables) {
     posix_spawnattr_setpgroup(&attributes, 0);
     posix_spawnattr_setflags(&attributes,
                              POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    const int rc = posix_spawnp(&pid_, argv_.front().c_str(), &files, &attributes, pointers(argv_).data(),
-                                pointers(environment).data());
+    // Capabilities are a thread's: the program has those of the one that runs it, which are none.
+    int rc = 0;
+    try {
+        std::thread([&] {
+            rc = !give_up_privileges_here()
+                     ? EPERM
+                     : posix_spawnp(&pid_, argv_.front().c_str(), &files, &attributes, pointers(argv_).data(),
+                                    pointers(environment).data());
+        }).join();
+    } catch (const std::system_error& error) {
+        rc = error.code().value();
+    }
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&files);
     if (rc != 0) {

@@ -14,8 +14,8 @@ namespace spead::runtime {
 /// lcore's, which the program does not share a CPU with either: it inherits where the calling thread may run.
 ///
 /// The program gets this process's environment and the event's variables, nothing on its standard input, this
-/// process's standard error for all that it prints, and no other descriptor. It is killed, with what it
-/// started, when this object goes.
+/// process's standard error for all that it prints, and no other descriptor. It has no capabilities, root's
+/// neither, and gains none (no_new_privs). It is killed, with what it started, when this object goes.
 class EventCommand {
   public:
     using Variables = std::vector<std::pair<std::string, std::string>>;

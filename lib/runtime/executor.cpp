@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "base/error.hpp"
+#include <fmt/format.h>
 
 namespace spead::runtime {
 
@@ -40,8 +40,8 @@ void Executor::run_until(std::function<bool()> function, std::chrono::nanosecond
         if (job->state == Job::State::waiting) {
             std::erase(jobs_, job);
             if (!closed_)
-                throw_error("control", "the program is busy: it has not answered for {:g} s",
-                            std::chrono::duration<double>(patience).count());
+                throw Busy("control", fmt::format("the program is busy: it has not answered for {:g} s",
+                                                  std::chrono::duration<double>(patience).count()));
         } else {
             changed_.wait(lock, [&] { return job->state != Job::State::running; });
         }

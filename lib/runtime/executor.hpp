@@ -10,7 +10,15 @@
 #include <mutex>
 #include <type_traits>
 
+#include "base/error.hpp"
+
 namespace spead::runtime {
+
+/// The main thread is held up.
+class Busy : public Error {
+  public:
+    using Error::Error;
+};
 
 /// How threads of the control world (prompts, an attached terminal, signals) have something done by the
 /// control executor, which owns every change: a function is posted and runs on the main thread, between two
@@ -25,11 +33,13 @@ class Executor {
     Executor(const Executor&) = delete;
     Executor& operator=(const Executor&) = delete;
 
+    static constexpr std::chrono::seconds kPatience{30};
+
     /// Runs `function` on the main thread and returns what it returns, or throws what it throws. Throws Error
-    /// when the program ends, or when the main thread has not begun with it for `patience`; then it will not
-    /// run. A function that has begun is waited for.
+    /// when the program ends, and Busy when the main thread has not begun with it for `patience`; then it
+    /// will not run. A function that has begun is waited for.
     template <typename Function>
-    auto call(Function&& function, std::chrono::nanoseconds patience = std::chrono::seconds(30)) {
+    auto call(Function&& function, std::chrono::nanoseconds patience = kPatience) {
         using Result = std::invoke_result_t<Function>;
         if constexpr (std::is_void_v<Result>) {
             run([&] { function(); }, patience);
@@ -43,7 +53,7 @@ class Executor {
     /// Runs `function` on the main thread at every serve() until what it returns, an optional, has a value,
     /// and returns that: for what the main thread begins and does not wait for. Otherwise as call().
     template <typename Function>
-    auto until(Function&& function, std::chrono::nanoseconds patience = std::chrono::seconds(30)) {
+    auto until(Function&& function, std::chrono::nanoseconds patience = kPatience) {
         std::invoke_result_t<Function> result;
         run_until([&] { return (result = function()).has_value(); }, patience);
         return std::move(*result);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/start_thread.hpp"
 #include "base/verify_sequence.hpp"
 #include "runtime/consumers.hpp"
 #include "wire/descriptor.hpp"
@@ -47,18 +48,22 @@ Feeder::~Feeder() {
     regions_.remove(memory_.base());
 }
 
+void Feeder::add_descriptors(send::Heap& heap) const {
+    for (std::uint32_t i = 0; i < plan_.items; i++) {
+        wire::Descriptor d;
+        d.id = wire::item::kFirstUser + i;
+        d.name = fmt::format("Test item {}", i);
+        d.description = "A test item with arbitrary value";
+        d.numpy_header =
+            fmt::format("{{'shape': ({},), 'fortran_order': False, 'descr': '>u4'}}", words_per_item_);
+        heap.add_descriptor(d);
+    }
+}
+
 std::unique_ptr<send::Heap> Feeder::make_heap(std::byte* payload, bool describe) const {
     auto heap = std::make_unique<send::Heap>(wire::Flavour(plan_.address_bits));
     if (describe)
-        for (std::uint32_t i = 0; i < plan_.items; i++) {
-            wire::Descriptor d;
-            d.id = wire::item::kFirstUser + i;
-            d.name = fmt::format("Test item {}", i);
-            d.description = "A test item with arbitrary value";
-            d.numpy_header =
-                fmt::format("{{'shape': ({},), 'fortran_order': False, 'descr': '>u4'}}", words_per_item_);
-            heap->add_descriptor(d);
-        }
+        add_descriptors(*heap);
     for (std::uint32_t i = 0; i < plan_.items; i++)
         heap->add_item(wire::item::kFirstUser + i, {payload + i * words_per_item_ * 4, words_per_item_ * 4},
                        true);
@@ -74,7 +79,7 @@ void Feeder::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
     stop_.store(false, std::memory_order_relaxed);
     done_.store(false, std::memory_order_relaxed);
     try {
-        thread_ = std::thread([this, cpus] {
+        thread_ = start_thread("send " + plan_.name, [this, cpus] {
             run_on(cpus);
             run();
         });
@@ -97,6 +102,7 @@ void Feeder::join() {
 
 void Feeder::run() {
     try {
+        run_descriptors();
         run_data();
         run_stops();
         while (sender_.in_flight() != 0 && !abandon_.load(std::memory_order_acquire)) {
@@ -109,13 +115,31 @@ void Feeder::run() {
     done_.store(true, std::memory_order_release);
 }
 
+/// Where descriptors and data together are more items than a heap may have.
+void Feeder::run_descriptors() {
+    if (!describes_apart(plan_))
+        return;
+    if (!descriptors_) {
+        descriptors_ = std::make_unique<send::Heap>(wire::Flavour(plan_.address_bits));
+        add_descriptors(*descriptors_);
+    }
+    for (std::size_t j = 0; j < plan_.endpoints.size(); j++) {
+        send::Submission s;
+        s.heap = descriptors_.get();
+        s.control = true;
+        if (!submit(s, j))
+            return;
+        earlier_heaps_++;
+    }
+}
+
 void Feeder::run_data() {
     const auto limit = static_cast<std::uint64_t>(plan_.heaps);
     for (std::uint64_t i = 0; plan_.heaps < 0 || i < limit; i++) {
         Slot* slot = free_slot();
         if (slot == nullptr)
             return;
-        const bool describe = i < plan_.endpoints.size();
+        const bool describe = i < plan_.endpoints.size() && descriptors_ == nullptr;
         if (describe && !slot->described)
             slot->described = make_heap(slot->payload, true);
         // The receiver reckons from the heap count it sees, which wraps.

@@ -19,9 +19,10 @@ namespace spead::runtime {
 /// Makes the heaps of a [[send]] and submits them: the producer thread of one Sender.
 ///
 /// Items are 0x1000 + i, each floor(heap_size / items / 4) words; the first heap to each endpoint carries the
-/// descriptors of all; heap i goes to endpoint i mod N; one stop heap per endpoint ends it. The payload is
-/// the verification sequence, or zeros. All payload lies in one mapping, which is in the region table from
-/// construction to destruction.
+/// descriptors of all, or, where a heap may not have so many item pointers, nothing but them; heap i with
+/// data goes to endpoint i mod N; one stop heap per endpoint ends it. The payload is the verification
+/// sequence, or zeros. All payload lies in one mapping, which is in the region table from construction to
+/// destruction.
 class Feeder final : public Producer {
   public:
     Feeder(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions);
@@ -52,8 +53,10 @@ class Feeder final : public Producer {
     };
 
     void run();
+    void run_descriptors();
     void run_data();
     void run_stops();
+    void add_descriptors(send::Heap& heap) const;
     std::unique_ptr<send::Heap> make_heap(std::byte* payload, bool describe) const;
     Slot* free_slot();
     bool submit(send::Submission submission, std::uint64_t index);
@@ -67,12 +70,13 @@ class Feeder final : public Producer {
     std::uint64_t payload_bytes_;
     memory::Mapping memory_;
     std::vector<Slot> slots_;
+    std::unique_ptr<send::Heap> descriptors_;  ///< in a heap of their own, if they need one
     std::vector<std::unique_ptr<send::Heap>> stops_;
     unsigned idle_rounds_ = 0;
     std::atomic<bool> stop_{false};
     std::atomic<bool> abandon_{false};
     std::atomic<bool> done_{true};
-    std::uint64_t earlier_heaps_ = 0;  ///< of earlier starts, stop heaps included: the sender counts on
+    std::uint64_t earlier_heaps_ = 0;  ///< before the data of this start, all kinds: the sender counts on
     std::uint64_t data_heaps_ = 0;     ///< submitted since the start
     std::string failure_;
     std::thread thread_;

@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/file_sink.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <sys/file.h>
-#include <sys/stat.h>
+#include <span>
 #include <unistd.h>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"
+#include "base/open_output.hpp"
 #include "base/units.hpp"
 #include "runtime/heap_items.hpp"
 
@@ -20,26 +19,28 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr std::size_t kFlushAt = 64 * 1024;
 constexpr unsigned kMostSuffixes = 1000000;
 
-/// How much could be written, and errno if that is not all.
-struct Written {
-    std::size_t bytes = 0;
-    int error = 0;
-};
-
-Written write_all(int fd, const void* data, std::size_t size) {
-    const auto* const bytes = static_cast<const char*>(data);
-    Written w;
-    while (w.bytes != size && w.error == 0) {
-        const ssize_t n = ::write(fd, bytes + w.bytes, size - w.bytes);
+/// 0, or errno when not all could be written.
+int write_all(int fd, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        const ssize_t n = ::write(fd, bytes.data(), bytes.size());
         if (n >= 0)
-            w.bytes += static_cast<std::size_t>(n);
+            bytes = bytes.subspan(static_cast<std::size_t>(n));
         else if (errno != EINTR)
-            w.error = errno;
+            return errno;
     }
-    return w;
+    return 0;
+}
+
+/// Where files are made.
+Descriptor open_directory(const std::string& path) {
+    OpenedOutput directory = open_output_directory(path, true);
+    if (!directory.file)
+        throw_error(path, "cannot make this directory for heaps: {}", directory.reason);
+    if (faccessat(directory.file.get(), ".", W_OK | X_OK, AT_EACCESS) != 0)
+        throw_error(path, "cannot write heaps here: {}", std::strerror(errno));
+    return std::move(directory.file);
 }
 
 nlohmann::ordered_json items_json(const heap::Heap& heap) {
@@ -56,63 +57,54 @@ nlohmann::ordered_json items_json(const heap::Heap& heap) {
 }  // namespace
 
 FileSink::FileSink(std::string directory, std::string stream)
-    : directory_(std::move(directory)), stream_(std::move(stream)) {
-    if (mkdir(directory_.c_str(), 0777) != 0 && errno != EEXIST)
-        throw_error(directory_, "cannot make this directory for heaps: {}", std::strerror(errno));
-    if (faccessat(AT_FDCWD, (directory_ + '/').c_str(), W_OK | X_OK, AT_EACCESS) != 0)
-        throw_error(directory_, "cannot write heaps here: {}", std::strerror(errno));
-    lines_path_ = directory_ + "/heaps.jsonl";
-    lines_fd_ = open(lines_path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (lines_fd_ < 0)
-        throw_error(lines_path_, "cannot write heaps here: {}", std::strerror(errno));
-}
+    : directory_path_(std::move(directory)),
+      stream_(std::move(stream)),
+      directory_(open_directory(directory_path_)),
+      lines_(directory_.get(), "heaps.jsonl", lines_path(directory_path_),
+             fmt::format("the sink of {} writes", stream_), fmt::format("sink of {}", stream_)) {}
 
-FileSink::~FileSink() {
-    close(lines_fd_);
-}
-
-/// The lines of the heaps before are written first, if they can be.
-void FileSink::fail(const std::string& path, int error) {
-    write_lines();
+void FileSink::fail(const std::string& path, int error) const {
     throw_error(path, "cannot write: {}; written before that: the payload of {} heaps ({}), {} lines in {}",
-                std::strerror(error), files_, human_size(bytes_), lines_written_, lines_path_);
+                std::strerror(error), files_, human_size(bytes_), lines_.lines(),
+                lines_path(directory_path_));
 }
 
 void FileSink::consume(const heap::Heap& heap) {
     std::string file;
     if (heap.complete() || (!heap.has_length() && heap.contiguous()))
         file = write_payload(heap);
-    add_line(heap, file);
-    if (lines_.size() >= kFlushAt)
-        flush_lines();
+    if (const int error = lines_.append(line_of(heap, file)); error != 0)
+        fail(lines_path(directory_path_), error);
 }
 
+/// The file's name where it is not the plain one.
 std::string FileSink::write_payload(const heap::Heap& heap) {
     const std::string plain = fmt::format("{}-{}", stream_, heap.cnt());
     std::string name = plain + ".bin";
-    int fd = -1;
+    Descriptor file;
     for (unsigned suffix = 2;; suffix++) {
-        fd = open((directory_ + '/' + name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-        if (fd >= 0)
+        // O_EXCL follows no link.
+        file =
+            Descriptor(openat(directory_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        if (file)
             break;
         if (errno != EEXIST || suffix > kMostSuffixes)
-            fail(directory_ + '/' + name, errno);
+            fail(directory_path_ + '/' + name, errno);
         name = fmt::format("{}-{}.bin", plain, suffix);
     }
-    const std::string path = directory_ + '/' + name;
-    int error = write_all(fd, heap.payload().data(), heap.payload().size()).error;
-    if (close(fd) != 0 && error == 0)
+    int error = write_all(file.get(), heap.payload());
+    if (close(file.release()) != 0 && error == 0)
         error = errno;
     if (error != 0) {
-        unlink(path.c_str());
-        fail(path, error);
+        unlinkat(directory_.get(), name.c_str(), 0);
+        fail(directory_path_ + '/' + name, error);
     }
     files_++;
     bytes_ += heap.payload().size();
     return name == plain + ".bin" ? std::string() : name;
 }
 
-void FileSink::add_line(const heap::Heap& heap, const std::string& file) {
+std::string FileSink::line_of(const heap::Heap& heap, const std::string& file) const {
     nlohmann::ordered_json line;
     line["stream"] = stream_;
     line["cnt"] = heap.cnt();
@@ -132,35 +124,7 @@ void FileSink::add_line(const heap::Heap& heap, const std::string& file) {
         line["item_past_end"] = true;
     if (!file.empty())
         line["file"] = file;
-    lines_ += line.dump();
-    lines_ += '\n';
-}
-
-/// Appends the lines that wait. 0, or errno; then the part of a line that was written is cut off again. The
-/// lock keeps out other sinks of the file meanwhile.
-int FileSink::write_lines() {
-    std::string lines;
-    lines.swap(lines_);
-    flock(lines_fd_, LOCK_EX);
-    const Written w = write_all(lines_fd_, lines.data(), lines.size());
-    lines.resize(w.bytes);
-    const std::size_t whole = lines.rfind('\n') + 1;  // 0 if there is none
-    int error = w.error;
-    if (whole != w.bytes &&
-        ftruncate(lines_fd_, lseek(lines_fd_, 0, SEEK_END) - static_cast<off_t>(w.bytes - whole)) != 0)
-        error = errno;
-    flock(lines_fd_, LOCK_UN);
-    lines_written_ += static_cast<std::uint64_t>(std::count(lines.begin(), lines.end(), '\n'));
-    return error;
-}
-
-void FileSink::flush_lines() {
-    if (const int error = write_lines(); error != 0)
-        fail(lines_path_, error);
-}
-
-void FileSink::finish() {
-    flush_lines();
+    return line.dump() + '\n';
 }
 
 }  // namespace spead::runtime

@@ -2,9 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
+#include "base/descriptor.hpp"
+#include "runtime/lines_file.hpp"
 #include "runtime/sink.hpp"
 
 namespace spead::runtime {
@@ -15,31 +16,29 @@ namespace spead::runtime {
 ///
 /// A file is never overwritten: when a count comes again, the next free name of STREAM-CNT-2.bin,
 /// STREAM-CNT-3.bin, ... is used, and the line says which. Lines are appended, whole, so that streams and
-/// runs can share a directory. When the disk is full, the file or line begun is removed and Error tells what
-/// was written.
+/// runs can share a directory. A heap's line is with the kernel when consume() returns, so of a run that is
+/// killed at most the last file has no line, and may not be whole. When the disk is full, the file or line
+/// begun is removed and Error tells what was written.
 class FileSink : public Sink {
   public:
-    /// Makes the directory (its parent must exist). Throws Error when it cannot be made or written. Lines
-    /// are buffered: finish() writes the last of them.
+    /// Makes the directory (its parent must exist). Throws Error when it cannot be made or written, or when
+    /// others may have planted a link on the way there (base/open_output.hpp).
     FileSink(std::string directory, std::string stream);
-    ~FileSink() override;
 
     void consume(const heap::Heap& heap) override;
-    void finish() override;
+
+    /// The file of lines in a directory.
+    static std::string lines_path(const std::string& directory) { return directory + "/heaps.jsonl"; }
 
   private:
     std::string write_payload(const heap::Heap& heap);
-    void add_line(const heap::Heap& heap, const std::string& file);
-    int write_lines();
-    void flush_lines();
-    [[noreturn]] void fail(const std::string& path, int error);
+    std::string line_of(const heap::Heap& heap, const std::string& file) const;
+    [[noreturn]] void fail(const std::string& path, int error) const;
 
-    std::string directory_;
+    std::string directory_path_;
     std::string stream_;
-    std::string lines_path_;
-    std::string lines_;  ///< not yet written
-    int lines_fd_ = -1;
-    std::uint64_t lines_written_ = 0;
+    Descriptor directory_;
+    LinesFile lines_;
     std::uint64_t files_ = 0;
     std::uint64_t bytes_ = 0;  ///< in the files
 };

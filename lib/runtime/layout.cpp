@@ -18,6 +18,7 @@
 #include "runtime/link_host.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/numa.hpp"
+#include "runtime/plan_files.hpp"
 #include "runtime/runtime_dir.hpp"
 
 namespace spead::runtime {
@@ -323,6 +324,27 @@ std::size_t heap_shares(const Plan& plan, const WorkerLayout& w) {
     return may_receive(plan, w) ? std::max<std::size_t>(1, w.receives.size()) : w.receives.size();
 }
 
+/// A card's buffers are on its NUMA node; EAL puts those of other devices on the main lcore's.
+void lay_out_eal_memory(const Plan& plan, const port::Host& host, Layout& layout) {
+    const int own = node_of_cpu(host.files, layout.main_cpu);
+    EalMemory& need = layout.eal_memory;
+    need[own] += kEalBase;
+    for (const port::PlannedPort& p : layout.ports) {
+        std::size_t bytes = p.device.eal_bytes() + spare_sender_bytes(plan, p) +
+                            (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
+        for (const SendPlan& s : plan.sends)
+            if (s.port == p.request.name)
+                bytes += send::Sender::memory_need(sender_config(s, p)).bytes +
+                         (s.impair.empty() ? 0 : port::ImpairedQueue::memory_need(impaired_setup(s, p)));
+        need[eal_node(host, p, layout.main_cpu)] += bytes;
+    }
+    for (const SendPlan& s : plan.sends)
+        layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;
+    for (auto& [node, bytes] : need)
+        bytes += bytes / 8;
+    layout.eal_bytes = sum_of(need);
+}
+
 void number_lcores(Layout& layout) {
     unsigned lcore = 1;
     std::set<unsigned> cpus{layout.main_cpu};
@@ -395,52 +417,13 @@ std::vector<unsigned> allowed_cpus() {
     return cpus;
 }
 
-send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port) {
-    send::SenderConfig c;
-    c.name = plan.name;
-    for (const Endpoint& e : plan.endpoints)
-        c.destinations.push_back({e, e.address.is_multicast() ? std::nullopt : plan.dst_mac});
-    c.ttl = plan.ttl;
-    c.dscp = plan.dscp;
-    c.vlan = port.request.vlan;
-    c.max_packet_size = plan.max_packet_size;
-    c.pacing.rate = plan.rate;
-    c.pacing.burst_size = plan.burst_size;
-    c.pacing.burst_rate_ratio = plan.burst_rate_ratio;
-    c.max_heaps = plan.max_heaps;
-    c.first_cnt = plan.first_count;
-    c.cnt_step = plan.count_step;
-    switch (plan.zero_copy) {
-        case ZeroCopy::automatic:
-            c.zero_copy = send::ZeroCopy::automatic;
-            break;
-        case ZeroCopy::always:
-            c.zero_copy = send::ZeroCopy::always;
-            break;
-        case ZeroCopy::never:
-            c.zero_copy = send::ZeroCopy::never;
-            break;
-    }
-    c.udp_checksum = plan.udp_checksum;
-    c.capabilities = port.device.capabilities;
-    c.tx_descriptors = port.device.tx.descriptors;
-    return c;
-}
-
-std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
-    heap::WindowConfig window;
-    window.substreams = plan.substreams;
-    window.max_live = plan.max_live;
-    window.history = plan.history;
-    return heap::Window::bookkeeping_bytes(window, plan.ring);
-}
-
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
                const port::Host& host) {
     Layout layout;
     Assignment assignment(plan, options, layout);
     const StreamCpus cpus = cpus_of_streams(plan, assignment);
     plan_ports(plan, options, drivers, cpus, host, layout);
+    check_files(plan, layout.ports);
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
     remark_addresses(plan, layout);
@@ -457,15 +440,12 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
                         "name CPUs of node {}",
                         far.cpu, far.cpu_node, far.port, far.port_node, far.port_node));
 
-    layout.eal_bytes = kEalBase;
-    for (const port::PlannedPort& p : layout.ports)
-        layout.eal_bytes += p.device.eal_bytes() + spare_sender_bytes(plan, p) +
-                            (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
-    for (const SendPlan& s : plan.sends) {
-        layout.eal_bytes += send::Sender::memory_need(sender_config(s, layout.port(s.port))).bytes;
-        layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;
-    }
-    layout.eal_bytes += layout.eal_bytes / 8;
+    for (const SendPlan& s : plan.sends)
+        if (s.items > kMaxHeapItems)
+            layout.remarks.push_back(fmt::format(
+                "send {}: its heaps have {} items; dpdk-spead receives heaps of up to {} item pointers",
+                s.name, s.items, kMaxHeapItems));
+    lay_out_eal_memory(plan, host, layout);
     std::size_t shares = 0;
     for (const WorkerLayout& w : layout.workers)
         shares += heap_shares(plan, w);
@@ -483,8 +463,9 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
         for (const std::size_t i : w.receives)
             layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
 
-    const std::size_t huge = free_huge_bytes();
-    const bool eal_huge = !options.has_memory && huge >= layout.eal_bytes;
+    const HugeMemory pages = huge_memory(host);
+    const std::size_t huge = pages.free_bytes();
+    const bool eal_huge = !options.has_memory && !huge_shortage(pages, layout.eal_memory);
     const std::size_t ordinary = layout.heap_bytes + layout.bookkeeping_bytes + layout.send_bytes +
                                  (eal_huge || options.has_memory ? 0 : layout.eal_bytes);
     if (const std::size_t available = memory::available_memory();
@@ -502,8 +483,11 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     std::string lcores = fmt::format("{}@{}", layout.main_lcore, layout.main_cpu);
     for (const WorkerLayout& w : layout.workers)
         lcores += fmt::format(",{}@{}", w.lcore, w.cpu);
-    layout.eal_args =
-        eal_arguments(options, lcores, layout.eal_bytes, plan.runtime.name, BusNeeds::of(layout.ports), true);
+    EalArguments made = eal_arguments(
+        options, {layout.eal_memory, lcores, plan.runtime.name, BusNeeds::of(layout.ports), true}, host);
+    layout.eal_args = std::move(made.words);
+    for (std::string& remark : made.remarks)
+        layout.remarks.push_back(std::move(remark));
     return layout;
 }
 

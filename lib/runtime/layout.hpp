@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "port/driver.hpp"
+#include "port/impaired_queue.hpp"
+#include "runtime/huge_pages.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/spread.hpp"
 #include "send/sender.hpp"
@@ -59,12 +61,13 @@ struct Layout : Dealing {
     unsigned main_cpu = 0;
     std::vector<unsigned> allowed_cpus;  ///< of this process
     bool shares_cpus = false;            ///< fewer CPUs than lcores: idle loops yield
-    std::size_t eal_bytes = 0;
-    std::size_t heap_bytes = 0;         ///< arenas
-    std::size_t bookkeeping_bytes = 0;  ///< windows, tables, queues
-    std::size_t send_bytes = 0;         ///< payload of generated heaps
-    std::vector<std::string> eal_args;  ///< complete, without the program's name
-    std::vector<std::string> remarks;   ///< lines to tell the user
+    EalMemory eal_memory;                ///< by NUMA node of the cards, and of the main lcore for the rest
+    std::size_t eal_bytes = 0;           ///< all of it
+    std::size_t heap_bytes = 0;          ///< arenas
+    std::size_t bookkeeping_bytes = 0;   ///< windows, tables, queues
+    std::size_t send_bytes = 0;          ///< payload of generated heaps
+    std::vector<std::string> eal_args;   ///< complete, without the program's name
+    std::vector<std::string> remarks;    ///< lines to tell the user
 
     const port::PlannedPort& port(std::string_view name) const;
     /// Index of the worker that was planned for the CPU.
@@ -98,26 +101,38 @@ std::size_t bookkeeping_bytes(const ReceivePlan& plan);
 
 /// The sender's configuration as far as it is known before the port is open: enough for its memory need.
 send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port);
+/// How what a sender with `impair` sends is impaired, as far as the plan tells.
+port::ImpairedQueue::Setup impaired_setup(const SendPlan& plan, const port::PlannedPort& port);
 
 /// What the ports need of EAL beside memory.
 struct BusNeeds {
     bool pci = false;                 ///< EAL's PCI bus, and huge pages
     bool physical_addresses = false;  ///< a card works without IOMMU
+    bool shared_memory = false;       ///< a port's peer maps EAL's memory
 
     static BusNeeds of(std::span<const port::PlannedPort> ports);
 };
 
-/// Free huge pages, of all sizes.
-std::size_t free_huge_bytes();
+/// What EAL is started for.
+struct EalNeeds {
+    EalMemory memory;    ///< bytes by NUMA node
+    std::string lcores;  ///< "0@0,1@1"
+    std::string name;    ///< of the process, for EAL's directory
+    BusNeeds bus;
+    bool telemetry = false;  ///< EAL serves its socket, where one fits
+};
 
-/// EAL's arguments for a program that needs `eal_bytes` of EAL memory and these lcores ("0@0,1@1"), leaving
-/// alone what the user chose. With PCI ports, EAL is told of a card that cannot be, so that it touches none;
-/// ports attach theirs themselves. Throws Error when neither huge pages nor ordinary memory hold it, and
-/// UsageError for options of the user's that the ports exclude. `telemetry`: EAL serves its socket, where one
-/// fits.
-std::vector<std::string> eal_arguments(const EalOptions& options, const std::string& lcores,
-                                       std::size_t eal_bytes, const std::string& name, const BusNeeds& bus,
-                                       bool telemetry = false);
+struct EalArguments {
+    std::vector<std::string> words;    ///< without the program's name
+    std::vector<std::string> remarks;  ///< lines to tell the user
+};
+
+/// EAL's arguments, leaving alone what the user chose. With PCI ports, EAL is told of a card that cannot be,
+/// so that it touches none; ports attach theirs themselves. Memory is chosen by what is free at this moment:
+/// hold a memory::HugePageTurn until EAL has started. Throws Error when neither huge pages nor ordinary
+/// memory hold it, and UsageError for options of the user's that the ports exclude.
+EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs,
+                           const port::Host& host = port::this_host());
 
 /// Lines for people: what will run where, and the sums behind the sizes.
 std::string describe(const Layout& layout, const Plan& plan);

@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <rte_cycles.h>
 #include <rte_pause.h>
@@ -12,23 +13,30 @@
 namespace spead::runtime {
 
 void LcoreLoop::run() noexcept {
+    thread_.store(gettid(), std::memory_order_relaxed);
     // Sleeps of tens of microseconds would otherwise be rounded up by the default slack of 50.
     prctl(PR_SET_TIMERSLACK, 1000UL);
-    const std::uint64_t housekeeping = rte_get_tsc_hz() / 1'000'000 * kHousekeepingMicroseconds;
+    ticks_per_us_ = rte_get_tsc_hz() / 1'000'000;
+    const std::uint64_t housekeeping = ticks_per_us_ * kHousekeepingMicroseconds;
+    const std::uint64_t away = ticks_per_us_ * kAwayMicroseconds;
     std::uint64_t before = rte_rdtsc();
     std::uint64_t next_housekeeping = before;
     bool worked = false;
     while (!quit_.load(std::memory_order_acquire)) {
-        mailbox_.serve();
-        const std::uint64_t now = rte_rdtsc();
-        counters_.loop(now - before, worked, rested_);
+        std::uint64_t now = rte_rdtsc();
+        // Before the mailbox, where somebody may want to know why packets were lost in this very loop.
+        counters_.loop(now - before, worked, rest_ticks_, away);
         before = now;
-        rested_ = false;
+        rest_ticks_ = 0;
+        if (mailbox_.serve()) [[unlikely]]
+            now = rte_rdtsc();
         worked = receiving_ && receiver_.poll(now);
         for (recv::Distributor* const distributor : distributors_)
             worked |= distributor->take_moved();
         for (send::Sender* const sender : senders_)
             worked |= sender->poll(now);
+        for (port::ImpairedQueue* const queue : impaired_)
+            worked |= queue->poll();
         if (now >= next_housekeeping) [[unlikely]] {
             receiver_.housekeep(now);
             next_housekeeping = now + housekeeping;
@@ -48,8 +56,11 @@ void LcoreLoop::wait_for(std::unique_ptr<Sleeper> sleeper) {
 
 /// Nobody but a new packet or the mailbox can give this lcore something to do.
 bool LcoreLoop::nothing_pending() const noexcept {
-    return !receiver_.blocked() && std::none_of(distributors_.begin(), distributors_.end(),
-                                                [](const recv::Distributor* d) { return d->holds(); });
+    return !receiver_.blocked() &&
+           std::none_of(distributors_.begin(), distributors_.end(),
+                        [](const recv::Distributor* d) { return d->holds(); }) &&
+           std::all_of(impaired_.begin(), impaired_.end(),
+                       [](const port::ImpairedQueue* q) { return q->empty(); });
 }
 
 void LcoreLoop::wait() noexcept {
@@ -63,7 +74,7 @@ void LcoreLoop::wait() noexcept {
     for (recv::Distributor* const distributor : distributors_)
         came |= distributor->take_moved() || distributor->holds();
     if (!came) {
-        rested_ = true;
+        rest_ticks_ = kLongestWaitMicroseconds * ticks_per_us_;
         counters_.sleeps++;
         sleeper_->wait(kLongestWaitMicroseconds);
     }
@@ -74,7 +85,6 @@ void LcoreLoop::wait() noexcept {
 
 void LcoreLoop::give_way() noexcept {
     if (yields_) {
-        rested_ = true;
         sched_yield();
     } else {
         rte_pause();
@@ -93,17 +103,20 @@ void LcoreLoop::rest(std::uint64_t now) noexcept {
         return;
     }
     std::uint64_t microseconds = step.microseconds;
-    for (const send::Sender* const sender : senders_) {
-        const std::uint64_t next = sender->next_send_time();
+    const auto sleep_until = [&microseconds, now](std::uint64_t next) {
         if (next != 0)
             microseconds =
                 std::min(microseconds, next <= now ? 0 : (next - now) * 1'000'000 / rte_get_tsc_hz());
-    }
+    };
+    for (const send::Sender* const sender : senders_)
+        sleep_until(sender->next_send_time());
+    for (const port::ImpairedQueue* const queue : impaired_)
+        sleep_until(queue->next_time());
     if (microseconds < IdlePolicy::kShortestSleep) {
         rte_pause();
         return;
     }
-    rested_ = true;
+    rest_ticks_ = microseconds * ticks_per_us_;
     counters_.sleeps++;
     const timespec time{0, static_cast<long>(microseconds * 1000)};
     nanosleep(&time, nullptr);

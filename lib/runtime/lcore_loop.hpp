@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/mailbox.hpp"
+#include "port/impaired_queue.hpp"
 #include "recv/distributor.hpp"
 #include "recv/rx_agent.hpp"
 #include "runtime/idle.hpp"
@@ -19,7 +20,7 @@ namespace spead::runtime {
 /// What one worker lcore does: receiving, sending, or both in turn, its mailbox, and resting when idle.
 ///
 /// Set up in the control world, then run() on the lcore until quit() is called. While it runs, everything but
-/// mailbox() and quit() belongs to the lcore; use mailbox().call().
+/// mailbox(), thread() and quit() belongs to the lcore; use the mailbox.
 class LcoreLoop {
   public:
     /// How many an lcore may have at once: their tables are made with it.
@@ -29,6 +30,7 @@ class LcoreLoop {
     LcoreLoop(IdlePolicy idle, bool yields) : idle_(idle), yields_(yields) {
         distributors_.reserve(kMaxDistributors);
         senders_.reserve(kMaxSenders);
+        impaired_.reserve(kMaxSenders);
     }
 
     recv::RxAgent& receiver() noexcept { return receiver_; }
@@ -37,6 +39,9 @@ class LcoreLoop {
     void add_sender(send::Sender& sender) noexcept { senders_.push_back(&sender); }
     void remove_sender(const send::Sender& sender) noexcept { std::erase(senders_, &sender); }
     const std::vector<send::Sender*>& senders() const noexcept { return senders_; }
+    /// What a sender sends through, while it holds packets back.
+    void add_impaired(port::ImpairedQueue& queue) noexcept { impaired_.push_back(&queue); }
+    void remove_impaired(const port::ImpairedQueue& queue) noexcept { std::erase(impaired_, &queue); }
     stats::LcoreCounters& counters() noexcept { return counters_; }
 
     /// The mailbox is open from here on; launch run() next.
@@ -66,6 +71,8 @@ class LcoreLoop {
     bool can_wait() const noexcept { return sleeper_ != nullptr && !sleeper_->empty(); }
 
     Mailbox& mailbox() noexcept { return mailbox_; }
+    /// The thread that run() runs on, as gettid(2) tells there; 0: it does not run yet. Any thread.
+    int thread() const noexcept { return thread_.load(std::memory_order_relaxed); }
 
     /// For the mailbox: no more packets are taken from the receive queues from now on.
     void stop_receiving() noexcept { receiving_ = false; }
@@ -77,19 +84,24 @@ class LcoreLoop {
     bool nothing_pending() const noexcept;
 
     static constexpr std::uint64_t kHousekeepingMicroseconds = 1000;
+    /// A loop that takes so much longer than its rest has not had its CPU meanwhile.
+    static constexpr std::uint64_t kAwayMicroseconds = 1000;
     /// Heap timeouts are looked at so often at least, though no packet comes.
     static constexpr std::uint64_t kLongestWaitMicroseconds = 20'000;
 
     Mailbox mailbox_;
     std::atomic<bool> quit_{false};
+    std::atomic<int> thread_{0};
     recv::RxAgent receiver_;
     std::vector<recv::Distributor*> distributors_;
     std::vector<send::Sender*> senders_;
+    std::vector<port::ImpairedQueue*> impaired_;
     std::unique_ptr<Sleeper> sleeper_;
     IdlePolicy idle_;
     bool yields_;
     bool receiving_ = true;
-    bool rested_ = false;  ///< in this loop the kernel may have had the CPU
+    std::uint64_t rest_ticks_ = 0;  ///< for so long at most this loop was to rest
+    std::uint64_t ticks_per_us_ = 0;
     stats::LcoreCounters counters_;
 };
 

@@ -21,6 +21,7 @@ class LinkWatch {
         return losses_ > 1 ? News::none : up ? News::back : News::lost;
     }
     std::uint64_t losses() const noexcept { return losses_; }
+    bool up() const noexcept { return up_; }
 
   private:
     bool up_ = true;
@@ -38,6 +39,8 @@ class PeerWatch {
         told_++;
         return true;
     }
+
+    bool up() const noexcept { return looks_ == 0; }
 
   private:
     static constexpr std::uint64_t kPatience = 5;

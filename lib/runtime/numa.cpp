@@ -32,6 +32,10 @@ int node_of_port(const port::Host& host, const port::PlannedPort& port) {
         host.files.number(fmt::format("/sys/class/net/{}/device/numa_node", facts->name)).value_or(-1));
 }
 
+int eal_node(const port::Host& host, const port::PlannedPort& port, unsigned main_cpu) {
+    return port.device.pci ? node_of_port(host, port) : node_of_cpu(host.files, main_cpu);
+}
+
 std::vector<FarWorker> far_workers(const port::Host& host, const Layout& layout, const Plan& plan) {
     std::vector<FarWorker> far;
     for (const WorkerLayout& worker : layout.workers) {

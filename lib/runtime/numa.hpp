@@ -15,6 +15,9 @@ int node_of_cpu(const port::Sysfs& files, unsigned cpu);
 /// Of the card behind a port; -1 for ports without a card.
 int node_of_port(const port::Host& host, const port::PlannedPort& port);
 
+/// Where EAL's memory for a port must be: on its card's node, else on that of the CPU that opens it; -1: any.
+int eal_node(const port::Host& host, const port::PlannedPort& port, unsigned main_cpu);
+
 /// A worker whose CPU is far from one of its ports: every packet crosses the link between the sockets.
 struct FarWorker {
     unsigned cpu = 0;

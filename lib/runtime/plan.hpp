@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/endpoint.hpp"
+#include "base/heap_limits.hpp"
 #include "base/listen_address.hpp"
 #include "base/mac.hpp"
 #include "capture/options.hpp"
@@ -38,6 +39,9 @@ enum class OnSinkError : std::uint8_t { stop, end };
 enum class Doer : std::uint8_t { software, automatic, hardware };
 enum class ZeroCopy : std::uint8_t { automatic, always, never };
 
+/// needed: what its ports still need; all: what it was started with.
+enum class KeptCapabilities : std::uint8_t { needed, all };
+
 struct RuntimePlan {
     std::string name = "dpdk-spead";   ///< also EAL's --file-prefix
     std::optional<unsigned> main_cpu;  ///< where the main lcore runs; default: CPU 0 of those allowed
@@ -50,7 +54,11 @@ struct RuntimePlan {
     std::string control;
     /// Program and arguments that are run, without a shell, when something befalls a stream; empty: none.
     std::vector<std::string> on_event{};
+    /// Seconds after which an lcore that does not answer ends the run; 0: never; none: as the command has it.
+    std::optional<double> lcore_timeout{};
     std::optional<ListenAddress> metrics{};  ///< where Prometheus may fetch; none: nowhere
+    /// What of root's power the program keeps once it has started.
+    KeptCapabilities capabilities = KeptCapabilities::needed;
     bool operator==(const RuntimePlan&) const = default;
 };
 
@@ -69,6 +77,8 @@ struct PortPlan {
     /// Of all that is sent, and of what steering lets in; none: untagged, and received whatever the tags.
     std::optional<std::uint16_t> vlan{};
     Doer timestamps = Doer::software;  ///< who tells when packets came; software tells heaps nothing
+    bool udp_checksum =
+        false;  ///< UDP checksums of what comes are checked in software where the port does not
     bool operator==(const PortPlan&) const = default;
 };
 
@@ -141,9 +151,16 @@ struct SendPlan {
     ZeroCopy zero_copy = ZeroCopy::automatic;
     bool verify = false;  ///< payload is the verification sequence
     bool udp_checksum = false;
-    bool enabled = true;  ///< false: ready, and not sending
+    std::string impair{};  ///< port::Impairments of what is sent, on purpose; empty: none
+    bool enabled = true;   ///< false: ready, and not sending
     bool operator==(const SendPlan&) const = default;
 };
+
+/// Descriptors and data of its first heap would be more items than a heap may have: the descriptors have a
+/// heap of their own.
+constexpr bool describes_apart(const SendPlan& s) {
+    return 2 * std::uint64_t{s.items} > kMaxHeapItems;
+}
 
 /// When a run ends by itself; all optional.
 struct EndPlan {

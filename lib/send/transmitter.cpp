@@ -308,6 +308,8 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
         if (!flush())
             break;
     }
+    if (sent_ != sent_before)
+        counters_.active.seen(now);
     // With nothing to send now, or nothing to send it with, the driver must be asked for what it keeps.
     if (burst_.empty() && !heaps_.empty() && (stalled_ || resting_ || pacer_.waiting()))
         reap();

@@ -16,6 +16,33 @@ namespace spead::stats {
 
 inline constexpr std::size_t kCacheLine = 64;
 
+/// Holds when something happened first and last, in ticks of the lcores' clock.
+struct ActiveTime {
+    std::uint64_t first = 0;  ///< 0: it has not happened
+    std::uint64_t last = 0;
+
+    void seen(std::uint64_t now) noexcept {
+        if (first == 0) [[unlikely]]
+            first = now;
+        last = now;
+    }
+    void add(const ActiveTime& other) noexcept {
+        if (other.first != 0 && (first == 0 || other.first < first))
+            first = other.first;
+        last = std::max(last, other.last);
+    }
+    /// Leaves out what had happened by then. If the beginning of the rest is not known, the end of `before`
+    /// stands for it.
+    void take(const ActiveTime& before) noexcept {
+        if (last <= before.last)
+            *this = {};
+        else
+            first = std::max(first, before.last);
+    }
+    std::uint64_t ticks() const noexcept { return last - first; }
+    bool operator==(const ActiveTime&) const = default;
+};
+
 /// One stream on one lcore.
 struct alignas(kCacheLine) StreamCounters {
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -30,10 +57,21 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t packets_reordered = 0;  ///< placed packets that were not the next byte of their heap
     std::uint64_t heaps_interleaved_evictions =
         0;  ///< evicted although still receiving: max_heaps is too small
+    /// Of heaps that were given up: what their lengths promised and did not come. Packets are an estimate.
+    std::uint64_t missing_bytes = 0;
+    std::uint64_t missing_packets = 0;
+    ActiveTime active;  ///< its packets; no count: cleared by its lcore
     std::uint64_t stop_items = 0;
     std::uint64_t heaps_dropped_oldest = 0;  ///< of heaps_dropped_full, those that had been in the queue
     std::uint64_t control_bytes = 0;  ///< taken off `bytes` again: of heaps that carried stream control only
-    std::uint64_t held_now = 0;       ///< packets that the filter holds at this moment
+    std::uint64_t packets_at_limit =
+        0;                           ///< of no_memory: their heap has all item pointers or holes it may have
+    std::uint64_t heaps_ghosts = 0;  ///< evicted after a packet or two: forged or stray counts, as it seems
+    std::uint64_t heaps_dropped_ghosts = 0;  ///< of heaps_dropped_full: ghosts that were not worth a place
+    /// Who began most of the ghosts, and how many of them; counted until the counters are cleared.
+    std::uint32_t ghosts_source = 0;
+    std::uint64_t ghosts_of_source = 0;
+    std::uint64_t held_now = 0;      ///< packets that the filter holds at this moment
     std::uint64_t hold_refused = 0;  ///< it held its fill of them, and the packet was kept or dropped instead
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }
@@ -69,6 +107,7 @@ struct alignas(kCacheLine) RxCounters {
     BurstSizes burst_sizes{};
     std::uint64_t vlan_tagged = 0;
     std::uint64_t multi_segment = 0;
+    ActiveTime active;                   ///< packets; no count: cleared by its lcore
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
     std::uint64_t hosts_full = 0;  ///< IGMP and ARP frames that came faster than they could be looked at
     /// Mbufs left in the queue's pool when it was looked at, or kNeverLooked. No count: cleared by its lcore.
@@ -87,16 +126,21 @@ struct alignas(kCacheLine) LcoreCounters {
     std::uint64_t idle_cycles = 0;  ///< of the others, rests included
     std::uint64_t sleeps = 0;       ///< rests in which the kernel had the CPU: sleeps, waits for an event
     std::uint64_t cycles = 0;       ///< since the first loop; busy + idle
-    /// Longest loop without a rest, in cycles. No count: cleared by its lcore.
+    std::uint64_t away_cycles = 0;  ///< of them, loops that took longer than work and rest explain
+    /// Longest loop, in cycles, without the rest that it was to take. No count: cleared by its lcore.
     std::uint64_t longest_loop = 0;
 
-    /// A loop that took so many cycles is over.
-    void loop(std::uint64_t took, bool busy, bool rested) noexcept {
+    /// Counts a loop that took so many cycles, of which it was to rest for `rest` at most. One that took
+    /// `away_after` besides has not had its CPU.
+    void loop(std::uint64_t took, bool busy, std::uint64_t rest, std::uint64_t away_after) noexcept {
         loops++;
         cycles += took;
         busy_loops += busy;
         (busy ? busy_cycles : idle_cycles) += took;
-        longest_loop = std::max(longest_loop, rested ? 0 : took);
+        const std::uint64_t worked = took > rest ? took - rest : 0;
+        longest_loop = std::max(longest_loop, worked);
+        if (worked >= away_after) [[unlikely]]
+            away_cycles += worked;
     }
 };
 
@@ -113,6 +157,7 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t copied_packets = 0;  ///< zero_copy_packets + copied_packets = packets
     std::uint64_t dropped = 0;         ///< built, then freed unsent when the send was abandoned
     // Informative.
+    ActiveTime active;                ///< packets given to the driver
     std::uint64_t scheduled = 0;      ///< bursts that carried the time at which the port was to send them
     std::uint64_t dummy_packets = 0;  ///< built and freed to warm caches; they never left
     std::uint64_t unregistered_packets = 0;  ///< copied because their memory lies outside every region
@@ -121,6 +166,14 @@ struct alignas(kCacheLine) SendCounters {
     /// Times that the port took nothing, and gave nothing back, for a second in which it was asked to.
     std::uint64_t outages = 0;
     std::uint64_t outage_ticks = 0;  ///< of the lcore's clock: how long they were
+    // What was done to its packets on purpose (port/impaired_queue.hpp).
+    std::uint64_t impaired_lost = 0;
+    std::uint64_t impaired_duplicated = 0;
+    std::uint64_t impaired_corrupted = 0;
+    std::uint64_t impaired_reordered = 0;
+    std::uint64_t impaired_delayed = 0;
+    std::uint64_t impaired_sent = 0;     ///< given to the driver
+    std::uint64_t impaired_dropped = 0;  ///< held when the port stopped
 
     void add(const SendCounters& other) noexcept;
 };
@@ -141,11 +194,19 @@ inline constexpr std::array kSendCounts{&SendCounters::heaps,
                                         &SendCounters::tx_full,
                                         &SendCounters::stalls,
                                         &SendCounters::outages,
-                                        &SendCounters::outage_ticks};
+                                        &SendCounters::outage_ticks,
+                                        &SendCounters::impaired_lost,
+                                        &SendCounters::impaired_duplicated,
+                                        &SendCounters::impaired_corrupted,
+                                        &SendCounters::impaired_reordered,
+                                        &SendCounters::impaired_delayed,
+                                        &SendCounters::impaired_sent,
+                                        &SendCounters::impaired_dropped};
 
 inline void SendCounters::add(const SendCounters& other) noexcept {
     for (std::uint64_t SendCounters::*const count : kSendCounts)
         this->*count += other.*count;
+    active.add(other.active);
 }
 
 }  // namespace spead::stats

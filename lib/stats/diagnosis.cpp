@@ -2,22 +2,24 @@
 #include "stats/diagnosis.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/endpoint.hpp"
+#include "base/heap_limits.hpp"
+#include "stats/loss_record.hpp"
+#include "stats/rates.hpp"
 #include "stats/since.hpp"
 
 namespace spead::stats {
 
 namespace {
 
-/// Of bursts that are full, or of time that is busy: from here on an lcore hardly keeps up.
-constexpr double kBusy = 0.9;
-constexpr double kFullBursts = 0.5;
-/// An lcore that was away for so long has most likely been interrupted: rings hold a few milliseconds.
-constexpr double kAway = 0.002;
+/// A stream may be without packets for so long, in seconds, before that is told.
+constexpr double kPatience = 3;
+/// An absence of so many seconds is more than other work on the CPU explains.
+constexpr double kStopped = 0.5;
 
 std::uint64_t of(const StreamSnapshot& s, PacketOutcome o) {
     return s.packets[static_cast<std::size_t>(o)];
@@ -29,8 +31,8 @@ std::uint64_t of(const PortSnapshot& p, PortOutcome o) {
     return p.rx[static_cast<std::size_t>(o)];
 }
 
-double share(std::uint64_t part, std::uint64_t whole) {
-    return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
+std::string duration_text(double seconds) {
+    return seconds < 1 ? fmt::format("{:.3g} ms", seconds * 1000) : fmt::format("{:.1f} s", seconds);
 }
 
 std::string percent(double share) {
@@ -39,14 +41,12 @@ std::string percent(double share) {
 
 class Findings {
   public:
-    explicit Findings(const Snapshot& snapshot) : snapshot_(snapshot) {
-        for (const PortSnapshot& p : snapshot.ports)
-            lost_at_ports_ += p.nic.missed + p.nic.no_mbuf;
-    }
+    explicit Findings(const Snapshot& snapshot) : snapshot_(snapshot) {}
 
     void stream(const StreamSnapshot& s);
     void port(const PortSnapshot& p);
     void send(const SendSnapshot& s);
+    void lcore(const LcoreSnapshot& l);
     std::vector<Finding> take() { return std::move(all_); }
 
   private:
@@ -57,15 +57,31 @@ class Findings {
     }
     void duplicates(const StreamSnapshot& s);
     void incomplete(const StreamSnapshot& s);
+    void dropped(const StreamSnapshot& s);
+    void ghosts(const StreamSnapshot& s);
     void memory(const StreamSnapshot& s);
+    void nothing_came(const StreamSnapshot& s);
     void missed(const PortSnapshot& p);
     void unmatched(const PortSnapshot& p);
+    void no_buffers(const PortSnapshot& p);
+    void nic_errors(const PortSnapshot& p);
+    bool waits_for_packets(const StreamSnapshot& s) const;
     std::vector<std::string> senders_to(const std::string& stream) const;
 
     const Snapshot& snapshot_;
-    std::uint64_t lost_at_ports_ = 0;
     std::vector<Finding> all_;
 };
+
+void Findings::lcore(const LcoreSnapshot& l) {
+    if (l.silent_s > 0)
+        add(Cause::lcore_silent, Stage::lcore, l.where(), static_cast<std::uint64_t>(l.silent_s), "seconds",
+            fmt::format("have passed without an answer{}{}", l.activity.empty() ? "" : ": ", l.activity),
+            "counts of its streams and senders stand still until it answers");
+    else
+        add(Cause::lcore_silent, Stage::lcore, l.where(), l.silences, l.silences == 1 ? "time" : "times",
+            "it did not answer for a second or longer",
+            "keep other programs off its CPU (isolcpus, a cpuset), and debuggers off the process");
+}
 
 std::vector<std::string> Findings::senders_to(const std::string& stream) const {
     std::vector<std::string> senders;
@@ -90,19 +106,43 @@ void Findings::duplicates(const StreamSnapshot& s) {
     else
         add(Cause::duplicates, Stage::network, s.name, of(s, PacketOutcome::duplicate), "packets",
             "had come already",
-            "look for a sender that repeats itself, a second path through the network, or a loop");
+            "look for a sender that began anew with the same heap counts, or repeats itself, for a second "
+            "path through the network, or a loop");
 }
 
 void Findings::memory(const StreamSnapshot& s) {
-    const std::uint64_t count = of(s, PacketOutcome::no_memory);
-    if (s.ring_heaps != 0 && s.ring_most * 2 >= s.ring_heaps)
-        add(Cause::consumer_holds_pool, Stage::memory, s.name, count, "packets",
-            fmt::format("had no memory left for their heap while up to {} heaps waited for the consumer",
-                        s.ring_most),
-            "do less per heap, or raise --memory");
-    else
-        add(Cause::pool_too_small, Stage::memory, s.name, count, "packets",
-            "had no memory left for their heap", "raise --memory, or take heaps faster");
+    add(Cause::heap_limits, Stage::window, s.name, s.packets_at_limit, "packets",
+        fmt::format(
+            "brought more than a heap may have: {} different item pointers, descriptors included, and {} "
+            "holes",
+            kMaxHeapItems, kMaxHeapRanges),
+        "send fewer items in a heap, and descriptors in a heap of their own; more memory does not help");
+    const std::uint64_t count = s.packets_without_memory();
+    NoMemoryWhile why = s.no_memory_while;
+    explain_no_memory(why, count - std::min(count, why.told()), s.ring_heaps, s.ring_most);
+    add(Cause::consumer_holds_pool, Stage::memory, s.name, why.consumer_held, "packets",
+        fmt::format("had no memory left for their heap while up to {} heaps waited for the consumer",
+                    why.ring_most),
+        "do less per heap, or raise --memory");
+    add(Cause::pool_too_small, Stage::memory, s.name, why.pool_full, "packets",
+        "had no memory left for their heap", "raise --memory, or take heaps faster");
+}
+
+/// Heaps for which the hand-over queue had no place, or which would have held memory that others need.
+void Findings::dropped(const StreamSnapshot& s) {
+    DroppedWhile why = s.dropped_while;
+    explain_dropped(why, s.heaps_without_place() - std::min(s.heaps_without_place(), why.told()),
+                    s.ring_heaps, s.ring_most);
+    const std::string places = why.ring_heaps == 0
+                                   ? std::string()
+                                   : fmt::format(": up to {} of {} places of the hand-over queue were taken",
+                                                 why.ring_most, why.ring_heaps);
+    add(Cause::consumer_too_slow, Stage::consumer, s.name, why.queue_full, "heaps",
+        "were thrown away because the consumer was slow" + places, "raise --ring-heaps or do less per heap");
+    add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
+        "were thrown away because those that wait for the consumer held the memory that new ones need" +
+            places,
+        "raise --memory, or do less per heap");
 }
 
 /// Heaps that can have begun before their packets were listened for, at most: one to each endpoint to which
@@ -113,27 +153,56 @@ std::uint64_t first_heaps(const StreamSnapshot& s) {
                       [](const EndpointSnapshot& e) { return e.packets != 0 && !e.not_new; }));
 }
 
-/// Heaps that lack packets, if nothing here explains it.
+/// Ghosts are too many to be heaps of which all but a packet or two were lost on a network that mostly works.
+bool haunted(const StreamSnapshot& s) {
+    constexpr std::uint64_t kFew = 8;
+    return s.heaps_ghosts > kFew && s.heaps_ghosts > s.heaps_started / 64;
+}
+
+void Findings::ghosts(const StreamSnapshot& s) {
+    if (!haunted(s))
+        return;
+    const bool one_source = s.ghosts_source != 0 && s.ghosts_of_source > s.heaps_ghosts / 2;
+    add(Cause::ghosts, Stage::window, s.name, s.heaps_ghosts, "heaps",
+        fmt::format("were ghosts: a packet or two came with their heap counts, and nothing more{}{}; others "
+                    "went before "
+                    "them",
+                    one_source ? fmt::format(", most of them from {}", to_string(Ipv4{s.ghosts_source}))
+                               : std::string(),
+                    s.heaps_dropped_ghosts == 0
+                        ? std::string()
+                        : fmt::format(" ({} of them were not delivered)", s.heaps_dropped_ghosts)),
+        "find out who sends packets with stray heap counts to this endpoint, or name the right source in it "
+        "(GROUP:PORT@SOURCE); if nobody does, nearly all packets are lost on the way");
+}
+
+/// Heaps that lack packets, as far as what was lost here does not explain it: a packet that was lost leaves
+/// at most one heap incomplete.
 void Findings::incomplete(const StreamSnapshot& s) {
-    const std::uint64_t incomplete = of(s, HeapEnd::evicted) + of(s, HeapEnd::timed_out);
-    std::uint64_t refused = lost_at_ports_;
+    std::uint64_t explained = s.heaps_interleaved_evictions + (haunted(s) ? s.heaps_ghosts : 0);
+    for (const PortSnapshot& p : snapshot_.ports)
+        if (s.port.empty() || s.port == p.name)
+            explained += p.nic.missed + p.nic.no_mbuf;
     for (const PacketOutcome o :
          {PacketOutcome::no_memory, PacketOutcome::oversize, PacketOutcome::heap_too_big,
           PacketOutcome::malformed, PacketOutcome::inconsistent, PacketOutcome::out_of_order,
           PacketOutcome::filtered, PacketOutcome::late})
-        refused += of(s, o);
-    if (refused != 0 || s.heaps_interleaved_evictions >= incomplete)
+        explained += of(s, o);
+    const std::uint64_t incomplete = of(s, HeapEnd::evicted) + of(s, HeapEnd::timed_out);
+    if (explained >= incomplete)
         return;
-    const std::uint64_t lost = incomplete - s.heaps_interleaved_evictions;
+    const std::uint64_t lost = incomplete - explained;
     const std::uint64_t first = first_heaps(s);
+    const std::string beyond = explained == s.heaps_interleaved_evictions
+                                   ? "although nothing was lost here"
+                                   : "beyond what was lost or refused here";
     if (lost <= first)
         add(Cause::cut_by_join, Stage::network, s.name, lost, "heaps",
-            "stayed incomplete although nothing was lost here: they may have begun before their group was "
-            "joined",
+            fmt::format("stayed incomplete {}: they may have begun before their group was joined", beyond),
             "nothing need be done unless they become more");
     else
         add(Cause::network_loss, Stage::network, s.name, lost, "heaps",
-            fmt::format("stayed incomplete although nothing was lost here: their packets did not arrive{}",
+            fmt::format("stayed incomplete {}: their packets did not arrive{}", beyond,
                         first == 0 ? ""
                                    : fmt::format(" (of the first {} perhaps because they began before their "
                                                  "group was joined)",
@@ -142,9 +211,53 @@ void Findings::incomplete(const StreamSnapshot& s) {
             "the switches");
 }
 
+/// Received, and without a packet so far.
+bool Findings::waits_for_packets(const StreamSnapshot& s) const {
+    return s.received == 0 && (s.state.empty() || s.state == "received");
+}
+
+/// Nothing came at all: what is known of why.
+void Findings::nothing_came(const StreamSnapshot& s) {
+    const PortSnapshot* const port = find(snapshot_.ports, s.port);
+    const double seconds = snapshot_.duration_s - s.changed_s;
+    if (!waits_for_packets(s) || seconds < kPatience || port == nullptr ||
+        of(*port, PortOutcome::unmatched) != 0)
+        return;
+    const auto say = [&](std::string what, std::string cure) {
+        add(Cause::nothing_came, Stage::network, s.name, static_cast<std::uint64_t>(seconds), "seconds",
+            std::move(what), std::move(cure));
+    };
+    if (port->link_down)
+        return say(fmt::format("without a packet: port {} has no link", port->name),
+                   "look at the cable and at the other end");
+    if (!s.unowned.empty())
+        return say(fmt::format("without a packet: no network interface here has the address {}, so that "
+                               "nobody answers ARP requests for it",
+                               fmt::join(s.unowned, ", ")),
+                   "give it to the interface (`ip addr add`), or send to an address that it has");
+    if (!port->passed.empty()) {
+        const PassedSnapshot& most = port->passed.front();
+        return say(fmt::format("without a packet, while port {} left UDP packets to the kernel, most of them "
+                               "({}) for {} from {}",
+                               port->name, most.packets, most.endpoint, most.source),
+                   "compare the endpoints with what the sender sends to");
+    }
+    say(of(*port, PortOutcome::stream) != 0
+            ? fmt::format("without a packet, while other streams of port {} had some", port->name)
+        : port->rx_packets != 0
+            ? fmt::format("without a packet, while port {} had others than UDP", port->name)
+            : fmt::format("without a packet, as port {} had none at all", port->name),
+        port->joins_groups ? "look whether the sender sends, on this network, and whether the switches "
+                             "forward the group (IGMP snooping needs a querier)"
+                           : "look whether the sender sends, and to these endpoints");
+}
+
 void Findings::stream(const StreamSnapshot& s) {
-    add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
-        "were larger than --max-packet-size", "raise it");
+    // What a sender leaves to its interface to cut is told of the port.
+    const PortSnapshot* const port = find(snapshot_.ports, s.port);
+    if (port == nullptr || port->rx_oversized_frames < of(s, PacketOutcome::oversize))
+        add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
+            "were larger than --max-packet-size", "raise it");
     add(Cause::not_spead, Stage::packet, s.name, of(s, PacketOutcome::malformed), "packets",
         "break a rule of SPEAD", "look who else sends to this endpoint, and at the sender's flavour");
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
@@ -162,57 +275,41 @@ void Findings::stream(const StreamSnapshot& s) {
     if (s.heaps_interleaved_evictions == 0)
         add(Cause::late, Stage::window, s.name, of(s, PacketOutcome::late), "packets",
             "came after their heap had been given up", "raise --max-heaps, or --heap-timeout if it is set");
+    ghosts(s);
     memory(s);
-    add(Cause::consumer_too_slow, Stage::consumer, s.name, s.heaps_dropped_full, "heaps",
-        s.ring_heaps == 0
-            ? "were thrown away because the consumer was slow"
-            : fmt::format("were thrown away because the consumer was slow: up to {} of {} places of "
-                          "the hand-over queue were taken",
-                          s.ring_most, s.ring_heaps),
-        "raise --ring-heaps or do less per heap");
+    dropped(s);
     add(Cause::sink_failed, Stage::consumer, s.name, s.heaps_unwritten, "heaps",
         "were not written: the sink had failed",
         "make room, then `stream stop` and `stream start` it at the prompt, or start the run anew");
+    nothing_came(s);
 }
 
 /// Packets that were lost before they could be fetched: why nobody fetched them.
 void Findings::missed(const PortSnapshot& p) {
-    double busy = 0;
-    double longest = 0;
-    for (const LcoreSnapshot& l : snapshot_.lcores) {
-        if (std::none_of(l.ports.begin(), l.ports.end(),
-                         [&](const auto& share) { return share.name == p.name; }))
-            continue;
-        busy = std::max(busy, share(l.counters.busy_cycles, l.counters.cycles));
-        if (snapshot_.ticks_per_second > 0)
-            longest =
-                std::max(longest, static_cast<double>(l.counters.longest_loop) / snapshot_.ticks_per_second);
-    }
-    const double full = share(p.rx_full_bursts, p.rx_bursts);
-    if (full >= kFullBursts || busy >= kBusy)
-        add(Cause::lcore_too_slow, Stage::lcore, p.name, p.nic.missed, "packets",
-            fmt::format(
-                "were lost before they could be fetched: the lcore did not keep up (busy {} of the time, "
-                "{} of its bursts were full)",
-                percent(busy), percent(full)),
-            "use more --lcores, a CPU of its own, or a sink that needs less; a larger --buffer-size helps "
-            "with "
-            "bursts only");
-    else if (longest >= kAway)
-        add(Cause::lcore_interrupted, Stage::lcore, p.name, p.nic.missed, "packets",
-            fmt::format("were lost before they could be fetched: the lcore was away for up to {:.3g} ms",
-                        longest * 1000),
-            "give it a CPU of its own (isolcpus, no other work there), use --poll busy, or raise "
-            "--buffer-size");
-    else
-        add(Cause::receive_ring_short, Stage::port, p.name, p.nic.missed, "packets",
-            p.rx_descriptors == 0
-                ? std::string("were lost before they could be fetched")
-                : fmt::format(
-                      "were lost before they could be fetched: bursts of the sender were longer than the "
-                      "{} packets that the port lets wait",
-                      p.rx_descriptors),
-            "raise --buffer-size, use --poll busy or more --lcores");
+    MissedWhile why = p.missed_while;
+    explain_missed(why, p.nic.missed - std::min(p.nic.missed, why.told()), p, snapshot_.lcores,
+                   snapshot_.ticks_per_second);
+    add(Cause::lcore_too_slow, Stage::lcore, p.name, why.busy, "packets",
+        fmt::format("were lost before they could be fetched: lcore {} did not keep up (busy {} of the time, "
+                    "{} of its bursts were full)",
+                    why.busy_lcore, percent(why.most_busy), percent(why.most_full)),
+        "use more --lcores, a CPU of its own, or a sink that needs less; a larger --buffer-size helps with "
+        "bursts only");
+    add(Cause::lcore_interrupted, Stage::lcore, p.name, why.away, "packets",
+        fmt::format("were lost before they could be fetched: lcore {} was away from its CPU for up to {}",
+                    why.away_lcore, duration_text(why.longest_s)),
+        why.longest_s >= kStopped
+            ? "was the program stopped (SIGSTOP, a debugger), or the machine suspended? If not, give the "
+              "lcore a CPU of its own (isolcpus, no other work there)"
+            : "give it a CPU of its own (isolcpus, no other work there), use --poll busy, or raise "
+              "--buffer-size");
+    add(Cause::receive_ring_short, Stage::port, p.name, why.idle, "packets",
+        p.rx_descriptors == 0
+            ? std::string("were lost before they could be fetched, although the lcore had time")
+            : fmt::format("were lost before they could be fetched, although the lcore had time: more came at "
+                          "once than the {} packets that the port lets wait",
+                          p.rx_descriptors),
+        "raise --buffer-size, use --poll busy, or send in smaller bursts");
 }
 
 /// Other traffic is normal on a port; it is told when a stream gets nothing, or less than nobody.
@@ -220,7 +317,7 @@ void Findings::unmatched(const PortSnapshot& p) {
     const std::uint64_t count = of(p, PortOutcome::unmatched);
     std::vector<std::string> without;
     for (const StreamSnapshot& s : snapshot_.streams)
-        if (s.received == 0)
+        if (waits_for_packets(s) && (s.port.empty() || s.port == p.name))
             without.push_back(s.name);
     if (without.empty() && count <= of(p, PortOutcome::stream))
         return;
@@ -235,6 +332,30 @@ void Findings::unmatched(const PortSnapshot& p) {
         "compare the endpoints with what the sender sends to");
 }
 
+void Findings::no_buffers(const PortSnapshot& p) {
+    std::uint64_t held = 0;
+    for (const StreamSnapshot& s : snapshot_.streams)
+        if (s.port.empty() || s.port == p.name)
+            held += s.held_now;
+    std::string what = "the port had no buffer to receive into";
+    if (p.buffers)
+        what += fmt::format(": down to {} of {} were free", p.buffers->fewest_free, p.buffers->size);
+    if (held != 0)
+        what += fmt::format(", and filters hold {}", held);
+    add(Cause::no_buffers, Stage::port, p.name, p.nic.no_mbuf, "times", std::move(what),
+        held == 0 ? "raise --buffer-size" : "give held packets back sooner, or raise `held_buffers`");
+}
+
+void Findings::nic_errors(const PortSnapshot& p) {
+    const std::uint64_t sending = std::min(p.nic.send_errors, p.nic.errors);
+    add(Cause::nic_errors, Stage::port, p.name, p.nic.errors - sending, "errors",
+        "were counted by the device, in receiving",
+        "look at its own counters (ethtool -S, or xstats), cables and transceivers");
+    add(Cause::nic_errors, Stage::transmit, p.name, sending, "errors",
+        "were counted by the device, in sending",
+        "look at its own counters (ethtool -S, or xstats), and whether the packets fit its MTU");
+}
+
 void Findings::port(const PortSnapshot& p) {
     add(Cause::fragments, Stage::network, p.name, of(p, PortOutcome::fragment), "packets",
         "were IP fragments, which are not put together", "let the sender's packets fit every MTU on the way");
@@ -243,16 +364,10 @@ void Findings::port(const PortSnapshot& p) {
     add(Cause::gso_frames, Stage::network, p.name, p.rx_oversized_frames, "frames",
         "were longer than the link or --max-packet-size allows",
         "a sender on this machine must cut its packets itself: `ethtool -K INTERFACE tx-udp-segmentation "
-        "off` on "
-        "its interface");
+        "off` on its interface; packets that are so long on the wire need a larger --max-packet-size");
     missed(p);
-    add(Cause::no_buffers, Stage::port, p.name, p.nic.no_mbuf, "times",
-        p.buffers ? fmt::format("the port had no buffer to receive into: down to {} of {} were free",
-                                p.buffers->fewest_free, p.buffers->size)
-                  : std::string("the port had no buffer to receive into"),
-        "raise --buffer-size");
-    add(Cause::nic_errors, Stage::port, p.name, p.nic.errors, "errors", "were counted by the device",
-        "look at its own counters (ethtool -S, or xstats), cables and transceivers");
+    no_buffers(p);
+    nic_errors(p);
     unmatched(p);
 }
 
@@ -268,67 +383,19 @@ void Findings::send(const SendSnapshot& s) {
         std::max<std::uint64_t>(s.counters.outages, seconds > 0 ? 1 : 0), "times",
         fmt::format("port {} took nothing for a second or longer, {:.1f} s in all", s.port, seconds),
         s.suspects);
+    const SendCounters& c = s.counters;
+    add(Cause::impaired, Stage::transmit, s.name,
+        c.impaired_lost + c.impaired_duplicated + c.impaired_corrupted + c.impaired_reordered +
+            c.impaired_delayed,
+        "packets",
+        fmt::format(
+            "were impaired here on purpose: {} lost, {} duplicated, {} corrupted, {} reordered, {} delayed",
+            c.impaired_lost, c.impaired_duplicated, c.impaired_corrupted, c.impaired_reordered,
+            c.impaired_delayed),
+        "send without --impair");
 }
 
 }  // namespace
-
-std::string_view name_of(Stage stage) {
-    switch (stage) {
-        case Stage::network:
-            return "network";
-        case Stage::port:
-            return "port";
-        case Stage::lcore:
-            return "lcore";
-        case Stage::classify:
-            return "classify";
-        case Stage::packet:
-            return "packet";
-        case Stage::window:
-            return "window";
-        case Stage::memory:
-            return "memory";
-        case Stage::consumer:
-            return "consumer";
-        case Stage::transmit:
-            break;
-    }
-    return "transmit";
-}
-
-std::string_view name_of(Cause cause) {
-    constexpr std::array<std::string_view, 25> kNames{"network_loss",
-                                                      "cut_by_join",
-                                                      "duplicates",
-                                                      "fragments",
-                                                      "bad_checksums",
-                                                      "gso_frames",
-                                                      "receive_ring_short",
-                                                      "no_buffers",
-                                                      "nic_errors",
-                                                      "lcore_too_slow",
-                                                      "lcore_interrupted",
-                                                      "unmatched",
-                                                      "not_spead",
-                                                      "packets_too_large",
-                                                      "heaps_too_large",
-                                                      "contradictions",
-                                                      "out_of_order",
-                                                      "max_live_too_small",
-                                                      "late",
-                                                      "pool_too_small",
-                                                      "consumer_holds_pool",
-                                                      "consumer_too_slow",
-                                                      "sink_failed",
-                                                      "send_timeout",
-                                                      "port_takes_nothing"};
-    static_assert(kNames.size() == static_cast<std::size_t>(Cause::port_takes_nothing) + 1);
-    return kNames[static_cast<std::size_t>(cause)];
-}
-
-std::string Finding::sentence() const {
-    return fmt::format("{}: {} {} {}; {}", where, count, unit, what, cure);
-}
 
 std::vector<Finding> diagnose(const Snapshot& snapshot) {
     Findings findings(snapshot);
@@ -338,11 +405,17 @@ std::vector<Finding> diagnose(const Snapshot& snapshot) {
         findings.port(p);
     for (const SendSnapshot& s : snapshot.sends)
         findings.send(s);
+    for (const LcoreSnapshot& l : snapshot.lcores)
+        findings.lcore(l);
     return findings.take();
 }
 
 std::vector<Finding> diagnose(const Snapshot& now, const Snapshot& earlier) {
     return diagnose(since(now, earlier));
+}
+
+std::vector<Finding> findings_of(const Snapshot& snapshot) {
+    return snapshot.findings ? *snapshot.findings : diagnose(snapshot);
 }
 
 }  // namespace spead::stats

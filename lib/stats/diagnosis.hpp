@@ -1,75 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
+#include "stats/finding.hpp"
 #include "stats/snapshot.hpp"
 
 /// Why packets or heaps were lost, told from the counters alone. Pure.
 namespace spead::stats {
 
-/// Where something was lost, in the order in which a packet passes.
-enum class Stage : std::uint8_t {
-    network,   ///< before this machine's port, sender included
-    port,      ///< the NIC, or the socket that stands in for one
-    lcore,     ///< the loop that takes packets from the port
-    classify,  ///< which stream it is for
-    packet,    ///< what a packet may be
-    window,    ///< heaps that are open at a time
-    memory,    ///< heap memory
-    consumer,  ///< the hand-over queue and who takes heaps from it
-    transmit,  ///< sending
-};
-std::string_view name_of(Stage stage);
-
-enum class Cause : std::uint8_t {
-    network_loss,         ///< heaps stayed incomplete although nothing was lost here
-    cut_by_join,          ///< no more heaps than may have begun before their groups were joined
-    duplicates,           ///< the same packets came more than once
-    fragments,            ///< IP fragments
-    bad_checksums,        ///< damaged on the way
-    gso_frames,           ///< a sender on this machine leaves it to its interface to cut packets
-    receive_ring_short,   ///< the port's ring ran over although the lcore had time
-    no_buffers,           ///< the port's pool of buffers ran dry
-    nic_errors,           ///< damaged frames, or packets that could not be sent
-    lcore_too_slow,       ///< the port's ring ran over because its lcore was busy all the time
-    lcore_interrupted,    ///< the port's ring ran over while its lcore was kept away
-    unmatched,            ///< packets for groups, ports or sources that no stream names
-    not_spead,            ///< packets that break a rule of SPEAD
-    packets_too_large,    ///< above max_packet_size
-    heaps_too_large,      ///< above max_heap_bytes
-    contradictions,       ///< packets of one heap that do not fit together
-    out_of_order,         ///< strict order was asked for
-    max_live_too_small,   ///< senders interleave more heaps than may be open
-    late,                 ///< packets of heaps that had been given up
-    pool_too_small,       ///< no heap memory
-    consumer_holds_pool,  ///< no heap memory because heaps wait for the consumer, or are with it
-    consumer_too_slow,    ///< the hand-over queue was full
-    sink_failed,          ///< a full disk, or another error of what heaps were written to
-    send_timeout,         ///< heaps could not be sent in time
-    port_takes_nothing,   ///< a port took no packets of a sender for a second or longer
-};
-std::string_view name_of(Cause cause);
-
-struct Finding {
-    Cause cause{};
-    Stage stage{};
-    std::string where;        ///< name of the stream, port or send
-    std::uint64_t count = 0;  ///< how many
-    std::string_view unit;    ///< of what: packets, heaps, frames...
-    std::string what;         ///< what was lost and why: the rest of a sentence after the count and unit
-    std::string cure;         ///< what usually helps
-
-    /// "s0: 12 heaps were thrown away because the consumer was slow; raise --ring-heaps or do less per heap"
-    std::string sentence() const;
-};
-
 /// One finding for each cause at each place, by place and stage. A detailed snapshot tells more.
 std::vector<Finding> diagnose(const Snapshot& snapshot);
-/// ... of what happened between two snapshots of one run.
+/// The same of what happened between two snapshots of one run.
 std::vector<Finding> diagnose(const Snapshot& now, const Snapshot& earlier);
+
+/// Returns what was found by those who have watched the run (stats/finding_log.hpp), else diagnose().
+std::vector<Finding> findings_of(const Snapshot& snapshot);
 
 }  // namespace spead::stats

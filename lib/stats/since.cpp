@@ -42,12 +42,22 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.heaps_dropped_full -= base.heaps_dropped_full;
     s.heaps_dropped_oldest -= base.heaps_dropped_oldest;
     s.heaps_handed_over -= base.heaps_handed_over;
+    s.missing_bytes -= base.missing_bytes;
+    s.missing_packets -= base.missing_packets;
+    s.active.take(base.active);
     s.packets_reordered -= base.packets_reordered;
+    s.packets_at_limit -= base.packets_at_limit;
+    s.heaps_ghosts -= base.heaps_ghosts;
+    s.heaps_dropped_ghosts -= base.heaps_dropped_ghosts;
     s.heaps_interleaved_evictions -= base.heaps_interleaved_evictions;
     s.stop_items -= base.stop_items;
     s.heaps_verified -= base.heaps_verified;
     s.heaps_wrong -= base.heaps_wrong;
     take_each(s.events, base.events);
+    take(s.dropped_while.queue_full, base.dropped_while.queue_full);
+    take(s.dropped_while.memory_held, base.dropped_while.memory_held);
+    take(s.no_memory_while.consumer_held, base.no_memory_while.consumer_held);
+    take(s.no_memory_while.pool_full, base.no_memory_while.pool_full);
     for (EndpointSnapshot& e : s.by_endpoint)
         if (const EndpointSnapshot* const before = find(base.by_endpoint, e.name)) {
             take(e.packets, before->packets);
@@ -59,12 +69,15 @@ void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
 void take_send(SendSnapshot& s, const SendSnapshot& base) {
     for (std::uint64_t SendCounters::*const count : kSendCounts)
         s.counters.*count -= base.counters.*count;
+    s.counters.active.take(base.counters.active);
     s.control_heaps -= base.control_heaps;
     take_each(s.events, base.events);
 }
 
 void take_port(PortSnapshot& p, const PortSnapshot& base) {
     take_each(p.rx, base.rx);
+    p.rx_active.take(base.rx_active);
+    p.tx_active.take(base.tx_active);
     for (std::uint64_t PortSnapshot::*count :
          {&PortSnapshot::rx_packets, &PortSnapshot::rx_bytes, &PortSnapshot::rx_vlan_tagged,
           &PortSnapshot::rx_multi_segment, &PortSnapshot::rx_oversized_frames, &PortSnapshot::rx_hosts_full,
@@ -76,6 +89,10 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
     take(p.nic.missed, base.nic.missed);
     take(p.nic.no_mbuf, base.nic.no_mbuf);
     take(p.nic.errors, base.nic.errors);
+    take(p.nic.send_errors, base.nic.send_errors);
+    take(p.missed_while.busy, base.missed_while.busy);
+    take(p.missed_while.away, base.missed_while.away);
+    take(p.missed_while.idle, base.missed_while.idle);
 }
 
 void take_shares(std::vector<LcoreSnapshot::Share>& shares, const std::vector<LcoreSnapshot::Share>& base) {
@@ -91,13 +108,29 @@ void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
         if (find_same(l.streams, s) == nullptr)
             l.removed -= s.received;
     take_shares(l.ports, base.ports);
+    take(l.silences, base.silences);
     l.bursts -= base.bursts;
     l.full_bursts -= base.full_bursts;
     take_each(l.burst_sizes, base.burst_sizes);
     for (std::uint64_t LcoreCounters::*count :
          {&LcoreCounters::loops, &LcoreCounters::busy_loops, &LcoreCounters::busy_cycles,
-          &LcoreCounters::idle_cycles, &LcoreCounters::sleeps, &LcoreCounters::cycles})
+          &LcoreCounters::idle_cycles, &LcoreCounters::sleeps, &LcoreCounters::cycles,
+          &LcoreCounters::away_cycles})
         l.counters.*count -= base.counters.*count;
+}
+
+/// What had been found before is told no more. What has been found in several parts of the run stands several
+/// times, and the base has the earlier ones: those that are over.
+void take_findings(std::vector<Finding>& findings, const std::vector<Finding>& base) {
+    for (const Finding& before : base) {
+        std::uint64_t left = before.count;
+        for (const bool over : {true, false})
+            for (Finding& f : findings)
+                if ((f.until_s > 0) == over && f.cause == before.cause && f.stage == before.stage &&
+                    f.where == before.where)
+                    left = take(f.count, left);
+    }
+    std::erase_if(findings, [](const Finding& f) { return f.count == 0; });
 }
 
 }  // namespace
@@ -105,9 +138,11 @@ void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
 Snapshot since(Snapshot now, const Snapshot& base) {
     now.cleared_s = base.duration_s;
     now.duration_s -= base.duration_s;
-    for (StreamSnapshot& s : now.streams)
+    for (StreamSnapshot& s : now.streams) {
+        s.changed_s = std::max(0.0, s.changed_s - base.duration_s);
         if (const StreamSnapshot* const before = find_same(base.streams, s))
             take_stream(s, *before);
+    }
     // What has been removed since is told together from now on; what it had counted before is not told.
     StreamSnapshot removed = base.removed;
     for (const StreamSnapshot& s : base.streams)
@@ -131,6 +166,23 @@ Snapshot since(Snapshot now, const Snapshot& base) {
         if (before != base.lcores.end())
             take_lcore(l, *before);
     }
+    if (now.findings)
+        take_findings(*now.findings, base.findings.value_or(std::vector<Finding>{}));
+    return now;
+}
+
+Snapshot since_changes(Snapshot now, const Snapshot& base) {
+    for (StreamSnapshot& s : now.streams)
+        if (const StreamSnapshot* const before = find_same(base.streams, s)) {
+            take_stream(s, *before);
+            s.changed_s = before->changed_s;
+        }
+    for (SendSnapshot& s : now.sends)
+        if (const SendSnapshot* const before = find_same(base.sends, s))
+            take_send(s, *before);
+    for (PortSnapshot& p : now.ports)
+        if (const PortSnapshot* const before = find(base.ports, p.name))
+            take_port(p, *before);
     return now;
 }
 

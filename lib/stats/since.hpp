@@ -13,4 +13,8 @@ namespace spead::stats {
 /// that was taken back since (a heap that turned out to carry stream control only) does not go below zero.
 Snapshot since(Snapshot now, const Snapshot& base);
 
+/// Returns `now` with the counts of streams, senders and ports that `base` has less what they were there. All
+/// else stays as it is: `base` has parts as they were when each was changed last, of different times.
+Snapshot since_changes(Snapshot now, const Snapshot& base);
+
 }  // namespace spead::stats

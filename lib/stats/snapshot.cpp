@@ -21,6 +21,19 @@ void add_each(Array& to, const Array& from) {
         to[i] += from[i];
 }
 
+/// The source that made most of them is told, whichever lcore that was on.
+template <typename From>
+void add_ghosts(StreamSnapshot& to, const From& from) {
+    to.heaps_ghosts += from.heaps_ghosts;
+    to.heaps_dropped_ghosts += from.heaps_dropped_ghosts;
+    if (from.ghosts_source == to.ghosts_source) {
+        to.ghosts_of_source += from.ghosts_of_source;
+    } else if (from.ghosts_of_source > to.ghosts_of_source) {
+        to.ghosts_source = from.ghosts_source;
+        to.ghosts_of_source = from.ghosts_of_source;
+    }
+}
+
 template <typename Expect>
 void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
     std::map<std::string, std::uint64_t> streams;
@@ -91,6 +104,9 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     heaps_unwritten += unwritten;
     heaps_dropped_full += block.heaps_dropped_full;
     heaps_queued += block.heaps_pushed - delivered - unwritten + block.heaps_waiting;
+    missing_bytes += block.missing_bytes;
+    missing_packets += block.missing_packets;
+    active.add(block.active);
     packets_reordered += block.packets_reordered;
     heaps_interleaved_evictions += block.heaps_interleaved_evictions;
     stop_items += block.stop_items;
@@ -98,6 +114,8 @@ void StreamSnapshot::add(const StreamCounters& block, std::uint64_t delivered, s
     heaps_dropped_oldest += block.heaps_dropped_oldest;
     heaps_waiting += block.heaps_waiting;
     control_bytes += block.control_bytes;
+    packets_at_limit += block.packets_at_limit;
+    add_ghosts(*this, block);
     held_now += block.held_now;
     hold_refused += block.hold_refused;
 }
@@ -113,6 +131,9 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     heaps_unwritten += other.heaps_unwritten;
     heaps_dropped_full += other.heaps_dropped_full;
     heaps_queued += other.heaps_queued;
+    missing_bytes += other.missing_bytes;
+    missing_packets += other.missing_packets;
+    active.add(other.active);
     packets_reordered += other.packets_reordered;
     heaps_interleaved_evictions += other.heaps_interleaved_evictions;
     stop_items += other.stop_items;
@@ -120,6 +141,8 @@ void StreamSnapshot::add(const StreamSnapshot& other) {
     heaps_dropped_oldest += other.heaps_dropped_oldest;
     heaps_waiting += other.heaps_waiting;
     control_bytes += other.control_bytes;
+    packets_at_limit += other.packets_at_limit;
+    add_ghosts(*this, other);
     held_now += other.held_now;
     hold_refused += other.hold_refused;
     heaps_verified += other.heaps_verified;
@@ -131,6 +154,7 @@ void PortSnapshot::add(const RxCounters& queue) {
     add_each(rx, queue.packets);
     rx_packets += sum(queue.packets);
     rx_bytes += queue.bytes;
+    rx_active.add(queue.active);
     rx_vlan_tagged += queue.vlan_tagged;
     rx_multi_segment += queue.multi_segment;
     rx_oversized_frames += queue.oversized_frames;
@@ -144,6 +168,17 @@ void LcoreSnapshot::add(const RxCounters& queue) {
     bursts += queue.bursts;
     full_bursts += queue.full_bursts;
     add_each(burst_sizes, queue.burst_sizes);
+}
+
+std::string LcoreSnapshot::where() const {
+    return fmt::format("lcore {} on CPU {}", lcore, cpu);
+}
+
+std::string LcoreSnapshot::silence() const {
+    if (silent_s <= 0)
+        return {};
+    return fmt::format("{} has not answered for {:.1f} s{}{}", where(), silent_s,
+                       activity.empty() ? "" : ": ", activity);
 }
 
 std::vector<std::string> broken_identities(const Snapshot& snapshot) {

@@ -5,11 +5,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/outcome.hpp"
 #include "stats/counters.hpp"
 #include "stats/distribution.hpp"
+#include "stats/finding.hpp"
+#include "stats/losses.hpp"
 #include "stats/stream_event.hpp"
 
 /// One consistent picture of a run; the report, the prompt, telemetry and metrics are views of it.
@@ -23,6 +26,9 @@ struct EndpointSnapshot {
     bool not_new = false;     ///< had packets before the counters were cleared
 };
 
+/// Health of a stream, watched or not, of which an lcore does not answer.
+inline constexpr std::string_view kStalled = "stalled";
+
 /// What befell a stream last.
 struct LastEvent {
     StreamEvent kind{};
@@ -34,6 +40,8 @@ struct StreamSnapshot {
     std::string name;
     std::uint32_t number = 0;  ///< no other stream of the run has it, whatever its name; 0: none is known
     std::string state;         ///< "received", "stopped", or "waiting" for its port
+    std::string port;          ///< its name; empty: not told
+    double changed_s = 0;      ///< when it was changed last, in seconds of the run; 0: never
     std::vector<std::string> endpoints;  ///< as the user wrote them
     std::uint64_t bytes = 0;
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -47,6 +55,9 @@ struct StreamSnapshot {
     std::uint64_t heaps_queued = 0;
     std::uint64_t packets_reordered = 0;
     std::uint64_t heaps_interleaved_evictions = 0;
+    std::uint64_t missing_bytes = 0;    ///< of heaps that were given up: promised, and never came
+    std::uint64_t missing_packets = 0;  ///< likewise, estimated from the packets that came
+    ActiveTime active;                  ///< its packets
     std::uint64_t stop_items = 0;
     std::uint64_t heaps_verified = 0;        ///< by a verifying sink: compared and right
     std::uint64_t heaps_wrong = 0;           ///< ... and wrong
@@ -55,8 +66,14 @@ struct StreamSnapshot {
     std::uint64_t heaps_waiting = 0;         ///< of heaps_queued, those that are not in the queue yet
     std::uint64_t control_bytes = 0;         ///< not in `bytes`: of heaps that carried stream control only
 
-    std::uint64_t held_now = 0;      ///< packets that a filter holds
-    std::uint64_t hold_refused = 0;  ///< it held its fill, and they were kept or dropped instead
+    std::uint64_t packets_at_limit =
+        0;                           ///< of no_memory: their heap had all item pointers or holes it may have
+    std::uint64_t heaps_ghosts = 0;  ///< of those evicted: a packet or two came of them, and nothing more
+    std::uint64_t heaps_dropped_ghosts = 0;  ///< of heaps_dropped_full: ghosts that were not handed over
+    std::uint32_t ghosts_source = 0;     ///< IPv4 address that began most of the ghosts; 0: there were none
+    std::uint64_t ghosts_of_source = 0;  ///< how many, by an estimate that is never too high
+    std::uint64_t held_now = 0;          ///< packets that a filter holds
+    std::uint64_t hold_refused = 0;      ///< it held its fill, and they were kept or dropped instead
 
     /// What was under way when the counters were cleared, and is counted as ending after that.
     struct Carried {
@@ -66,18 +83,34 @@ struct StreamSnapshot {
     };
     Carried carried;
 
+    /// Returns those for which the hand-over queue had no place, ghosts aside.
+    std::uint64_t heaps_without_place() const noexcept { return heaps_dropped_full - heaps_dropped_ghosts; }
+    /// Returns those that found no free heap memory.
+    std::uint64_t packets_without_memory() const noexcept {
+        return packets[static_cast<std::size_t>(PacketOutcome::no_memory)] - packets_at_limit;
+    }
+
     // Of detailed snapshots only.
     std::vector<EndpointSnapshot> by_endpoint;
     Distribution latency;  ///< of heaps: first packet to hand-over
     Distribution gap;      ///< between the beginnings of heaps
     // High-water marks, of the lcore that came closest to its limit.
-    std::uint64_t ring_heaps = 0;  ///< places of the hand-over queue
-    std::uint64_t ring_most = 0;   ///< most heaps that were queued
-    std::uint64_t pool_bytes = 0;  ///< heap memory that the stream can count on
-    std::uint64_t pool_most = 0;   ///< most that it had; more than pool_bytes if it could borrow
+    std::uint64_t ring_heaps = 0;        ///< places of the hand-over queue
+    std::uint64_t ring_most = 0;         ///< most heaps that were queued
+    std::uint64_t pool_bytes = 0;        ///< heap memory that the stream can count on
+    std::uint64_t pool_most = 0;         ///< most that it had; more than pool_bytes if it could borrow
+    std::uint64_t ring_most_minute = 0;  ///< ring_most within the last minute
+    std::uint64_t pool_most_minute = 0;
+    std::uint64_t ring_most_now = 0;  ///< ring_most since the snapshot before
+    DroppedWhile dropped_while;       ///< of heaps_dropped_full
+    NoMemoryWhile no_memory_while;    ///< of packets that had no memory for their heap
+    /// Unicast addresses of its endpoints that no network interface here has, so that nobody answers ARP for
+    /// them; told while nothing comes.
+    std::vector<std::string> unowned;
 
     // Of streams that are watched.
-    std::string health;  ///< "ok", "silent", "losing", "slow", "losing, slow"; empty: not watched
+    std::string
+        health;  ///< "ok", "silent", "losing", "slow", "losing, slow"; empty: not watched. Or kStalled
     std::array<std::uint64_t, kStreamEvents> events{};
     std::optional<LastEvent> last_event;
 
@@ -94,6 +127,9 @@ struct StreamSnapshot {
     void add(const StreamSnapshot& other);
 };
 
+/// State of a sender that has nothing left to send.
+inline constexpr std::string_view kSendDone = "done";
+
 struct SendSnapshot {
     std::string name;
     std::uint32_t number = 0;  ///< no other sender of the run has it, whatever its name; 0: none is known
@@ -105,6 +141,9 @@ struct SendSnapshot {
     std::string suspects;  ///< why its port takes nothing, most likely; empty: it always has taken something
     std::array<std::uint64_t, kSendEvents> events{};
     std::optional<LastEvent> last_event;
+    std::string impair{};  ///< what is done to its packets on purpose; empty: nothing
+    /// "sending", "stopped", "waiting" for its port, or kSendDone.
+    std::string state{};
 
     void add(const SendSnapshot& other) noexcept {
         counters.add(other.counters);
@@ -113,9 +152,10 @@ struct SendSnapshot {
 };
 
 struct NicSnapshot {
-    std::uint64_t missed = 0;   ///< rte_eth_stats.imissed
-    std::uint64_t no_mbuf = 0;  ///< rte_eth_stats.rx_nombuf
-    std::uint64_t errors = 0;   ///< rte_eth_stats.ierrors + oerrors
+    std::uint64_t missed = 0;       ///< rte_eth_stats.imissed
+    std::uint64_t no_mbuf = 0;      ///< rte_eth_stats.rx_nombuf
+    std::uint64_t errors = 0;       ///< rte_eth_stats.ierrors + oerrors
+    std::uint64_t send_errors = 0;  ///< of errors, oerrors
 };
 
 /// A capture of a stream's packets into files.
@@ -169,6 +209,8 @@ struct ReplaySnapshot {
     std::uint64_t tx_full = 0;
     std::uint64_t stalls = 0;
     std::uint64_t starved = 0;  ///< times that reading was waited for
+    std::string impair{};       ///< what was done to its packets on purpose; empty: nothing
+    SendCounters impaired{};    ///< of that, `impaired_...`
 };
 
 /// A rule of a port's steering, as it was when the run ended (rules are not asked for while packets come).
@@ -187,8 +229,16 @@ struct TalkerSnapshot {
     std::uint64_t excess = 0;   ///< of them, so many at most may have been others'
 };
 
+/// UDP packets to one endpoint that the rules of a port left to the kernel.
+struct PassedSnapshot {
+    std::string endpoint;
+    std::string source;  ///< of one of them
+    std::uint64_t packets = 0;
+};
+
 struct PortSnapshot {
     static constexpr std::size_t kTalkers = 16;
+    static constexpr std::size_t kPassed = 4;
 
     std::string name;
     std::string driver;
@@ -201,6 +251,8 @@ struct PortSnapshot {
     std::uint64_t rx_multi_segment = 0;
     std::uint64_t rx_oversized_frames = 0;
     std::uint64_t rx_hosts_full = 0;  ///< IGMP and ARP frames that our own hosts never saw
+    ActiveTime rx_active;             ///< packets that came
+    ActiveTime tx_active;             ///< packets that were sent
     std::uint64_t tx_packets = 0;
     std::uint64_t tx_bytes = 0;
     std::uint64_t tx_dropped = 0;
@@ -213,15 +265,22 @@ struct PortSnapshot {
     /// Buffers of the receive queue that came closest to having none; none where packets are others' buffers.
     struct Buffers {
         std::uint32_t size = 0;
-        std::uint32_t fewest_free = 0;  ///< when looked at, every millisecond
+        std::uint32_t fewest_free = 0;         ///< when looked at, every millisecond
+        std::uint32_t fewest_free_minute = 0;  ///< within the last minute
     };
     std::optional<Buffers> buffers;
     std::uint64_t rx_descriptors = 0;  ///< of a receive queue
+    bool link_down = false;            ///< it is known to have no link
+    bool joins_groups = false;         ///< the kernel, or a host of ours, tells the network what it wants
 
     // Of detailed snapshots only.
     std::vector<TalkerSnapshot> talkers;  ///< kTalkers at most, most packets first
     std::uint64_t talkers_others = 0;     ///< packets of senders that are not among them
     std::uint64_t talkers_untold = 0;     ///< packets that are no IPv4 datagrams, or await the next sample
+    MissedWhile missed_while;             ///< of nic.missed
+    /// What its rules left to the kernel, most packets first; told while a stream gets nothing, by ports
+    /// whose rules can tell.
+    std::vector<PassedSnapshot> passed;
 
     void add(const RxCounters& queue);
 };
@@ -236,23 +295,35 @@ struct LcoreSnapshot {
     unsigned lcore = 0;
     unsigned cpu = 0;
     std::string poll;  ///< what it does when idle
+    // An lcore that does not answer is told as it was when it last did.
+    double silent_s = 0;         ///< how long it has not answered; 0: it answers
+    std::uint64_t silences = 0;  ///< how often it did not, for a second or longer
+    std::string activity;        ///< what its thread does meanwhile, as a clause; empty: not known
     std::vector<Share> streams;
     std::uint64_t removed = 0;  ///< packets of streams that were removed
     std::vector<Share> ports;
     std::vector<std::string> sends;
     LcoreCounters counters;
-    std::uint64_t bursts = 0;  ///< of its receive queues, as the next two
+    std::uint64_t longest_loop_minute = 0;  ///< counters.longest_loop within the last minute
+    std::uint64_t longest_loop_now = 0;     ///< ... since the detailed snapshot before
+    std::uint64_t bursts = 0;               ///< of its receive queues, as the next two
     std::uint64_t full_bursts = 0;
     BurstSizes burst_sizes{};
 
     void add(const RxCounters& queue);
+    /// "lcore 2 on CPU 3".
+    std::string where() const;
+    /// "lcore 2 on CPU 3 has not answered for 1.5 s: it is stopped, by a debugger or SIGSTOP"; empty: it
+    /// answers.
+    std::string silence() const;
 };
 
 struct Snapshot {
-    double duration_s = 0;        ///< since the start, or since the counters were cleared
-    double cleared_s = 0;         ///< when they were, since the start; 0: never
-    double ticks_per_second = 0;  ///< of the lcores' clock
-    bool detailed = false;        ///< made to be shown, with everything
+    double duration_s = 0;                    ///< since the start, or since the counters were cleared
+    double cleared_s = 0;                     ///< when they were, since the start; 0: never
+    double ticks_per_second = 0;              ///< of the lcores' clock
+    bool detailed = false;                    ///< made to be shown, with everything
+    std::vector<std::string> capabilities{};  ///< "CAP_NET_RAW": what the process has of root's power
     std::vector<LcoreSnapshot> lcores;
     std::vector<StreamSnapshot> streams;
     StreamSnapshot removed;  ///< streams that were removed during the run, all together
@@ -261,6 +332,9 @@ struct Snapshot {
     std::vector<PortSnapshot> ports;
     std::vector<CaptureSnapshot> captures;
     std::vector<ReplaySnapshot> replays;
+    bool by_configuration = false;  ///< advice is to name keys of a configuration, not options of a command
+    /// What was lost and why, by whoever has watched the run; none: diagnose() tells from the counts alone.
+    std::optional<std::vector<Finding>> findings;
 };
 
 /// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all

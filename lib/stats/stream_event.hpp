@@ -16,6 +16,7 @@ enum class StreamEvent : std::uint8_t {
     slow,         ///< less than `expected_rate` came
     recovered,    ///< neither losing nor slow any more
     sink_failed,  ///< its sink takes no more heaps; of every stream, watched or not
+    stalled,      ///< an lcore that receives it does not answer; likewise, and `back` when it does
     // Of senders.
     stuck,    ///< its port has taken nothing, and given nothing back, for a second
     unstuck,  ///< it does so again
@@ -25,7 +26,7 @@ enum class StreamEvent : std::uint8_t {
 /// Of received streams: those before `stuck`.
 inline constexpr std::size_t kStreamEvents = static_cast<std::size_t>(StreamEvent::stuck);
 inline constexpr std::array<std::string_view, kStreamEvents> kStreamEventNames{
-    "silent", "back", "losing", "slow", "recovered", "sink_failed"};
+    "silent", "back", "losing", "slow", "recovered", "sink_failed", "stalled"};
 /// Of senders: those from `stuck` on.
 inline constexpr std::size_t kSendEvents = static_cast<std::size_t>(StreamEvent::count_) - kStreamEvents;
 inline constexpr std::array<std::string_view, kSendEvents> kSendEventNames{"stuck", "unstuck"};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tests/fuzz/captures.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "wire/arp.hpp"
 #include "wire/flavour.hpp"
@@ -44,7 +45,27 @@ void check_items(const std::uint8_t* head, const SpeadPacket& packet) {
     }
 }
 
-void check_spead(std::span<const std::uint8_t> datagram, SpeadTemplate& shape) {
+/// The shapes of the seeds: what a stream's next packet is compared with.
+const std::vector<SpeadTemplate>& usual_shapes() {
+    static const std::vector<SpeadTemplate> shapes = [] {
+        std::vector<SpeadTemplate> learned;
+        for (const Input& frame : fuzz::seeds()) {
+            UdpView udp{};
+            SpeadPacket packet{};
+            if (parse_udp(frame.data(), frame.size(), frame.size(), false, udp) != PortOutcome::stream) {
+                continue;
+            }
+            const std::uint8_t* const datagram = frame.data() + udp.payload_offset;
+            if (parse_spead(datagram, udp.payload_length, udp.payload_length, packet) == SpeadError::none) {
+                learned.emplace_back().learn(datagram, packet);
+            }
+        }
+        return learned;
+    }();
+    return shapes;
+}
+
+void check_spead(std::span<const std::uint8_t> datagram) {
     const ExactCopy whole(datagram);
     SpeadPacket packet{};
     const SpeadError error = parse_spead(whole.data(), whole.size(), whole.size(), packet);
@@ -56,9 +77,11 @@ void check_spead(std::span<const std::uint8_t> datagram, SpeadTemplate& shape) {
             "the header alone decides");
 
     SpeadPacket matched{};
-    if (shape.match(whole.data(), whole.size(), whole.size(), matched)) {
-        require(error == SpeadError::none && matched == packet,
-                "the short way gives what the long way gives");
+    for (const SpeadTemplate& shape : usual_shapes()) {
+        if (shape.match(whole.data(), whole.size(), whole.size(), matched)) {
+            require(error == SpeadError::none && matched == packet,
+                    "the short way gives what the long way gives");
+        }
     }
     if (error != SpeadError::none) {
         return;
@@ -71,6 +94,7 @@ void check_spead(std::span<const std::uint8_t> datagram, SpeadTemplate& shape) {
                 (packet.payload_offset <= packet.heap_length &&
                  packet.payload_length <= packet.heap_length - packet.payload_offset),
             "the payload lies in the heap");
+    SpeadTemplate shape;
     shape.learn(whole.data(), packet);
     if (shape.learned()) {
         require(shape.match(whole.data(), whole.size(), whole.size(), matched) && matched == packet,
@@ -191,11 +215,17 @@ std::vector<Input> fuzz::seeds() {
     arp.resize(
         build_arp(arp, kBroadcastMac, who, {ArpOperation::request, who.mac, who.ip, {}, {0x0A000001}}));
     inputs.push_back(arp);
+    constexpr std::size_t kPerCapture = 4;
+    constexpr std::size_t kLongest = 700;
+    for (const std::string& name : fuzz::capture_names()) {
+        for (Input& frame : fuzz::captured_frames(name, kPerCapture, kLongest)) {
+            inputs.push_back(std::move(frame));
+        }
+    }
     return inputs;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static SpeadTemplate shape;  // remembers the packet before, as in a stream
     const ExactCopy frame({data, size});
     check_control({frame.data(), size});
     const bool verify = (size & 1) != 0;
@@ -214,6 +244,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     require(udp == again && udp == from_head, "all find the same datagram");
     require(std::uint64_t{udp.payload_offset} + udp.payload_length <= size, "the payload lies in the frame");
-    check_spead({data + udp.payload_offset, udp.payload_length}, shape);
+    check_spead({data + udp.payload_offset, udp.payload_length});
     return 0;
 }

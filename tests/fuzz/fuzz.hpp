@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 /// What a fuzz target gives: one input tried, and inputs worth mutating. With -Dlibfuzzer=true (clang)
@@ -20,10 +21,13 @@ using Input = std::vector<std::uint8_t>;
 
 std::vector<Input> seeds();
 
-/// A rule that must hold for every input.
-inline void require(bool holds, const char* rule) {
+/// A rule that must hold for every input. `detail` is what it was broken by, for a person to read.
+inline void require(bool holds, const char* rule, std::string_view detail = {}) {
     if (!holds) {
         std::fprintf(stderr, "broken rule: %s\n", rule);
+        if (!detail.empty()) {
+            std::fprintf(stderr, "by: %.*s\n", static_cast<int>(detail.size()), detail.data());
+        }
         std::abort();
     }
 }

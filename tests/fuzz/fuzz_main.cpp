@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Drives a fuzz target where there is no libFuzzer: mutates the target's seeds, the same way every run.
 //
-//     TARGET [--cases N] [--seed S]    N cases (default 1000000)
-//     TARGET FILE...                   these inputs only, such as one that libFuzzer found
+//     TARGET [--cases N] [--seed S] [--corpus DIRECTORY]
+//         every input in the directory once, then N mutations of them and of the seeds (default 1000000)
+//     TARGET FILE...
+//         these inputs only, such as one that libFuzzer found
+//     TARGET --write-seeds DIRECTORY
+//         a file for each seed, for libFuzzer to begin with (scripts/fuzz --corpus)
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -71,18 +76,61 @@ void mutate(Input& input, const Input& other, Random& random) {
     }
 }
 
+Input read_input(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) {
+        std::fprintf(stderr, "cannot read %s\n", path.c_str());
+        std::exit(EXIT_FAILURE);
+    }
+    return Input((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+}
+
 int replay(int count, char** files) {
     for (int i = 0; i < count; ++i) {
-        std::ifstream file(files[i], std::ios::binary);
-        if (!file) {
-            std::fprintf(stderr, "cannot read %s\n", files[i]);
-            return EXIT_FAILURE;
-        }
-        const Input input((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+        const Input input = read_input(files[i]);
         LLVMFuzzerTestOneInput(input.data(), input.size());
     }
     std::printf("%d inputs replayed\n", count);
     return EXIT_SUCCESS;
+}
+
+/// The files' names are the same every time, so that a corpus in version control changes where a seed does.
+int write_seeds(const std::filesystem::path& directory) {
+    std::filesystem::create_directories(directory);
+    const std::vector<Input> inputs = spead::fuzz::seeds();
+    for (const Input& input : inputs) {
+        std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
+        for (const std::uint8_t byte : input) {
+            hash = (hash ^ byte) * 0x100000001B3;
+        }
+        char name[32];
+        std::snprintf(name, sizeof name, "seed-%016llx", static_cast<unsigned long long>(hash));
+        std::ofstream file(directory / name, std::ios::binary);
+        file.write(reinterpret_cast<const char*>(input.data()), static_cast<std::streamsize>(input.size()));
+        if (!file.flush()) {
+            std::fprintf(stderr, "cannot write %s/%s\n", directory.c_str(), name);
+            return EXIT_FAILURE;
+        }
+    }
+    std::printf("%zu seeds\n", inputs.size());
+    return EXIT_SUCCESS;
+}
+
+/// In the order of their names, so that every run is the same.
+std::vector<Input> read_corpus(const std::filesystem::path& directory) {
+    std::vector<std::filesystem::path> paths;
+    if (!std::filesystem::exists(directory)) {
+        return {};
+    }
+    for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+        paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+    std::vector<Input> inputs;
+    for (const auto& path : paths) {
+        inputs.push_back(read_input(path));
+    }
+    return inputs;
 }
 
 }  // namespace
@@ -90,15 +138,31 @@ int replay(int count, char** files) {
 int main(int argc, char** argv) {
     std::uint64_t cases = 1000000;
     std::uint64_t seed = 1;
+    std::vector<Input> seeds;
     int first_file = 1;
-    while (first_file + 1 < argc && std::strncmp(argv[first_file], "--", 2) == 0) {
-        (std::string(argv[first_file]) == "--seed" ? seed : cases) = std::stoull(argv[first_file + 1]);
-        first_file += 2;
+    for (; first_file + 1 < argc && std::strncmp(argv[first_file], "--", 2) == 0; first_file += 2) {
+        const std::string option = argv[first_file];
+        const std::string value = argv[first_file + 1];
+        if (option == "--write-seeds") {
+            return write_seeds(value);
+        }
+        if (option == "--corpus") {
+            seeds = read_corpus(value);
+        } else if (option == "--seed") {
+            seed = std::stoull(value);
+        } else if (option == "--cases") {
+            cases = std::stoull(value);
+        } else {
+            std::fprintf(stderr, "no option is called %s\n", option.c_str());
+            return EXIT_FAILURE;
+        }
     }
     if (first_file < argc) {
         return replay(argc - first_file, argv + first_file);
     }
-    const std::vector<Input> seeds = spead::fuzz::seeds();
+    for (Input& input : spead::fuzz::seeds()) {
+        seeds.push_back(std::move(input));
+    }
     for (const Input& input : seeds) {
         LLVMFuzzerTestOneInput(input.data(), input.size());
     }

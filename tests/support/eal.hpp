@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sched.h>
 #include <string>
 #include <system_error>
@@ -13,7 +14,10 @@
 #include <rte_eal.h>
 #include <rte_errno.h>
 
-/// EAL for a test's process: no huge pages, no devices, nothing that another process sees.
+#include "memory/huge_turn.hpp"
+#include "runtime/huge_pages.hpp"
+
+/// EAL for a test's process: no devices, nothing that another process sees.
 namespace spead::test {
 
 /// Three lcores on at most two of the CPUs this process may use.
@@ -41,9 +45,6 @@ inline std::string environment_or(const char* name, const char* otherwise) {
 inline bool initialise_eal(const char* program) {
     std::vector<std::string> words = {
         program,
-        "--no-huge",
-        "-m",
-        environment_or("DPDK_SPEAD_TEST_MEMORY", "512"),
         "--no-shconf",
         "--no-pci",
         "--no-telemetry",
@@ -52,6 +53,17 @@ inline bool initialise_eal(const char* program) {
         "--file-prefix=spead-test-" + std::to_string(getpid()),
         "--log-level=lib.eal:" + environment_or("DPDK_SPEAD_TEST_LOG", "warning"),
     };
+    // As the program does it: huge pages where enough are free.
+    const std::size_t mib = std::stoul(environment_or("DPDK_SPEAD_TEST_MEMORY", "512"));
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::MemoryChoice memory =
+        runtime::choose_memory(runtime::huge_memory(port::this_host()), {{-1, mib << 20}}, false, false);
+    words.insert(words.end(), memory.arguments.begin(), memory.arguments.end());
+    if (memory.huge) {
+        // Tests that want more than there is must not get it.
+        words.push_back("--socket-limit=" + std::to_string(mib));
+    }
+    std::printf("EAL's memory: %s\n", memory.huge ? "huge pages" : "ordinary pages");
     std::vector<char*> arguments;
     for (std::string& word : words) {
         arguments.push_back(word.data());

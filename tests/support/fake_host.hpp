@@ -8,7 +8,9 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -41,6 +43,7 @@ class FakeHost {
         };
         host_.capable = [this](int capability) { return !missing_.contains(capability); };
         host_.lockable = [this] { return lockable; };
+        host_.longest_file = [this] { return longest_file; };
         directory("/sys/bus/pci/devices");
     }
     ~FakeHost() {
@@ -103,7 +106,21 @@ class FakeHost {
     }
     void without(int capability) { missing_.insert(capability); }
 
+    /// Huge pages on one NUMA node and in the machine's sum; once for each node and size.
+    void huge_pages(int node, std::size_t kib, std::size_t reserved, std::size_t free) {
+        auto& [all, left] = huge_[kib];
+        all += reserved;
+        left += free;
+        for (const auto& [directory, r, f] :
+             {std::tuple{fmt::format("/sys/devices/system/node/node{}/hugepages", node), reserved, free},
+              std::tuple{std::string("/sys/kernel/mm/hugepages"), all, left}}) {
+            file(fmt::format("{}/hugepages-{}kB/nr_hugepages", directory, kib), fmt::format("{}\n", r));
+            file(fmt::format("{}/hugepages-{}kB/free_hugepages", directory, kib), fmt::format("{}\n", f));
+        }
+    }
+
     std::uint64_t lockable = UINT64_MAX;
+    std::uint64_t longest_file = UINT64_MAX;
 
   private:
     std::filesystem::path at(const std::string& path) const {
@@ -115,6 +132,7 @@ class FakeHost {
     std::map<std::string, port::NetdevFacts> netdevs_;
     std::vector<std::string> order_;
     std::set<int> missing_;
+    std::map<std::size_t, std::pair<std::size_t, std::size_t>> huge_;  ///< by KiB: reserved, free
 };
 
 }  // namespace spead::test

@@ -18,7 +18,7 @@
 namespace spead {
 
 inline void PrintTo(PacketOutcome o, std::ostream* out) {
-    *out << name_of(o);
+    *out << (o == heap::Window::kWait ? "(waits)" : name_of(o));
 }
 inline void PrintTo(HeapEnd e, std::ostream* out) {
     *out << name_of(e);

@@ -356,7 +356,7 @@ class Wire(AttachTest):
             self.assertRegex(self.answer(self.connect(data)), r"(?s)^e \d+\n.*own version\ns 1\n1$")
         # Nor does it matter what comes behind the greeting.
         client = self.connect(b"dpdk-spead-attach 1 commands /\n" + bytes(range(1, 256)) * 20 + b"\nquit\n")
-        self.assertRegex(self.answer(client), r"(?s)^e .*s 1\n2$")
+        self.assertRegex(self.answer(client), r"(?s)^o 0\ne .*s 1\n2$")
         client = self.connect(b"dpdk-spead-attach 1 keys /\n" + bytes(b for b in range(5, 256) if b != 9) * 20)
         client.shutdown(socket.SHUT_WR)
         self.answer(client)
@@ -370,13 +370,56 @@ class Wire(AttachTest):
         for _ in range(16):
             held.append(self.connect(greeting))
             self.assertTrue(held[-1].recv(1))
-        self.assertIn("16 sessions already", self.answer(self.connect()))
+        self.assertIn("16 sessions already", self.answer(self.connect(greeting)))
         for client in held:
             client.close()
         # Places come free as sessions notice that they were left.
         for _ in range(200):
             if "16 sessions" not in self.attach(typed="", status=None) + self.said:
                 break
+        self.shut_down(running)
+
+    def test_silent_ones_keep_nobody_out(self):
+        running = self.daemon()
+        silent = [self.connect() for _ in range(40)]
+        self.assertIn("s0", self.attach("--", "show", "stream"))
+        half = [self.connect(b"dpdk-spead-attach 1 com") for _ in range(40)]
+        self.assertIn("s0", self.attach("--", "show", "stream"))
+        self.assertIn("too many connect at once", self.answer(silent[0]))
+        half[-1].sendall(b"mand /\nshow stream\n")
+        half[-1].shutdown(socket.SHUT_WR)
+        self.assertRegex(self.answer(half[-1]), r"(?s)^o 0\no .*s0.*s 1\n0$")
+        self.shut_down(running)
+
+    def test_a_line_without_end_is_cut_off(self):
+        running = self.daemon()
+
+        def resident():
+            with open(f"/proc/{running.process.pid}/statm", encoding="ascii") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        self.attach("--", "show", "stream")
+        before, piece = resident(), b"x" * (1 << 20)
+        for greeting in (b"", b"dpdk-spead-attach 1 commands /\n", b"dpdk-spead-attach 1 command /\n"):
+            client = self.connect(greeting)
+            sent = 0
+            try:
+                while sent < 200 << 20:
+                    sent += client.send(piece)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+            self.assertLess(sent, 8 << 20, "it went on reading")
+            self.assertRegex(self.answer(client), r"longer than 65536 bytes|own version")
+        self.assertLess(resident() - before, 32 << 20)
+        self.assertIn("s0", self.attach("--", "show", "stream"))
+        self.shut_down(running)
+
+    def test_a_process_that_stands_still_is_not_waited_for_without_end(self):
+        running = self.daemon()
+        running.process.send_signal(signal.SIGSTOP)
+        self.attach("--", "show", "stream", status=1)
+        self.assertIn("it is stopped, or very busy", self.said)
+        running.process.send_signal(signal.SIGCONT)
         self.shut_down(running)
 
     def test_one_that_does_not_read_holds_nobody_up(self):

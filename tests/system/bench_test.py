@@ -62,7 +62,7 @@ class Bench(harness.ProgramTest):
 
     def test_link_between_a_server_and_a_client(self):
         where = f"127.0.0.1:{free_port()}"
-        device = f"net_memif0,socket=dpdk-spead-test-{os.getpid()}"
+        device = f"net_memif0,socket={self.directory}/memif.sock"
         server = self.start("bench", "link", "--server", where, "--rx-port", f"{device},role=server", report=False)
         self.link("--client", where, "--tx-port", f"{device},role=client", "--heap-size", "packet,64KiB", cases=2)
         server.wait()
@@ -109,6 +109,26 @@ class Bench(harness.ProgramTest):
         self.refused("bench", "link", *QUICK, "--client", where, "--tx-port", "net_null0", status=1,
                      says=["the other end", "nowhere.pcap"])
         server.wait(status=1)
+
+    def test_a_far_end_that_answers_nonsense_is_told_of(self):
+        """Deeply nested answers once overflowed the stack."""
+        for answer in (b'{"error":' + b"[" * 400000 + b"]" * 400000 + b"}", b'{"a":' * 150000 + b"1" + b"}" * 150000,
+                       b"[" * 1000000, b"hello"):
+            with self.subTest(answer=answer[:20]), socket.socket() as listener:
+                listener.bind(("127.0.0.1", 0))
+                listener.listen()
+                running = self.start("bench", "link", *QUICK, "--client", f"127.0.0.1:{listener.getsockname()[1]}",
+                                     "--tx-port", "net_null0", report=False)
+                listener.settimeout(60)
+                far, _ = listener.accept()
+                with far, far.makefile("rb") as lines:
+                    lines.readline()
+                    try:
+                        far.sendall(answer + b"\n")
+                    except OSError:
+                        pass  # it has heard enough
+                    finished = running.wait(status=1)
+                self.assertIn("the other end does not speak as bench does", finished.err)
 
     def test_the_second_process_ends_with_the_first(self):
         running = self.start("bench", "link", "--trial", "60s", "--heap-size", "64KiB", "--payload", "1024",

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starting, stopping, --check, full disks, another user."""
 
+import json
 import os
 import re
 import shutil
@@ -20,13 +21,49 @@ class Signals(harness.ProgramTest):
         running.process.send_signal(number)
         return running.wait(timeout=20)
 
+    @staticmethod
+    def blocks(running, number):
+        with open(f"/proc/{running.process.pid}/status", encoding="ascii") as file:
+            blocked = re.search(r"^SigBlk:\s+(\w+)$", file.read(), re.M).group(1)
+        return int(blocked, 16) >> (number - 1) & 1
+
     def test_an_endless_loopback_ends_with_a_report(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2,
+                       signal.SIGALRM, signal.SIGPWR, signal.SIGXCPU):
             with self.subTest(signal=number):
                 running = self.start("loopback", "--duration", "off", "--heap-size", "64KiB")
                 finished = self.stopped(running, number)
                 self.assertTrue(finished.has_report(), str(finished))
                 self.assertIn("complete", finished.out)
+
+    def test_a_closed_terminal_ends_every_command_in_order(self):
+        capture = self.directory / "sent.pcap"
+        self.run_program("send", ENDPOINT, "--port", f"net_pcap0,tx_pcap={capture}", "--heaps", 2)
+        # What is captured never ends: nobody sends, and nobody is at the other end.
+        device = f"net_memif0,role=server,socket={self.directory}/quiet.sock,socket-abstract=no"
+        for words in (("recv", ENDPOINT, "--port", device), ("capture", ENDPOINT, "c.pcap", "--port", device),
+                      ("send", ENDPOINT, "--port", "net_null0", "--heap-size", "64KiB"),
+                      ("replay", capture, "--port", "net_null0", "--loop", -1)):
+            with self.subTest(command=words[0]):
+                words = [str(self.directory / word) if word == "c.pcap" else word for word in words]
+                finished = self.stopped(self.start(*words), signal.SIGHUP)
+                self.assertTrue(finished.has_report(), str(finished))
+        for bench in ("assemble", "transmit"):
+            file = self.directory / f"{bench}.json"
+            running = self.start("bench", bench, "--time", "1h", "--json", file, report=False)
+            running.wait_for(lambda: self.blocks(running, signal.SIGHUP), "its readiness for signals")
+            running.process.send_signal(signal.SIGHUP)
+            finished = running.wait(status=1)
+            self.assertIn("interrupted; ", finished.err)
+            self.assertEqual(json.loads(file.read_text(encoding="utf-8"))["benchmark"], bench)
+
+    def test_nohup_is_heeded(self):
+        running = self.start("loopback", "--duration", "off", "--heap-size", "64KiB", prefix=("nohup",))
+        running.wait_for(lambda: "Ctrl-C" in running.text(1), "word that it runs")
+        running.process.send_signal(signal.SIGHUP)
+        running.process.send_signal(signal.SIGHUP)
+        finished = self.stopped(running)
+        self.assertIn("complete", finished.out)
 
     def test_a_receiver_that_hears_nothing(self):
         finished = self.stopped(self.start("recv", ENDPOINT, "--port", f"net_memif0,role=server,socket="

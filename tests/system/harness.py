@@ -17,6 +17,10 @@ from pathlib import Path
 
 # How many times longer than usual to wait: emulated machines are slow.
 PATIENCE = float(os.environ.get("DPDK_SPEAD_PATIENCE", "1"))
+# A shell starts background work with these ignored, and the program heeds that; the tests send them.
+for number in (signal.SIGHUP, signal.SIGQUIT):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, signal.SIG_DFL)
 HEAP_ENDS = ("complete", "evicted", "timed_out", "flushed")
 
 
@@ -109,7 +113,8 @@ class Running:
 
     def __init__(self, test, command, report_file, environment):
         self._test, self._command, self._report_file = test, command, report_file
-        self._files = [tempfile.TemporaryFile(dir=test.directory) for _ in range(2)]
+        # The program has the same open file: it must write at the end, wherever text() has just read.
+        self._files = [tempfile.TemporaryFile("a+b", dir=test.directory) for _ in range(2)]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._files[0],
                                         stderr=self._files[1], env=environment)
         self._finished = None

@@ -59,6 +59,8 @@ def expected(report):
                             ("stream_sink_failed", int(stream["sink"]["failure"] is not None)),
                             ("heap_queue_heaps", heaps["queued"]), ("heap_queue_capacity_heaps", info["queue_heaps"]),
                             ("stream_reordered_packets_total", info["reordered"]),
+                            ("stream_missing_packets_total", info["missing_packets"]),
+                            ("stream_missing_bytes_total", info["missing_bytes"]),
                             ("stream_interleaved_evictions_total", info["interleaved_evictions"]),
                             ("stream_stop_items_total", info["stop_items"]),
                             ("stream_heaps_verified_total", info["verified"]),
@@ -66,6 +68,7 @@ def expected(report):
             put("spead_" + name, value, **label)
         for name, value in (("stream_heaps_handed_over_total", info["handed_over"]),
                             ("stream_heaps_dropped_oldest_total", info["dropped_oldest"]),
+                            ("stream_at_limit_packets_total", info["at_limit"]),
                             ("stream_control_bytes_total", info["control_bytes"]),
                             ("heap_queue_most_heaps", stream["ring"]["most"]),
                             ("heap_memory_bytes", stream["pool"]["bytes"]),
@@ -130,8 +133,9 @@ def expected(report):
         for kind in ("stream", "port"):
             for share in lcore[f"{kind}s"]:
                 put(f"spead_lcore_{kind}_packets_total", share["received"], **{kind: share["name"]}, **place)
-        for name in ("bursts", "full_bursts"):
+        for name in ("bursts", "full_bursts", "silences"):
             put(f"spead_lcore_{name}_total", lcore[name], **place)
+        put("spead_lcore_up", lcore["state"] == "running", **place)
     return out
 
 
@@ -242,6 +246,34 @@ class Metrics(Serving):
         running.interrupt()
         running.wait()
 
+    def test_slow_silent_and_huge_clients_lose_their_own_connection_only(self):
+        running, url = self.start_serving()
+        self.settled(running, self.connect(running))
+        address = url.split("/")[2].split(":")
+        clients = []
+
+        def client(data=b""):
+            clients.append(socket.create_connection(address, timeout=30 * harness.PATIENCE))
+            self.addCleanup(clients[-1].close)
+            if data:
+                clients[-1].sendall(data)
+            return clients[-1]
+
+        for data in (b"", b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: "):
+            for _ in range(100):
+                client(data)
+            self.assertIn("spead_run_duration_seconds", fetch(url))
+        huge, sent = client(), 0
+        try:
+            while sent < 200 << 20:
+                sent += huge.send(b"x" * (1 << 20))
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+        self.assertLess(sent, 32 << 20, "it went on reading")
+        self.assertIn("spead_run_duration_seconds", fetch(url))
+        running.interrupt()
+        running.wait()
+
     def test_a_port_in_use_is_said_before_anything_starts(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]
@@ -260,12 +292,12 @@ class Metrics(Serving):
         cpus = {}
         for task in tasks.iterdir():
             name = (task / "comm").read_text().strip()
-            if name.startswith(("civetweb", "telemetry")):
+            if name.startswith(("http", "telemetry")):
                 status = (task / "status").read_text()
                 cpus[name] = re.search(r"^Cpus_allowed_list:\s+(.*)$", status, re.MULTILINE).group(1)
         running.interrupt()
         running.wait()
-        self.assertTrue(any(name.startswith("civetweb") for name in cpus), cpus)
+        self.assertTrue("http" in cpus, cpus)
         if len(os.sched_getaffinity(0)) == 1:
             self.skipTest("there is one CPU only")
         for name, listed in cpus.items():

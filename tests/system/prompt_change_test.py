@@ -94,6 +94,13 @@ verify = true
         heaps = self.assert_stream(report, "s0", evicted=0, timed_out=0, dropped_full=0)
         self.assertEqual(heaps["info"]["wrong"], 0)
 
+    def test_a_stream_of_the_start_is_deleted_and_the_run_ends_in_order(self):
+        self.wait_for(lambda: self.received("s0") > 0, "packets of s0")
+        self.command("stream delete s0", "deleted")
+        report = self.end()
+        self.assertEqual(report["streams"], [])
+        self.assertGreater(report["removed"]["packets"]["received"], 0)
+
     def test_a_stream_rests_and_comes_back(self):
         self.command("stream stop s0", "stopped")
         self.assertIn("enabled = false", self.command("show config s0"))

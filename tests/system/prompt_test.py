@@ -281,7 +281,7 @@ class File(PromptTest):
         masked = re.sub(r"[0-9][0-9.]*", "N", re.sub(r" +", " ", finished.out))
         self.assertRegex(masked, "(?s)^dpdk-spead> show heap\nafter N .*\nheaps started .*\nsN N .*"
                                  "dpdk-spead> show config dN # and more\n\\[\\[send\\]\\]\nname = \"dN\"\n.*"
-                                 "dpdk-spead> help quit\nquit\n leave the prompt\n.*dpdk-spead> quit\n$")
+                                 "dpdk-spead> help quit\nquit\|exit\n leave the prompt\n.*dpdk-spead> quit\n$")
 
     def test_the_ones_behind_a_refused_one_are_carried_out(self):
         script = self.script("show steam\nshow memory\nstream\nquit\n")

@@ -39,7 +39,7 @@ class Selftest(harness.ProgramTest):
     def test_what_it_is_told_wrong(self):
         self.refused("selftest", says=("--port", "dpdk-spead info"))
         self.refused("selftest", "--port", "net_ring0", "--to", "10.0.0.1:9", says=("--to", "multicast group"))
-        self.refused("selftest", "--port", "nosuch0", says=("nosuch0",))
+        self.refused("selftest", "--port", "nosuch0", status=1, says=("nosuch0",))
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """`dpdk-spead send` into a pcap file: the packets byte for byte, and the way back through `recv`."""
 
+import json
 import struct
 
 import harness
@@ -46,6 +47,47 @@ class Send(harness.ProgramTest):
         ids = [(pointer & (2**63 - 1)) >> 40 for pointer in pointers]
         self.assertEqual(ids.count(wire.DESCRIPTOR), 2, ids)
         self.assertEqual([item for item in ids if item >= 0x1000], [0x1000, 0x1001])
+
+    def test_more_items_than_fit_beside_their_descriptors_have_them_in_a_heap_of_their_own(self):
+        # A heap may have 8192 item pointers: 4096 items with their descriptors fit, one more does not.
+        for items, apart in ((4096, 0), (4097, 1), (8000, 1), (8192, 1)):
+            with self.subTest(items=items):
+                capture = self.directory / f"items{items}.pcap"
+                sent = self.run_program("send", "239.1.1.0+1:7148", "--port", f"net_pcap0,tx_pcap={capture}", "--heaps",
+                                        6, "--heap-size", "128KiB", "--items", items, "--verify")
+                self.assertEqual(sent.report["sends"][0]["heaps"], 6)
+                self.assertEqual(sent.report["sends"][0]["info"]["control_heaps"], 2 + 2 * apart)
+                sink = self.directory / f"out{items}"
+                received = self.run_program("recv", "239.1.1.0+1:7148", "--port", f"net_pcap0,rx_pcap={capture}",
+                                            "--sink", "verify")
+                self.assert_stream(received.report, "s0", complete=6 + 2 * apart, evicted=0, flushed=0, no_memory=0)
+                self.assertEqual(received.report["streams"][0]["info"]["verified"], 6)
+                self.assertEqual(received.report["findings"], [])
+                self.run_program("recv", "239.1.1.0+1:7148", "--port", f"net_pcap0,rx_pcap={capture}", "--sink",
+                                 f"file:{sink}")
+                heaps = [json.loads(line) for line in (sink / "heaps.jsonl").read_text("utf-8").splitlines()]
+                ids = {heap["cnt"]: [item["id"] for item in heap["items"]] for heap in heaps}
+                for count in (1, 2):
+                    self.assertEqual(ids[count].count(wire.DESCRIPTOR), items)
+                    self.assertEqual(len(ids[count]), items if apart else 2 * items)
+                for count in range(3, 9):
+                    self.assertEqual(ids.get(count, ids[3]), [0x1000 + i for i in range(items)])
+                for count in range(1 + 2 * apart, 7 + 2 * apart):
+                    data = (sink / f"s0-{count}.bin").read_bytes()
+                    words = 128 * 1024 // items // 4 * items
+                    self.assertEqual(data[-4 * words:], wire.verify_words(count, words), count)
+
+    def test_a_heap_of_more_items_than_a_receiver_takes_is_told_with_its_limit(self):
+        capture = self.directory / "many.pcap"
+        sent = self.run_program("send", "239.1.1.1:7148", "--port", f"net_pcap0,tx_pcap={capture}", "--heaps", 2,
+                                "--heap-size", "128KiB", "--items", 9000, "--verify")
+        self.assertIn("9000 items; dpdk-spead receives heaps of up to 8192", sent.err)
+        received = self.run_program("recv", "239.1.1.1:7148", "--port", f"net_pcap0,rx_pcap={capture}")
+        finding = next(f for f in received.report["findings"] if f["cause"] == "heap_limits")
+        self.assertIn("8192 different item pointers", finding["sentence"])
+        self.assertNotIn("--memory", finding["sentence"])
+        self.assertNotIn("pool_too_small", [f["cause"] for f in received.report["findings"]])
+        self.refused("loopback", "--items", 9000, "--heap-size", "128KiB", says=("9000 items", "8192"))
 
     def test_heaps_go_round_the_endpoints_and_each_gets_a_stop(self):
         _, frames = self.send("239.1.1.0+1:7148", "239.1.2.3:7149", "--heaps", 6, "--heap-size", 2000, "--verify")

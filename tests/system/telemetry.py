@@ -5,6 +5,7 @@ run that counts, sends and then stays up with nothing more to do."""
 import json
 import os
 import socket
+import tempfile
 from pathlib import Path
 
 import harness
@@ -100,8 +101,10 @@ class StayingUp(harness.ProgramTest):
 
     def start_counting(self, *options, environment=None, **others):
         capture = Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "tests/data/reference/four-groups.pcap"
-        file = self.directory / "run.toml"
-        file.write_text(CONFIGURATION.format(name=self.name, capture=capture, directory=self.directory), encoding="utf-8")
+        # Two processes do not write one file.
+        directory = Path(tempfile.mkdtemp(dir=self.directory))
+        file = directory / "run.toml"
+        file.write_text(CONFIGURATION.format(name=self.name, capture=capture, directory=directory), encoding="utf-8")
         running = self.start("run", "--config", file, *options, environment=environment, **others)
         running.wait_for(lambda: "Ctrl-C" in running.text(1), "word that it runs")
         return running

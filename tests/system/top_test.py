@@ -121,11 +121,11 @@ class Top(telemetry.StayingUp):
         self.assertEqual((shown.returncode, shown.stderr), (0, ""))
         lines = shown.stdout.splitlines()
         self.assertIn(f"{self.name} (pid {running.process.pid})", lines[0])
-        self.assertRegex(shown.stdout, r"(?m)^STREAM +RATE ")
-        self.assertRegex(shown.stdout, r"(?m)^recorded +0 b/s ")
-        self.assertRegex(shown.stdout, r"(?m)^own +0 b/s ")
+        self.assertRegex(shown.stdout, r"(?m)^STREAM +HEALTH +RATE ")
+        self.assertRegex(shown.stdout, r"(?m)^recorded +\S+ +0 b/s ")
+        self.assertRegex(shown.stdout, r"(?m)^own +- +0 b/s ")
         self.assertNotIn("\x1b", shown.stdout)
-        for page, says in (("loss", r"(?m)^own +921 +0"), ("sends", r"(?m)^source .* 20 +0 +100 %"),
+        for page, says in (("loss", r"(?m)^own +- +921 +0"), ("sends", r"(?m)^source .* 20 +0 +100 %"),
                            ("ports", r"(?m)^wire .* net_ring$"), ("lcores", r"(?m)^ *\d+ .*recorded own source$")):
             with self.subTest(page=page):
                 self.assertRegex(self.once(self.name, "--page", page).stdout, says)

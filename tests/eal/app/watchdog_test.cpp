@@ -88,6 +88,7 @@ TEST(Watchdog, StarvesWhenAnLcoreHangs) {
     ASSERT_GE(reader, 0);
     runtime::Surroundings surroundings;
     surroundings.port_patience = std::chrono::milliseconds(100);
+    surroundings.lcore_patience = std::chrono::milliseconds(1500);
     {
         Engine engine(plan, layout, surroundings);
         engine.start();
@@ -97,7 +98,7 @@ TEST(Watchdog, StarvesWhenAnLcoreHangs) {
             service.alive(ServiceNotifier::Clock::now());
         });
         EXPECT_EQ(reason, Engine::Reason::failure);
-        EXPECT_THAT(engine.problems(), Contains(HasSubstr("does not answer")));
+        EXPECT_THAT(engine.problems(), Contains(HasSubstr("has not answered for 1.5 s")));
         // The pipe is full after a fraction of a second; the loop turned on for two more, waiting for the
         // lcore.
         EXPECT_EQ(manager.keep_alives(), ticks) << "and none of its own accord";

@@ -162,9 +162,13 @@ TEST(MemifPeer, DISABLED_Listens) {
 
 class MemifPort : public testing::Test {
   protected:
+    MemifPort() { setenv("RUNTIME_DIRECTORY", directory_.file("").c_str(), 1); }
+    ~MemifPort() override { unsetenv("RUNTIME_DIRECTORY"); }
     std::string device(const std::string& role) const {
         return "net_memif0,role=" + role + ",socket=" + directory_.file("memif.sock") + ",socket-abstract=no";
     }
+    /// Where both ends meet by themselves.
+    std::string own_socket() const { return directory_.file("") + "/dpdk-spead/memif.sock"; }
     Directory directory_;
 };
 
@@ -265,7 +269,13 @@ TEST_F(MemifPort, StartStopAndCloseMayBeRepeatedAndTheSocketBelongsToTheOpenPort
 }
 
 TEST_F(MemifPort, ASlotHoldsTheLargestFrameOfEitherDirection) {
-    const auto devargs = [](const PortRequest& r) { return plan(r).devargs; };
+    const auto devargs = [&](const PortRequest& r) {
+        std::string text = plan(r).devargs;
+        const std::string meeting = ",socket-abstract=no,socket=" + own_socket();
+        const auto at = text.find(meeting);
+        EXPECT_NE(at, std::string::npos) << text;
+        return at == std::string::npos ? text : text.erase(at, meeting.size());
+    };
     EXPECT_EQ(devargs(request("net_memif0,role=client", 1, 0, 1472)), "net_memif0,role=client,bsize=2048");
     EXPECT_EQ(devargs(request("net_memif0,role=client", 1, 0, 9200)), "net_memif0,role=client,bsize=9280");
     auto both = request("net_memif0,role=client", 1, 1, 1472);
@@ -280,6 +290,61 @@ TEST_F(MemifPort, ASlotHoldsTheLargestFrameOfEitherDirection) {
     EXPECT_EQ(p.rx.descriptors, 4096);
     EXPECT_EQ(p.outside_bytes, 2U * 4096 * (8064 + 16));
     EXPECT_EQ(p.capabilities.max_tx_frame, 8064U);
+}
+
+TEST_F(MemifPort, TheSocketIsThisUsersAlone) {
+    for (const std::string& named : {device("server"), std::string("net_memif0,role=server")}) {
+        const auto before = umask(0);
+        const auto port = open_port(memif_request(named, 1, 0));
+        EXPECT_EQ(umask(before), 0u) << "as it was";
+        const std::string path = named == device("server") ? directory_.file("memif.sock") : own_socket();
+        struct stat facts {};
+        ASSERT_EQ(stat(path.c_str(), &facts), 0) << path;
+        EXPECT_TRUE(S_ISSOCK(facts.st_mode));
+        EXPECT_EQ(facts.st_mode & 07777, 0600u);
+    }
+}
+
+TEST_F(MemifPort, AnAbstractAddressIsSaidToBeOpenToAll) {
+    EXPECT_THAT(plan(request("net_memif0,role=server,socket-abstract=yes", 1, 0)).remarks,
+                ElementsAre(HasSubstr("any local user may be the peer of net_memif0")));
+    EXPECT_THAT(plan(request("net_memif0,role=server", 1, 0)).remarks, IsEmpty());
+    EXPECT_THAT(plan(request("net_memif0,role=server,socket-abstract=yes", 1, 0)).devargs,
+                HasSubstr(",socket=/run/memif.sock"))
+        << "where the PMD's own default is";
+}
+
+TEST_F(MemifPort, WithoutADirectoryOfItsOwnTheSocketMustBeNamed) {
+    if (geteuid() == 0)
+        GTEST_SKIP() << "root has /run/dpdk-spead";
+    unsetenv("RUNTIME_DIRECTORY");
+    const char* const session = std::getenv("XDG_RUNTIME_DIR");
+    unsetenv("XDG_RUNTIME_DIR");
+    EXPECT_THAT(error_of([] { plan(request("net_memif0,role=server", 1, 0)); }),
+                HasSubstr("give socket=PATH"));
+    if (session != nullptr)
+        setenv("XDG_RUNTIME_DIR", session, 1);
+}
+
+TEST_F(MemifPort, AClientDoesNotConnectToAStrangersSocketWhereAnybodyCanMakeOne) {
+    if (geteuid() != 0)
+        GTEST_SKIP() << "only root can give files to others";
+    Peer peer("Listens", device("server"));
+    ASSERT_TRUE(peer.wait());
+    const auto path = directory_.file("memif.sock");
+    ASSERT_EQ(lchown(path.c_str(), 65534, 65534), 0);
+    ASSERT_EQ(chmod(directory_.file("").c_str(), 01777), 0);
+    const auto port = open_port(memif_request(device("client"), 1, 0));
+    testing::internal::CaptureStderr();
+    port->start();
+    for (int i = 0; i < 20; i++) {
+        EXPECT_FALSE(port->poll_link());
+        EXPECT_FALSE(port->started());
+    }
+    // Where it is, the directory's owner decides.
+    ASSERT_EQ(chmod(directory_.file("").c_str(), 0755), 0);
+    EXPECT_TRUE(eventually([&] { return port->poll_link(); }));
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("is user 65534's"));
 }
 
 TEST_F(MemifPort, ADefaultRoleIsSaid) {

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <memory>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
 #include "base/frame_ring.hpp"
+#include "port/lengths.hpp"
 #include "tests/eal/recv/rig.hpp"
 #include "wire/arp.hpp"
 #include "wire/igmp.hpp"
@@ -66,6 +69,16 @@ TEST(PortOutcomes, AreEachReachedByAPacketOfTheirKind) {
     expect_port(PortOutcome::malformed, changed(f, 38, 0xFF));
 }
 
+TEST(PortOutcomes, WhatHasNothingInItIsMalformed) {
+    OneStream rig;
+    for (rte_mbuf* const m : {rig.pool.make(usual_frame()), rig.pool.make_chain(usual_frame(), 20)}) {
+        port::make_empty(*m);
+        rig.queue().add(m);
+    }
+    rig.poll_all();
+    EXPECT_EQ(rig.count(PortOutcome::malformed), 2U);
+}
+
 TEST(PortOutcomes, FollowTheNicWhereItKnows) {
     const Bytes good = usual_frame();
     const Bytes bad = changed(good, 24, static_cast<std::uint8_t>(good[24] ^ 1), false);
@@ -114,6 +127,62 @@ TEST(PortOutcomes, IgnoreTheUdpChecksum) {
     expect_port(PortOutcome::stream, f);
     store_be16(&f[40], 0x1234);
     expect_port(PortOutcome::stream, f);
+}
+
+/// The frame with its UDP checksum filled in.
+Bytes with_checksum(Bytes f) {
+    const std::span<const std::uint8_t> payload(&f[wire::kNetHeader], f.size() - wire::kNetHeader);
+    store_be16(&f[40], wire::udp_checksum(load_be32(&f[26]), load_be32(&f[30]), load_be16(&f[34]),
+                                          load_be16(&f[36]), payload));
+    return f;
+}
+
+TEST(PortOutcomes, KnowTheUdpChecksumWhereSoftwareIsAskedToLook) {
+    const auto outcome = [](const Bytes& f, std::uint64_t flags = 0, std::vector<std::size_t> segments = {}) {
+        OneStream rig;
+        rig.sources[0]->check_udp = true;
+        // The second one would fit a template.
+        for (int i = 0; i < 2; i++) {
+            if (segments.empty()) {
+                rte_mbuf* const m = rig.pool.make(f);
+                m->ol_flags = flags;
+                rig.queue().add(m);
+            } else {
+                rte_mbuf* const m = rig.queue().chain(f, segments);
+                m->ol_flags = flags;
+                rig.queue().add(m);
+            }
+            rig.poll_all();
+        }
+        EXPECT_EQ(rig.count(PortOutcome::stream) + rig.count(PortOutcome::bad_checksum), 2U);
+        return rig.count(PortOutcome::bad_checksum) == 2U  ? PortOutcome::bad_checksum
+               : rig.count(PortOutcome::bad_checksum) == 0 ? PortOutcome::stream
+                                                           : PortOutcome::malformed;
+    };
+    for (const std::size_t odd : {0U, 1U}) {
+        const Bytes good = with_checksum(frame(MadeHeap{}.datagram(0, 400 + odd, true), {}));
+        EXPECT_EQ(outcome(good), PortOutcome::stream);
+        EXPECT_EQ(outcome(good, 0, {20, 30, 50}), PortOutcome::stream);
+        // Every bit counts, of the addresses too.
+        for (const std::size_t at : {good.size() - 1, good.size() - 2, std::size_t{60}, std::size_t{27}}) {
+            Bytes bad = good;
+            bad[at] ^= 0x10;
+            if (at < wire::kNetHeader)
+                sum(bad);
+            EXPECT_EQ(outcome(bad), PortOutcome::bad_checksum) << at;
+            EXPECT_EQ(outcome(bad, 0, {20, 30, 50}), PortOutcome::bad_checksum) << at;
+            EXPECT_EQ(outcome(bad, RTE_MBUF_F_RX_L4_CKSUM_GOOD), PortOutcome::stream)
+                << "the port knows better";
+        }
+        Bytes none = good;
+        store_be16(&none[40], 0);
+        none.back() ^= 1;
+        EXPECT_EQ(outcome(none), PortOutcome::stream) << "0 is no checksum";
+    }
+    // Ethernet pads short frames.
+    Bytes padded = with_checksum(usual_frame());
+    padded.insert(padded.end(), 7, 0xAA);
+    EXPECT_EQ(outcome(padded), PortOutcome::stream);
 }
 
 TEST(PortOutcomes, TellPacketsOfTheWrongSourceFromThoseOfTheRight) {

@@ -44,7 +44,7 @@ class Replays : public testing::Test {
         std::vector<std::vector<std::uint8_t>> all;
         {
             Replay replay(options, port->capabilities().max_tx_frame);
-            replay.prepare(*port, 0, static_cast<double>(rte_get_tsc_hz()));
+            replay.prepare(*port, port->tx_queue(0), static_cast<double>(rte_get_tsc_hz()));
             port->start();
             replay.start();
             const auto drain = [&] {
@@ -134,7 +134,7 @@ TEST_F(Replays, AFileThatVanishesInsideIsAFailure) {
     options.passes = -1;
     auto port = open_port(request("net_null0", 0, 1));
     Replay replay(options, port->capabilities().max_tx_frame);
-    replay.prepare(*port, 0, static_cast<double>(rte_get_tsc_hz()));
+    replay.prepare(*port, port->tx_queue(0), static_cast<double>(rte_get_tsc_hz()));
     port->start();
     replay.start();
     while (replay.player().counters().packets < 30'000)
@@ -157,7 +157,7 @@ TEST_F(Replays, StoppingInTheMiddleGivesEverythingBack) {
         options.memory = memory;
         auto port = open_port(request("net_null0", 0, 1));
         Replay replay(options, port->capabilities().max_tx_frame);
-        replay.prepare(*port, 0, static_cast<double>(rte_get_tsc_hz()));
+        replay.prepare(*port, port->tx_queue(0), static_cast<double>(rte_get_tsc_hz()));
         port->start();
         replay.start();
         while (replay.player().counters().packets < 50'000)
@@ -179,7 +179,7 @@ TEST_F(Replays, StoppedWhileTheFilesAreReadIsNoFailure) {
     for (const std::uint64_t memory : {std::uint64_t{1} << 20, std::uint64_t{64} << 20}) {
         options.memory = memory;
         Replay replay(options, port->capabilities().max_tx_frame);
-        replay.prepare(*port, 0, static_cast<double>(rte_get_tsc_hz()));
+        replay.prepare(*port, port->tx_queue(0), static_cast<double>(rte_get_tsc_hz()));
         replay.stop();
         replay.start();
         replay.stop();

@@ -86,7 +86,7 @@ TEST_F(Captures, StartAndStopWhileTheStreamRuns) {
                 number = engine.stop_capture("s0");
                 EXPECT_FALSE(engine.stopped_capture(number)) << "only run() looks at the disks";
                 EXPECT_THAT(error_of([&] { engine.start_capture("s0", options()); }),
-                            HasSubstr("the capture of s0 is still being written to"));
+                            HasSubstr("a.pcap is in use: the capture of s0 writes it"));
                 expect_identities(engine.snapshot());
                 engine.start_capture("s0", options("b.pcap"));
                 return;
@@ -109,6 +109,59 @@ TEST_F(Captures, StartAndStopWhileTheStreamRuns) {
     EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), first->written);
     EXPECT_GT(last.captures[1].written, 0U);
     EXPECT_EQ(read_pcap(scratch.file("b.pcap")).size(), last.captures[1].written);
+}
+
+TEST_F(Captures, OneOfADurationEndsByItself) {
+    Plan plan = loopback(-1);
+    plan.sends[0].rate = 20e6;
+    plan.receives[0].capture = options();
+    plan.receives[0].capture->duration = 0.3;
+    Engine engine(plan, layout_on_two_lcores(plan));
+    engine.start();
+    const Interrupt interrupt;
+    std::uint64_t received = 0;
+    engine.run(interrupt.fd(), [&](const stats::Snapshot& s) {
+        expect_identities(s);
+        if (!s.captures.at(0).finished)
+            return;
+        if (received == 0)
+            received = s.streams[0].received;
+        // It is no more captured, and received as before.
+        else if (s.streams[0].received > received)
+            interrupt.now();
+    });
+    EXPECT_THROW(engine.stop_capture("s0"), Error);
+    engine.stop();
+    const stats::Snapshot last = engine.snapshot();
+    EXPECT_THAT(engine.problems(), IsEmpty());
+    EXPECT_GT(last.captures[0].written, 0U);
+    EXPECT_LT(last.captures[0].taken, last.streams[0].received);
+    EXPECT_GE(last.captures[0].seconds, 0.3);
+    EXPECT_EQ(last.streams[0].heaps_wrong, 0U);
+    EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), last.captures[0].written);
+}
+
+TEST_F(Captures, WhatComesAfterTheTimeOfAnExclusiveOneMakesNoHeaps) {
+    Plan plan = loopback(-1);
+    plan.sends[0].rate = 20e6;
+    plan.receives[0].sink.kind = SinkKind::null;
+    plan.receives[0].capture = options();
+    plan.receives[0].capture->only = true;
+    plan.receives[0].capture->duration = 0.2;
+    Engine engine(plan, layout_on_two_lcores(plan));
+    engine.start();
+    const Interrupt interrupt;
+    engine.run(interrupt.fd(), [&](const stats::Snapshot& s) {
+        expect_identities(s);
+        if (s.streams[0].packets[static_cast<std::size_t>(PacketOutcome::stopped)] > 10)
+            interrupt.now();
+    });
+    engine.stop();
+    const stats::Snapshot last = engine.snapshot();
+    EXPECT_TRUE(last.captures[0].over);
+    EXPECT_GT(last.captures[0].written, 0U);
+    EXPECT_EQ(last.streams[0].heaps_started, 0U);
+    expect_identities(last);
 }
 
 TEST_F(Captures, AStoppedOneTellsOfTheFullDisk) {

@@ -161,7 +161,9 @@ TEST(BenchLink, TableAndDocument) {
     const std::string table = link_table({r, none});
     EXPECT_THAT(table, HasSubstr("10.0 Gb/s"));
     EXPECT_THAT(table, HasSubstr("none"));
-    const auto document = nlohmann::json::parse(link_json(options_of(PairKind::link), {r, none}));
+    const auto document =
+        nlohmann::json::parse(link_json(options_of(PairKind::link), {r, none}, "4 KiB pages"));
+    EXPECT_EQ(document["packet_pages"], "4 KiB pages");
     EXPECT_EQ(document["results"][0]["sustained_bps"], 1e10);
     EXPECT_NEAR(document["results"][0]["heap_data_bps"].get<double>(), 1e10 * 65536 / 68104, 1);
     EXPECT_TRUE(document["results"][1]["sustained_bps"].is_null());
@@ -178,7 +180,8 @@ TEST(BenchLatency, PercentilesThatTooFewHeapsCannotTellAreLeftOut) {
     row.result.sent = 201;
     for (std::uint64_t i = 0; i < 200; i++)
         row.result.nanoseconds.add(1000 * (i + 1));
-    const auto document = nlohmann::json::parse(latency_json(options_of(PairKind::latency), {row}));
+    const auto document =
+        nlohmann::json::parse(latency_json(options_of(PairKind::latency), {row}, "4 KiB pages"));
     const auto& result = document["results"][0];
     EXPECT_EQ(result["heaps_lost"], 1);
     EXPECT_NEAR(result["percentiles_ns"]["50"].get<double>(), 100'000, 1000);

@@ -13,13 +13,17 @@ namespace {
 
 TEST(CheckMachine, HugePages) {
     test::FakeHost machine;
-    constexpr std::size_t kNeed = std::size_t{5} << 20;
-    expect(check_huge_pages(machine.host(), kNeed, false), Verdict::warn, "none free", "vm.nr_hugepages=3");
-    expect(check_huge_pages(machine.host(), kNeed, true), Verdict::fail, "PCI card", "vm.nr_hugepages=3");
-    machine.file("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "2\n");
-    expect(check_huge_pages(machine.host(), kNeed, true), Verdict::fail, "free: 2 of 2 MiB");
-    machine.file("/sys/kernel/mm/hugepages/hugepages-1048576kB/free_hugepages", "1\n");
-    expect(check_huge_pages(machine.host(), kNeed, true), Verdict::ok, "1 of 1 GiB");
+    const runtime::EalMemory need{{0, std::size_t{5} << 20}};
+    expect(check_huge_pages(machine.host(), need, false), Verdict::warn,
+           "5 MiB of huge pages are needed, and none are reserved; ordinary pages", "vm.nr_hugepages=3");
+    expect(check_huge_pages(machine.host(), need, true), Verdict::fail, "a card works with nothing else",
+           "vm.nr_hugepages=3");
+    machine.huge_pages(0, 2048, 40, 2);
+    expect(check_huge_pages(machine.host(), need, true), Verdict::fail,
+           "4 MiB are free (2 of 40 of 2 MiB free)", "vm.nr_hugepages=41");
+    machine.huge_pages(0, 1048576, 1, 1);
+    expect(check_huge_pages(machine.host(), need, true), Verdict::ok,
+           "1 of 1 of 1 GiB, 2 of 40 of 2 MiB free; 5 MiB needed");
 }
 
 TEST(CheckMachine, LockedMemory) {

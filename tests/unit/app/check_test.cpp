@@ -21,6 +21,8 @@ constexpr const char* kCard = "0000:03:00.0";
 /// A family of interfaces of the kernel.
 class OnNetdev final : public port::Driver {
   public:
+    inline static port::MtuAdvice advice;
+
     std::string_view name() const override { return "net_fake"; }
     port::Capabilities declared() const override {
         port::Capabilities c;
@@ -39,6 +41,7 @@ class OnNetdev final : public port::Driver {
         d.name = device.name();
         d.devargs = device.text();
         d.netdev = device.find("iface").value_or("");
+        d.mtu_advice = advice;
         d.capabilities = declared();
         return d;
     }
@@ -49,7 +52,7 @@ class CheckAll : public testing::Test {
     CheckAll() {
         machine_.card(kCard, 0x8086, "ice");
         facts_ = &machine_.netdev("ens1", kCard);
-        facts_->mtu = 9216;
+        OnNetdev::advice = {"the MTU of ens1 is 9216", "", true};
         machine_.file("/sys/class/net/ens1/device/numa_node", "1\n");
         for (unsigned cpu = 0; cpu < 64; cpu++)
             machine_.directory(fmt::format("/sys/devices/system/cpu/cpu{}/node1", cpu));
@@ -87,15 +90,18 @@ TEST_F(CheckAll, AGoodMachineFailsNothing) {
     EXPECT_FALSE(any_failed(all())) << describe(all());
     expect(about("p0"), Verdict::ok, "net_fake: net_fake0,iface=ens1");
     expect(about("p0 link"), Verdict::ok, "ens1 is up");
-    expect(about("p0 MTU"), Verdict::ok, "9216 of ens1, 9028 needed");
+    expect(about("p0 MTU"), Verdict::ok, "the MTU of ens1 is 9216");
     expect(about("p0 NUMA"), Verdict::ok, "node 1");
     expect(about("groups"), Verdict::ok, "1 to join");
     expect(about("memory"), Verdict::ok, "for heaps");
 }
 
 TEST_F(CheckAll, TheInterface) {
-    facts_->mtu = 1500;
-    expect(about("p0 MTU"), Verdict::warn, "1500 of ens1, 9028 needed", "ip link set ens1 mtu 9028");
+    // What the port itself would remark, and nothing else.
+    OnNetdev::advice = {"the MTU of ens1 is 1500: packets", "ip link set ens1 mtu 3498", false};
+    expect(about("p0 MTU"), Verdict::warn, "the MTU of ens1 is 1500: packets", "ip link set ens1 mtu 3498");
+    OnNetdev::advice = {};
+    expect(about("p0 MTU"), Verdict::ok, "nothing");
     facts_->running = false;
     expect(about("p0 link"), Verdict::warn, "no carrier", "ethtool ens1");
     paused_ = true;

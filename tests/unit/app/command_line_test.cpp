@@ -205,6 +205,14 @@ TEST(CommandLine, TheLogLevelIsChecked) {
     EXPECT_EQ(parsed("loopback --metrics 0.0.0.0:9100").plan.runtime.metrics, (ListenAddress{{0}, 9100}));
 }
 
+TEST(CommandLine, AnLcoreThatDoesNotAnswerIsWaitedForAsLongAsTold) {
+    EXPECT_EQ(parsed("loopback").plan.runtime.lcore_timeout, std::nullopt);
+    EXPECT_EQ(parsed("loopback --lcore-timeout 2min").plan.runtime.lcore_timeout, 120);
+    EXPECT_EQ(parsed("loopback --lcore-timeout off").plan.runtime.lcore_timeout, 0);
+    expect_refused("loopback --lcore-timeout 500ms", {"--lcore-timeout", "`500ms`", "1s or more"});
+    expect_refused("loopback --lcore-timeout never", {"--lcore-timeout", "`never`"});
+}
+
 class RunCommand : public testing::Test {
   protected:
     RunCommand()
@@ -243,6 +251,11 @@ TEST_F(RunCommand, LoadsTheFile) {
 TEST_F(RunCommand, TheCommandLinesLogLevelWins) {
     EXPECT_EQ(parsed({"run", "--config", path_.string(), "--log-level", "debug"}).plan.runtime.log_level,
               "debug");
+}
+
+TEST_F(RunCommand, TheCommandLinesLcoreTimeoutWins) {
+    EXPECT_EQ(
+        parsed({"run", "--config", path_.string(), "--lcore-timeout", "off"}).plan.runtime.lcore_timeout, 0);
 }
 
 TEST_F(RunCommand, TheCommandLinesMetricsWin) {

@@ -2,7 +2,9 @@
 #include "app/json_channel.hpp"
 
 #include <array>
+#include <chrono>
 #include <netinet/in.h>
+#include <string>
 #include <string_view>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -53,6 +55,32 @@ TEST_F(Channel, WhatIsNotAnObjectIsRefused) {
         write_raw(line);
         EXPECT_THROW(near_->receive(stop_), Error) << line;
     }
+}
+
+TEST_F(Channel, WhatIsTooDeepIsRefused) {
+    // An error is told with its text, and making one calls itself for each level.
+    const std::string deep = "{\"error\":" + std::string(400'000, '[') + std::string(400'000, ']') + "}\n";
+    std::thread other([&] {
+        for (std::string_view rest = deep; !rest.empty();) {
+            const ssize_t n = ::send(raw_, rest.data(), rest.size(), MSG_NOSIGNAL);
+            if (n <= 0)
+                return;
+            rest.remove_prefix(static_cast<std::size_t>(n));
+        }
+    });
+    EXPECT_THROW(near_->ask({{"do", "open"}}, stop_), Error);
+    near_.reset();
+    other.join();
+}
+
+TEST_F(Channel, ALineThatComesByteByByteIsNotWaitedForAnyLonger) {
+    std::thread other([this] {
+        while (::send(raw_, " ", 1, MSG_NOSIGNAL) == 1)
+            std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    });
+    EXPECT_THROW(near_->receive(stop_, 50), Error);
+    near_.reset();
+    other.join();
 }
 
 TEST_F(Channel, ALineWithoutEndIsRefused) {

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
+#include <rte_ethdev.h>
 
 namespace spead::app {
 namespace {
@@ -54,6 +55,13 @@ TEST(Features, AreSaidInPlainWords) {
     EXPECT_EQ(how(port, "interrupt mode"), "yes");
     EXPECT_EQ(how(port, "largest packet"), "8972 bytes of UDP payload received, 8972 sent, at most");
     EXPECT_EQ(how(port, "send scheduling"), "");
+}
+
+TEST(Features, WhoChecksUdpChecksums) {
+    PortFacts port = card();
+    EXPECT_EQ(how(port, "UDP checksums received").rfind("not checked", 0), 0U);
+    port.capabilities.rx_offloads = RTE_ETH_RX_OFFLOAD_IPV4_CKSUM | RTE_ETH_RX_OFFLOAD_UDP_CKSUM;
+    EXPECT_EQ(how(port, "UDP checksums received"), "checked by the port");
 }
 
 TEST(Features, OfAPlainPort) {

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/log.hpp"
 #include "tests/unit/app/snapshots.hpp"
 
 namespace spead::app {
@@ -132,6 +133,24 @@ TEST(Progress, WritesOverItsLineOnATerminal) {
     EXPECT_EQ(terminal.read(), "\r" + std::string(34, ' ') + "\r");
     progress.finish();
     EXPECT_EQ(terminal.read(), "");
+}
+
+TEST(Progress, LinesOfTheLogStandAboveIt) {
+    Terminal terminal(200);
+    if (terminal.file() == nullptr)
+        GTEST_SKIP() << "this machine gives no pseudo terminal";
+    Progress progress(true, terminal.file());
+    log_warning(LogType::app, "before the first");
+    EXPECT_EQ(terminal.read(), "spead.app: before the first\r\n\r");
+    progress.update(at(1, 0, 0, 1));
+    terminal.read();
+    log_warning(LogType::app, "one");
+    const std::string blank = "\r" + std::string(32, ' ') + "\r";
+    EXPECT_EQ(terminal.read(), blank + "spead.app: one\r\n\r1.0 s | rx 0 b/s, 0 pps, 1 heaps");
+    progress.finish();
+    terminal.read();
+    log_warning(LogType::app, "after it");
+    EXPECT_EQ(terminal.read(), "") << "where it went before";
 }
 
 TEST(Progress, RatesAreOfTheLastSecondNotOfTheWholeRun) {

@@ -14,33 +14,37 @@ namespace {
 using test::numbered_snapshot;
 
 TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
-    nlohmann::ordered_json document = report_document(numbered_snapshot());
+    stats::Snapshot snapshot = numbered_snapshot();
+    snapshot.lcores[0].silent_s = 2.5;
+    snapshot.lcores[0].silences = 416;
+    snapshot.lcores[0].activity = "it is stopped";
+    nlohmann::ordered_json document = report_document(snapshot);
     document.erase("findings");  // the rest of this test's numbers are no run's
     EXPECT_EQ(
         document.dump(),
-        R"({"version":1,"duration_s":2.5,"cleared_s":0.5,)"
+        R"({"version":1,"duration_s":2.5,"cleared_s":0.5,"capabilities":[],)"
         R"("streams":[{"name":"s0","endpoints":["239.1.2.0+3:7148","239.2.0.1:7148"],"state":"received","bytes":100,)"
         R"("packets":{"received":101,"placed":110,"duplicate":111,"late":112,"malformed":113,"oversize":114,)"
         R"("heap_too_big":115,"inconsistent":116,"out_of_order":117,"no_memory":118,"filtered":119,"held":120,)"
         R"("captured":121,"control":122,"stopped":123,"capture_full":124},)"
         R"("heaps":{"started":130,"complete":131,"evicted":132,"timed_out":133,"flushed":134,"live":140,)"
         R"("delivered":141,"unwritten":144,"dropped_full":142,"queued":143},)"
-        R"("info":{"reordered":150,"interleaved_evictions":151,"stop_items":152,"held_now":180,"hold_refused":181,"verified":153,"wrong":154,)"
+        R"("info":{"reordered":150,"missing_packets":163,"missing_bytes":164,"interleaved_evictions":151,"stop_items":152,"held_now":180,"hold_refused":181,"verified":153,"wrong":154,)"
         R"("queue_heaps":182,"expected_rate":183.0,)"
-        R"("handed_over":155,"dropped_oldest":156,"waiting":157,"control_bytes":158,)"
-        R"("carried":{"live":159,"queued":160,"waiting":161}},)"
+        R"("handed_over":155,"dropped_oldest":156,"waiting":157,"ghosts":145,"dropped_ghosts":146,"ghosts_source":"10.0.0.9","at_limit":149,"control_bytes":158,)"
+        R"("carried":{"live":159,"queued":160,"waiting":161},"active_s":null},)"
         R"("by_endpoint":[{"endpoint":"239.1.2.0:7148","packets":162,"bytes":163}],)"
         R"("latency":{"count":3,"min_s":1.0,"mean_s":2.0,"p50_s":1.5,"p90_s":4.0,"p99_s":4.0,"p999_s":4.0,)"
         R"("max_s":4.0,"buckets":[[1.5,2],[4.5,1]]},)"
         R"("gap":{"count":0,"min_s":0.0,"mean_s":0.0,"p50_s":0.0,"p90_s":0.0,"p99_s":0.0,"p999_s":0.0,)"
         R"("max_s":0.0,"buckets":[]},)"
         R"("ring":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
-        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175},)"
+        R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175,"stalled":176},)"
         R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}},"sink":{"failure":"no space"}}],)"
-        R"("sends":[{"name":"d0","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
+        R"("sends":[{"name":"d0","state":"done","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
         R"("copied_packets":205,"endpoints":["239.3.0.1:7148"],)"
         R"("info":{"control_heaps":211,"frame_bytes":206,"dropped":207,"scheduled":212,"dummy_packets":213,"unregistered_packets":208,"tx_full":209,)"
-        R"("stalls":210,"outages":214,"outage_s":0.215},)"
+        R"("stalls":210,"outages":214,"outage_s":0.215,"active_s":null},)"
         R"("health":{"state":"stuck","events":{"stuck":216,"unstuck":217},)"
         R"("last_event":{"event":"stuck","at_s":2.5,"text":"it is stuck"}}}],)"
         R"("ports":[{"name":"p0","driver":"net_ring","state":"running",)"
@@ -50,14 +54,14 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("info":{"to_streams":300,"vlan_tagged":318,"multi_segment":319,"oversized_frames":320,"steering":"rte_flow",)"
         R"("hosts_full":321,"host_frames":322,"bursts":330,"full_bursts":331,)"
         R"("burst_sizes":{"1":332,"2":333,"4":334,"8":335,"16":336,"32":337,"64":338},"rx_descriptors":339,)"
-        R"("buffers":{"size":340,"fewest_free":341}},)"
+        R"("buffers":{"size":340,"fewest_free":341},"rx_active_s":null,"tx_active_s":null},)"
         R"("rules":[{"endpoint":"239.1.2.0:7148","queues":[0,1],"rule":"flow create","hits":323},)"
         R"({"endpoint":"239.1.2.1:7148","queues":[2],"rule":"flow create","hits":null}],)"
         R"("talkers":[{"source":"10.0.0.1","stream":"s0","packets":342,"excess":343},)"
         R"({"source":"10.0.0.2","stream":null,"packets":344,"excess":345}],)"
         R"("other_talkers":346,"untold_packets":347}],)"
-        R"("lcores":[{"lcore":1,"cpu":5,"poll":"busy","streams":[{"name":"s0","received":101}],"removed":340,)"
-        R"("ports":[{"name":"p0","received":310}],"sends":["d0"],"bursts":400,"full_bursts":401,)"
+        R"("lcores":[{"lcore":1,"cpu":5,"state":"silent","poll":"busy","streams":[{"name":"s0","received":101}],"removed":340,)"
+        R"("ports":[{"name":"p0","received":310}],"sends":["d0"],"silent_s":2.5,"silences":416,"activity":"it is stopped","bursts":400,"full_bursts":401,)"
         R"("burst_sizes":{"1":402,"2":403,"4":404,"8":405,"16":406,"32":407,"64":408},"loops":409,"busy_loops":410,)"
         R"("busy_s":1.5,"idle_s":2.5,"longest_loop_s":0.5,"sleeps":414}]})");
 }
@@ -65,7 +69,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
 TEST(ReportJson, HasItsListsEvenWhenTheyAreEmpty) {
     EXPECT_EQ(
         report_document({}).dump(),
-        R"({"version":1,"duration_s":0.0,"cleared_s":0.0,"streams":[],"sends":[],"ports":[],"lcores":[],"findings":[]})");
+        R"({"version":1,"duration_s":0.0,"cleared_s":0.0,"capabilities":[],"streams":[],"sends":[],"ports":[],"lcores":[],"findings":[]})");
 }
 
 TEST(ReportJson, IsIndentedTextThatReadsBack) {
@@ -113,6 +117,7 @@ TEST(ReportJson, TellsWhatWasLostAndWhy) {
     EXPECT_EQ(report_document(snapshot)["findings"].dump(),
               R"([{"cause":"packets_too_large","stage":"packet","where":"s0","count":7,"unit":"packets",)"
               R"("what":"were larger than --max-packet-size","cure":"raise it",)"
+              R"("first_s":0.0,"last_s":0.0,"until_s":null,)"
               R"("sentence":"s0: 7 packets were larger than --max-packet-size; raise it"}])");
 }
 
@@ -155,6 +160,46 @@ TEST(ReportTable, OfASenderHoldsWhatWasSent) {
         "\n"
         "port  driver    tx packets    tx rate\n"
         "p0    net_null        1000  10.0 Mb/s\n");
+}
+
+TEST(ReportTable, RatesAreFromTheFirstPacketToTheLast) {
+    stats::Snapshot snapshot = clean_snapshot();
+    // A tenth of the run: ten times the rate. The port saw packets of others all the time.
+    snapshot.ticks_per_second = 1000;
+    snapshot.streams[0].active = {500, 700};
+    EXPECT_NE(report_table(snapshot).find("100 Gb/s    10.0 Mpps"), std::string::npos)
+        << report_table(snapshot);
+    EXPECT_NE(report_table(snapshot).find("10.4 Gb/s"), std::string::npos);
+    EXPECT_EQ(report_document(snapshot)["streams"][0]["info"]["active_s"], 0.2);
+    EXPECT_TRUE(report_document(snapshot)["ports"][0]["info"]["rx_active_s"].is_null());
+    snapshot.streams[0].active = {500, 500};
+    EXPECT_NE(report_table(snapshot).find("2.33 GiB     -            -"), std::string::npos)
+        << "one burst has no rate: " << report_table(snapshot);
+    // Between two looks it is the time between them that counts.
+    stats::Snapshot before = clean_snapshot();
+    before.duration_s = 1;
+    before.streams[0].bytes = 0;
+    before.streams[0].received = 0;
+    EXPECT_NE(report_tables(snapshot, &before).packets.find("20.0 Gb/s    2.00 Mpps"), std::string::npos);
+}
+
+TEST(ReportTable, WhatIsMissingStandsWithItsShare) {
+    stats::Snapshot snapshot = clean_snapshot();
+    EXPECT_EQ(report_table(snapshot).find("missing"), std::string::npos);
+    snapshot.streams[0].missing_packets = 20000;
+    snapshot.streams[0].missing_bytes = 1024;
+    const std::string text = report_table(snapshot);
+    EXPECT_NE(text.find("20000 (0.99 %)"), std::string::npos) << text;
+    EXPECT_NE(text.find("1 KiB (< 0.01 %)"), std::string::npos) << text;
+}
+
+TEST(ReportTable, AdviceIsInTheWordsOfTheConfigurationWhereThereIsOne) {
+    stats::Snapshot snapshot = clean_snapshot();
+    snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::oversize)] = 7;
+    snapshot.by_configuration = true;
+    EXPECT_EQ(report_advice(snapshot), std::vector<std::string>{"s0: 7 packets were larger than "
+                                                                "max_packet_size; raise it"});
+    EXPECT_EQ(report_document(snapshot)["findings"][0]["what"], "were larger than max_packet_size");
 }
 
 TEST(ReportTable, ShowsEveryCountThatIsNotZero) {

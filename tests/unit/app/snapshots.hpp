@@ -30,8 +30,15 @@ inline stats::Snapshot numbered_snapshot() {
     stream.heaps_dropped_full = 142;
     stream.heaps_queued = 143;
     stream.packets_reordered = 150;
+    stream.missing_packets = 163;
+    stream.missing_bytes = 164;
     stream.heaps_interleaved_evictions = 151;
     stream.stop_items = 152;
+    stream.packets_at_limit = 149;
+    stream.heaps_ghosts = 145;
+    stream.heaps_dropped_ghosts = 146;
+    stream.ghosts_source = 0x0A000009;
+    stream.ghosts_of_source = 147;
     stream.held_now = 180;
     stream.hold_refused = 181;
     stream.heaps_verified = 153;
@@ -78,6 +85,7 @@ inline stats::Snapshot numbered_snapshot() {
     send.events = {216, 217};
     send.last_event = {stats::StreamEvent::stuck, 2.5, "it is stuck"};
     send.counters.stalls = 210;
+    send.state = "done";
     send.counters.scheduled = 212;
     send.counters.dummy_packets = 213;
     send.control_heaps = 211;

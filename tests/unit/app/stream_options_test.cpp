@@ -46,6 +46,7 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--buffer-size 0", [](Plan&, Receive& r) { r.buffer_size = 0; });
     expect_recv("--poll busy", [](Plan&, Receive& r) { r.poll = runtime::PollMode::busy; });
     expect_recv("--poll interrupt", [](Plan&, Receive& r) { r.poll = runtime::PollMode::interrupt; });
+    expect_recv("--udp-checksum", [](Plan& p, Receive&) { p.ports[0].udp_checksum = true; });
     expect_recv("--max-poll 20", [](Plan&, Receive& r) { r.max_poll = 20; });
     expect_recv("--max-heaps 8", [](Plan&, Receive& r) { r.max_live = 8; });
     expect_recv("--substreams 80", [](Plan&, Receive& r) { r.substreams = 80; });
@@ -288,6 +289,7 @@ TEST(Send, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_send("--zero-copy auto", [](Plan&, Send&) {});
     expect_send("--verify", [](Plan&, Send& s) { s.verify = true; });
     expect_send("--udp-checksum", [](Plan&, Send& s) { s.udp_checksum = true; });
+    expect_send("--impair loss=1%,seed=3", [](Plan&, Send& s) { s.impair = "loss=1%,seed=3"; });
     EXPECT_EQ(parsed("send --port p 10.0.0.5:7148 --dst-mac 02:53:50:44:00:05").plan.sends[0].dst_mac,
               (MacAddress{0x02, 0x53, 0x50, 0x44, 0x00, 0x05}));
     expect_send("--lcore 3", [](Plan&, Send& s) { s.lcore = 3; });

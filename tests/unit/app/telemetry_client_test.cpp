@@ -4,6 +4,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <future>
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -93,7 +94,7 @@ TEST(TelemetryClient, AsksAndKnowsThePid) {
     const Server server(kGreeting,
                         [](const std::string& command) { return "{\"/a\":[\"" + command + "\"]}"; });
     TelemetryClient client(server.path());
-    EXPECT_EQ(client.pid(), 77);
+    EXPECT_EQ(client.pid(), getpid());
     EXPECT_EQ(client.ask("/a,b").dump(), R"(["/a,b"])");
 }
 
@@ -144,6 +145,42 @@ TEST(TelemetryClient, WhatIsNoAnswerIsAnError) {
     }
 }
 
+TEST(TelemetryClient, WhatIsTooDeepOrTooLargeIsAnError) {
+    const std::string deep = std::string(7000, '[') + std::string(7000, ']');
+    for (const std::string& answer : {"{\"/a\":" + deep + "}", "{\"/a\":{\"sequence\":" + deep + "}}"}) {
+        const Server server(kGreeting, [&](const std::string&) { return answer; });
+        TelemetryClient client(server.path());
+        EXPECT_THAT(error_of([&] { client.ask("/a"); }), HasSubstr("cannot be read"));
+    }
+    // A report comes in pieces, so each is shallow.
+    const std::string text = "{\"a\":" + std::string(400'000, '[') + std::string(400'000, ']') + "}";
+    const Server server(kGreeting, [&](const std::string& command) -> std::string {
+        if (command == "/spead/report")
+            return Json{{"/spead/report", {{"sequence", 1}, {"size", text.size()}}}}.dump();
+        return Json{{"/spead/report", text.substr(std::stoul(command.substr(command.rfind(',') + 1)), 15000)}}
+            .dump();
+    });
+    TelemetryClient client(server.path());
+    EXPECT_THAT(error_of([&] { client.report(); }), HasSubstr("its report cannot be read"));
+}
+
+TEST(TelemetryClient, AReportThatCannotBeIsNotFetched) {
+    for (const char* const size : {"300000000", "18446744073709551615"}) {
+        const Server server(kGreeting, [&](const std::string& command) -> std::string {
+            EXPECT_EQ(command, "/spead/report");
+            return std::string(R"({"/spead/report":{"sequence":1,"size":)") + size + "}}";
+        });
+        TelemetryClient client(server.path());
+        EXPECT_THAT(error_of([&] { client.report(); }), HasSubstr("which cannot be"));
+    }
+    // Values of other kinds are as if absent, and no report of no size is an object.
+    const Server server(kGreeting, [&](const std::string&) {
+        return R"({"/spead/report":{"sequence":"x","size":-1,"age_ms":[]}})";
+    });
+    TelemetryClient client(server.path());
+    EXPECT_THAT(error_of([&] { client.report(); }), HasSubstr("its report cannot be read"));
+}
+
 TEST(TelemetryClient, TheEndOfTheProcessIsTold) {
     const Server server(kGreeting, [](const std::string&) { return ""; });
     TelemetryClient client(server.path());
@@ -173,16 +210,78 @@ TEST(TelemetryClient, NobodyIsThere) {
 TEST(FindProcesses, OnesThatAnswerAreFoundAndOthersPassedOver) {
     const auto found_at = [](const std::string& info) {
         const Server server(kGreeting, [&](const std::string&) { return info; });
-        const std::vector<std::string> directories{server.directory(), server.directory() + "/"};
-        return find_processes(directories);
+        const std::vector<Place> places{{server.directory(), geteuid(), true}};
+        return find_processes(places, 10s);
     };
     const std::vector<RunningProcess> found = found_at(R"({"/spead/info":{"name":"capture1"}})");
     ASSERT_EQ(found.size(), 1u);
     EXPECT_EQ(found[0].name, "capture1");
-    EXPECT_EQ(found[0].pid, 77);
+    EXPECT_EQ(found[0].pid, getpid()) << "as the kernel has it, whatever the process says";
+    EXPECT_EQ(found[0].user, geteuid());
     EXPECT_TRUE(found_at(R"({"/spead/info":null})").empty());
     EXPECT_TRUE(found_at(R"({"/spead/info":{"name":5}})").empty());
     EXPECT_TRUE(found_at("").empty());
+}
+
+TEST(FindProcesses, ASocketOfAnotherUserThanItsDirectorysIsPassedOver) {
+    if (geteuid() == 0)
+        GTEST_SKIP() << "root may listen anywhere";
+    const Server server(kGreeting, [](const std::string&) { return R"({"/spead/info":{"name":"x"}})"; });
+    const std::vector<Place> places{{server.directory(), geteuid() + 1, true}};
+    EXPECT_TRUE(find_processes(places, 10s).empty());
+}
+
+TEST(FindProcesses, LinksAreNotFollowed) {
+    const Server server(kGreeting, [](const std::string&) { return R"({"/spead/info":{"name":"x"}})"; });
+    const std::string elsewhere = server.directory() + "-links";
+    std::filesystem::create_directories(elsewhere + "/x.2");
+    std::filesystem::create_symlink(server.path(), elsewhere + "/x.2/dpdk_telemetry.v2");
+    const std::vector<Place> places{{elsewhere, geteuid(), true}};
+    EXPECT_TRUE(find_processes(places, 10s).empty());
+    std::filesystem::remove_all(elsewhere);
+}
+
+TEST(FindProcesses, ThoseThatNeverAnswerHoldUpTheSearchForItsPatienceOnly) {
+    std::atomic<bool> end{false};
+    {
+        const Server server(kGreeting, [&](const std::string&) {
+            end.wait(false);
+            return "";
+        });
+        for (int i = 0; i < 200; i++) {
+            // Nobody accepts there; the file is the socket all the same.
+            const std::string process = server.directory() + "/x." + std::to_string(100 + i);
+            std::filesystem::create_directories(process);
+            std::filesystem::create_hard_link(server.path(), process + "/dpdk_telemetry.v2");
+        }
+        const std::vector<Place> places{{server.directory(), geteuid(), true}};
+        // Each of the 201 would be waited for a second.
+        std::future<std::vector<RunningProcess>> found =
+            std::async(std::launch::async, [&] { return find_processes(places, 50ms); });
+        EXPECT_EQ(found.wait_for(60s), std::future_status::ready);
+        EXPECT_TRUE(found.get().empty());
+        end = true;
+        end.notify_all();
+    }
+}
+
+TEST(TelemetryClient, WhatTerminalsObeyIsReplaced) {
+    const Server server(kGreeting, [](const std::string&) {
+        return "{\"/a\":{\"n\\u001b[2J\":[\"x\\u0007\\u009b31m\", \"r\u00e4ume \\u007f\"]}}";
+    });
+    TelemetryClient client(server.path());
+    EXPECT_EQ(client.ask("/a").dump(), "{\"n?[2J\":[\"x??31m\",\"r\u00e4ume ?\"]}");
+}
+
+TEST(TelemetryClient, WhatIsNestedTooDeeplyOrTooLongIsRefused) {
+    const std::string deep = std::string(15000, '[');
+    const Server server(kGreeting, [&](const std::string& command) {
+        return command == "/a" ? "{\"/a\":" + deep + std::string(15000, ']') + "}"
+                               : std::string(R"({"/spead/report":{"sequence":1,"size":99999999999}})");
+    });
+    TelemetryClient client(server.path());
+    EXPECT_THAT(error_of([&] { client.ask("/a"); }), HasSubstr("cannot be read"));
+    EXPECT_THAT(error_of([&] { client.report(); }), HasSubstr("which cannot be"));
 }
 
 }  // namespace

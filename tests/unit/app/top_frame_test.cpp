@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/top_frame.hpp"
 
+#include <algorithm>
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "app/report.hpp"
+#include "app/top_summary.hpp"
 #include "tests/unit/app/snapshots.hpp"
 
 namespace spead::app {
@@ -64,7 +67,7 @@ TEST(TopFrame, RatesAreBetweenTheTwoReports) {
     for (const char* const text : {"1.00 Gb/s", "1.00 kpps", "4.0", "50 %"})
         EXPECT_THAT(line, HasSubstr(text));
     EXPECT_THAT(frame.lines[0], StartsWith("capture1 (pid 42)"));
-    EXPECT_THAT(frame.lines[1], HasSubstr("1.00 Gb/s"));
+    EXPECT_THAT(frame.lines[2], HasSubstr("1.00 Gb/s"));
 }
 
 TEST(TopFrame, WithoutAnEarlierReportThereAreNoRates) {
@@ -106,6 +109,7 @@ TEST(TopFrame, EveryPageHasItsRows) {
 TEST(TopFrame, LossByOutcomeShowsWhatThereIs) {
     stats::Snapshot snapshot = test::numbered_snapshot();
     snapshot.streams[0].packets = {};
+    snapshot.streams[0].missing_packets = snapshot.streams[0].missing_bytes = 0;
     snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::no_memory)] = 77;
     snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::duplicate)] = 99;
     const TopFrame frame = top_frame(sample(snapshot), sample(snapshot), plain(TopPage::loss), {120, 24});
@@ -126,7 +130,7 @@ TEST(TopFrame, LcoresLoadIsTheBusyPartOfTheTimeBetween) {
     then.lcores[0].counters.idle_cycles += 700;
     const TopFrame frame = top_frame(sample(first), sample(then), plain(TopPage::lcores), {120, 24});
     EXPECT_THAT(frame.lines[frame.heading + 1], HasSubstr("[||||||              ]  30 %"));
-    EXPECT_THAT(frame.lines, Contains(HasSubstr("cpu  1 [|||       ]  30 %")));
+    EXPECT_THAT(frame.lines, Contains(HasSubstr("cpu  5 [|||       ]  30 %")));
 }
 
 TEST(TopFrame, WhatThereIsToSayOfLossesIsSaid) {
@@ -135,6 +139,95 @@ TEST(TopFrame, WhatThereIsToSayOfLossesIsSaid) {
     EXPECT_THAT(top_frame(now, now, plain(TopPage::loss), {120, 24}).lines,
                 Contains("s0: raise --ring-heaps"));
     EXPECT_THAT(top_frame(now, now, plain(), {120, 24}).lines, Not(Contains("s0: raise --ring-heaps")));
+}
+
+TEST(TopFrame, HealthStandsInTheHeaderAndFirstInTheTableAtAnyWidth) {
+    stats::Snapshot snapshot = streams(3);
+    for (stats::StreamSnapshot& s : snapshot.streams) {
+        s.health = "ok";
+        s.sink_failure.clear();
+    }
+    snapshot.findings.emplace();
+    EXPECT_EQ(top_frame(sample(snapshot), sample(snapshot), plain(), {120, 24}).lines[1], "health ok");
+    snapshot.streams[1].health = "silent";
+    snapshot.streams[2].health = "losing, slow";
+    snapshot.findings->push_back({});
+    const TopSample now = sample(snapshot);
+    EXPECT_EQ(top_frame(now, now, plain(), {120, 24}).lines[1],
+              "health s1 silent, s2 losing, slow; 1 finding (page 2)");
+    EXPECT_EQ(top_frame(now, now, plain(), {50, 24}).lines[1],
+              "health s1 silent, 1 more; 1 finding (page 2)");
+    for (const TopPage page : {TopPage::streams, TopPage::loss})
+        for (const std::size_t columns : {14, 20, 40, 80, 200}) {
+            const TopFrame frame = top_frame(now, now, plain(page), {columns, 40});
+            EXPECT_THAT(frame.lines[frame.heading], testing::ContainsRegex("^[A-Z~]+ +HEALTH")) << columns;
+            EXPECT_THAT(row(frame, "s1"), testing::ContainsRegex("^s1 +silent")) << columns;
+        }
+}
+
+TEST(TopFrame, AFindingThatIsOverIsNoMatterOfHealth) {
+    stats::Snapshot snapshot = streams(1);
+    snapshot.streams[0].health = "";
+    EXPECT_EQ(health_of(report_document(snapshot), 100).rfind("s0 does not write", 0), 0U);
+    snapshot.streams[0].sink_failure.clear();
+    snapshot.findings.emplace().push_back({});
+    snapshot.findings->back().until_s = 5;
+    EXPECT_EQ(health_of(report_document(snapshot), 100), "ok");
+}
+
+TEST(TopFrame, WhatIsNotShownIsNamed) {
+    stats::Snapshot snapshot = streams(30);
+    snapshot.streams[3].name = "a_stream_with_a_very_long_name_indeed";
+    const TopSample now = sample(snapshot);
+    TopView view = plain();
+    view.scroll = 4;
+    const TopFrame frame = top_frame(now, now, view, {40, 24});
+    const std::string& note = frame.lines[frame.heading - 1];
+    EXPECT_THAT(note, StartsWith("rows 5 to "));
+    EXPECT_THAT(note, HasSubstr(" of 30; too narrow for "));
+    EXPECT_THAT(note, testing::EndsWith("~")) << "itself too long";
+    EXPECT_THAT(top_frame(now, now, plain(), {200, 24}).lines, Contains(HasSubstr("a_stream_with_a_very")));
+    EXPECT_THAT(top_frame(now, now, plain(), {40, 24}).lines, Contains(StartsWith("a_stream_wit~")));
+    EXPECT_THAT(top_frame(now, now, plain(), {200, 0}).lines, Contains("")) << "nothing is left out";
+    EXPECT_EQ(top_frame(now, now, plain(), {80, 4}).lines.back(), "... make the terminal taller");
+}
+
+TEST(TopFrame, FindingsThatHaveNoRoomAreCounted) {
+    TopSample now = sample(streams(1));
+    now.report["findings"] = nlohmann::ordered_json::array();
+    for (int i = 0; i < 40; i++)
+        now.report["findings"].push_back({{"sentence", "s0: a loss"}});
+    const TopFrame frame = top_frame(now, now, plain(TopPage::loss), {80, 24});
+    ASSERT_EQ(frame.lines.size(), 24U);
+    const auto shown = std::count(frame.lines.begin(), frame.lines.end(), "s0: a loss");
+    EXPECT_GT(shown, 5);
+    EXPECT_EQ(frame.lines.back(), fmt::format("... {} lines more", 40 - shown));
+}
+
+TEST(TopFrame, CpusTakeTwoLinesAtMostAndTheRestIsCounted) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    for (unsigned i = 2; i <= 12; i++) {
+        snapshot.lcores.push_back(snapshot.lcores[0]);
+        snapshot.lcores.back().lcore = i;
+        snapshot.lcores.back().cpu = 20 + i;
+    }
+    const TopSample now = sample(snapshot);
+    const TopFrame frame = top_frame(now, now, plain(), {80, 24});
+    EXPECT_EQ(std::count_if(frame.lines.begin(), frame.lines.end(),
+                            [](const std::string& l) { return l.starts_with("cpu"); }),
+              1);
+    EXPECT_THAT(frame.lines, Contains(testing::ContainsRegex(", [0-9]+ more on page 5$")));
+    EXPECT_THAT(top_frame(now, now, plain(), {80, 0}).lines, Contains(HasSubstr("32 [")));
+}
+
+TEST(TopFrame, MissingPacketsAndBytesHaveTheirShare) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    snapshot.streams[0].missing_packets = 10;
+    snapshot.streams[0].missing_bytes = 1000;
+    snapshot.streams[0].bytes = 9000;
+    snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::placed)] = 990;
+    const TopFrame frame = top_frame(sample(snapshot), sample(snapshot), plain(TopPage::loss), {200, 24});
+    EXPECT_THAT(row(frame, "s0"), testing::AllOf(HasSubstr("10 (1.00 %)"), HasSubstr("1000 B (10.00 %)")));
 }
 
 TEST(TopFrame, LinesFitAnyTerminal) {

@@ -41,6 +41,15 @@ TEST(JudgeLoopback, IsBadWhenAnythingIsMissingOrWrong) {
     EXPECT_FALSE(judge_loopback(came_back(5, 5, 4, 1), Reason::interrupted).good);
 }
 
+TEST(JudgeLoopback, LetsHeapsOfDescriptorsAloneBeReceivedUnverified) {
+    stats::Snapshot s = came_back(5, 6, 5);
+    EXPECT_FALSE(judge_loopback(s, Reason::sent).good) << "one too many";
+    s.sends[0].counters.control_heaps = 2;
+    EXPECT_TRUE(judge_loopback(s, Reason::sent).good) << "and a stop heap, which is no data";
+    s.streams[0].heaps_ended[static_cast<std::size_t>(HeapEnd::complete)] = 8;
+    EXPECT_FALSE(judge_loopback(s, Reason::sent).good);
+}
+
 TEST(JudgeLoopback, IsBadWhenNothingWasSent) {
     for (const Reason reason : {Reason::duration, Reason::sent, Reason::failure}) {
         const LoopbackVerdict v = judge_loopback(came_back(0, 0, 0), reason);
@@ -60,6 +69,7 @@ TEST(JudgeLoopback, LeavesAUserInPeaceWhoInterruptsBeforeTheFirstHeap) {
 runtime::Plan verifying(runtime::SinkKind kind = runtime::SinkKind::verify) {
     runtime::Plan plan;
     plan.receives.resize(1);
+    plan.receives[0].name = "s0";
     plan.receives[0].sink.kind = kind;
     return plan;
 }
@@ -85,6 +95,18 @@ TEST(VerificationProblems, AreNoneWhereNoDataCame) {
     s.streams[0].received = 2;
     s.streams[0].packets[static_cast<std::size_t>(PacketOutcome::control)] = 2;
     EXPECT_THAT(verification_problems(verifying(), s), IsEmpty()) << "stop items alone";
+}
+
+TEST(VerificationProblems, AreOfTheStreamThatHasTheName) {
+    // What a run began with, and one of its two streams was deleted: the other stands in the first one's
+    // place.
+    runtime::Plan plan = verifying();
+    plan.receives.insert(plan.receives.begin(), runtime::ReceivePlan{});
+    plan.receives[0].name = "deleted";
+    stats::Snapshot s = came_back(0, 0, 0);
+    s.streams[0].received = 7;
+    EXPECT_THAT(verification_problems(plan, s),
+                ElementsAre("stream s0: 7 packets came and not one heap was verified"));
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <latch>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -13,6 +15,9 @@ namespace spead {
 namespace {
 
 using namespace std::chrono_literals;
+
+/// So long that only a fault lets it pass.
+constexpr auto kLong = 60s;
 
 /// An lcore: serves its mailbox until it is told to leave.
 class Lcore {
@@ -41,44 +46,60 @@ class Lcore {
     std::thread thread_;
 };
 
-TEST(Mailbox, RunsAFunctionOnTheThreadThatServesAndReturnsWhenItHasRun) {
+/// Plain memory that the lcore owns.
+struct Owned {
+    std::uint64_t runs = 0;
+    std::array<std::uint64_t, 8> words{};
+};
+
+const auto kWhere = [] { return std::this_thread::get_id(); };
+const auto kCount = [](Owned* owned) { return ++owned->runs; };
+
+TEST(Mailbox, RunsAFunctionOnTheThreadThatServesAndReturnsWhatItReturns) {
     Mailbox mailbox;
     Lcore lcore(mailbox);
-    std::thread::id ran_on;
-    EXPECT_EQ(mailbox.call([&] { ran_on = std::this_thread::get_id(); }), Mailbox::Answer::done);
-    EXPECT_EQ(ran_on, lcore.id());
+    EXPECT_EQ(mailbox.call(kLong, kWhere), lcore.id());
 }
 
 TEST(Mailbox, RunsAFunctionOnTheCallersThreadWhileItIsClosed) {
     Mailbox mailbox;
-    std::thread::id ran_on;
-    EXPECT_EQ(mailbox.call([&] { ran_on = std::this_thread::get_id(); }, 0ns), Mailbox::Answer::done);
-    EXPECT_EQ(ran_on, std::this_thread::get_id());
+    EXPECT_EQ(mailbox.call(0ns, kWhere), std::this_thread::get_id());
 }
 
 TEST(Mailbox, RunsAFunctionOnTheCallersThreadAgainOnceTheLcoreHasLeft) {
     Mailbox mailbox;
-    int owned = 0;
+    Owned owned;
     {
         Lcore lcore(mailbox);
-        EXPECT_EQ(mailbox.call([&] { owned++; }), Mailbox::Answer::done);
+        EXPECT_EQ(mailbox.call(kLong, kCount, &owned), 1U);
     }
-    std::thread::id ran_on;
-    mailbox.call([&] {
-        owned++;
-        ran_on = std::this_thread::get_id();
-    });
-    EXPECT_EQ(owned, 2);
-    EXPECT_EQ(ran_on, std::this_thread::get_id());
+    EXPECT_EQ(mailbox.call(0ns, kCount, &owned), 2U);
+    EXPECT_EQ(mailbox.call(0ns, kWhere), std::this_thread::get_id());
+}
+
+TEST(Mailbox, TellsThatAFunctionWithoutAResultHasRun) {
+    Mailbox mailbox;
+    Owned owned;
+    Lcore lcore(mailbox);
+    EXPECT_TRUE(mailbox.call(
+        kLong, [](Owned* to) { to->runs++; }, &owned));
+    EXPECT_EQ(owned.runs, 1U);
+}
+
+TEST(Mailbox, MovesArgumentsInAndResultsOut) {
+    Mailbox mailbox;
+    Lcore lcore(mailbox);
+    std::optional<std::unique_ptr<int>> back = mailbox.call(
+        kLong, [](std::unique_ptr<int>& n) { return std::move(n); }, std::make_unique<int>(7));
+    ASSERT_TRUE(back);
+    EXPECT_EQ(**back, 7);
 }
 
 TEST(Mailbox, IsOpenedAgainAfterItWasClosed) {
     Mailbox mailbox;
     for (int i = 0; i < 3; i++) {
         Lcore lcore(mailbox);
-        std::thread::id ran_on;
-        EXPECT_EQ(mailbox.call([&] { ran_on = std::this_thread::get_id(); }), Mailbox::Answer::done);
-        EXPECT_EQ(ran_on, lcore.id());
+        EXPECT_EQ(mailbox.call(kLong, kWhere), lcore.id());
     }
 }
 
@@ -88,90 +109,150 @@ TEST(Mailbox, IsClosedTwiceOrWithoutHavingBeenOpen) {
     mailbox.open();
     mailbox.close();
     mailbox.close();
-    bool ran = false;
-    EXPECT_EQ(mailbox.call([&] { ran = true; }), Mailbox::Answer::done);
-    EXPECT_TRUE(ran);
+    Owned owned;
+    EXPECT_EQ(mailbox.call(0ns, kCount, &owned), 1U);
 }
 
 TEST(Mailbox, GivesUpWhenNobodyServesAndTheFunctionNeverRuns) {
     Mailbox mailbox;
     mailbox.open();
-    int ran = 0;
-    EXPECT_EQ(mailbox.call([&] { ran++; }, 1ms), Mailbox::Answer::timeout);
+    Owned owned;
+    EXPECT_FALSE(mailbox.call(1ms, kCount, &owned));
     mailbox.serve();
     mailbox.close();
     mailbox.serve();
-    EXPECT_EQ(ran, 0);
+    EXPECT_EQ(owned.runs, 0U);
 }
 
 TEST(Mailbox, WorksAfterACallThatTimedOut) {
     Mailbox mailbox;
     mailbox.open();
-    int dropped = 0;
-    EXPECT_EQ(mailbox.call([&] { dropped++; }, 0ns), Mailbox::Answer::timeout);
+    Owned dropped;
+    EXPECT_FALSE(mailbox.call(0ns, kCount, &dropped));
     Lcore lcore(mailbox);
-    int ran = 0;
-    EXPECT_EQ(mailbox.call([&] { ran++; }), Mailbox::Answer::done);
-    EXPECT_EQ(ran, 1);
-    EXPECT_EQ(dropped, 0);
+    Owned owned;
+    EXPECT_EQ(mailbox.call(kLong, kCount, &owned), 1U);
+    EXPECT_EQ(dropped.runs, 0U);
 }
 
-TEST(Mailbox, WaitsForAFunctionThatHasStartedHoweverLongItTakes) {
+/// What a function has that is held up in the middle.
+struct Held {
+    std::latch begun{1};
+    std::latch go_on{1};
+    std::atomic<bool> gone{false};
+};
+
+/// Says when it is destroyed.
+class Witness {
+  public:
+    explicit Witness(std::shared_ptr<Held> held) : held_(std::move(held)) {}
+    Witness(Witness&&) noexcept = default;
+    Witness& operator=(Witness&&) = delete;
+    ~Witness() {
+        if (held_)
+            held_->gone = true;
+    }
+    Held& held() const { return *held_; }
+
+  private:
+    std::shared_ptr<Held> held_;
+};
+
+const auto kHoldUp = [](Witness& w, std::vector<int>& numbers) {
+    w.held().begun.count_down();
+    w.held().go_on.wait();
+    for (int& n : numbers)
+        n *= 2;
+    return numbers.size();
+};
+
+/// Has the lcore begin with a function, and gives that up.
+std::shared_ptr<Held> hold_up(Mailbox& mailbox) {
+    auto held = std::make_shared<Held>();
+    // What began in time is waited for until then at least, so that it begins.
+    std::unique_ptr<LcoreJob> job = std::make_unique<LcoreCall<decltype(kHoldUp), Witness, std::vector<int>>>(
+        kHoldUp, Witness(held), std::vector<int>(1000, 1));
+    EXPECT_TRUE(mailbox.post(job));
+    held->begun.wait();
+    EXPECT_FALSE(mailbox.wait(1ms));
+    EXPECT_EQ(mailbox.withdraw(), nullptr) << "it has begun";
+    EXPECT_EQ(mailbox.take(), nullptr) << "and is not finished";
+    return held;
+}
+
+TEST(Mailbox, GivesUpAFunctionThatHasBegunAndKeepsWhatItWorksOn) {
     Mailbox mailbox;
     Lcore lcore(mailbox);
-    // Whether it starts before 1 ms is over is the machine's affair; when it does it is waited for.
-    for (int i = 0; i < 100; i++) {
-        bool finished = false;
-        const Mailbox::Answer answer = mailbox.call(
-            [&] {
-                const auto until = std::chrono::steady_clock::now() + 3ms;
-                while (std::chrono::steady_clock::now() < until) {
-                }
-                finished = true;
-            },
-            1ms);
-        ASSERT_EQ(finished, answer == Mailbox::Answer::done);
-        if (finished)
-            return;
+    const auto held = hold_up(mailbox);
+    EXPECT_TRUE(mailbox.busy());
+    EXPECT_FALSE(held->gone) << "the lcore still has it";
+    EXPECT_FALSE(mailbox.call(1ms, kWhere)) << "one at a time";
+    held->go_on.count_down();
+    ASSERT_TRUE(mailbox.wait(kLong));
+    EXPECT_EQ(mailbox.call(kLong, kWhere), lcore.id()) << "whose arguments are the next caller's to free";
+    EXPECT_TRUE(held->gone);
+}
+
+TEST(Mailbox, GivesBackTheResultOfAFunctionThatWasGivenUpBefore) {
+    Mailbox mailbox;
+    Lcore lcore(mailbox);
+    const auto held = hold_up(mailbox);
+    held->go_on.count_down();
+    ASSERT_TRUE(mailbox.wait(kLong));
+    const std::unique_ptr<LcoreJob> job = mailbox.take();
+    ASSERT_NE(job, nullptr);
+    EXPECT_FALSE(mailbox.busy());
+    auto& call = dynamic_cast<LcoreCall<decltype(kHoldUp), Witness, std::vector<int>>&>(*job);
+    EXPECT_EQ(call.take_result(), 1000U);
+}
+
+TEST(Mailbox, FreesAFunctionThatWasGivenUpWhenTheLcoreHasLeft) {
+    std::shared_ptr<Held> held;
+    {
+        Mailbox mailbox;
+        {
+            Lcore lcore(mailbox);
+            held = hold_up(mailbox);
+            held->go_on.count_down();
+        }
+        EXPECT_FALSE(held->gone);
+        EXPECT_TRUE(mailbox.wait(0ns)) << "an lcore that leaves waits for nobody";
     }
-    FAIL() << "the lcore never took a function within a millisecond";
+    EXPECT_TRUE(held->gone);
+}
+
+TEST(Mailbox, MayBeLeftWhileAFinishedJobWaitsForItsCaller) {
+    Mailbox mailbox;
+    Owned owned;
+    {
+        Lcore lcore(mailbox);
+        std::unique_ptr<LcoreJob> job = std::make_unique<LcoreCall<decltype(kCount), Owned*>>(kCount, &owned);
+        ASSERT_TRUE(mailbox.post(job));
+    }
+    EXPECT_TRUE(mailbox.wait(0ns));
+    EXPECT_NE(mailbox.take(), nullptr);
+    EXPECT_EQ(owned.runs, 1U);
+    EXPECT_EQ(mailbox.call(0ns, kCount, &owned), 2U);
 }
 
 /// What the lcore owns is plain memory: ThreadSanitizer would tell if calls did not order the accesses.
 TEST(Mailbox, OrdersWhatCallerAndLcoreDoToTheSameMemory) {
     Mailbox mailbox;
-    std::array<std::uint64_t, 8> owned{};
+    Owned owned;
     Lcore lcore(mailbox);
     for (std::uint64_t i = 1; i <= 2000; i++) {
-        std::array<std::uint64_t, 8> copy{};
-        std::uint64_t add = i;
-        ASSERT_EQ(mailbox.call([&] {
-            for (std::uint64_t& word : owned)
-                word += add;
-            copy = owned;
-        }),
-                  Mailbox::Answer::done);
-        add = 0;
-        for (const std::uint64_t word : copy)
+        const auto copy = mailbox.call(
+            kLong,
+            [](Owned* to, std::uint64_t add) {
+                for (std::uint64_t& word : to->words)
+                    word += add;
+                return to->words;
+            },
+            &owned, i);
+        ASSERT_TRUE(copy);
+        for (const std::uint64_t word : *copy)
             ASSERT_EQ(word, i * (i + 1) / 2);
     }
-}
-
-TEST(Mailbox, TakesCallsOfSeveralThreadsOneAtATime) {
-    Mailbox mailbox;
-    std::uint64_t owned = 0;
-    {
-        Lcore lcore(mailbox);
-        std::vector<std::thread> callers;
-        for (int t = 0; t < 4; t++)
-            callers.emplace_back([&] {
-                for (int i = 0; i < 200; i++)
-                    EXPECT_EQ(mailbox.call([&] { owned++; }), Mailbox::Answer::done);
-            });
-        for (std::thread& t : callers)
-            t.join();
-    }
-    EXPECT_EQ(owned, 800U);
 }
 
 /// A call meets a mailbox that is open, posted to, or closed just now; it runs once in every case, and no
@@ -179,12 +260,12 @@ TEST(Mailbox, TakesCallsOfSeveralThreadsOneAtATime) {
 TEST(Mailbox, RunsACallExactlyOnceThatMeetsTheClosing) {
     for (int i = 0; i < 60; i++) {
         Mailbox mailbox;
-        std::uint64_t owned = 0;
+        Owned owned;
         Lcore lcore(mailbox);
         std::atomic<int> called{0};
         std::thread caller([&] {
             for (int k = 0; k < 3; k++) {
-                EXPECT_EQ(mailbox.call([&] { owned++; }), Mailbox::Answer::done);
+                EXPECT_TRUE(mailbox.call(kLong, kCount, &owned));
                 called.fetch_add(1, std::memory_order_release);
             }
         });
@@ -192,26 +273,21 @@ TEST(Mailbox, RunsACallExactlyOnceThatMeetsTheClosing) {
             std::this_thread::yield();
         lcore.leave();
         caller.join();
-        ASSERT_EQ(owned, 3U);
+        ASSERT_EQ(owned.runs, 3U);
     }
 }
 
 /// The lcore never serves, only closes: whatever was posted before that must run there, not be lost.
 TEST(Mailbox, RunsAPostedFunctionBeforeItCloses) {
-    int on_lcore = 0;
-    for (int i = 0; i < 500 && on_lcore == 0; i++) {
+    bool on_lcore = false;
+    for (int i = 0; i < 500 && !on_lcore; i++) {
         Mailbox mailbox;
         mailbox.open();
         std::atomic<bool> about_to_call{false};
-        int ran = 0;
-        std::thread::id ran_on;
+        std::optional<std::thread::id> ran_on;
         std::thread caller([&] {
             about_to_call.store(true, std::memory_order_release);
-            EXPECT_EQ(mailbox.call([&] {
-                ran++;
-                ran_on = std::this_thread::get_id();
-            }),
-                      Mailbox::Answer::done);
+            ran_on = mailbox.call(kLong, kWhere);
         });
         while (!about_to_call.load(std::memory_order_acquire))
             std::this_thread::yield();
@@ -219,10 +295,31 @@ TEST(Mailbox, RunsAPostedFunctionBeforeItCloses) {
             std::this_thread::yield();
         mailbox.close();
         caller.join();
-        ASSERT_EQ(ran, 1);
-        on_lcore += ran_on == std::this_thread::get_id();
+        ASSERT_TRUE(ran_on);
+        on_lcore = *ran_on == std::this_thread::get_id();
     }
-    EXPECT_EQ(on_lcore, 1) << "the call never came before the closing";
+    EXPECT_TRUE(on_lcore) << "the call never came before the closing";
+}
+
+/// Withdrawn just when the lcore takes it: it runs, or it does not, and both know which.
+TEST(Mailbox, RunsACallOrHasItWithdrawn) {
+    Mailbox mailbox;
+    Owned owned;
+    Lcore lcore(mailbox);
+    std::uint64_t ran = 0;
+    for (int i = 0; i < 2000; i++) {
+        std::unique_ptr<LcoreJob> job = std::make_unique<LcoreCall<decltype(kCount), Owned*>>(kCount, &owned);
+        ASSERT_TRUE(mailbox.post(job));
+        for (int k = 0; k < i % 7; k++)
+            std::this_thread::yield();
+        if (mailbox.withdraw() != nullptr)
+            continue;
+        ASSERT_TRUE(mailbox.wait(kLong));
+        ASSERT_NE(mailbox.take(), nullptr);
+        ran++;
+    }
+    lcore.leave();
+    EXPECT_EQ(owned.runs, ran);
 }
 
 }  // namespace

@@ -47,6 +47,7 @@ TEST(ParseText, EveryKeyOfACaptureArrivesInThePlan) {
 files = ["/d1/a.pcap", "/d2/a.pcap"]
 rotate_size = "1GiB"
 rotate_seconds = "10min"
+duration = "90s"
 snap_length = 96
 count = 5
 direct_io = true
@@ -58,6 +59,7 @@ only = true
     EXPECT_EQ(c.files, (std::vector<std::string>{"/d1/a.pcap", "/d2/a.pcap"}));
     EXPECT_EQ(c.rotate_size, std::uint64_t{1} << 30);
     EXPECT_EQ(c.rotate_seconds, 600);
+    EXPECT_EQ(c.duration, 90);
     EXPECT_EQ(c.snap_length, 96u);
     EXPECT_EQ(c.count, 5u);
     EXPECT_TRUE(c.direct_io);
@@ -80,6 +82,7 @@ log_level = "info;pmd.*:debug"
 live = true
 control = "/run/capture1.sock"
 metrics = "10.0.0.1:9100"
+lcore_timeout = "1min"
 
 [memory]
 heaps = "2GiB"
@@ -96,6 +99,7 @@ device = "ens1f0"
 mtu = 9216
 address = "10.0.0.9"
 timestamps = "hardware"
+udp_checksum = true
 
 [[receive]]
 name = "fengine"
@@ -161,6 +165,7 @@ addr_bits = 48
 zero_copy = "never"
 verify = true
 udp_checksum = true
+impair = "loss=1%,seed=7"
 enabled = false
 )",
                                  "a.toml");
@@ -171,12 +176,13 @@ enabled = false
     EXPECT_TRUE(plan.runtime.live);
     EXPECT_EQ(plan.runtime.control, "/run/capture1.sock");
     EXPECT_EQ(plan.runtime.on_event, (std::vector<std::string>{"/usr/bin/logger", "-t", "spead"}));
+    EXPECT_EQ(plan.runtime.lcore_timeout, 60);
     EXPECT_EQ(plan.runtime.metrics, (ListenAddress{{0x0A000001}, 9100}));
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{2} << 30);
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
     EXPECT_EQ(plan.ports[0],
-              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Doer::hardware}));
+              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Doer::hardware, true}));
 
     ASSERT_EQ(plan.receives.size(), 2u);
     const runtime::ReceivePlan& r = plan.receives[0];
@@ -240,6 +246,7 @@ enabled = false
     EXPECT_EQ(s.zero_copy, runtime::ZeroCopy::never);
     EXPECT_TRUE(s.verify);
     EXPECT_TRUE(s.udp_checksum);
+    EXPECT_EQ(s.impair, "loss=1%,seed=7");
     EXPECT_FALSE(s.enabled);
     EXPECT_FALSE(plan.receives[0].enabled);
 }

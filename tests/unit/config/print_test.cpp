@@ -35,6 +35,8 @@ class RandomPlan {
         plan.runtime.control = pick<std::string>({"", "auto", "/run/räume/p.sock"});
         if (coin())
             plan.runtime.metrics = ListenAddress{{pick<std::uint32_t>({0, 0x7F000001})}, 9100};
+        if (coin())
+            plan.runtime.lcore_timeout = pick<double>({0, 1, 30, 2.5});
         plan.memory.heaps = in(Limits<std::uint64_t>{std::uint64_t{1} << 30, kMemoryHeaps.max});
         const unsigned ports = 1 + number(2);
         for (unsigned i = 0; i < ports; i++)
@@ -44,7 +46,8 @@ class RandomPlan {
                  coin() ? 0u : 9216 + number(100),
                  Ipv4{coin() ? 0u : 0x0A000000 + number(1000)},
                  {},
-                 static_cast<runtime::Doer>(number(3))});
+                 static_cast<runtime::Doer>(number(3)),
+                 coin()});
         const unsigned streams = number(3);
         for (unsigned i = 0; i < streams; i++)
             plan.receives.push_back(receive(i, plan));
@@ -67,6 +70,7 @@ class RandomPlan {
         c.rotate_seconds = time();
         c.snap_length = in(kSnapLength);
         c.count = in(kCaptureCount);
+        c.duration = time();
         c.direct_io = coin();
         c.buffer = in(kCaptureBuffer);
         c.only = coin();
@@ -136,6 +140,7 @@ class RandomPlan {
         s.zero_copy = static_cast<runtime::ZeroCopy>(number(3));
         s.verify = coin();
         s.udp_checksum = coin();
+        s.impair = coin() ? "" : "reorder=10,delay=1%:5ms";
         s.enabled = coin();
         if (coin()) {
             s.endpoint_texts.push_back(fmt::format("10.20.{}.7:7999", i));
@@ -219,6 +224,7 @@ name = "p0"
 device = "net_ring0"
 mtu = 0
 timestamps = "software"
+udp_checksum = false
 
 [[receive]]
 name = "s0"

@@ -66,7 +66,7 @@ TEST(UnknownKey, AKeyOfAnotherTableIsSaidToBelongThere) {
 
 TEST(UnknownKey, WithoutAnyNeighbourTheKeysAreListed) {
     expect_error(kPort + "colour = 3\n",
-                 {"`colour`", "the keys are name, device, mtu, address, vlan or timestamps"});
+                 {"`colour`", "the keys are name, device, mtu, address, vlan, timestamps or udp_checksum"});
 }
 
 TEST(UnknownKey, TheFirstInTheFileIsReported) {

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/printable.hpp"
 #include "config/config.hpp"
 #include "tests/unit/base/usage_error.hpp"
 #include "tests/unit/config/plans.hpp"
@@ -52,7 +53,7 @@ TEST(Validate, WorksWithoutALocator) {
 TEST(Validate, NamesAreShortAndPlain) {
     for (const char* name : {"", "a b", "a/b", "-a", ".a", "_a", "näme", "a\n"})
         expect_refused([&](Plan& p) { p.receives[0].name = name; }, "receive[0].name",
-                       {std::string("`") + name + "` is not a name", "letters"});
+                       {"`" + printable(name) + "` is not a name", "letters"});
     expect_refused([](Plan& p) { p.receives[0].name = "all"; }, "receive[0].name",
                    {"`all` cannot be a name"});
     expect_refused([](Plan& p) { p.sends[0].name = "all"; }, "send[0].name", {"`all`"});
@@ -244,7 +245,11 @@ TEST(Validate, WhatIsExpectedOfStreamsIsInRange) {
         },
         "runtime.on_event[1]", {"UTF-8"});
     expect_refused([](Plan& p) { p.runtime.on_event = {""}; }, "runtime.on_event", {"program"});
+    for (const double no : {0.5, -1.0, 1e9, std::nan("")})
+        expect_refused([no](Plan& p) { p.runtime.lcore_timeout = no; }, "runtime.lcore_timeout", {});
+    expect_accepted([](Plan& p) { p.runtime.lcore_timeout = 0; });
     expect_accepted([](Plan& p) {
+        p.runtime.lcore_timeout = 1;
         p.receives[0].silent_after = 2;
         p.receives[0].loss_threshold = 1;
         p.sends[0].timeout = 0.1;
@@ -302,6 +307,7 @@ TEST(Validate, CapturesHaveFilesOfTheirOwn) {
     expect_refused(with([](Options& c) { c.snap_length = 0; }), "receive[0].capture.snap_length",
                    {"1 to 65535"});
     expect_refused(with([](Options& c) { c.buffer = 1; }), "receive[0].capture.buffer", {"buffer"});
+    expect_refused(with([](Options& c) { c.duration = -1; }), "receive[0].capture.duration", {"-1"});
     expect_refused(with([](Options& c) { c.rotate_seconds = -1; }), "receive[0].capture.rotate_seconds",
                    {"-1"});
 }
@@ -335,6 +341,9 @@ TEST(Validate, PacketsSentFitTheMtu) {
 }
 
 TEST(Validate, TheFlavourHoldsHeapsAndItems) {
+    expect_refused([](Plan& p) { p.sends[0].impair = "loss=2"; }, "send[0].impair", {"`2` is no fraction"});
+    expect_refused([](Plan& p) { p.sends[0].impair = "lose=1%"; }, "send[0].impair",
+                   {"no impairment `lose`"});
     expect_refused([](Plan& p) { p.sends[0].address_bits = 12; }, "send[0].addr_bits",
                    {"12", "multiple of 8"});
     expect_refused([](Plan& p) { p.sends[0].address_bits = 56; }, "send[0].addr_bits",

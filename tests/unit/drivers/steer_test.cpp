@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <linux/if_ether.h>
+#include <utility>
 #include <vector>
 
 #include "tests/unit/drivers/xdp_lab.hpp"
@@ -108,6 +109,21 @@ class Steer : public testing::Test {
         std::uint64_t sum = 0;
         for (const auto& value : values) {
             sum += value.hits;
+        }
+        return sum;
+    }
+    /// Packets that were left to the kernel, and the source of the last.
+    std::pair<std::uint64_t, std::uint32_t> passed(std::uint32_t group, unsigned port) const {
+        std::vector<SteerPassed> values(cpus());
+        SteerKey k{};
+        k.address = __builtin_bswap32(group);
+        k.port = __builtin_bswap16(static_cast<std::uint16_t>(port));
+        std::pair<std::uint64_t, std::uint32_t> sum{};
+        if (bpf_map_lookup_elem(steer_.map(STEER_PASSED), &k, values.data()) == 0) {
+            for (const SteerPassed& value : values) {
+                sum.first += value.packets;
+                sum.second = value.packets != 0 ? __builtin_bswap32(value.source) : sum.second;
+            }
         }
         return sum;
     }
@@ -218,6 +234,32 @@ TEST_F(Steer, WithoutASocketOnItsQueueAPacketStaysWithTheKernel) {
     ASSERT_EQ(bpf_map_delete_elem(steer_.map(STEER_SOCKETS), &queue), 0);
     EXPECT_EQ(action(Shape{}), XDP_PASS);
     EXPECT_EQ(hits(), 0U);
+}
+
+TEST_F(Steer, UdpThatIsLeftToTheKernelIsCountedByItsEndpoint) {
+    want(kSource);
+    action(Shape{.source = kSource + 1});
+    action(Shape{.source = kSource + 2});
+    action(Shape{.port = kPort + 1});
+    action(Shape{.protocol = 6});
+    action(Shape{.fragment = 0x2000});
+    EXPECT_EQ(action(Shape{}), XDP_REDIRECT);
+    EXPECT_EQ(passed(kGroup, kPort).first, 2U);
+    EXPECT_NE(passed(kGroup, kPort).second, kSource);
+    EXPECT_EQ(passed(kGroup, kPort + 1), std::pair(std::uint64_t{1}, kSource));
+    EXPECT_EQ(passed(kGroup + 1, kPort), std::pair(std::uint64_t{0}, std::uint32_t{0}));
+}
+
+TEST_F(Steer, MadeUpEndpointsDoNotMakeTheTableGrow) {
+    for (std::uint32_t i = 0; i < 10 * STEER_MAX_PASSED; ++i) {
+        EXPECT_EQ(action(Shape{.group = kGroup + i}), XDP_PASS);
+    }
+    std::uint32_t counted = 0;
+    for (std::uint32_t i = 0; i < 10 * STEER_MAX_PASSED; ++i) {
+        counted += passed(kGroup + i, kPort).first != 0 ? 1 : 0;
+    }
+    EXPECT_EQ(counted, STEER_MAX_PASSED);
+    EXPECT_EQ(passed(kGroup, kPort).first, 1U) << "those that came first are counted";
 }
 
 TEST_F(Steer, AClosedSocketLeavesTheMap) {

@@ -75,6 +75,30 @@ TEST_F(XdpRules, TellTheirTextAndHits) {
     EXPECT_NE(state.text.find("239.1.1.1:7148 vlan 10"), std::string::npos) << state.text;
 }
 
+TEST_F(XdpRules, TellWhatTheProgramPassed) {
+    EXPECT_TRUE(table_->passed().empty());
+    const int passed = steer_.map(STEER_PASSED);
+    std::vector<SteerPassed> values(static_cast<std::size_t>(libbpf_num_possible_cpus()));
+    for (std::uint32_t i = 0; i < STEER_MAX_PASSED; ++i) {
+        const SteerKey key{__builtin_bswap32(0xEF010100 + i), 0, __builtin_bswap16(7148), 0};
+        for (std::size_t cpu = 0; cpu < values.size(); ++cpu) {
+            values[cpu] = {10 + i + cpu, __builtin_bswap32(0x0A000001 + static_cast<std::uint32_t>(cpu)), 0};
+        }
+        ASSERT_EQ(bpf_map_update_elem(passed, &key, values.data(), BPF_NOEXIST), 0) << i;
+    }
+    const auto all = table_->passed();
+    ASSERT_EQ(all.size(), STEER_MAX_PASSED);
+    for (const port::PassedPackets& one : all) {
+        const std::uint32_t i = one.endpoint.address.value - 0xEF010100;
+        ASSERT_LT(i, STEER_MAX_PASSED);
+        EXPECT_EQ(one.endpoint.port, 7148);
+        EXPECT_EQ(one.packets, (10 + i) * values.size() + values.size() * (values.size() - 1) / 2);
+        EXPECT_EQ(to_string(one.source), fmt::format("10.0.0.{}", values.size())) << "the CPU that saw most";
+    }
+    table_ = make_xdp_rules("dut");
+    EXPECT_TRUE(table_->passed().empty()) << "new rules count anew";
+}
+
 TEST_F(XdpRules, TellThatAnotherProgramHasTakenTheirPlace) {
     table_->add(rule("239.1.1.1:7148"));
     EXPECT_EQ(table_->out_of_force(), "");

@@ -242,5 +242,35 @@ TEST(WindowFlush, HandsOverOnlyAfterTheCopies) {
     EXPECT_TRUE(holds_pattern(h, 0, 8));
 }
 
+TEST(WindowMissing, WhatAHeapPromisedAndDidNotBringIsCountedWhenItIsGivenUp) {
+    Rig rig;
+    for (const std::uint64_t at : {0, 100, 300})
+        rig.give(Packet(1).of(950).at(at, 100));
+    EXPECT_EQ(rig.counters.missing_bytes, 0U);
+    rig.flush();
+    EXPECT_EQ(rig.counters.missing_bytes, 650U);
+    EXPECT_EQ(rig.counters.missing_packets, 7U);
+    rig.give(Packet(2).of(200).at(0, 100));
+    rig.give(Packet(2).of(200).at(100, 100));
+    EXPECT_EQ(rig.counters.missing_bytes, 650U) << "a complete heap misses nothing";
+}
+
+TEST(WindowMissing, WithoutALengthTheHolesAreWhatIsKnown) {
+    Rig rig;
+    rig.give(Packet(1).at(0, 100));
+    rig.give(Packet(1).at(300, 10));
+    rig.flush();
+    EXPECT_EQ(rig.counters.missing_bytes, 200U);
+    EXPECT_EQ(rig.counters.missing_packets, 4U) << "of 55 bytes each, as those that came";
+}
+
+TEST(WindowMissing, APacketAtLeastIsMissingWhereABytesIs) {
+    Rig rig;
+    rig.give(Packet(1).of(1001).at(0, 1000));
+    rig.flush();
+    EXPECT_EQ(rig.counters.missing_bytes, 1U);
+    EXPECT_EQ(rig.counters.missing_packets, 1U);
+}
+
 }  // namespace
 }  // namespace spead::heap::test

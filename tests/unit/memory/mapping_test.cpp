@@ -43,8 +43,6 @@ TEST(Mapping, OfNoBytesIsOneHugePage) {
 
 TEST(Mapping, IsResidentWhenItIsMade) {
     const Mapping m(4 * kMiB);
-    if (m.backing() == Mapping::Backing::hugetlb)
-        GTEST_SKIP() << "huge pages are resident by nature";
     std::vector<unsigned char> pages(m.length() / 4096);
     ASSERT_EQ(mincore(m.base(), m.length(), pages.data()), 0);
     for (std::size_t i = 0; i < pages.size(); i++)

@@ -83,6 +83,7 @@ class Wire {
     void frames(const std::vector<Frame>& sent) {
         for (const Frame& frame : sent) {
             times.push_back(now_);
+            EXPECT_LE(frame.size(), wire::kEthernetHeader + IgmpHost::kLongestPacket);
             wire::IgmpView view;
             ASSERT_EQ(wire::parse_igmp(frame, kQuerier, view), wire::IgmpRefusal::none);
             EXPECT_EQ(view.from, kOwn.ip);

@@ -119,12 +119,72 @@ TEST_F(Loading, FilesInSequenceGoOnAtThePaceOfTheLast) {
     EXPECT_THAT(times(loader), ElementsAre(0, 30, 60, 70));
 }
 
-TEST_F(Loading, TimesThatGoBackAreSentAtOnceAndInAWindowSorted) {
+TEST_F(Loading, AFileKeepsItsOrderWhenTimesGoBack) {
     const std::string a =
         write("a.pcap", {record(0, 60, kBase), record(1, 60, kBase + 90), record(2, 60, kBase + 50),
                          record(3, 60, kBase - 5), record(4, 60, kBase + 100)});
+    for (const auto order : {Loader::Order::time, Loader::Order::sequence}) {
+        Loader loader({a}, order, {}, 0, "test");
+        for (int round = 0; round < 2; round++) {
+            const auto all = pass(loader, 1 << 20);
+            ASSERT_EQ(all.size(), 5U);
+            const std::uint64_t begin = static_cast<std::uint64_t>(round) * loader.period_ns();
+            const std::uint64_t expected[] = {0, 90, 90, 90, 100};
+            for (std::uint64_t i = 0; i < 5; i++) {
+                EXPECT_EQ(all[i].second, record(i, 60).bytes) << i;
+                EXPECT_EQ(all[i].first, begin + expected[i]) << i;
+            }
+            loader.rewind();
+        }
+    }
+}
+
+TEST_F(Loading, AFileWhoseClockWasSetBackGoesOnAtItsPace) {
+    constexpr std::uint64_t kSecond = 1'000'000'000;
+    const std::string a =
+        write("a.pcap", {record(0, 60, kBase), record(1, 60, kBase + 40),
+                         record(2, 60, kBase - 3600 * kSecond), record(3, 60, kBase - 3600 * kSecond + 30),
+                         record(4, 60, kBase - 3600 * kSecond + 10), record(5, 60, 7), record(6, 60, 17)});
     Loader loader({a}, Loader::Order::time, {}, 0, "test");
-    EXPECT_THAT(times(loader), ElementsAre(0, 0, 50, 90, 100));
+    EXPECT_THAT(times(loader), ElementsAre(0, 40, 40, 70, 70, 70, 80));
+    // A second is still what the lcores of a capture may be apart.
+    const std::string b = write("b.pcap", {record(0, 60, kBase + kSecond), record(1, 60, kBase),
+                                           record(2, 60, kBase + 9), record(3, 60, kBase + kSecond + 5)});
+    Loader other({b}, Loader::Order::sequence, {}, 0, "test");
+    EXPECT_THAT(times(other), ElementsAre(0, 0, 0, 5));
+}
+
+TEST_F(Loading, FilesWhoseTimesGoBackAreMergedByTime) {
+    // Each file keeps its order; between files the times decide, as far as they are known to.
+    const std::string a = write("a.pcap", {record(0, 60, kBase), record(3, 60, kBase + 30),
+                                           record(4, 60, kBase + 5), record(6, 60, kBase + 50)});
+    const std::string b =
+        write("b.pcap", {record(1, 60, kBase + 10), record(2, 60, kBase + 20), record(5, 60, kBase + 40)});
+    for (const std::vector<std::string>& files :
+         {std::vector<std::string>{a, b}, std::vector<std::string>{b, a}}) {
+        Loader loader(files, Loader::Order::time, {}, 0, "test");
+        const auto all = pass(loader, 1 << 20);
+        ASSERT_EQ(all.size(), 7U);
+        const std::uint64_t expected[] = {0, 10, 20, 30, 30, 40, 50};
+        for (std::uint64_t i = 0; i < 7; i++) {
+            EXPECT_EQ(all[i].second, record(i, 60).bytes) << i;
+            EXPECT_EQ(all[i].first, expected[i]) << i;
+        }
+    }
+}
+
+TEST_F(Loading, TimesThatCannotBeNeverGoBack) {
+    std::vector<Kept> records;
+    for (std::uint64_t i = 0; i < 50; i++)
+        records.push_back(
+            record(i, 60, i % 2 == 0 ? UINT32_MAX * std::uint64_t{1'000'000'000} + UINT32_MAX : 0));
+    Loader loader({write("a.pcap", records)}, Loader::Order::time, {}, 0, "test");
+    const auto all = pass(loader, 1 << 20);
+    ASSERT_EQ(all.size(), records.size());
+    for (std::size_t i = 0; i < all.size(); i++) {
+        EXPECT_EQ(all[i].second, records[i].bytes) << i;
+        EXPECT_TRUE(i == 0 || all[i].first >= all[i - 1].first) << i;
+    }
 }
 
 TEST_F(Loading, EveryRecordThatIsNotSentIsCounted) {

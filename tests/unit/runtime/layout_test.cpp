@@ -128,72 +128,6 @@ class Restricted {
     bool enough_ = false;
 };
 
-// EAL options.
-
-TEST(EalOptions, KeepWhatTheUserTyped) {
-    const std::vector<std::string> words{"-l", "0,1", "--vdev=net_ring0", "-m", "100"};
-    EXPECT_EQ(EalOptions::parse(words).words, words);
-}
-
-TEST(EalOptions, AreSortedIntoGroups) {
-    struct Case {
-        std::vector<std::string> words;
-        bool lcores = false, memory = false, amount = false, naming = false, bus = false, log = false;
-    };
-    const std::vector<Case> cases{
-        {.words = {}},
-        {.words = {"-l", "0-3"}, .lcores = true},
-        {.words = {"-l0-3"}, .lcores = true},
-        {.words = {"-c0xf"}, .lcores = true},
-        {.words = {"--lcores=0@0"}, .lcores = true},
-        {.words = {"--lcores", "0@0"}, .lcores = true},
-        {.words = {"--main-lcore=1"}, .lcores = true},
-        {.words = {"-S", "1"}, .lcores = true},
-        {.words = {"-m", "512"}, .amount = true},
-        {.words = {"-m512"}, .amount = true},
-        {.words = {"--no-huge"}, .memory = true},
-        {.words = {"--in-memory"}, .memory = true},
-        {.words = {"--socket-mem=1,1"}, .memory = true},
-        {.words = {"--huge-unlink"}, .memory = true},
-        {.words = {"--huge-unlink=never"}, .memory = true},
-        {.words = {"--file-prefix", "x"}, .naming = true},
-        {.words = {"--no-shconf"}, .naming = true},
-        {.words = {"-a", "0000:00:00.0"}, .bus = true},
-        {.words = {"-a0000:00:00.0"}, .bus = true},
-        {.words = {"--no-pci"}, .bus = true},
-        {.words = {"--block=0000:00:00.0"}, .bus = true},
-        {.words = {"--log-level=8"}, .log = true},
-        {.words = {"--log-level", "lib.eal:8"}, .log = true},
-        {.words = {"-n", "4", "--vdev", "net_null0", "--iova-mode=pa", "--match"}},
-        {.words = {"--lcoresx", "--no-hugex"}},
-        {.words = {"-l", "1", "-m1", "--no-pci"}, .lcores = true, .amount = true, .bus = true},
-    };
-    for (const Case& c : cases) {
-        const EalOptions o = EalOptions::parse(c.words);
-        SCOPED_TRACE(testing::PrintToString(c.words));
-        EXPECT_EQ(o.has_lcores, c.lcores);
-        EXPECT_EQ(o.has_memory, c.memory);
-        EXPECT_EQ(o.has_amount, c.amount);
-        EXPECT_EQ(o.has_naming, c.naming);
-        EXPECT_EQ(o.has_bus, c.bus);
-        EXPECT_EQ(o.has_log, c.log);
-    }
-}
-
-TEST(EalOptions, TellTheDevicesThatEalMakes) {
-    EXPECT_THAT(EalOptions::parse({"--vdev=net_ring0,a=1", "--vdev", "net_null1", "-l", "1"}).devices,
-                ElementsAre("net_ring0,a=1", "net_null1"));
-    EXPECT_THAT(EalOptions::parse({"--vdev"}).devices, IsEmpty());
-    EXPECT_THAT(EalOptions::parse({"-a", "03:00.0,a=1", "-a04:00.0", "--allow=05:00.0", "--allow", "06:00.0"})
-                    .devices,
-                ElementsAre("03:00.0,a=1", "04:00.0", "05:00.0", "06:00.0"));
-    EXPECT_TRUE(EalOptions::parse({"-b", "03:00.0"}).has_block);
-    EXPECT_TRUE(EalOptions::parse({"--no-pci"}).has_no_pci);
-    EXPECT_FALSE(EalOptions::parse({"-a", "03:00.0"}).has_block);
-}
-
-// Lcores.
-
 TEST(LayOut, GivesOneStreamOneWorkerBesideTheMainLcore) {
     const Restricted two(2);
     if (!two.enough())
@@ -369,6 +303,7 @@ TEST(LayOut, AddsUpTheMemoryOfEverything) {
     heap::WindowConfig window;
     window.max_live = one.receives[0].max_live;
     window.history = one.receives[0].history;
+    window.guarded = true;
     EXPECT_EQ(first.bookkeeping_bytes, heap::Window::bookkeeping_bytes(window, one.receives[0].ring));
 
     // Another port with a receive queue: 9 MiB, and the same again to an eighth for what nobody counts.
@@ -449,113 +384,6 @@ TEST(LayOut, AUnicastEndpointNeedsAMacAddressOrAnInterfaceThatCanFindIt) {
     EXPECT_NO_THROW(lay_out(plan));
 }
 
-// EAL's arguments.
-
-std::vector<std::string> arguments(std::vector<std::string> words, bool needs_pci = false) {
-    return eal_arguments(EalOptions::parse(std::move(words)), "0@0,1@1", 10 * kMiB, "run",
-                         {needs_pci, false});
-}
-
-TEST(EalArguments, SayEverythingThatTheUserLeavesOpen) {
-    const std::vector<std::string> args = arguments({});
-    EXPECT_THAT(args, Contains("0@0,1@1"));
-    const bool huge = std::find(args.begin(), args.end(), "--in-memory") != args.end();
-    const bool ordinary = std::find(args.begin(), args.end(), "--no-huge") != args.end();
-    EXPECT_NE(huge, ordinary);
-    if (ordinary) {
-        const auto amount = std::find(args.begin(), args.end(), "-m");
-        ASSERT_NE(amount, args.end());
-        EXPECT_EQ(*(amount + 1), "10");
-        EXPECT_THAT(args, Contains("--no-shconf"));
-    }
-    const auto prefix = std::find(args.begin(), args.end(), "--file-prefix");
-    ASSERT_NE(prefix, args.end());
-    EXPECT_EQ(*(prefix + 1), fmt::format("run.{}", ::getpid()));
-    for (const char* const word : {"--main-lcore", "--no-pci", "--iova-mode=va", "--no-telemetry"})
-        EXPECT_THAT(args, Contains(word));
-}
-
-TEST(EalArguments, BeginWithTheUsersOwn) {
-    const std::vector<std::string> own{"--vdev", "net_ring0", "-n", "2"};
-    const std::vector<std::string> args = arguments(own);
-    ASSERT_GT(args.size(), own.size());
-    EXPECT_TRUE(std::equal(own.begin(), own.end(), args.begin()));
-}
-
-TEST(EalArguments, LeaveAGroupToTheUserWhoSetIt) {
-    EXPECT_THAT(arguments({"-l", "0-3"}), AllOf(Not(Contains("--lcores")), Not(Contains("--main-lcore"))));
-    EXPECT_THAT(arguments({"--no-huge", "-m", "64"}), Not(Contains("--in-memory")));
-    EXPECT_THAT(arguments({"--no-huge", "-m", "64"}), Not(Contains("10")));
-    EXPECT_THAT(arguments({"-m", "64"}), Not(Contains("10")));
-    EXPECT_THAT(arguments({"--file-prefix=x"}), Not(Contains("--file-prefix")));
-    EXPECT_THAT(arguments({"-a", "0000:01:00.0"}), Not(Contains("--no-pci")));
-    EXPECT_THAT(arguments({"--log-level=8"}), Not(Contains(HasSubstr("lib.*"))));
-    EXPECT_THAT(arguments({"--iova-mode=pa"}), Not(Contains("--iova-mode=va")));
-    EXPECT_THAT(arguments({"--telemetry"}), Not(Contains("--no-telemetry")));
-}
-
-TEST(EalArguments, TelemetryIsServedWhereAskedForAndThereIsRoomForItsSocket) {
-    const auto with = [](std::vector<std::string> words, const std::string& name) {
-        return eal_arguments(EalOptions::parse(std::move(words)), "0@0", 10 * kMiB, name, {}, true);
-    };
-    EXPECT_THAT(with({}, "run"), AllOf(Contains("--telemetry"), Not(Contains("--no-telemetry"))));
-    EXPECT_THAT(with({"--no-telemetry"}, "run"), Not(Contains("--telemetry")));
-    EXPECT_THAT(with({}, std::string(100, 'x')),
-                AllOf(Contains("--no-telemetry"), Not(Contains("--telemetry"))));
-}
-
-TEST(EalArguments, LeaveNoHugePagesBehindUnderANameOfTheirOwn) {
-    const std::string unlink = "--huge-unlink=always";
-    EXPECT_THAT(arguments({"--socket-mem", "64"}), AllOf(Contains(unlink), Contains("--file-prefix")));
-    EXPECT_THAT(arguments({"--huge-dir=/mnt/huge"}), Contains(unlink));
-    EXPECT_THAT(arguments({"--socket-mem=64", "--file-prefix=x"}), Not(Contains(unlink)))
-        << "the user's name";
-    EXPECT_THAT(arguments({"--socket-mem=64", "--huge-unlink=never"}), Not(Contains(unlink)));
-    EXPECT_THAT(arguments({"--socket-mem=64", "--single-file-segments"}), Not(Contains(unlink)));
-    EXPECT_THAT(arguments({"--socket-mem=64", "--in-memory"}), Not(Contains(unlink)));
-    EXPECT_THAT(arguments({"--no-huge"}), Not(Contains(unlink)));
-    EXPECT_THAT(arguments({}), Not(Contains(unlink))) << "--in-memory and --no-huge make no files";
-}
-
-TEST(EalArguments, WithACardEalTouchesNoneByItself) {
-    const std::vector<std::string> args = arguments({"--in-memory"}, true);
-    EXPECT_THAT(args, Not(Contains("--no-pci")));
-    const auto allowed = std::find(args.begin(), args.end(), "-a");
-    ASSERT_NE(allowed, args.end());
-    EXPECT_EQ(*(allowed + 1), "0000:00:00.0") << "no network card is there";
-    EXPECT_THAT(arguments({"--in-memory", "-a", "03:00.0"}, true), Not(Contains("0000:00:00.0")))
-        << "the user's own list";
-}
-
-TEST(EalArguments, ACardTakesHugePages) {
-    try {
-        EXPECT_THAT(arguments({}, true), AllOf(Contains("--in-memory"), Not(Contains("--no-huge"))));
-    } catch (const Error& e) {
-        EXPECT_THAT(e.what(), AllOf(HasSubstr("a PCI device needs 10 MiB of huge pages"),
-                                    HasSubstr("sysctl -w vm.nr_hugepages=5")));
-    }
-}
-
-TEST(EalArguments, WhatKeepsEalFromACardIsRefusedBesideOne) {
-    for (const char* const option : {"--no-pci", "-b", "--block=0000:04:00.0"}) {
-        EXPECT_THAT(
-            [&] {
-                arguments({"--in-memory", option}, true);
-            },
-            ThrowsMessage<UsageError>(HasSubstr("leave it out")))
-            << option;
-        EXPECT_NO_THROW(arguments({"--in-memory", option}, false)) << option;
-    }
-}
-
-TEST(EalArguments, ACardWithoutIommuTakesPhysicalAddresses) {
-    const auto with = [](BusNeeds needs) {
-        return eal_arguments(EalOptions::parse({"--in-memory"}), "0@0", kMiB, "run", needs);
-    };
-    EXPECT_THAT(with({true, true}), Contains("--iova-mode=pa"));
-    EXPECT_THAT(with({true, false}), Contains("--iova-mode=va"));
-}
-
 TEST(EalArguments, FollowThePlannedPorts) {
     Plan plan = plan_of({receive("a", "p0")}, {});
     EXPECT_THAT(lay_out(plan, {"--in-memory"}).eal_args, Contains("--no-pci"));
@@ -567,16 +395,6 @@ TEST(EalArguments, FollowThePlannedPorts) {
             lay_out(plan, {"--in-memory", "--no-pci"});
         },
         ThrowsMessage<UsageError>(HasSubstr("--no-pci")));
-}
-
-TEST(BusNeeds, AreThoseOfAnyPort) {
-    port::PlannedPort ordinary;
-    port::PlannedPort card;
-    card.device.pci = card.device.physical_addresses = true;
-    EXPECT_FALSE(BusNeeds::of({&ordinary, 1}).pci);
-    const std::array both{ordinary, card};
-    EXPECT_TRUE(BusNeeds::of(both).pci);
-    EXPECT_TRUE(BusNeeds::of(both).physical_addresses);
 }
 
 // What people read.

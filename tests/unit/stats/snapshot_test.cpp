@@ -51,8 +51,8 @@ Snapshot sound() {
     lcore.streams = {{"s0", 10}};
     lcore.ports = {{"p0", 13}};
     lcore.add(queue);
-    lcore.counters.loop(70, true, false);
-    lcore.counters.loop(50, false, true);
+    lcore.counters.loop(70, true, 0, 1000);
+    lcore.counters.loop(50, false, 50, 1000);
     stream.by_endpoint = {{"a", 8, 6500}, {"b", 2, 500}};
     stream.latency.count = 2;
     stream.latency.buckets = {{0.5, 1}, {1, 1}};
@@ -106,6 +106,28 @@ TEST(PortSnapshot, AddsTheQueuesOfAPort) {
     EXPECT_EQ(port.rx_multi_segment, 10u);
     EXPECT_EQ(port.rx_oversized_frames, 12u);
     EXPECT_EQ(port.rx_hosts_full, 14u);
+}
+
+TEST(ActiveTime, IsFromTheFirstToTheLastOfAll) {
+    ActiveTime one;
+    EXPECT_EQ(one.ticks(), 0U);
+    one.seen(100);
+    one.seen(300);
+    ActiveTime all;
+    all.add({});
+    all.add(one);
+    all.add({50, 200});
+    all.add({});
+    EXPECT_EQ(all, (ActiveTime{50, 300}));
+    ActiveTime later{100, 500};
+    later.take({100, 300});
+    EXPECT_EQ(later, (ActiveTime{300, 500})) << "goes on";
+    later = {400, 500};
+    later.take({100, 300});
+    EXPECT_EQ(later, (ActiveTime{400, 500})) << "its lcore began anew";
+    later = {100, 300};
+    later.take({100, 300});
+    EXPECT_EQ(later, ActiveTime{}) << "nothing came since";
 }
 
 TEST(Identities, HoldInASoundSnapshot) {
@@ -218,17 +240,29 @@ TEST(BurstSizes, HaveABinPerPowerOfTwoAndFullOnesByThemselves) {
     EXPECT_EQ(kFullBurst, 64);
 }
 
-TEST(LcoreCounters, TellBusyFromIdleAndTheLongestLoopThatDidNotRest) {
+TEST(LcoreCounters, TellBusyFromIdleAndTheLongestLoopWithoutItsRest) {
     LcoreCounters c;
-    c.loop(10, true, false);
-    c.loop(1000, false, true);
-    c.loop(30, false, false);
-    EXPECT_EQ(c.loops, 3U);
+    c.loop(10, true, 0, 100);
+    c.loop(1000, false, 980, 100);
+    c.loop(30, false, 0, 100);
+    c.loop(5, false, 20, 100);
+    EXPECT_EQ(c.loops, 4U);
     EXPECT_EQ(c.busy_loops, 1U);
     EXPECT_EQ(c.busy_cycles, 10U);
-    EXPECT_EQ(c.idle_cycles, 1030U);
-    EXPECT_EQ(c.cycles, 1040U);
+    EXPECT_EQ(c.idle_cycles, 1035U);
+    EXPECT_EQ(c.cycles, 1045U);
     EXPECT_EQ(c.longest_loop, 30U);
+    EXPECT_EQ(c.away_cycles, 0U);
+}
+
+/// A process that was stopped while its lcore slept for a millisecond.
+TEST(LcoreCounters, ARestThatTakesLongerThanItWasToIsAnAbsence) {
+    LcoreCounters c;
+    c.loop(3'000'000, false, 1000, 1000);
+    c.loop(500, true, 0, 1000);
+    EXPECT_EQ(c.longest_loop, 2'999'000U);
+    EXPECT_EQ(c.away_cycles, 2'999'000U);
+    EXPECT_EQ(c.cycles, 3'000'500U);
 }
 
 TEST(OutcomeNames, AreOnePerOutcomeAndAllDifferent) {

@@ -88,10 +88,12 @@ TEST_F(CarryOutTest, PortsStopAndStart) {
 
 TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
     seat_.directory = "/data";
-    EXPECT_THAT(type("capture start s0 a.pcap capture.count 12 capture.rotate_size 1MiB"),
+    EXPECT_THAT(type("capture start s0 a.pcap capture.count 12 capture.duration 2min "
+                     "capture.rotate_size 1MiB"),
                 HasSubstr("captured to /data/a.pcap"));
     EXPECT_EQ(process_.captured.files, std::vector<std::string>{"/data/a.pcap"});
     EXPECT_EQ(process_.captured.count, 12u);
+    EXPECT_EQ(process_.captured.duration, 120);
     EXPECT_EQ(process_.captured.rotate_size, 1u << 20);
     EXPECT_THAT(type("capture stop s0"), HasSubstr("12 packets captured, 11 written"));
     EXPECT_EQ(process_.plan_.receives[0].capture, std::nullopt) << "the configuration is not changed";
@@ -103,6 +105,45 @@ TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
          {"capture start s0 a.pcap poll busy", "capture start s0 a.pcap capture.count x", "capture start s0"})
         EXPECT_THROW(carry_out(context, line), UsageError) << line;
     EXPECT_THAT(refusal("capture start nope a.pcap"), HasSubstr("there is no stream `nope`"));
+}
+
+TEST_F(CarryOutTest, WaitsEndWithTimeSendersAndCaptures) {
+    std::vector<double> waits;
+    seat_.pause = [&](double seconds) {
+        waits.push_back(seconds);
+        process_.now_.sends[0].state = "done";
+        return true;
+    };
+    type("wait 250ms");
+    EXPECT_EQ(waits, std::vector<double>{0.25});
+    process_.now_.sends[0].state = "sending";
+    type("wait send d0");
+    EXPECT_EQ(waits.size(), 2U);
+    // Nothing is captured: nothing to wait for.
+    type("wait capture s0");
+    EXPECT_EQ(waits.size(), 2U);
+    process_.now_.captures.emplace_back().stream = "s0";
+    seat_.pause = [&](double) {
+        process_.now_.captures[0].over = true;
+        return true;
+    };
+    type("wait capture s0 1min");
+    process_.now_.captures[0].over = false;
+    seat_.pause = [](double) { return true; };
+    EXPECT_THAT(refusal("wait capture s0 20ms"),
+                HasSubstr("the capture of stream s0 is not over after 20.0 ms"));
+    seat_.pause = [](double) { return false; };
+    type("wait capture s0");
+    EXPECT_THAT(refusal("wait send s0"), HasSubstr("there is no sender `s0`"));
+    Context context{process_, grammar_, seat_};
+    for (const char* line : {"wait", "wait 0", "wait never", "wait send", "wait send d0 0"})
+        EXPECT_THROW(carry_out(context, line), UsageError) << line;
+}
+
+TEST_F(CarryOutTest, ExitIsQuit) {
+    type("exit");
+    EXPECT_TRUE(seat_.over);
+    EXPECT_TRUE(process_.ended);
 }
 
 TEST_F(CarryOutTest, DummiesAreOfASender) {

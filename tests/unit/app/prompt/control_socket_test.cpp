@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/prompt/control_socket.hpp"
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -52,10 +54,13 @@ class ControlSocketTest : public testing::Test {
 TEST(SocketPath, IsByNameAndUser) {
     EXPECT_EQ(socket_path("auto", "a", no_variables, 0), "/run/dpdk-spead/a.sock");
     EXPECT_EQ(socket_path("auto", "a", xdg, 7), "/run/user/7/dpdk-spead/a.sock");
+    const auto service = [](const char* variable) {
+        return std::string_view(variable) == "RUNTIME_DIRECTORY" ? "/run/dpdk-spead/x" : nullptr;
+    };
+    EXPECT_EQ(socket_path("auto", "a", service, 7), "/run/dpdk-spead/x/dpdk-spead/a.sock");
     EXPECT_EQ(socket_path("/tmp/x", "a", xdg, 7), "/tmp/x");
     EXPECT_THAT(test::passing_error_of([&] { socket_path("auto", "a", no_variables, 7); }),
                 HasSubstr("XDG_RUNTIME_DIR"));
-    EXPECT_THAT(socket_directories(xdg, 7), ElementsAre("/run/user/7/dpdk-spead", "/run/dpdk-spead"));
 }
 
 TEST(Greeting, ComesBack) {
@@ -105,10 +110,50 @@ TEST_F(ControlSocketTest, IsForItsUserOnlyAndGoesWithItsOwner) {
         const Descriptor client = connect_to(path(), no_variables, geteuid());
         EXPECT_TRUE(client);
         std::string refusal;
-        EXPECT_TRUE(socket.accept(refusal));
+        Descriptor connection;
+        EXPECT_EQ(socket.accept(connection, refusal), 0);
+        EXPECT_TRUE(connection);
         EXPECT_EQ(refusal, "");
     }
-    EXPECT_FALSE(fs::exists(path()));
+    EXPECT_TRUE(fs::is_empty(directory_)) << "nor anything beside it";
+}
+
+/// Somebody who listens and accepts nobody, with as many waiting as there may be.
+class Full {
+  public:
+    explicit Full(const std::string& path) : listener_(socket(AF_UNIX, SOCK_STREAM, 0)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        const auto* const where = reinterpret_cast<const sockaddr*>(&address);
+        EXPECT_EQ(bind(listener_.get(), where, sizeof address), 0);
+        EXPECT_EQ(listen(listener_.get(), 0), 0);
+        for (;;) {
+            Descriptor waiting(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+            if (connect(waiting.get(), where, sizeof address) != 0)
+                break;
+            waiting_.push_back(std::move(waiting));
+        }
+        EXPECT_EQ(errno, EAGAIN);
+    }
+
+  private:
+    Descriptor listener_;
+    std::vector<Descriptor> waiting_;
+};
+
+TEST_F(ControlSocketTest, OneThatAcceptsNobodyIsAliveAndKeepsNobodyWaiting) {
+    const Full full(path());
+    EXPECT_EQ(who_listens(path()), 0);
+    EXPECT_THAT(refusal([&] { ControlSocket second(path()); }), HasSubstr("a process listens there already"));
+    EXPECT_TRUE(fs::exists(path()));
+}
+
+TEST_F(ControlSocketTest, ALockOnTheDirectoryHoldsNobodyUp) {
+    const Descriptor held(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    ASSERT_EQ(flock(held.get(), LOCK_EX | LOCK_NB), 0);
+    const ControlSocket socket(path());
+    EXPECT_EQ(who_listens(path()), getpid());
 }
 
 TEST_F(ControlSocketTest, ALivingOneIsRefusedWithItsProcess) {
@@ -144,6 +189,24 @@ TEST_F(ControlSocketTest, FilesAreLeftAlone) {
 TEST_F(ControlSocketTest, WhatCannotBeIsRefused) {
     EXPECT_THROW(ControlSocket("/nonexistent/directory/p.sock"), Error);
     EXPECT_THROW(ControlSocket((directory_ / std::string(200, 'x')).string()), UsageError);
+}
+
+TEST_F(ControlSocketTest, IsFoundByItsNameAndUnderNoOtherUsersProcess) {
+    const std::string session = directory_.string();
+    const auto environment = [&session](const char* variable) {
+        return std::string_view(variable) == "XDG_RUNTIME_DIR" ? session.c_str() : nullptr;
+    };
+    const std::string name = fmt::format("unit{}", getpid());
+    const ControlSocket socket(socket_path(session + "/dpdk-spead/" + name + ".sock", name, environment, 7));
+    EXPECT_TRUE(connect_to(name, environment, geteuid()));
+    fs::create_symlink(socket.path(), session + "/dpdk-spead/link" + name + ".sock");
+    EXPECT_THAT(refusal([&] { connect_to("link" + name, environment, geteuid()); }),
+                AllOf(HasSubstr("nobody listens at `link"), HasSubstr("but at "), HasSubstr(name)));
+    if (geteuid() == 0) {
+        // Whoever the directory belongs to is who may listen there, beside root.
+        ASSERT_EQ(chown((session + "/dpdk-spead").c_str(), 65534, 65534), 0);
+        EXPECT_THAT(refusal([&] { connect_to(name, environment, 65533); }), HasSubstr("nobody listens"));
+    }
 }
 
 TEST_F(ControlSocketTest, NobodyThereIsTold) {

@@ -8,6 +8,7 @@
 #include "app/prompt/context.hpp"
 #include "app/prompt/words.hpp"
 #include "base/error.hpp"
+#include "config/edit.hpp"
 #include "tests/unit/base/usage_error.hpp"
 
 namespace spead::app {
@@ -142,10 +143,25 @@ TEST_F(GrammarTest, CompletionKnowsKeysAndTheirValues) {
     EXPECT_THAT(next("send set dsim zero_copy n"), ElementsAre("never"));
 }
 
+TEST_F(GrammarTest, EveryKeyHasAWordOfItsMeaning) {
+    std::size_t keys = 0;
+    for (const char* const command : {"stream set beam", "send set dsim"})
+        for (const Grammar::Choice& choice : grammar_.complete(split_words(command).words, "", names_)) {
+            if (!choice.insertable)
+                continue;
+            keys++;
+            EXPECT_GT(choice.help.size(), 5U) << command << " " << choice.text;
+            EXPECT_LT(choice.text.size() + choice.help.size(), 76U) << choice.text;
+        }
+    EXPECT_EQ(keys, config::stream_keys().size() + config::send_keys().size());
+}
+
 TEST_F(GrammarTest, CompletionGoesIntoTheRest) {
     EXPECT_THAT(next("watch 1 sh"), ElementsAre("show", "shutdown"));
     EXPECT_THAT(next("watch 1 show heap be"), ElementsAre("beam"));
     EXPECT_THAT(next("watch "), ElementsAre("<SECONDS>"));
+    EXPECT_THAT(next("help "), Contains("<return>")) << "it may stand alone";
+    EXPECT_THAT(next("watch 1 "), Not(Contains("<return>")));
 }
 
 TEST_F(GrammarTest, EveryCommandHasHelp) {

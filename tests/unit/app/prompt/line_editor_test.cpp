@@ -109,6 +109,86 @@ TEST_F(LineEditorTest, WhatIsWrongIsTold) {
     EXPECT_THAT(screen_, HasSubstr("`x` is not a command\r\n"));
 }
 
+TEST_F(LineEditorTest, ControlLClearsTheScreenAndKeepsTheLine) {
+    type("show p");
+    screen_.clear();
+    type("\x0C");
+    EXPECT_TRUE(screen_.starts_with("\033[H\033[2J")) << screen_;
+    EXPECT_THAT(screen_, HasSubstr("> show p"));
+    type("ort\n");
+    EXPECT_EQ(editor_.line(), "show port");
+}
+
+class HistorySearchTest : public LineEditorTest {
+  protected:
+    HistorySearchTest() {
+        for (const char* line : {"show stream s0", "stream set s0 poll busy", "show port", "help"}) {
+            type(std::string(line) + "\n");
+            editor_.begin();
+        }
+        screen_.clear();
+    }
+};
+
+TEST_F(HistorySearchTest, EnterCarriesOutWhatWasFound) {
+    EXPECT_EQ(type("\x12show"), LineEditor::Key::more);
+    EXPECT_TRUE(screen_.ends_with("(search) `show`: show port")) << screen_;
+    EXPECT_EQ(type("\n"), LineEditor::Key::line);
+    EXPECT_EQ(editor_.line(), "show port");
+}
+
+TEST_F(HistorySearchTest, AgainFindsAnOlderOneAndStaysAtTheOldest) {
+    type("\x12show\x12");
+    EXPECT_TRUE(screen_.ends_with("`show`: show stream s0")) << screen_;
+    type("\x12");
+    EXPECT_TRUE(screen_.ends_with("(nothing older; search) `show`: show stream s0")) << screen_;
+    EXPECT_EQ(type("\r"), LineEditor::Key::line);
+    EXPECT_EQ(editor_.line(), "show stream s0");
+}
+
+TEST_F(HistorySearchTest, BackspaceWidensTheSearch) {
+    type(
+        "\x12"
+        "sz");
+    EXPECT_THAT(screen_, HasSubstr("nothing older"));
+    type(
+        "\x7F"
+        "et");
+    EXPECT_TRUE(screen_.ends_with("(search) `set`: stream set s0 poll busy")) << screen_;
+}
+
+TEST_F(HistorySearchTest, AnotherKeyEditsWhatWasFound) {
+    type("\x12poll\x01");  // Ctrl-A: to its beginning
+    type("x");
+    EXPECT_EQ(type("\n"), LineEditor::Key::line);
+    EXPECT_EQ(editor_.line(), "xstream set s0 poll busy");
+}
+
+TEST_F(HistorySearchTest, GivingUpBringsBackWhatWasTyped) {
+    type("mine");
+    type("\x12show\x07");
+    EXPECT_THAT(screen_, HasSubstr("> mine"));
+    EXPECT_EQ(type("\n"), LineEditor::Key::line);
+    EXPECT_EQ(editor_.line(), "mine");
+}
+
+TEST_F(HistorySearchTest, WhatIsToldInBetweenLeavesTheSearchThere) {
+    type(
+        "\x12"
+        "port");
+    editor_.interrupt("news\n");
+    EXPECT_TRUE(screen_.ends_with("news\n\r\033[K(search) `port`: show port")) << screen_;
+}
+
+TEST_F(HistorySearchTest, EnterOnNothingGoesOnWithTheLine) {
+    type("mine");
+    EXPECT_EQ(type("\x12"
+                   "zzz\n"),
+              LineEditor::Key::more);
+    EXPECT_EQ(type("\n"), LineEditor::Key::line);
+    EXPECT_EQ(editor_.line(), "mine");
+}
+
 TEST_F(LineEditorTest, LongLinesAndStrangeBytesDoNoHarm) {
     type(std::string(3000, 'a'));
     type("\xff\x80\xc3");

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/prompt/named_sockets.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace spead::app {
+
+namespace {
+
+/// Of one directory. A service has one; this user's may have many.
+constexpr std::size_t kMostSockets = 512;
+
+}  // namespace
+
+std::vector<NamedSocket> named_sockets(const PlaceSearch& search) {
+    std::vector<NamedSocket> found;
+    for (const Place& place : process_places("dpdk-spead", search)) {
+        if (!place.trusted)
+            continue;
+        for (const std::string& entry : entries_of(place.directory, kMostSockets)) {
+            std::string path = fmt::format("{}/{}", place.directory, entry);
+            if (entry.ends_with(kControlSuffix) && is_socket_file(path))
+                found.push_back(
+                    {entry.substr(0, entry.size() - kControlSuffix.size()), std::move(path), place.owner});
+        }
+    }
+    std::stable_partition(found.begin(), found.end(),
+                          [&search](const NamedSocket& s) { return s.owner == search.user; });
+    return found;
+}
+
+}  // namespace spead::app

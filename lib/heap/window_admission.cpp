@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Which heaps go when others begin.
+///
+/// As in spead2, a heap goes when max_live newer ones have begun. With `guarded`, those must have shown that
+/// they are heaps: as many packets as half of the one that is to go, and more than a forged count shows. So
+/// packets with stray heap counts evict each other only. Heaps that began stay in the ring of places
+/// meanwhile, which has room for kDoubtful more than may be live.
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "heap/window.hpp"
+
+namespace spead::heap {
+
+namespace {
+
+/// What a count must show before it counts as a heap: so many packets, or two if that is all of it.
+constexpr std::uint32_t kShown = 5;
+constexpr std::uint32_t kShownWhole = 2;
+/// Of max_live newer heaps, so many are enough to have shown it, among so many that began last.
+constexpr std::uint32_t kWitnesses = 8;
+constexpr std::uint32_t kLooks = 16;
+/// Ghosts of others that are kept at the end of the ring, at most, for a heap of a demoted source that
+/// begins.
+constexpr int kKept = 8;
+/// Heaps that are refused in a row until one that would have gone by now, and got no packet meanwhile, goes.
+constexpr std::uint32_t kRefused = 32;
+/// Newer heaps of the window while which a heap has to show itself, where memory is short.
+constexpr std::uint32_t kSlow = 64;
+/// Places that are looked at for a ghost whose memory is needed.
+constexpr int kGhostLooks = 64;
+
+/// Whether a newer heap of so many packets is one of which `r` has to make room for.
+bool is_match(std::uint32_t packets, bool complete, const Record& r) noexcept {
+    return packets >= (complete ? kShownWhole : kShown) && std::uint64_t{packets} * 2 >= r.packets;
+}
+
+}  // namespace
+
+/// The oldest heaps of the substream go, as far as they have to: more than max_live have begun with the one
+/// that is to have the last number, whose place is not written yet.
+[[gnu::noinline]] void Window::make_way(Substream& s, bool demoted) noexcept {
+    if (!config_.guarded) {
+        for (; s.places.span() > config_.max_live; s.places.oldest++)
+            if (Record* const r = s.places.at(s.places.oldest).live(); r != nullptr)
+                evict(s, *r);
+        return;
+    }
+    // The ring's end comes first: its oldest place is the one that the newest heap is to have.
+    for (int kept = 0; s.places.span() > s.places.size();) {
+        Record* const r = s.places.at(s.places.oldest).live();
+        if (r == nullptr) {
+            s.places.oldest++;
+            continue;
+        }
+        // Those of demoted sources push out only each other, as far as there are any.
+        const bool spared = demoted && kept < kKept && (r->flags & Record::kDemoted) == 0;
+        if (is_ghost(*r) ? !spared : r->packets == r->visited) {
+            evict(s, *r);
+            s.places.oldest++;
+            continue;
+        }
+        // It goes on as if it had just begun, in the place that was to be written; the next one is written
+        // then.
+        kept += is_ghost(*r);
+        r->visited = r->packets;
+        r->flags &= static_cast<std::uint8_t>(~Record::kDue);
+        r->place = s.places.begun - 1;
+        s.places.at(r->place) = Place(r);
+        s.places.begun++;
+        s.places.oldest++;
+    }
+    s.places.at(s.places.begun - 1) = {};
+    // Half a ring from its end: what comes to it from now on keeps it.
+    if (const std::uint32_t half = s.places.size() / 2; s.places.span() > half)
+        if (Record* const r = s.places.at(s.places.begun - 1 - half).live(); r != nullptr)
+            r->visited = r->packets;
+    settle(s);
+}
+
+/// Evicts the oldest heaps that have been surpassed. Those that are left although max_live newer ones have
+/// begun are in doubt.
+void Window::settle(Substream& s) noexcept {
+    Places& p = s.places;
+    for (;; p.oldest++) {
+        while (p.span() > config_.max_live && p.at(p.oldest).live() == nullptr)
+            p.oldest++;
+        const bool due = p.span() > config_.max_live;
+        if (due) {
+            Record& r = *p.at(p.oldest).live();
+            if ((r.flags & Record::kDue) == 0)
+                count_witnesses(s, r);
+            if (r.witnesses >= std::min(config_.max_live, kWitnesses)) {
+                evict(s, r);
+                continue;
+            }
+        }
+        if (due != s.in_doubt) {
+            s.in_doubt = due;
+            doubts_ += due ? 1U : ~0U;
+            last_record_ = nullptr;
+        }
+        return;
+    }
+}
+
+/// Counts the newer heaps that have shown enough already.
+void Window::count_witnesses(Substream& s, Record& r) noexcept {
+    Places& p = s.places;
+    r.flags |= Record::kDue;
+    r.witnesses = 0;
+    const std::uint32_t newer = std::min(p.begun - r.place - 1, kLooks);
+    for (std::uint32_t i = 1; i <= newer; i++) {
+        const Place place = p.at(p.begun - i);
+        if (Record* const x = place.live(); x != nullptr) {
+            if (is_match(x->packets, false, r)) {
+                x->witness_for = r.place + 1;
+                r.witnesses++;
+            }
+        } else if (is_match(place.packets(), place.complete(), r)) {
+            r.witnesses++;
+        }
+    }
+}
+
+/// A packet was placed into `x` while a heap of its substream is in doubt.
+[[gnu::noinline]] void Window::bear_witness(Record& x) noexcept {
+    Substream& s = substream_of(x.key);
+    if (!s.in_doubt)
+        return;
+    Record* const r = s.places.at(s.places.oldest).live();
+    if (r == nullptr || x.place - r->place - 1 >= s.places.size() || x.witness_for == r->place + 1 ||
+        !is_match(x.packets, x.complete(), *r))
+        return;
+    x.witness_for = r->place + 1;
+    if (++r->witnesses >= std::min(config_.max_live, kWitnesses))
+        settle(s);
+}
+
+/// Whether so little has come in so long a time that it goes like a ghost where memory is short.
+bool Window::is_slow(const Record& r) const noexcept {
+    return r.packets < kShown && counters_.heaps_started - r.number > kSlow;
+}
+
+/// Whether a copy into it may be outstanding.
+bool Window::may_be_copied_to(const Record& ghost) const noexcept {
+    return outstanding_ != 0 && ghost.last_arrival == now_ &&
+           (ghost.packets != 1 || ghost.begun_after == commits_);
+}
+
+void Window::evict(Substream& s, Record& r) noexcept {
+    // Later, not at the same time: all packets of a burst have one arrival time.
+    if (r.last_arrival > s.start_before)
+        counters_.heaps_interleaved_evictions++;
+    // A ghost is not delivered where its memory is wanted more.
+    const bool wanted = config_.guarded && is_ghost(r) && !waits_ && bytes_of(r) > placer_.available() / 4 &&
+                        !may_be_copied_to(r);
+    end(r, HeapEnd::evicted);
+    if (wanted) [[unlikely]]
+        drop_last_ended();
+}
+
+/// What has just ended goes no further.
+void Window::drop_last_ended() noexcept {
+    drop(*ended_[--ended_tail_ & ended_mask_]);
+    counters_.heaps_dropped_ghosts++;
+}
+
+/// The heap goes that would have gone by now, or with the next one that begins, if nothing but the order
+/// counted: memory is short. Unless busy ones may go, too, only if it got no packet while many others were
+/// refused.
+bool Window::evict_due(Substream& s, bool busy_too) noexcept {
+    Places& p = s.places;
+    while (p.span() != 0 && p.at(p.oldest).live() == nullptr)
+        p.oldest++;
+    if (p.span() < config_.max_live)
+        return false;
+    Record& r = *p.at(p.oldest).live();
+    if (!busy_too) {
+        const std::pair now{r.place, r.packets};
+        s.refused = std::exchange(s.when_refused, now) == now ? s.refused + 1 : 1;
+        if (s.refused < kRefused)
+            return false;
+    }
+    evict(s, r);
+    p.oldest++;
+    return true;
+}
+
+/// Drops a ghost whose memory, or record, is wanted for a block of `bytes`: the largest. Who wants more than
+/// a fair share takes it only from those that have as much; `larger`: only from those that have more. False:
+/// there is none among those that were looked at, or none that would help.
+bool Window::drop_ghost(std::size_t bytes, bool larger) noexcept {
+    const bool modest = room_for(config_.live_capacity(), bytes) <= placer_.quota();
+    const std::size_t least = free_count_ == 0 ? 0
+                              : larger         ? 2 * bytes
+                              : modest         ? bytes / kGhostTries
+                                               : bytes;
+    Record* best = nullptr;
+    std::tuple<bool, bool, std::size_t, int> best_rank;
+    int looks = 0;
+    for (std::size_t i = 0; i < substreams_.size() && looks < kGhostLooks; i++) {
+        Places& p = substreams_[ghost_cursor_].places;
+        for (std::uint32_t n = p.oldest; n != p.begun && looks < kGhostLooks; n++) {
+            Record* const r = p.at(n).live();
+            if (r == nullptr)
+                continue;
+            looks++;
+            if (!(is_ghost(*r) || is_slow(*r)) || may_be_copied_to(*r))
+                continue;
+            const std::size_t size = bytes_of(*r);
+            if (size < least)
+                continue;
+            // For a record, one that had its time goes before one that has just begun.
+            const auto rank =
+                std::tuple(free_count_ == 0 && is_slow(*r), is_ghost(*r), size, r->flags & Record::kDemoted);
+            if (best == nullptr || rank > best_rank) {
+                best = r;
+                best_rank = rank;
+            }
+        }
+        if (looks < kGhostLooks)
+            ghost_cursor_ = ghost_cursor_ + 1 == substreams_.size() ? 0 : ghost_cursor_ + 1;
+    }
+    if (best == nullptr)
+        return false;
+    end(*best, HeapEnd::evicted);
+    drop_last_ended();
+    return true;
+}
+
+/// Books of a heap that is given up after a packet or two, and the end of its count: nothing is remembered of
+/// it, so that it neither fills the history nor keeps a heap away that has this count.
+void Window::note_ghost(Record& r) noexcept {
+    r.flags |= Record::kGhost;
+    counters_.heaps_ghosts++;
+    suspects_.made_ghost(r.source);
+    const Suspects::Suspect& worst = suspects_.worst();
+    counters_.ghosts_source = worst.source;
+    counters_.ghosts_of_source = worst.ghosts;
+}
+
+}  // namespace spead::heap

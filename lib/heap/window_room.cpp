@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Room for what heaps bring besides or beyond the block they began with, and what becomes of packets for
+/// which there is none.
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "heap/window.hpp"
+
+namespace spead::heap {
+
+std::uint16_t Window::packets_with_room() noexcept {
+    if (!is_short())
+        return kMaxBatch;
+    reclaim();
+    const std::size_t blocks = last_block_ == 0 ? kMaxBatch : placer_.available() / last_block_;
+    const auto room = static_cast<std::uint16_t>(std::min({kMaxBatch, blocks, std::size_t{free_count_}}));
+    return room != 0 ? room : has_ended() || !queue_->empty() ? 0 : 1;
+}
+
+/// What becomes of a packet for which its heap's books could not be made larger.
+Window::Accepted Window::cannot_grow(Grown why) noexcept {
+    if (why == Grown::no_memory && may_wait())
+        return {kWait, nullptr};
+    counters_.packets_at_limit += why == Grown::at_limit;
+    return {PacketOutcome::no_memory, nullptr};
+}
+
+/// What consumers have given back is looked for when it is needed.
+memory::Block Window::place_or_reclaim(std::size_t bytes) noexcept {
+    memory::Block block = placer_.place(bytes);
+    if (!block) {
+        reclaim();
+        block = placer_.place(bytes);
+    }
+    for (std::uint32_t tries = 0;
+         !block && config_.guarded && !may_wait() && tries < kGhostTries && drop_ghost(bytes, false); tries++)
+        block = placer_.place(bytes);
+    return block;
+}
+
+/// More heaps are live than may be when all of them are heaps: another one leaves as much as it takes, so
+/// that those that claim much do not keep those away that claim less.
+bool Window::is_in_excess(std::size_t bytes) const noexcept {
+    return placer_.available() < 2 * bytes;
+}
+
+/// A block for a heap that begins where there is none, at the cost of ghosts. A stream that may not lose
+/// anything first gives up what claims more than the heap does, and then the heap that would have gone by now
+/// if nothing counted but the order: whose memory comes back, which is to be waited for (`waits`).
+memory::Block Window::find_place(const PacketView& v, bool& waits) noexcept {
+    const bool lossless = config_.on_full == OnFull::block && placer_.quota() != 0;
+    const std::size_t bytes = wanted(v);
+    for (const bool larger : {true, false}) {
+        if (larger != lossless && larger)
+            continue;
+        if (!larger && lossless && evict_due(substream_of(v.key), true)) {
+            waits = true;
+            return {};
+        }
+        for (std::uint32_t tries = 0; tries < kGhostTries && drop_ghost(bytes, larger); tries++)
+            if (const memory::Block block = place(v))
+                return block;
+    }
+    return {};
+}
+
+Window::Grown Window::reserve_items(Record& r, std::uint32_t more) noexcept {
+    if (more > kMaxItems || r.item_count + more > kMaxItems)
+        return Grown::at_limit;
+    const std::uint32_t need = r.item_count + more;
+    if (need <= r.item_capacity)
+        return Grown::yes;
+    const std::uint32_t capacity = std::max(std::uint32_t{64}, std::bit_ceil(need));
+    const memory::Block block = place_or_reclaim(item_block_bytes(capacity));
+    if (!block)
+        return Grown::no_memory;
+    live_bytes_ += placer_.capacity(block);
+    move_items(r, block.base, capacity);
+    if (r.item_block) {
+        live_bytes_ -= placer_.capacity(r.item_block);
+        placer_.release(r.item_block);
+    }
+    r.item_block = block;
+    return Grown::yes;
+}
+
+Window::Grown Window::grow_ranges(Record& r) noexcept {
+    const std::uint32_t capacity = std::min(r.coverage.capacity() * 8, kMaxRanges);
+    if (capacity == r.coverage.capacity())
+        return Grown::at_limit;
+    const memory::Block block = place_or_reclaim(std::size_t{capacity} * sizeof(Range));
+    if (!block)
+        return Grown::no_memory;
+    live_bytes_ += placer_.capacity(block);
+    r.coverage.move_to(reinterpret_cast<Range*>(block.base), capacity);
+    if (r.range_block) {
+        live_bytes_ -= placer_.capacity(r.range_block);
+        placer_.release(r.range_block);
+    }
+    r.range_block = block;
+    return Grown::yes;
+}
+
+/// Room for `bytes` of a heap whose length was not known when it began. A stream that may not lose the rest
+/// of it moves it to a larger block; copies that are outstanding find it there.
+Window::Grown Window::grow_payload(Record& r, std::uint64_t bytes) noexcept {
+    const std::uint64_t capacity = placer_.capacity(r.payload);
+    if (bytes <= capacity)
+        return Grown::yes;
+    if (config_.on_full != OnFull::block)
+        return Grown::no_memory;
+    const std::uint64_t most = std::clamp(2 * capacity, bytes, std::max(bytes, config_.max_heap_bytes));
+    memory::Block block = placer_.place_between(bytes, most);
+    if (!block) {
+        reclaim();
+        block = placer_.place_between(bytes, most);
+    }
+    if (!block)
+        return Grown::no_memory;
+    std::memcpy(block.base, r.base, r.coverage.extent());
+    live_bytes_ += placer_.capacity(block) - capacity;
+    placer_.release(r.payload);
+    r.payload = block;
+    r.base = block.base;
+    return Grown::yes;
+}
+
+}  // namespace spead::heap

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Packets that wait for room in the window of a stream that may not lose them.
+#include <algorithm>
+#include <utility>
+
+#include <rte_cycles.h>
+#include <rte_mbuf.h>
+
+#include "recv/mbufs.hpp"
+#include "recv/rx_agent.hpp"
+
+namespace spead::recv {
+
+void WaitingPackets::drop() noexcept {
+    for (std::uint16_t i = 0; i < count; i++)
+        rte_pktmbuf_free(mbufs[i]);
+    count = 0;
+    decoded = false;
+}
+
+/// Notes what is known of the packet that has to wait. It has been counted for its endpoint, and is not now.
+template <class Decoder>
+[[gnu::noinline]] void BasicRxAgent<Decoder>::make_wait(Source& source, Lane<Decoder>& lane,
+                                                        std::uint16_t endpoint, const heap::PacketView& view,
+                                                        std::uint32_t payload_at,
+                                                        std::size_t gathered) noexcept {
+    lane.endpoints[endpoint].packets--;
+    WaitingPackets& w = source.waiting;
+    w.decoded = true;
+    w.view = view;
+    w.lane = static_cast<std::uint16_t>(std::find(lanes_.begin(), lanes_.end(), &lane) - lanes_.begin());
+    w.endpoint = endpoint;
+    w.payload_at = payload_at;
+    w.gathered = static_cast<std::uint32_t>(gathered);
+    stopped_short_ = true;
+}
+
+/// Whether heaps of any stream are still to come back, and room with them.
+template <class Decoder>
+bool BasicRxAgent<Decoder>::comes_back() const noexcept {
+    bool any = false;
+    for (Lane<Decoder>* const lane : lanes_) {
+        if (lane == nullptr)
+            continue;
+        lane->window.reclaim();
+        any |= lane->window.heaps_elsewhere() != 0;
+    }
+    return any;
+}
+
+/// Packets of a burst for which every stream of the source that may not lose them has room.
+template <class Decoder>
+std::uint16_t BasicRxAgent<Decoder>::room(const Source& source) noexcept {
+    std::uint16_t least = kBurst;
+    for (const std::uint16_t lane : source.lanes)
+        least = std::min(least, lanes_[lane]->window.packets_with_room());
+    short_ |= least < kBurst;
+    waiting_ |= least == 0;
+    return least;
+}
+
+/// Goes on with the packets that wait. Returns how many were taken.
+template <class Decoder>
+std::uint16_t BasicRxAgent<Decoder>::resume(Source& source, bool at_last, std::uint64_t now) noexcept {
+    WaitingPackets& w = source.waiting;
+    std::uint16_t taken = 0;
+    if (w.decoded) {
+        if (!resume_first(source, at_last, now)) {
+            waiting_ = true;
+            return 0;
+        }
+        rte_pktmbuf_free(w.mbufs[0]);
+        taken = 1;
+    }
+    std::array<rte_mbuf*, kBurst + kAhead> mbufs;
+    const auto rest = static_cast<std::uint16_t>(std::exchange(w.count, std::uint16_t{0}) - taken);
+    std::copy_n(w.mbufs.begin() + taken, rest, mbufs.begin());
+    if (rest != 0)
+        taken = static_cast<std::uint16_t>(taken + work(source, mbufs.data(), rest, now));
+    waiting_ |= w.count != 0;
+    return taken;
+}
+
+/// Offers the packet to its window again. False: it still has to wait.
+template <class Decoder>
+bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint64_t now) noexcept {
+    WaitingPackets& w = source.waiting;
+    rte_mbuf* const mbuf = w.mbufs[0];
+    Lane<Decoder>& lane = *lanes_[w.lane];
+    if (w.gathered != 0)
+        gather(mbuf, scratch_.get(), w.gathered);
+    batch_number_++;
+    touch(lane);
+    heap::Record* record = nullptr;
+    const Accepted a = accept(lane, w.endpoint, w.view, w.view.source, now, record, at_last);
+    if (a != Accepted::waits) {
+        w.decoded = false;
+        source.counters[PortOutcome::stream]++;
+        source.counters.bytes += mbuf->pkt_len;
+        source.untold++;
+        lane.endpoints[w.endpoint].packets++;
+    }
+    if (a == Accepted::copy) {
+        if (source.arrivals != nullptr)
+            note_arrival(*record, *mbuf, *source.arrivals);
+        copy_chain(
+            {record, mbuf, w.payload_at, static_cast<std::uint32_t>(w.view.offset), w.view.payload_length});
+    }
+    commit_batch();
+    return a != Accepted::waits;
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::drop_rest() noexcept {
+    for (Source* const source : sources_)
+        while (source->waiting.count != 0)
+            resume(*source, true, rte_rdtsc());
+    for (Lane<Decoder>* const lane : lanes_)
+        if (lane != nullptr) {
+            lane->window.flush(rte_rdtsc());
+            lane->window.drop_waiting();
+        }
+}
+
+template void BasicRxAgent<SpeadDecoder>::make_wait(Source&, SpeadLane&, std::uint16_t,
+                                                    const heap::PacketView&, std::uint32_t,
+                                                    std::size_t) noexcept;
+template bool BasicRxAgent<SpeadDecoder>::comes_back() const noexcept;
+template std::uint16_t BasicRxAgent<SpeadDecoder>::room(const Source&) noexcept;
+template std::uint16_t BasicRxAgent<SpeadDecoder>::resume(Source&, bool, std::uint64_t) noexcept;
+template bool BasicRxAgent<SpeadDecoder>::resume_first(Source&, bool, std::uint64_t) noexcept;
+template void BasicRxAgent<SpeadDecoder>::drop_rest() noexcept;
+
+}  // namespace spead::recv

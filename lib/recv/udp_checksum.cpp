@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "recv/udp_checksum.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+
+#include <rte_ip.h>
+
+#include "base/byte_order.hpp"
+#include "wire/net.hpp"
+
+namespace spead::recv {
+
+bool udp_checksum_is_wrong(const rte_mbuf& mbuf) noexcept {
+    if ((mbuf.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)
+        return false;
+    std::array<std::uint8_t, wire::kMaxNetHeader> scratch;
+    const auto have = std::min<std::uint32_t>(mbuf.pkt_len, wire::kMaxNetHeader);
+    // In place, or gathered from the segments.
+    const auto* const head =
+        static_cast<const std::uint8_t*>(rte_pktmbuf_read(&mbuf, 0, have, scratch.data()));
+    wire::UdpView udp;
+    if (head == nullptr || wire::parse_udp(head, have, mbuf.pkt_len, false, udp) != PortOutcome::stream)
+        return false;
+    const auto udp_at = static_cast<std::uint32_t>(udp.payload_offset - wire::kUdpHeader);
+    if (load_be16(head + udp_at + 6) == 0)
+        return false;
+    // The length of the UDP header's own: what the IPv4 header has more is padding of no sum.
+    const auto length = static_cast<std::uint32_t>(udp.payload_length + wire::kUdpHeader);
+    std::uint16_t raw = 0;
+    if (rte_raw_cksum_mbuf(&mbuf, udp_at, length, &raw) != 0)
+        return false;
+    const std::uint32_t pseudo = (udp.src_ip >> 16) + (udp.src_ip & 0xFFFF) + (udp.dst_ip >> 16) +
+                                 (udp.dst_ip & 0xFFFF) + wire::kProtocolUdp + length;
+    std::uint32_t sum = pseudo + rte_be_to_cpu_16(raw);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    sum = (sum & 0xFFFF) + (sum >> 16);
+    return sum != 0xFFFF;
+}
+
+}  // namespace spead::recv

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "heap/window.hpp"
+#include "runtime/layout.hpp"
+
+namespace spead::runtime {
+
+send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port) {
+    send::SenderConfig c;
+    c.name = plan.name;
+    for (const Endpoint& e : plan.endpoints)
+        c.destinations.push_back({e, e.address.is_multicast() ? std::nullopt : plan.dst_mac});
+    c.ttl = plan.ttl;
+    c.dscp = plan.dscp;
+    c.vlan = port.request.vlan;
+    c.max_packet_size = plan.max_packet_size;
+    c.pacing.rate = plan.rate;
+    c.pacing.burst_size = plan.burst_size;
+    c.pacing.burst_rate_ratio = plan.burst_rate_ratio;
+    c.max_heaps = plan.max_heaps;
+    c.first_cnt = plan.first_count;
+    c.cnt_step = plan.count_step;
+    switch (plan.zero_copy) {
+        case ZeroCopy::automatic:
+            c.zero_copy = send::ZeroCopy::automatic;
+            break;
+        case ZeroCopy::always:
+            c.zero_copy = send::ZeroCopy::always;
+            break;
+        case ZeroCopy::never:
+            c.zero_copy = send::ZeroCopy::never;
+            break;
+    }
+    c.udp_checksum = plan.udp_checksum;
+    c.capabilities = port.device.capabilities;
+    c.tx_descriptors = port.device.tx.descriptors;
+    return c;
+}
+
+port::ImpairedQueue::Setup impaired_setup(const SendPlan& plan, const port::PlannedPort& port) {
+    port::ImpairedQueue::Setup setup;
+    setup.impairments = port::Impairments::parse(plan.impair, "send " + plan.name);
+    setup.longest_frame = port::frame_of(plan.max_packet_size) + port::kVlanTag;
+    setup.descriptors = port.device.tx.descriptors;
+    return setup;
+}
+
+std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
+    heap::WindowConfig window;
+    window.substreams = plan.substreams;
+    window.max_live = plan.max_live;
+    window.history = plan.history;
+    window.guarded = true;
+    return heap::Window::bookkeeping_bytes(window, plan.ring);
+}
+
+}  // namespace spead::runtime

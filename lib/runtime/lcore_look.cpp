@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/lcore_look.hpp"
+
+#include <algorithm>
+
+namespace spead::runtime {
+
+void LcoreLook::OfSend::take() noexcept {
+    counts = sender->counters();
+    if (impaired != nullptr)
+        port::tell(impaired->counters(), counts);
+    stuck = sender->stuck();
+}
+
+void LcoreLook::take() noexcept {
+    lcore = loop->counters();
+    for (OfPart& p : parts) {
+        p.counts = p.lane->counters;
+        if (p.lane->tap != nullptr)
+            p.tap = p.lane->tap->counters();
+        // What is done was pushed by this lcore before.
+        if (p.feed != nullptr)
+            p.done = p.feed->done();
+        p.blocked = p.lane->window.blocked();
+        p.stopped = p.lane->window.stopped();
+        std::copy_n(p.lane->stops_seen.begin(), std::min(p.stops.size(), p.lane->stops_seen.size()),
+                    p.stops.begin());
+        if (depth != Depth::counts)
+            p.details.take(*p.lane);
+    }
+    for (OfSource& s : sources) {
+        s.counts = s.source->counters;
+        if (depth != Depth::counts) {
+            s.details.take(*s.source);
+            s.source->counters.fewest_free_mbufs = stats::RxCounters::kNeverLooked;
+        }
+    }
+    for (OfSend& s : sends)
+        s.take();
+    if (depth != Depth::counts)
+        loop->counters().longest_loop = 0;
+    if (depth != Depth::full_then_forget)
+        return;
+    for (const OfPart& p : parts)
+        p.lane->forget_peaks();
+    for (const OfSource& s : sources)
+        s.source->forget_peaks();
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/lossless.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/units.hpp"
+#include "heap/room.hpp"
+#include "memory/arena.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// Exactly: it is compared with other sums.
+std::string size_text(std::size_t bytes) {
+    constexpr std::size_t kKiB = 1024;
+    return bytes >= 100 * kKiB * kKiB || bytes % kKiB != 0 ? human_size(bytes)
+                                                           : fmt::format("{} KiB", bytes / kKiB);
+}
+
+std::size_t live_of(const ReceivePlan& r) {
+    return std::size_t{r.max_live} * r.substreams;
+}
+
+bool has_default_limit(const ReceivePlan& r) {
+    return r.max_bytes == ReceivePlan{}.max_bytes;
+}
+
+/// What streams that wait have together: their shares.
+std::size_t shares_of_waiting(const HeapMemory& m) {
+    return m.bytes / std::max(m.streams, m.waiting.size()) * m.waiting.size();
+}
+
+/// Heaps that may be live at once, in blocks of an arena.
+struct Sum {
+    std::vector<std::string> names;
+    std::size_t live = 0;
+    std::size_t live_bytes = 0;
+    std::size_t largest = 0;        ///< longest heap
+    std::size_t largest_block = 0;  ///< the block that it takes
+
+    void add(const ReceivePlan& r, const HeapMemory& m) {
+        const std::size_t block = memory::Arena::block_for(r.max_bytes, m.bytes, m.largest);
+        names.push_back(r.name);
+        live += live_of(r);
+        live_bytes += live_of(r) * block;
+        largest = std::max<std::size_t>(largest, r.max_bytes);
+        largest_block = std::max(largest_block, block);
+    }
+    std::size_t need() const { return live_bytes + largest_block; }
+};
+
+/// The arithmetic, and what to change.
+std::string explain(const Sum& sum, const HeapMemory& m) {
+    const std::string terms =
+        sum.live_bytes == sum.live * sum.largest_block
+            ? fmt::format("{} x {}", sum.live + 1, size_text(sum.largest_block))
+            : fmt::format("{} + {}", size_text(sum.live_bytes), size_text(sum.largest_block));
+    const std::size_t all = sum.need() / m.waiting.size() * std::max(m.streams, m.waiting.size());
+    return fmt::format(
+        "{} heaps may be live (max_live x substreams) and one more begins before the oldest goes, of up to "
+        "{} each, "
+        "in blocks of powers of two: {} = {}, and there are {}; raise `[memory] heaps` (--memory) to {} for "
+        "each "
+        "lcore, or lower `max_bytes` (--max-heap-bytes), `max_live` (--max-heaps) or `substreams`, or let "
+        "heaps be "
+        "dropped (`on_full`, --on-full drop_newest)",
+        sum.live, human_size(sum.largest), terms, size_text(sum.need()), size_text(shares_of_waiting(m)),
+        size_text(memory::Arena::capacity_for(all, m.largest)));
+}
+
+/// What `tell` says of the memory of each lcore that has something to say.
+template <typename Tell>
+std::vector<std::string> of_lcores(const Plan& plan, const Layout& layout, Tell tell) {
+    std::vector<std::string> said;
+    for (const WorkerLayout& w : layout.workers) {
+        std::vector<const ReceivePlan*> waiting;
+        for (const std::size_t i : w.receives) {
+            const ReceivePlan& r = plan.receives[i];
+            const bool lossless = layout.port(r.port).device.capabilities.lossless;
+            const bool places = !(r.capture && r.capture->only);
+            if (r.enabled && places && lossless && waits_for_consumer(r, lossless))
+                waiting.push_back(&r);
+        }
+        if (std::string text = tell({w.heap_bytes, w.largest_heap, w.receives.size(), waiting});
+            !text.empty())
+            said.push_back(std::move(text));
+    }
+    return said;
+}
+
+}  // namespace
+
+std::string why_not_lossless(const HeapMemory& m) {
+    Sum sum;
+    for (const ReceivePlan* const r : m.waiting)
+        if (!has_default_limit(*r))
+            sum.add(*r, m);
+    if (sum.names.empty() || sum.need() <= shares_of_waiting(m))
+        return {};
+    const std::size_t streams = sum.names.size();
+    if (streams > 4) {
+        sum.names[3] = fmt::format("{} more", streams - 3);
+        sum.names.resize(4);
+    }
+    return fmt::format(
+        "receive {}: nothing may be lost, as the source can wait, but the memory holds too few heaps: {}",
+        fmt::join(sum.names, ", "), explain(sum, m));
+}
+
+std::string what_may_be_lost(const HeapMemory& m) {
+    for (const ReceivePlan* const r : m.waiting) {
+        Sum sum;
+        sum.add(*r, m);
+        if (has_default_limit(*r) && sum.need() > shares_of_waiting(m))
+            return fmt::format(
+                "receive {}: packets are lost although the source can wait, if heaps are as long as they "
+                "may be: {}",
+                r->name, explain(sum, m));
+    }
+    return {};
+}
+
+std::string why_not_lossless(const Plan& plan, const Layout& layout) {
+    const std::vector<std::string> why =
+        of_lcores(plan, layout, [](const HeapMemory& m) { return why_not_lossless(m); });
+    return why.empty() ? std::string() : why.front();
+}
+
+std::vector<std::string> what_may_be_lost(const Plan& plan, const Layout& layout) {
+    return of_lcores(plan, layout, [](const HeapMemory& m) { return what_may_be_lost(m); });
+}
+
+}  // namespace spead::runtime

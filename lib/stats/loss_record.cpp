@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stats/loss_record.hpp"
+
+#include <algorithm>
+
+namespace spead::stats {
+
+namespace {
+
+/// An lcore that is busy for so much of the time can hardly take more.
+constexpr double kBusy = 0.9;
+/// One that is busy for less than this has time: it is never blamed.
+constexpr double kHalfBusy = 0.5;
+constexpr double kFullBursts = 0.5;
+/// An lcore that was away for so long, in seconds, has most likely been interrupted: rings hold a few
+/// milliseconds.
+constexpr double kAway = 0.002;
+
+double share(std::uint64_t part, std::uint64_t whole) {
+    return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
+}
+
+/// How busy an lcore was while nothing kept it away: a loop that was interrupted counts as busy, or idle, for
+/// as long as the interruption took.
+double busy_share(const LcoreCounters& c) {
+    const std::uint64_t away = std::min(c.away_cycles, c.cycles);
+    return share(c.busy_cycles - std::min(away, c.busy_cycles), c.cycles - away);
+}
+
+bool polls(const LcoreSnapshot& l, const std::string& port) {
+    return std::any_of(l.ports.begin(), l.ports.end(), [&](const auto& one) { return one.name == port; });
+}
+
+/// `now` less `before`; a count that began anew is new as a whole.
+std::uint64_t grown(std::uint64_t now, std::uint64_t before) {
+    return now >= before ? now - before : now;
+}
+
+}  // namespace
+
+void explain_missed(MissedWhile& evidence, std::uint64_t packets, const PortSnapshot& p,
+                    const std::vector<LcoreSnapshot>& lcores, double ticks_per_second) {
+    if (packets == 0)
+        return;
+    double busy = 0;
+    double longest = 0;
+    bool mostly_away = false;
+    unsigned busy_lcore = 0;
+    unsigned away_lcore = 0;
+    for (const LcoreSnapshot& l : lcores) {
+        if (!polls(l, p.name))
+            continue;
+        if (const double its = busy_share(l.counters); its > busy) {
+            busy = its;
+            busy_lcore = l.lcore;
+        }
+        const double away =
+            ticks_per_second > 0 ? static_cast<double>(l.counters.longest_loop) / ticks_per_second : 0;
+        if (away > longest) {
+            longest = away;
+            away_lcore = l.lcore;
+            mostly_away = share(l.counters.away_cycles, l.counters.cycles) > kHalfBusy;
+        }
+    }
+    const double full = share(p.rx_full_bursts, p.rx_bursts);
+    const bool too_slow = busy >= kBusy || (busy >= kHalfBusy && full >= kFullBursts);
+    if (longest >= kAway && (mostly_away || !too_slow)) {
+        evidence.away += packets;
+        if (longest > evidence.longest_s) {
+            evidence.longest_s = longest;
+            evidence.away_lcore = away_lcore;
+        }
+    } else if (too_slow) {
+        evidence.busy += packets;
+        if (busy > evidence.most_busy) {
+            evidence.most_busy = busy;
+            evidence.busy_lcore = busy_lcore;
+        }
+        evidence.most_full = std::max(evidence.most_full, full);
+    } else {
+        evidence.idle += packets;
+    }
+}
+
+void explain_dropped(DroppedWhile& evidence, std::uint64_t heaps, std::uint64_t ring_heaps,
+                     std::uint64_t ring_most) {
+    if (heaps == 0)
+        return;
+    (ring_heaps != 0 && ring_most < ring_heaps ? evidence.memory_held : evidence.queue_full) += heaps;
+    evidence.ring_heaps = ring_heaps;
+    evidence.ring_most = ring_most;
+}
+
+void explain_no_memory(NoMemoryWhile& evidence, std::uint64_t packets, std::uint64_t ring_heaps,
+                       std::uint64_t ring_most) {
+    if (packets == 0)
+        return;
+    if (ring_heaps != 0 && ring_most * 2 >= ring_heaps) {
+        evidence.consumer_held += packets;
+        evidence.ring_most = std::max(evidence.ring_most, ring_most);
+    } else {
+        evidence.pool_full += packets;
+    }
+}
+
+/// What the lcores did since they were looked at last.
+std::vector<LcoreSnapshot> LossRecord::interval_of(const Snapshot& now) {
+    std::vector<LcoreSnapshot> interval;
+    for (const LcoreSnapshot& l : now.lcores) {
+        LcoreCounters& before = lcores_[l.lcore];
+        LcoreSnapshot& since = interval.emplace_back(l);
+        since.counters.cycles = grown(l.counters.cycles, before.cycles);
+        since.counters.busy_cycles = grown(l.counters.busy_cycles, before.busy_cycles);
+        since.counters.away_cycles = grown(l.counters.away_cycles, before.away_cycles);
+        since.counters.longest_loop = l.longest_loop_now;
+        before = l.counters;
+    }
+    return interval;
+}
+
+void LossRecord::observe(Snapshot& now) {
+    const std::vector<LcoreSnapshot> interval = interval_of(now);
+    for (PortSnapshot& p : now.ports)
+        observe_port(p, interval, now.ticks_per_second);
+    for (StreamSnapshot& s : now.streams)
+        observe_stream(s);
+}
+
+void LossRecord::settle(Snapshot& now) {
+    (void)interval_of(now);
+    for (PortSnapshot& p : now.ports) {
+        PortCounts& before = ports_[p.name];
+        MissedWhile& why = before.evidence;
+        std::uint64_t& most = why.busy > std::max(why.away, why.idle) ? why.busy
+                              : why.away > why.idle                   ? why.away
+                                                                      : why.idle;
+        most += grown(p.nic.missed, before.missed);
+        before.missed = p.nic.missed;
+        before.bursts = p.rx_bursts;
+        before.full_bursts = p.rx_full_bursts;
+        p.missed_while = why;
+    }
+    for (StreamSnapshot& s : now.streams) {
+        StreamCounts& before = streams_[s.number];
+        const std::uint64_t no_memory = s.packets_without_memory();
+        (before.dropped.memory_held > before.dropped.queue_full ? before.dropped.memory_held
+                                                                : before.dropped.queue_full) +=
+            grown(s.heaps_without_place(), before.dropped_full);
+        (before.memory.consumer_held > before.memory.pool_full ? before.memory.consumer_held
+                                                               : before.memory.pool_full) +=
+            grown(no_memory, before.no_memory);
+        before.dropped_full = s.heaps_without_place();
+        before.no_memory = no_memory;
+        s.dropped_while = before.dropped;
+        s.no_memory_while = before.memory;
+    }
+}
+
+void LossRecord::observe_port(PortSnapshot& p, const std::vector<LcoreSnapshot>& interval,
+                              double ticks_per_second) {
+    PortCounts& before = ports_[p.name];
+    PortSnapshot since;
+    since.name = p.name;
+    since.rx_bursts = grown(p.rx_bursts, before.bursts);
+    since.rx_full_bursts = grown(p.rx_full_bursts, before.full_bursts);
+    explain_missed(before.evidence, grown(p.nic.missed, before.missed), since, interval, ticks_per_second);
+    before.missed = p.nic.missed;
+    before.bursts = p.rx_bursts;
+    before.full_bursts = p.rx_full_bursts;
+    p.missed_while = before.evidence;
+}
+
+void LossRecord::observe_stream(StreamSnapshot& s) {
+    StreamCounts& before = streams_[s.number];
+    const std::uint64_t no_memory = s.packets_without_memory();
+    explain_dropped(before.dropped, grown(s.heaps_without_place(), before.dropped_full), s.ring_heaps,
+                    s.ring_most_now);
+    explain_no_memory(before.memory, grown(no_memory, before.no_memory), s.ring_heaps, s.ring_most_now);
+    before.dropped_full = s.heaps_without_place();
+    before.no_memory = no_memory;
+    s.dropped_while = before.dropped;
+    s.no_memory_while = before.memory;
+}
+
+}  // namespace spead::stats

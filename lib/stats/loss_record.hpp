@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "stats/losses.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::stats {
+
+/// Collects what was so while packets and heaps were lost, from detailed snapshots of one run that count from
+/// its start. A loss is explained by the interval in which it happened: an lcore that was away for
+/// three seconds of an hour was idle over the hour. Pure; control world, one thread.
+class LossRecord {
+  public:
+    /// Takes the next snapshot, and writes into it all evidence that was collected so far.
+    void observe(Snapshot& now);
+    /// Takes a snapshot after a change. What was lost meanwhile is explained as most was before: queues may
+    /// be others now.
+    void settle(Snapshot& now);
+
+  private:
+    struct PortCounts {
+        std::uint64_t missed = 0;
+        std::uint64_t bursts = 0;
+        std::uint64_t full_bursts = 0;
+        MissedWhile evidence;
+    };
+    struct StreamCounts {
+        std::uint64_t dropped_full = 0;
+        std::uint64_t no_memory = 0;
+        DroppedWhile dropped;
+        NoMemoryWhile memory;
+    };
+
+    std::vector<LcoreSnapshot> interval_of(const Snapshot& now);
+    void observe_port(PortSnapshot& now, const std::vector<LcoreSnapshot>& interval, double ticks_per_second);
+    void observe_stream(StreamSnapshot& now);
+
+    std::map<std::string, PortCounts> ports_;
+    std::map<std::uint32_t, StreamCounts> streams_;  ///< by number
+    std::map<unsigned, LcoreCounters> lcores_;
+};
+
+/// Adds `packets` that port `p` missed in an interval to the evidence. `p` counts the interval's bursts, and
+/// `lcores` the interval's cycles; their longest_loop is the longest in it.
+void explain_missed(MissedWhile& evidence, std::uint64_t packets, const PortSnapshot& p,
+                    const std::vector<LcoreSnapshot>& lcores, double ticks_per_second);
+/// Adds heaps and packets of stream `s` likewise; `ring_most` were queued at most in the interval.
+void explain_dropped(DroppedWhile& evidence, std::uint64_t heaps, std::uint64_t ring_heaps,
+                     std::uint64_t ring_most);
+void explain_no_memory(NoMemoryWhile& evidence, std::uint64_t packets, std::uint64_t ring_heaps,
+                       std::uint64_t ring_most);
+
+}  // namespace spead::stats

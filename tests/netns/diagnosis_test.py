@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the program says of packets that were lost, or never came, over a veth pair: the cause is made by the test."""
+
+import os
+import signal
+import time
+from pathlib import Path
+
+import namespaces  # first: it makes tests/system importable
+import harness
+import wire
+
+GROUP = "239.1.2.3"
+
+
+def state_of(pid):
+    """'R', 'S', 'T' (stopped)... of a process."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+
+
+class Diagnosis(namespaces.NamespaceTest):
+    MTU = 3498  # XDP takes no larger frames
+
+    def findings(self, report):
+        return {finding["cause"]: finding for finding in report["findings"]}
+
+    def receive(self, device, endpoint, *words):
+        """The program, which has joined and waits."""
+        running = self.start("recv", "--port", device, "--sink", "null", *words, endpoint, prefix=self.inside)
+        running.wait_for(lambda: "Ctrl-C ends" in running.text(1), "it waits")
+        return running
+
+    def send(self, group, times, source="10.9.0.2", port=7148):
+        """As fast as the kernel takes them, which is faster than any queue is long."""
+        sender = self.sender()
+        if source != "10.9.0.2":
+            namespaces.ip("addr", "add", f"{source}/24", "dev", "peer", namespace=self.far)
+            sender.bind((source, 0))
+        for count in range(times):
+            for packet in wire.packetise(count + 1, [(0x1000, bytes(2000))]):
+                sender.sendto(packet, (group, port))
+
+    def ended(self, running):
+        running.interrupt()
+        return running.wait().report
+
+    def test_a_program_that_was_stopped_says_for_how_long(self):
+        running = self.receive("net_af_packet0,iface=dut", f"{GROUP}:7148", "--buffer-size", "64KiB")
+        self.send(GROUP, 1)
+        os.kill(running.process.pid, signal.SIGSTOP)
+        running.wait_for(lambda: state_of(running.process.pid) == "T", "it stops")
+        stopped = time.monotonic()
+        self.send(GROUP, 3000)
+        while time.monotonic() < stopped + 0.6:
+            self.send(GROUP, 10)
+        away = time.monotonic() - stopped
+        os.kill(running.process.pid, signal.SIGCONT)
+        report = self.ended(running)
+        findings = self.findings(report)
+        self.assertGreater(report["ports"][0]["nic"]["missed"], 0)
+        self.assertIn("lcore_interrupted", findings)
+        self.assertEqual(findings["lcore_interrupted"]["count"], report["ports"][0]["nic"]["missed"], findings)
+        self.assertIn("SIGSTOP", findings["lcore_interrupted"]["cure"])
+        self.assertGreaterEqual(max(lcore["longest_loop_s"] for lcore in report["lcores"]), away - 0.03)
+
+    def test_a_queue_that_is_too_short_is_not_blamed_on_an_lcore_that_has_time(self):
+        # In interrupt mode the lcore sleeps until a packet comes, and is hardly busy at all.
+        running = self.receive("net_af_packet0,iface=dut", f"{GROUP}:7148", "--buffer-size", "16KiB", "--poll", "interrupt")
+        for _ in range(200):
+            self.send(GROUP, 20)
+            time.sleep(0.005)
+        report = self.ended(running)
+        for lcore in report["lcores"]:
+            if lcore["busy_s"] < 0.5 * (lcore["busy_s"] + lcore["idle_s"]):
+                self.assertNotIn("lcore_too_slow", self.findings(report), report["findings"])
+
+    def test_a_wrong_group_on_a_port_whose_rules_leave_it_to_the_kernel(self):
+        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
+        self.send("239.1.2.4", 50, source="10.9.0.9")
+        finding = self.findings(running.wait().report)["nothing_came"]
+        self.assertEqual(finding["where"], "s0")
+        self.assertIn("239.1.2.4:7148 from 10.9.0.9", finding["what"])
+        self.assertIn("(100)", finding["what"])
+
+    def test_a_wrong_port_on_such_a_port(self):
+        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
+        self.send(GROUP, 50, port=7149)
+        self.assertIn(f"{GROUP}:7149 from 10.9.0.2", self.findings(running.wait().report)["nothing_came"]["what"])
+
+    def test_packets_of_another_source_than_the_endpoint_names(self):
+        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148@10.9.0.77", "--duration", 4)
+        self.send(GROUP, 50)
+        self.assertIn(f"{GROUP}:7148 from 10.9.0.2", self.findings(running.wait().report)["nothing_came"]["what"])
+
+    def test_an_address_that_no_interface_has(self):
+        running = self.receive("net_af_packet0,iface=dut", "10.9.0.55:7148", "--duration", 4)
+        finding = self.findings(running.wait().report)["nothing_came"]
+        self.assertIn("no network interface here has the address 10.9.0.55", finding["what"])
+
+    def test_a_silent_network(self):
+        running = self.receive("net_af_xdp0,iface=dut", f"{GROUP}:7148", "--duration", 4)
+        finding = self.findings(running.wait().report)["nothing_came"]
+        self.assertIn("had none at all", finding["what"])
+        self.assertIn("IGMP", finding["cure"])
+
+    def test_a_wrong_group_where_software_steers(self):
+        running = self.receive("net_af_packet0,iface=dut", f"{GROUP}:7148", "--duration", 4)
+        self.send("239.1.2.4", 50)
+        findings = self.findings(running.wait().report)
+        self.assertIn("from 10.9.0.2", findings["unmatched"]["what"])
+        self.assertNotIn("nothing_came", findings)
+
+
+if __name__ == "__main__":
+    harness.main()

@@ -3,6 +3,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <optional>
 #include <prometheus/text_serializer.h>
 #include <system_error>
@@ -10,6 +11,8 @@
 
 #include "app/http_server.hpp"
 #include "app/metric_families.hpp"
+#include "app/process_families.hpp"
+#include "app/readiness.hpp"
 #include "base/error.hpp"
 
 namespace spead::app {
@@ -43,25 +46,46 @@ constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
     }
 }
 
-/// The page, made anew when there is something new. For the server's thread.
-class MetricsPage {
+/// The pages that there are. For the server's thread.
+class Pages {
   public:
-    explicit MetricsPage(std::shared_ptr<const stats::SnapshotBoard> board) : board_(std::move(board)) {}
+    Pages(std::shared_ptr<const stats::SnapshotBoard> board, ProcessIdentity identity)
+        : board_(std::move(board)), identity_(std::move(identity)) {}
 
     HttpServer::Page operator()(std::string_view path) {
-        if (path != "/metrics")
-            return {.status = 404, .body = nullptr};
+        if (path == "/metrics")
+            return numbers();
+        if (path == "/healthz")
+            return {.body = std::make_shared<const std::string>("ok\n")};
+        if (path == "/readyz")
+            return readiness();
+        return {.status = 404, .body = nullptr};
+    }
+
+  private:
+    /// Made anew when there is something new.
+    HttpServer::Page numbers() {
         const auto now = HttpServer::Clock::now();
         if (page_ == nullptr || now - made_ >= kSamePage) {
-            page_ = std::make_shared<const std::string>(
-                prometheus::TextSerializer().Serialize(metric_families(board_->look())));
+            std::vector<prometheus::MetricFamily> families = process_families(identity_, process_usage());
+            std::vector<prometheus::MetricFamily> of_run = metric_families(board_->look());
+            families.insert(families.end(), std::make_move_iterator(of_run.begin()),
+                            std::make_move_iterator(of_run.end()));
+            label_process(families, identity_.name);
+            page_ = std::make_shared<const std::string>(prometheus::TextSerializer().Serialize(families));
             made_ = now;
         }
         return {.type = kType, .body = page_};
     }
+    HttpServer::Page readiness() const {
+        std::string why = why_not_ready(board_->look());
+        const int status = why.empty() ? 200 : 503;
+        return {.status = status,
+                .body = std::make_shared<const std::string>(why.empty() ? "ok\n" : std::move(why))};
+    }
 
-  private:
     std::shared_ptr<const stats::SnapshotBoard> board_;
+    ProcessIdentity identity_;
     std::shared_ptr<const std::string> page_;
     HttpServer::Clock::time_point made_{};
 };
@@ -70,8 +94,8 @@ class MetricsPage {
 
 struct Metrics::Server {
     Server(const ListenAddress& listen, const std::vector<unsigned>& cpus,
-           std::shared_ptr<const stats::SnapshotBoard> board)
-        : http(listen, cpus, MetricsPage(std::move(board))) {}
+           std::shared_ptr<const stats::SnapshotBoard> board, ProcessIdentity identity)
+        : http(listen, cpus, Pages(std::move(board), std::move(identity))) {}
     HttpServer http;
 };
 
@@ -84,10 +108,10 @@ void check_metrics(const ListenAddress& listen) {
 }
 
 Metrics::Metrics(std::shared_ptr<const stats::SnapshotBoard> board, const ListenAddress& listen,
-                 const std::vector<unsigned>& cpus)
+                 const std::vector<unsigned>& cpus, ProcessIdentity identity)
     : address_(listen) {
     try {
-        server_ = std::make_unique<Server>(listen, cpus, std::move(board));
+        server_ = std::make_unique<Server>(listen, cpus, std::move(board), std::move(identity));
     } catch (const std::system_error& error) {
         refuse(listen, error.code().value());
     }

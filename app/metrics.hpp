@@ -4,20 +4,25 @@
 #include <memory>
 #include <vector>
 
+#include "app/process_usage.hpp"
 #include "base/listen_address.hpp"
 #include "stats/snapshot_board.hpp"
 
 namespace spead::app {
 
-/// Serves what is on the board to Prometheus: GET /metrics over HTTP, by threads of its own that run on
-/// `cpus`. docs/telemetry.md has the names.
+/// Serves what is on the board over HTTP, by a thread of its own that runs on `cpus`. docs/telemetry.md has
+/// the names.
+///
+///  - GET /metrics: all numbers, for Prometheus;
+///  - GET /healthz: status 200, which says that the process answers;
+///  - GET /readyz: status 200, or 503 and why_not_ready().
 ///
 /// One thread makes and destroys it. A build without prometheus-cpp refuses to make one.
 class Metrics {
   public:
     /// Throws Error when nothing can listen there: another program does, the address is not this machine's.
     Metrics(std::shared_ptr<const stats::SnapshotBoard> board, const ListenAddress& listen,
-            const std::vector<unsigned>& cpus);
+            const std::vector<unsigned>& cpus, ProcessIdentity identity);
     ~Metrics();
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;

@@ -15,7 +15,7 @@ void check_metrics(const ListenAddress& listen) {
 }
 
 Metrics::Metrics(std::shared_ptr<const stats::SnapshotBoard>, const ListenAddress& listen,
-                 const std::vector<unsigned>&) {
+                 const std::vector<unsigned>&, ProcessIdentity) {
     check_metrics(listen);
 }
 

@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <rte_version.h>
 
 #include "app/bench_assemble.hpp"
 #include "app/bench_latency.hpp"
@@ -242,7 +243,8 @@ int run_plan(const CommandLine& line) {
     const Telemetry telemetry(std::make_shared<TelemetryAnswers>(board, facts_of(line.plan)));
     std::optional<Metrics> metrics;
     if (line.plan.runtime.metrics) {
-        metrics.emplace(board, *line.plan.runtime.metrics, layout.control_cpus());
+        metrics.emplace(board, *line.plan.runtime.metrics, layout.control_cpus(),
+                        ProcessIdentity{line.plan.runtime.name, DPDK_SPEAD_VERSION, rte_version()});
         log_notice(LogType::app, "metrics are at http://{}/metrics", to_string(metrics->address()));
     }
     stats::Snapshot last;

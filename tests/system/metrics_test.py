@@ -8,6 +8,7 @@ import re
 import shutil
 import socket
 import subprocess
+import time
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -25,13 +26,16 @@ def fetch(url):
         return answer.read().decode()
 
 
-def samples(text):
-    """{(name, labels): value} of an exposition; labels as a sorted tuple of pairs."""
+def samples(text, process="dpdk-spead"):
+    """{(name, labels): value} of an exposition; labels as a sorted tuple of pairs, without the process's, which every
+    series has."""
     found = {}
     for line in text.splitlines():
         if line and not line.startswith("#"):
             name, labels, value = SAMPLE.match(line).groups()
-            key = (name, tuple(sorted(LABEL.findall(labels or ""))))
+            pairs = LABEL.findall(labels or "")
+            assert pairs[:1] == [("process", process)], line
+            key = (name, tuple(sorted(pairs[1:])))
             assert key not in found, line
             found[key] = float(value)
     return found
@@ -162,6 +166,7 @@ class Metrics(Serving):
         self.assertEqual({key: found.get(key) for key in wanted}, wanted)
         self.assertEqual(expected(told), wanted)
         left = {name for name, _ in found.keys() - wanted.keys() if name.startswith("spead_")}
+        left.remove("spead_build_info")
         rates = {f"spead_{kind}_{what}_per_second" for kind in ("stream", "send") for what in ("bytes", "packets")}
         going_on = {f"spead_lcore_{what}" for what in ("busy_seconds_total", "idle_seconds_total", "loops_total",
                                                        "busy_loops_total", "sleeps_total", "longest_loop_seconds")}
@@ -187,13 +192,71 @@ class Metrics(Serving):
         types = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
         helps = dict(re.findall(r"^# HELP (\w+) (.+)$", text, re.MULTILINE))
         for name, kind in types.items():
-            if name.startswith("spead_"):
-                expected_kinds = ("counter",) if name.endswith("_total") else ("gauge", "summary")
-                self.assertIn(kind, expected_kinds, name)
-                self.assertTrue(helps[name].endswith("."), name)
+            self.assertTrue(name.startswith(("spead_", "process_")), name)
+            expected_kinds = ("counter",) if name.endswith("_total") else ("gauge", "summary")
+            self.assertIn(kind, expected_kinds, name)
+            self.assertTrue(helps[name].endswith("."), name)
         documented = (Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "docs/telemetry.md").read_text(encoding="utf-8")
-        missing = {name for name in types if name.startswith("spead_") and f"`{name}`" not in documented}
+        missing = {name for name in types if f"`{name}`" not in documented}
         self.assertEqual(missing, set(), "not in docs/telemetry.md")
+
+    def test_process_metrics_are_the_kernels(self):
+        before = time.time()
+        running, url = self.start_serving()
+        self.settled(running, self.connect(running))
+        found = {name: value for (name, _), value in samples(fetch(url)).items()}
+        (build,) = [dict(labels) for name, labels in samples(fetch(url)) if name == "spead_build_info"]
+        root = Path(f"/proc/{running.process.pid}")
+        status = dict(re.findall(r"^(\w+):\s+(\d+)", (root / "status").read_text(), re.MULTILINE))
+        resident = int(status["VmRSS"]) * 1024
+        limit = int(re.search(r"Max open files\s+(\d+)", (root / "limits").read_text()).group(1))
+        descriptors = len(list((root / "fd").iterdir()))
+        running.interrupt()
+        running.wait()
+        version = subprocess.run([harness.program(), "--version"], capture_output=True, text=True, check=True).stdout
+        self.assertEqual(version, f"dpdk-spead {build['version']} ({build['dpdk']})\n")
+        self.assertEqual(found["spead_build_info"], 1)
+        self.assertAlmostEqual(found["process_resident_memory_bytes"], resident, delta=resident / 2)
+        self.assertGreater(found["process_virtual_memory_bytes"], found["process_resident_memory_bytes"])
+        self.assertEqual(found["process_threads"], int(status["Threads"]))
+        self.assertEqual(found["process_max_fds"], limit)
+        # The scrape's own connection, and files that it reads, come and go.
+        self.assertAlmostEqual(found["process_open_fds"], descriptors, delta=4)
+        self.assertGreater(found["process_cpu_seconds_total"], 0)
+        self.assertGreater(found["process_start_time_seconds"], before - 2)
+        self.assertLess(found["process_start_time_seconds"], time.time() + 2)
+
+    def test_health_and_readiness(self):
+        running, url = self.start_serving("--control", self.directory / "control.sock")
+        self.settled(running, self.connect(running))
+        base = url.removesuffix("/metrics")
+        self.assertEqual(fetch(base + "/healthz"), "ok\n")
+        self.assertEqual(fetch(base + "/readyz"), "ok\n")
+
+        def refusal():
+            try:
+                fetch(base + "/readyz")
+            except urllib.error.HTTPError as refused:
+                with refused:
+                    return refused.code, refused.read().decode()
+            return None
+
+        def prompt(*words):
+            done = subprocess.run([harness.program(), "attach", self.directory / "control.sock", "--", *words], text=True,
+                                  capture_output=True, timeout=60 * harness.PATIENCE, check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+        prompt("stream", "stop", "recorded")
+        running.wait_for(lambda: refusal() == (503, "stream recorded is stopped\n"), "readiness that tells of the stream")
+        prompt("port", "stop", "wire")
+        reasons = "port wire is stopped\nstream recorded is stopped\nstream own waits for port wire\n"
+        running.wait_for(lambda: refusal() == (503, reasons), "readiness that tells of the port")
+        self.assertEqual(fetch(base + "/healthz"), "ok\n")
+        prompt("port", "start", "wire")
+        prompt("stream", "start", "recorded")
+        running.wait_for(lambda: refusal() is None, "readiness")
+        running.interrupt()
+        running.wait()
 
     def test_promtool_finds_nothing_wrong(self):
         promtool = shutil.which("promtool")

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "app/part_families.hpp"
 #include "stats/rates.hpp"
 
 namespace spead::app {
@@ -28,85 +29,6 @@ using View = stats::SnapshotBoard::View;
 std::optional<double> level(std::uint64_t count) {
     return static_cast<double>(count);
 }
-
-/// What is told of each part of one kind (stream, sender, port), label by label.
-template <typename Part>
-class PartFamilies {
-  public:
-    /// `label` is what the parts' names are the values of.
-    PartFamilies(std::vector<MetricFamily>& out, const std::vector<Part>& parts, const char* label)
-        : out_(out), parts_(parts), label_(label) {}
-
-    template <typename Value>
-    void counter(const char* name, const char* help, const Value& value) {
-        MetricFamily& family = begin(name, help, MetricType::Counter);
-        for (const Part& part : parts_)
-            add(family, part).counter.value = static_cast<double>(value(part));
-        end();
-    }
-    /// One series per name.
-    template <typename Names, typename Value>
-    void counters(const char* name, const char* help, const char* label, const Names& names,
-                  const Value& value) {
-        MetricFamily& family = begin(name, help, MetricType::Counter);
-        for (const Part& part : parts_)
-            for (std::size_t i = 0; i < names.size(); i++) {
-                if (names[i].empty())
-                    continue;
-                ClientMetric& metric = add(family, part);
-                metric.label.push_back({label, std::string(names[i])});
-                metric.counter.value = static_cast<double>(value(part, i));
-            }
-        end();
-    }
-    /// Of the parts that have such a value.
-    template <typename Value>
-    void gauge(const char* name, const char* help, const Value& value) {
-        MetricFamily& family = begin(name, help, MetricType::Gauge);
-        for (const Part& part : parts_)
-            if (const std::optional<double> v = value(part))
-                add(family, part).gauge.value = *v;
-        end();
-    }
-
-    /// Of the parts that have counted any.
-    template <typename Times>
-    void summary(const char* name, const char* help, const Times& times) {
-        MetricFamily& family = begin(name, help, MetricType::Summary);
-        for (const Part& part : parts_) {
-            const stats::Distribution& d = times(part);
-            if (d.count == 0)
-                continue;
-            ClientMetric::Summary& summary = add(family, part).summary;
-            summary.sample_count = d.count;
-            summary.sample_sum = d.mean_s * static_cast<double>(d.count);
-            // 0.999 as it is written, which 99.9 / 100 is not.
-            for (const auto& [quantile, percent] :
-                 {std::pair{0.5, 50.0}, std::pair{0.9, 90.0}, std::pair{0.99, 99.0}, std::pair{0.999, 99.9}})
-                summary.quantile.push_back({quantile, d.percentile(percent)});
-        }
-        end();
-    }
-
-  private:
-    MetricFamily& begin(const char* name, const char* help, MetricType type) {
-        return out_.emplace_back(MetricFamily{name, help, type, {}});
-    }
-    ClientMetric& add(MetricFamily& family, const Part& part) {
-        ClientMetric& metric = family.metric.emplace_back();
-        metric.label.push_back({label_, part.name});
-        return metric;
-    }
-    /// A family without series would be a name without a number.
-    void end() {
-        if (out_.back().metric.empty())
-            out_.pop_back();
-    }
-
-    std::vector<MetricFamily>& out_;
-    const std::vector<Part>& parts_;
-    const char* label_;
-};
 
 /// Rates of parts that were there in both snapshots.
 class Rates {
@@ -187,17 +109,23 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
             [](const StreamSnapshot& s) {
                 return s.health.empty() ? std::nullopt : std::optional<double>(s.health == "ok" ? 1 : 0);
             });
-    f.summary("spead_stream_heap_latency_seconds", "From a heap's first packet to its hand-over.",
-              [](const StreamSnapshot& s) -> const stats::Distribution& { return s.latency; });
-    f.summary("spead_stream_heap_gap_seconds", "Between the beginnings of heaps.",
-              [](const StreamSnapshot& s) -> const stats::Distribution& { return s.gap; });
+    f.histogram("spead_stream_heap_latency_seconds", "From a heap's first packet to its hand-over.",
+                [](const StreamSnapshot& s) -> const stats::Distribution& { return s.latency; });
+    f.histogram("spead_stream_heap_gap_seconds", "Between the beginnings of heaps.",
+                [](const StreamSnapshot& s) -> const stats::Distribution& { return s.gap; });
     f.gauge("spead_heap_queue_most_heaps",
             "Most heaps that waited at once, on the lcore that came closest to its limit.",
             [](const StreamSnapshot& s) { return level(s.ring_most); });
+    f.gauge("spead_heap_queue_most_minute_heaps", "Most heaps that waited at once in the last minute.",
+            [](const StreamSnapshot& s) { return level(s.ring_most_minute); });
+    f.gauge("spead_heap_queue_lcore_capacity_heaps", "Heaps that may wait on that lcore.",
+            [](const StreamSnapshot& s) { return level(s.ring_heaps); });
     f.gauge("spead_heap_memory_bytes", "Heap memory that the stream can count on, on one lcore.",
             [](const StreamSnapshot& s) { return level(s.pool_bytes); });
     f.gauge("spead_heap_memory_most_bytes", "Most heap memory that it had at once, on one lcore.",
             [](const StreamSnapshot& s) { return level(s.pool_most); });
+    f.gauge("spead_heap_memory_most_minute_bytes", "Most heap memory that it had in the last minute.",
+            [](const StreamSnapshot& s) { return level(s.pool_most_minute); });
     f.gauge("spead_stream_live_heaps", "Heaps open now.",
             [](const StreamSnapshot& s) { return level(s.heaps_live); });
     f.gauge("spead_heap_queue_heaps", "Heaps that wait for the consumer.",
@@ -269,6 +197,8 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
     PartFamilies f(out, now.ports, "port");
     f.gauge("spead_port_up", "1: the port runs; 0: it is stopped, or its network interface is gone.",
             [](const PortSnapshot& p) { return level(p.state == "running" ? 1 : 0); });
+    f.gauge("spead_port_away", "1: the port's network interface is gone, which nobody asked for.",
+            [](const PortSnapshot& p) { return level(p.state == "away" ? 1 : 0); });
     f.counter("spead_port_rx_packets_total", "Packets taken from the receive queues.",
               [](const PortSnapshot& p) { return p.rx_packets; });
     f.counter("spead_port_rx_bytes_total", "Frames received, without the FCS.",
@@ -296,6 +226,10 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
             [](const PortSnapshot& p) { return p.buffers ? level(p.buffers->size) : std::nullopt; });
     f.gauge("spead_port_rx_fewest_free_buffers", "Fewest of them that were free.",
             [](const PortSnapshot& p) { return p.buffers ? level(p.buffers->fewest_free) : std::nullopt; });
+    f.gauge("spead_port_rx_fewest_free_minute_buffers", "Fewest that were free in the last minute.",
+            [](const PortSnapshot& p) {
+                return p.buffers ? level(p.buffers->fewest_free_minute) : std::nullopt;
+            });
     f.counter("spead_port_tx_packets_total", "Packets given to the driver by senders.",
               [](const PortSnapshot& p) { return p.tx_packets; });
     f.counter("spead_port_tx_bytes_total", "Frames given to the driver by senders, without the FCS.",
@@ -448,24 +382,22 @@ void add_lcores(std::vector<MetricFamily>& out, const Snapshot& now) {
             [](const LcoreSnapshot& l) { return l.full_bursts; });
     counter("spead_lcore_silences_total", "Times that the lcore did not answer for a second or longer.",
             [](const LcoreSnapshot& l) { return l.silences; });
-    MetricFamily up{
-        "spead_lcore_up", "1: the lcore answers; 0: it has not for a second.", MetricType::Gauge, {}};
-    for (const LcoreSnapshot& l : now.lcores) {
-        ClientMetric& metric = up.metric.emplace_back();
-        metric.label = place_of(l);
-        metric.gauge.value = l.silent_s > 0 ? 0 : 1;
-    }
-    if (!up.metric.empty())
-        out.push_back(std::move(up));
-    MetricFamily longest{
-        "spead_lcore_longest_loop_seconds", "Longest round without a rest.", MetricType::Gauge, {}};
-    for (const LcoreSnapshot& l : now.lcores) {
-        ClientMetric& metric = longest.metric.emplace_back();
-        metric.label = place_of(l);
-        metric.gauge.value = seconds(l.counters.longest_loop);
-    }
-    if (!longest.metric.empty())
-        out.push_back(std::move(longest));
+    const auto gauge = [&](const char* name, const char* help, const auto& value) {
+        MetricFamily family{name, help, MetricType::Gauge, {}};
+        for (const LcoreSnapshot& l : now.lcores) {
+            ClientMetric& metric = family.metric.emplace_back();
+            metric.label = place_of(l);
+            metric.gauge.value = value(l);
+        }
+        if (!family.metric.empty())
+            out.push_back(std::move(family));
+    };
+    gauge("spead_lcore_up", "1: the lcore answers; 0: it has not for a second.",
+          [](const LcoreSnapshot& l) { return l.silent_s > 0 ? 0 : 1; });
+    gauge("spead_lcore_longest_loop_seconds", "Longest round without a rest.",
+          [&](const LcoreSnapshot& l) { return seconds(l.counters.longest_loop); });
+    gauge("spead_lcore_longest_loop_minute_seconds", "Longest round without a rest in the last minute.",
+          [&](const LcoreSnapshot& l) { return seconds(l.longest_loop_minute); });
 }
 
 void add_gauge(std::vector<MetricFamily>& out, const char* name, const char* help, double value) {

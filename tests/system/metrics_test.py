@@ -3,6 +3,7 @@
 """Prometheus and its tools as clients of a running process; every number is the JSON report's and telemetry's."""
 
 import json
+import math
 import os
 import re
 import shutil
@@ -75,6 +76,7 @@ def expected(report):
                             ("stream_at_limit_packets_total", info["at_limit"]),
                             ("stream_control_bytes_total", info["control_bytes"]),
                             ("heap_queue_most_heaps", stream["ring"]["most"]),
+                            ("heap_queue_lcore_capacity_heaps", stream["ring"]["heaps"]),
                             ("heap_memory_bytes", stream["pool"]["bytes"]),
                             ("heap_memory_most_bytes", stream["pool"]["most"])):
             put("spead_" + name, value, **label)
@@ -86,8 +88,8 @@ def expected(report):
             put("spead_stream_endpoint_packets_total", endpoint["packets"], **to)
             put("spead_stream_endpoint_heap_bytes_total", endpoint["bytes"], **to)
         for name in ("latency", "gap"):
-            if stream[name]["count"] > 0:
-                put(f"spead_stream_heap_{name}_seconds_count", stream[name]["count"], **label)
+            put(f"spead_stream_heap_{name}_seconds_count", stream[name]["count"], **label)
+            put(f"spead_stream_heap_{name}_seconds_bucket", stream[name]["count"], le="+Inf", **label)
         if info["expected_rate"] > 0:
             put("spead_stream_expected_bytes_per_second", info["expected_rate"], **label)
     for send in report["sends"]:
@@ -107,6 +109,7 @@ def expected(report):
     for port in report["ports"]:
         rx, tx, nic, info = port["rx"], port["tx"], port["nic"], port["info"]
         put("spead_port_up", port["state"] == "running", port=port["name"])
+        put("spead_port_away", port["state"] == "away", port=port["name"])
         for reason in rx.keys() - {"packets", "bytes"}:
             put("spead_port_rx_refused_packets_total", rx[reason], reason=reason, port=port["name"])
         for name, value in (("rx_packets", rx["packets"]), ("rx_bytes", rx["bytes"]),
@@ -169,19 +172,34 @@ class Metrics(Serving):
         left.remove("spead_build_info")
         rates = {f"spead_{kind}_{what}_per_second" for kind in ("stream", "send") for what in ("bytes", "packets")}
         going_on = {f"spead_lcore_{what}" for what in ("busy_seconds_total", "idle_seconds_total", "loops_total",
-                                                       "busy_loops_total", "sleeps_total", "longest_loop_seconds")}
-        times = {f"spead_stream_heap_{name}_seconds{what}" for name in ("latency", "gap") for what in ("", "_sum")}
-        buffers = {"spead_port_rx_buffers", "spead_port_rx_fewest_free_buffers"}
-        self.assertEqual(left - rates - times - buffers, going_on | {
+                                                       "busy_loops_total", "sleeps_total", "longest_loop_seconds",
+                                                       "longest_loop_minute_seconds")}
+        times = {f"spead_stream_heap_{name}_seconds_{what}" for name in ("latency", "gap") for what in ("bucket", "sum")}
+        buffers = {f"spead_port_rx_{what}buffers" for what in ("", "fewest_free_", "fewest_free_minute_")}
+        marks = {"spead_heap_queue_most_minute_heaps", "spead_heap_memory_most_minute_bytes"}
+        self.assertEqual(left - rates - times - buffers, going_on | marks | {
             "spead_captures_running", "spead_stream_healthy", "spead_run_duration_seconds", "spead_snapshot_age_seconds"})
         for stream in report["streams"]:
-            for key, name in ((0.5, "p50_s"), (0.9, "p90_s"), (0.99, "p99_s"), (0.999, "p999_s")):
-                labels = (("quantile", f"{key:g}"), ("stream", stream["name"]))
-                self.assertAlmostEqual(found["spead_stream_heap_latency_seconds", labels], stream["latency"][name])
+            for name in ("latency", "gap"):
+                self.assert_same_times(found, stream, name)
         self.assertEqual(found["spead_captures_running", (("stream", "own"),)], 1)
         self.assertEqual(found["spead_capture_taken_packets_total", (("stream", "own"),)],
                          report["streams"][1]["packets"]["received"])
         self.assertEqual(found["spead_stream_expected_bytes_per_second", (("stream", "recorded"),)], 1e6)
+
+    def assert_same_times(self, found, stream, name):
+        """A histogram's buckets against the report's, from which each of them can be told."""
+        times, buckets = stream[name], {}
+        for (metric, labels), value in found.items():
+            labels = dict(labels)
+            if metric == f"spead_stream_heap_{name}_seconds_bucket" and labels["stream"] == stream["name"]:
+                buckets[float(labels["le"])] = value
+        self.assertEqual(len(buckets), 26)
+        for bound, value in buckets.items():
+            counted = sum(count for up_to, count in times["buckets"] if up_to <= bound)
+            self.assertEqual(value, times["count"] if math.isinf(bound) else counted, bound)
+        total = found[f"spead_stream_heap_{name}_seconds_sum", (("stream", stream["name"]),)]
+        self.assertAlmostEqual(total, times["mean_s"] * times["count"], delta=1e-6 * total)
 
     def test_every_name_is_explained_and_of_a_type(self):
         running, url = self.start_serving()
@@ -193,7 +211,7 @@ class Metrics(Serving):
         helps = dict(re.findall(r"^# HELP (\w+) (.+)$", text, re.MULTILINE))
         for name, kind in types.items():
             self.assertTrue(name.startswith(("spead_", "process_")), name)
-            expected_kinds = ("counter",) if name.endswith("_total") else ("gauge", "summary")
+            expected_kinds = ("counter",) if name.endswith("_total") else ("gauge", "histogram")
             self.assertIn(kind, expected_kinds, name)
             self.assertTrue(helps[name].endswith("."), name)
         documented = (Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "docs/telemetry.md").read_text(encoding="utf-8")

@@ -114,25 +114,48 @@ TEST_F(MetricFamiliesTest, LcoresTellTheirTimeInSeconds) {
     EXPECT_EQ(value(after({snapshot}), "spead_lcore_busy_seconds_total", place), 0);
 }
 
-TEST_F(MetricFamiliesTest, TimesAreSummaries) {
+TEST_F(MetricFamiliesTest, TimesAreHistogramsFromTheFirstSnapshotOn) {
     stats::Snapshot snapshot = test::numbered_snapshot();
     snapshot.streams[0].latency = {4, 0.1, 0.25, 0.4, {{0.2, 3}, {0.4, 1}}};
     snapshot.streams[0].gap = {};
-    std::size_t found = 0;
-    for (const MetricFamily& family : after({snapshot})) {
-        EXPECT_NE(family.name, "spead_stream_heap_gap_seconds");
-        if (family.name != "spead_stream_heap_latency_seconds")
-            continue;
-        found++;
-        ASSERT_EQ(family.metric.size(), 1u);
-        const ClientMetric::Summary& summary = family.metric[0].summary;
-        EXPECT_EQ(summary.sample_count, 4u);
-        EXPECT_EQ(summary.sample_sum, 1);
-        ASSERT_EQ(summary.quantile.size(), 4u);
-        EXPECT_EQ(summary.quantile[0].quantile, 0.5);
-        EXPECT_EQ(summary.quantile[0].value, snapshot.streams[0].latency.percentile(50));
-    }
-    EXPECT_EQ(found, 1u);
+    std::map<std::string, ClientMetric::Histogram> found;
+    for (const MetricFamily& family : after({snapshot}))
+        if (family.type == MetricType::Histogram) {
+            ASSERT_EQ(family.metric.size(), 1u) << family.name;
+            found[family.name] = family.metric[0].histogram;
+        }
+    ASSERT_EQ(found.size(), 2u);
+    const ClientMetric::Histogram& latency = found["spead_stream_heap_latency_seconds"];
+    EXPECT_EQ(latency.sample_count, 4u);
+    EXPECT_EQ(latency.sample_sum, 1);
+    ASSERT_FALSE(latency.bucket.empty());
+    EXPECT_EQ(latency.bucket.front().cumulative_count, 0u);
+    EXPECT_EQ(latency.bucket.back().cumulative_count, 4u);
+    // Otherwise the first heap would be no increase.
+    const ClientMetric::Histogram& gap = found["spead_stream_heap_gap_seconds"];
+    EXPECT_EQ(gap.sample_count, 0u);
+    EXPECT_EQ(gap.bucket.size(), latency.bucket.size());
+}
+
+TEST_F(MetricFamiliesTest, MarksAreThoseOfTheRunAndOfTheLastMinute) {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    snapshot.streams[0].ring_most_minute = 500;
+    snapshot.streams[0].pool_most_minute = 501;
+    snapshot.ports[0].buffers = {502, 503, 504};
+    snapshot.lcores[0].counters.longest_loop = 505;
+    snapshot.lcores[0].longest_loop_minute = 506;
+    const auto all = after({snapshot});
+    const Labels s0{{"stream", "s0"}};
+    EXPECT_EQ(value(all, "spead_heap_queue_lcore_capacity_heaps", s0), 164);
+    EXPECT_EQ(value(all, "spead_heap_queue_most_heaps", s0), 165);
+    EXPECT_EQ(value(all, "spead_heap_queue_most_minute_heaps", s0), 500);
+    EXPECT_EQ(value(all, "spead_heap_memory_most_bytes", s0), 167);
+    EXPECT_EQ(value(all, "spead_heap_memory_most_minute_bytes", s0), 501);
+    EXPECT_EQ(value(all, "spead_port_rx_fewest_free_buffers", {{"port", "p0"}}), 503);
+    EXPECT_EQ(value(all, "spead_port_rx_fewest_free_minute_buffers", {{"port", "p0"}}), 504);
+    const Labels place{{"lcore", "1"}, {"cpu", "5"}};
+    EXPECT_EQ(value(all, "spead_lcore_longest_loop_seconds", place), 0.505);
+    EXPECT_EQ(value(all, "spead_lcore_longest_loop_minute_seconds", place), 0.506);
 }
 
 TEST_F(MetricFamiliesTest, OnlyStreamsThatAreWatchedAreHealthyOrNot) {
@@ -195,6 +218,10 @@ TEST_F(MetricFamiliesTest, WhatDoesNotRunIsNotUp) {
     snapshot.ports[0].state = "stopped";
     EXPECT_EQ(value(after({snapshot}), "spead_stream_up", {{"stream", "s0"}}), 0);
     EXPECT_EQ(value(after({snapshot}), "spead_port_up", {{"port", "p0"}}), 0);
+    EXPECT_EQ(value(after({snapshot}), "spead_port_away", {{"port", "p0"}}), 0) << "somebody stopped it";
+    snapshot.ports[0].state = "away";
+    EXPECT_EQ(value(after({snapshot}), "spead_port_up", {{"port", "p0"}}), 0);
+    EXPECT_EQ(value(after({snapshot}), "spead_port_away", {{"port", "p0"}}), 1);
 }
 
 }  // namespace

@@ -9,7 +9,9 @@ import re
 import shutil
 import socket
 import subprocess
+import tempfile
 import time
+import unittest
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -19,6 +21,7 @@ import harness
 import telemetry
 
 SAMPLE = re.compile(r'^(\w+)(?:\{(.*)\})? (\S+)$')
+METRIC = re.compile(r"\b(?:spead|process)_\w+_\w+")
 LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')
 
 
@@ -287,7 +290,7 @@ class Metrics(Serving):
         running.wait()
         self.assertEqual((checked.returncode, checked.stdout, checked.stderr), (0, "", ""))
 
-    def test_the_dashboard_asks_for_what_there_is(self):
+    def test_dashboard_and_rules_ask_for_what_there_is(self):
         running, url = self.start_serving()
         client = self.connect(running)
         self.settled(running, client)
@@ -306,9 +309,22 @@ class Metrics(Serving):
             for panel in panels:
                 self.assertEqual(panel["datasource"]["uid"], "${datasource}", panel["title"])
                 for target in panel["targets"]:
-                    asked = set(re.findall(r"\bspead_\w+", target["expr"]))
+                    asked = set(METRIC.findall(target["expr"]))
                     self.assertTrue(asked, target)
                     self.assertEqual(asked - names, set(), f"{file.name}: {panel['title']}")
+                    # Bytes are of memory; what goes over a network is told in bits.
+                    if panel["fieldConfig"]["defaults"]["unit"] == "bps":
+                        self.assertIn("8", re.split(r" \* | or ", target["expr"]), panel["title"])
+                self.assertNotIn(panel["fieldConfig"]["defaults"]["unit"], ("Bps", "binBps", "binbps"), panel["title"])
+            places = [(panel["gridPos"]["x"] + x, panel["gridPos"]["y"] + y) for panel in dashboard["panels"]
+                      for x in range(panel["gridPos"]["w"]) for y in range(panel["gridPos"]["h"])]
+            self.assertEqual(len(places), len(set(places)), "panels lie upon each other")
+        rules = list((Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/prometheus").glob("*.yml"))
+        self.assertTrue(rules)
+        for file in rules:
+            asked = set(METRIC.findall(file.read_text(encoding="utf-8")))
+            self.assertTrue(asked, file)
+            self.assertEqual(asked - names, set(), file.name)
 
     def test_only_get_of_metrics_is_answered(self):
         running, url = self.start_serving()
@@ -385,6 +401,87 @@ class Metrics(Serving):
             for part in listed.split(","):
                 first, _, last = part.partition("-")
                 self.assertFalse(workers & set(range(int(first), int(last or first) + 1)), (name, listed, workers))
+
+
+class Rules(unittest.TestCase):
+    """The alert rules under promtool: each fires for what it is for, alone, and none when all is well."""
+
+    FILE = Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/prometheus/dpdk-spead.rules.yml"
+    STILL, WELL, RISES = "0+0x40", "1+0x40", "0+1x40"
+    # Each metric as it is where nothing is wrong, by label, over ten minutes.
+    ALL_WELL = {
+        'up{}': WELL, 'spead_build_info{version="1"}': WELL, 'process_open_fds{}': "10+0x40", 'process_max_fds{}': "100+0x40",
+        'spead_snapshot_age_seconds{}': "0.1+0x40", 'spead_lcore_up{lcore="2",cpu="3"}': WELL,
+        'spead_port_away{port="p0"}': STILL, 'spead_port_nic_missed_packets_total{port="p0"}': STILL,
+        'spead_stream_up{stream="s0"}': WELL, 'spead_stream_received_packets_total{stream="s0"}': "0+1000x40",
+        'spead_stream_bytes_per_second{stream="s0"}': "96+0x40",
+        'spead_stream_expected_bytes_per_second{stream="s0"}': "100+0x40",
+        'spead_stream_heaps_total{stream="s0",end="complete"}': "0+10000x40",
+        'spead_stream_heaps_total{stream="s0",end="evicted"}': "0+9x40",
+        'spead_stream_heaps_dropped_full_total{stream="s0"}': STILL, 'spead_stream_heaps_wrong_total{stream="s0"}': STILL,
+        'spead_stream_sink_failed{stream="s0"}': STILL, 'spead_send_healthy{send="d0"}': WELL,
+        'spead_send_timed_out_heaps_total{send="d0"}': STILL,
+        'spead_capture_dropped_full_packets_total{stream="s0"}': STILL,
+        'spead_capture_unwritten_packets_total{stream="s0"}': STILL}
+    WRONG = {
+        "SpeadProcessAbsent": {'up{}': STILL},
+        "SpeadNumbersOld": {'spead_snapshot_age_seconds{}': "0+15x40"},
+        "SpeadLcoreSilent": {'spead_lcore_up{lcore="2",cpu="3"}': STILL},
+        "SpeadPortAway": {'spead_port_away{port="p0"}': WELL},
+        "SpeadStreamStopped": {'spead_stream_up{stream="s0"}': STILL,
+                               'spead_stream_received_packets_total{stream="s0"}': STILL},
+        "SpeadNothingCame": {'spead_stream_received_packets_total{stream="s0"}': STILL},
+        "SpeadStreamSilent": {'spead_stream_received_packets_total{stream="s0"}': "0+1000x20 20000+0x20"},
+        "SpeadStreamSlow": {'spead_stream_bytes_per_second{stream="s0"}': "94+0x40"},
+        "SpeadHeapsLost": {'spead_stream_heaps_total{stream="s0",end="evicted"}': "0+11x40"},
+        "SpeadConsumerSlow": {'spead_stream_heaps_dropped_full_total{stream="s0"}': RISES},
+        "SpeadHeapsWrong": {'spead_stream_heaps_wrong_total{stream="s0"}': "0+0x30 1+0x10"},
+        "SpeadSinkFailed": {'spead_stream_sink_failed{stream="s0"}': WELL},
+        "SpeadPortLosesPackets": {'spead_port_nic_missed_packets_total{port="p0"}': RISES},
+        "SpeadSenderStuck": {'spead_send_healthy{send="d0"}': STILL},
+        "SpeadSenderLosesHeaps": {'spead_send_timed_out_heaps_total{send="d0"}': RISES},
+        "SpeadCaptureLosesPackets": {'spead_capture_unwritten_packets_total{stream="s0"}': RISES},
+        "SpeadDescriptorsScarce": {'process_open_fds{}': "91+0x40"}}
+
+    def test_each_alert_fires_for_what_it_is_for_alone(self):
+        self.assertEqual(set(re.findall(r"- alert: (\w+)", self.FILE.read_text(encoding="utf-8"))), self.WRONG.keys())
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            self.skipTest("promtool is not installed (scripts/deps --prometheus)")
+        checked = subprocess.run([promtool, "check", "rules", self.FILE], capture_output=True, text=True, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+        def case(alert, changes):
+            place = 'instance="h:9100",job="dpdk-spead",process="x"'
+            series = [{"series": re.sub(r"\{(?=.)", "{" + place + ",", name).replace(",}", "}"), "values": values}
+                      for name, values in {**self.ALL_WELL, **changes}.items()]
+            firing = [] if alert is None else [{"labels": f'{{alertname="{alert}"}}', "value": 1}]
+            return {"name": str(alert), "interval": "15s", "input_series": series, "promql_expr_test": [
+                {"expr": 'count by (alertname) (ALERTS{alertstate="firing"})', "eval_time": "10m", "exp_samples": firing}]}
+
+        cases = [case(alert, changes) for alert, changes in [(None, {}), *self.WRONG.items()]]
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "cases.yml"
+            file.write_text(json.dumps({"rule_files": [str(self.FILE)], "evaluation_interval": "15s", "tests": cases}),
+                            encoding="utf-8")
+            tested = subprocess.run([promtool, "test", "rules", file], capture_output=True, text=True, check=False)
+        self.assertEqual(tested.returncode, 0, tested.stdout + tested.stderr)
+
+
+    def test_every_panel_asks_in_promql(self):
+        promtool = shutil.which("promtool")
+        if promtool is None:
+            self.skipTest("promtool is not installed (scripts/deps --prometheus)")
+        dashboard = json.loads((Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) /
+                                "config/grafana/dpdk-spead.json").read_text(encoding="utf-8"))
+        asked = [target["expr"] for panel in dashboard["panels"] for target in panel.get("targets", [])]
+        rules = [{"record": f"panel:{i}", "expr": expression.replace("$__rate_interval", "1m").replace("$__range", "1h")}
+                 for i, expression in enumerate(asked)]
+        with tempfile.TemporaryDirectory() as directory:
+            file = Path(directory) / "panels.yml"
+            file.write_text(json.dumps({"groups": [{"name": "panels", "rules": rules}]}), encoding="utf-8")
+            checked = subprocess.run([promtool, "check", "rules", file], capture_output=True, text=True, check=False)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
 
 class Prometheus(Serving):

@@ -13,6 +13,7 @@ using namespace std::chrono_literals;
 stats::Snapshot all_well() {
     stats::Snapshot snapshot = test::numbered_snapshot();
     snapshot.lcores[0].silent_s = 0;
+    snapshot.lcores[0].activity = "it is stopped";
     snapshot.streams[0].port = "p0";
     return snapshot;
 }

@@ -10,7 +10,7 @@ namespace spead::app {
 namespace {
 
 /// Whoever only looks waits no longer for the main thread.
-constexpr std::chrono::seconds kGlance{2};
+constexpr std::chrono::seconds kLookPatience{2};
 
 }  // namespace
 
@@ -32,7 +32,7 @@ runtime::Plan EngineProcess::plan() {
 
 runtime::Plan EngineProcess::known_plan() {
     try {
-        return ask_for_plan(kGlance);
+        return ask_for_plan(kLookPatience);
     } catch (const runtime::Busy&) {
         const std::lock_guard lock(mutex_);
         return known_;
@@ -41,7 +41,7 @@ runtime::Plan EngineProcess::known_plan() {
 
 Process::Seen EngineProcess::seen() {
     try {
-        return {executor_.call([this] { return engine_.snapshot(); }, kGlance), 0};
+        return {executor_.call([this] { return engine_.snapshot(); }, kLookPatience), 0};
     } catch (const runtime::Busy&) {
         const stats::SnapshotBoard::View view = board_.look();
         if (!view)

@@ -132,15 +132,15 @@ std::vector<pid_t> threads() {
 }
 
 /// What /proc says of a thread; none when it has ended.
-struct Facts {
+struct TaskFacts {
     std::string name;
     std::uint64_t permitted = 0;
     std::uint64_t ambient = 0;
 };
 
-std::optional<Facts> facts_of(pid_t id) {
+std::optional<TaskFacts> facts_of(pid_t id) {
     std::ifstream status(fmt::format("/proc/self/task/{}/status", id));
-    Facts facts;
+    TaskFacts facts;
     bool found = false;
     for (std::string line; std::getline(status, line);) {
         const auto value = [&line](std::string_view key) -> std::optional<std::string> {
@@ -190,7 +190,7 @@ bool give_up_privileges_here() noexcept {
 
 std::vector<std::string> keep_privileges(Privileges kept, std::chrono::milliseconds patience) {
     using Clock = std::chrono::steady_clock;
-    const auto more_than = [kept](const Facts& facts) {
+    const auto more_than = [kept](const TaskFacts& facts) {
         return (facts.permitted & ~kept.bits()) != 0 || facts.ambient != 0;
     };
     wanted.store(kept.bits(), std::memory_order_relaxed);

@@ -393,14 +393,15 @@ void Window::see_control(const PacketView& v) noexcept {
 
 void Window::end(Record& r, HeapEnd how, bool lost_count) noexcept {
     const bool complete = how == HeapEnd::complete;
+    const bool lost_claim = lost_count;
     substream_of(r.key).places.at(r.place) = Place(r.packets, complete);
     if (last_record_ == &r)
         last_record_ = nullptr;
     r.end = how;
     if (r.rival != 0) [[unlikely]]
         lost_count |= leave_rivals(r, complete);
-    const bool ghost =
-        config_.guarded && is_ghost(r) && (how == HeapEnd::evicted || how == HeapEnd::timed_out);
+    const bool ghost = config_.guarded && !lost_claim && is_ghost(r) &&
+                       (how == HeapEnd::evicted || how == HeapEnd::timed_out);
     if (ghost) [[unlikely]] {
         note_ghost(r);
         retracted_ = true;
@@ -415,7 +416,9 @@ void Window::end(Record& r, HeapEnd how, bool lost_count) noexcept {
     live_bytes_ -= bytes_of(r);
     if ((r.flags & Record::kBeganUnsized) != 0) [[unlikely]]
         r.payload = placer_.trim(r.payload, r.length == kUnknownLength ? r.coverage.extent() : r.length);
-    if (how == HeapEnd::complete && retract_if_control(r)) [[unlikely]] {
+    if (lost_claim) [[unlikely]] {
+        retract_claim(r);
+    } else if (how == HeapEnd::complete && retract_if_control(r)) [[unlikely]] {
         retracted_ = true;
     } else {
         counters_.heaps_ended[static_cast<std::size_t>(how)]++;

@@ -284,7 +284,7 @@ class Window {
         return bytes;
     }
     void see_control(const PacketView& v) noexcept;
-    /// `lost_count`: another heap has its count.
+    /// `lost_count`: another claim to its count has turned out to be the heap; this one never was one.
     void end(Record& r, HeapEnd how, bool lost_count = false) noexcept;
     Accepted end_at_once(Record& r, const PacketView& v, bool lost_count) noexcept;
     void leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
@@ -294,6 +294,7 @@ class Window {
     void forget_expired(Substream& s, std::uint64_t now) noexcept;
     void forget_oldest(Substream& s) noexcept;
     bool retract_if_control(Record& r) noexcept;
+    void retract_claim(Record& r) noexcept;
     bool leaves_room(const Record& next) const noexcept;
     bool must_wait(const Record& next) noexcept;
     bool is_unwanted(const Record& ghost) const noexcept;

@@ -62,6 +62,17 @@ Window::Accepted Window::contradicted(const PacketView& v) noexcept {
     return start(v, &records_[table_.find(v.key)->record]);
 }
 
+/// Another claim has turned out to be the heap: the packets of this one contradict it, and it never was a
+/// heap.
+void Window::retract_claim(Record& r) noexcept {
+    r.flags |= Record::kRetracted;
+    retracted_ = true;
+    suspects_.made_ghost(r.source);
+    counters_[PacketOutcome::placed] -= r.packets;
+    counters_[PacketOutcome::inconsistent] += r.packets;
+    counters_.heaps_started--;
+}
+
 void Window::link(Record& known, Record& r) noexcept {
     const std::uint32_t next = known.rival == 0 ? number_of(known) + 1 : known.rival;
     known.rival = number_of(r) + 1;

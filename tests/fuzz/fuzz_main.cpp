@@ -85,7 +85,7 @@ Input read_input(const std::filesystem::path& path) {
     return Input((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
 }
 
-int replay(int count, char** files) {
+int run_files(int count, char** files) {
     for (int i = 0; i < count; ++i) {
         const Input input = read_input(files[i]);
         LLVMFuzzerTestOneInput(input.data(), input.size());
@@ -158,7 +158,7 @@ int main(int argc, char** argv) {
         }
     }
     if (first_file < argc) {
-        return replay(argc - first_file, argv + first_file);
+        return run_files(argc - first_file, argv + first_file);
     }
     for (Input& input : spead::fuzz::seeds()) {
         seeds.push_back(std::move(input));

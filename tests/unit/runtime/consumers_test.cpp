@@ -12,7 +12,7 @@
 
 #include "tests/unit/runtime/heap_source.hpp"
 
-namespace spead::runtime::test {
+namespace spead::runtime::unit_test {
 namespace {
 
 /// Notes what it gets.
@@ -414,4 +414,4 @@ TEST(RunOn, BindsTheCallingThreadOnly) {
 }
 
 }  // namespace
-}  // namespace spead::runtime::test
+}  // namespace spead::runtime::unit_test

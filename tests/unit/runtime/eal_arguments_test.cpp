@@ -23,7 +23,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::ThrowsMessage;
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 
 TEST(EalOptions, KeepWhatTheUserTyped) {
     const std::vector<std::string> words{"-l", "0,1", "--vdev=net_ring0", "-m", "100"};
@@ -93,7 +93,8 @@ TEST(EalOptions, TellTheDevicesThatEalMakes) {
 std::vector<std::string> arguments(std::vector<std::string> words, BusNeeds bus = {},
                                    const port::Host& host = spead::test::FakeHost().host()) {
     return eal_arguments(EalOptions::parse(std::move(words)),
-                         {.memory = {{0, 10 * kMiB}}, .lcores = "0@0,1@1", .name = "run", .bus = bus}, host)
+                         {.memory = {{0, 10 * kMebibyte}}, .lcores = "0@0,1@1", .name = "run", .bus = bus},
+                         host)
         .words;
 }
 
@@ -181,7 +182,7 @@ TEST(EalArguments, TakeHugePagesWhereThereAreEnough) {
 TEST(EalArguments, SayWhyHugePagesStayUnused) {
     spead::test::FakeHost machine;
     const auto made = [&machine] {
-        return eal_arguments({}, {.memory = {{0, 10 * kMiB}}, .lcores = "0@0", .name = "run", .bus = {}},
+        return eal_arguments({}, {.memory = {{0, 10 * kMebibyte}}, .lcores = "0@0", .name = "run", .bus = {}},
                              machine.host());
     };
     EXPECT_THAT(made().remarks, IsEmpty()) << "none are reserved: nobody expects any";

@@ -16,7 +16,7 @@
 #include "tests/support/file_size_limit.hpp"
 #include "tests/unit/runtime/heap_source.hpp"
 
-namespace spead::runtime::test {
+namespace spead::runtime::unit_test {
 namespace {
 
 using spead::test::FileSizeLimit;
@@ -420,4 +420,4 @@ TEST(FileSink, EndsOnAFullDiskAndSaysWhatFitted) {
 }
 
 }  // namespace
-}  // namespace spead::runtime::test
+}  // namespace spead::runtime::unit_test

@@ -16,7 +16,7 @@
 #include "wire/flavour.hpp"
 
 /// Received heaps for sinks, made by a real window, and places to write them to.
-namespace spead::runtime::test {
+namespace spead::runtime::unit_test {
 
 using heap::test::Packet;
 using heap::test::Rig;
@@ -99,4 +99,4 @@ std::string error_of(Action&& action) {
     return {};
 }
 
-}  // namespace spead::runtime::test
+}  // namespace spead::runtime::unit_test

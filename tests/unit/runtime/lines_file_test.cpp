@@ -19,7 +19,7 @@
 #include "tests/support/file_size_limit.hpp"
 #include "tests/unit/runtime/heap_source.hpp"
 
-namespace spead::runtime::test {
+namespace spead::runtime::unit_test {
 namespace {
 
 using spead::test::FileSizeLimit;
@@ -164,4 +164,4 @@ TEST_F(Lines, AreNotWrittenToAFileThatSomethingElseWrites) {
 }
 
 }  // namespace
-}  // namespace spead::runtime::test
+}  // namespace spead::runtime::unit_test

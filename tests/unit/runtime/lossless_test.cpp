@@ -11,8 +11,8 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::size_t kKiB = 1024;
-constexpr std::size_t kMiB = 1024 * kKiB;
+constexpr std::size_t kLosslessKiB = 1024;
+constexpr std::size_t kLosslessMiB = 1024 * kLosslessKiB;
 
 ReceivePlan stream(const std::string& name, std::size_t max_bytes) {
     ReceivePlan r;
@@ -25,7 +25,7 @@ ReceivePlan stream(const std::string& name, std::size_t max_bytes) {
 
 /// `bytes` of memory, cut for heaps of 64 KiB, that `streams` share, of which `waiting` may lose nothing.
 std::string why_not(std::size_t bytes, std::size_t streams, std::vector<const ReceivePlan*> waiting) {
-    return why_not_lossless({bytes, 64 * kKiB, streams, waiting});
+    return why_not_lossless({bytes, 64 * kLosslessKiB, streams, waiting});
 }
 
 TEST(Lossless, OnlyWhoWaitsLosesNothing) {
@@ -40,55 +40,55 @@ TEST(Lossless, OnlyWhoWaitsLosesNothing) {
         r.on_full = OnFull::drop_oldest;
         EXPECT_FALSE(waits_for_consumer(r, source));
     }
-    EXPECT_THAT(why_not(64 * kKiB, 7, {}), IsEmpty()) << "no stream waits";
+    EXPECT_THAT(why_not(64 * kLosslessKiB, 7, {}), IsEmpty()) << "no stream waits";
 }
 
 TEST(Lossless, NeedsOneHeapMoreThanMayBeLive) {
-    const ReceivePlan r = stream("s0", 64 * kKiB);
-    EXPECT_THAT(why_not(320 * kKiB, 1, {&r}), IsEmpty());
-    const std::string why = why_not(256 * kKiB, 1, {&r});
+    const ReceivePlan r = stream("s0", 64 * kLosslessKiB);
+    EXPECT_THAT(why_not(320 * kLosslessKiB, 1, {&r}), IsEmpty());
+    const std::string why = why_not(256 * kLosslessKiB, 1, {&r});
     for (const char* said : {"receive s0", "4 heaps", "up to 64 KiB", "5 x 64 KiB = 320 KiB",
                              "there are 256 KiB", "--memory) to 320 KiB", "max_bytes", "drop_newest"})
         EXPECT_THAT(why, HasSubstr(said));
 }
 
 TEST(Lossless, BlocksArePowersOfTwo) {
-    const ReceivePlan r = stream("s0", 33 * kKiB);
-    EXPECT_THAT(why_not(256 * kKiB, 1, {&r}), HasSubstr("5 x 64 KiB"));
+    const ReceivePlan r = stream("s0", 33 * kLosslessKiB);
+    EXPECT_THAT(why_not(256 * kLosslessKiB, 1, {&r}), HasSubstr("5 x 64 KiB"));
 }
 
 TEST(Lossless, EverySubstreamHasItsHeaps) {
-    ReceivePlan r = stream("s0", 64 * kKiB);
+    ReceivePlan r = stream("s0", 64 * kLosslessKiB);
     r.substreams = 3;
-    EXPECT_THAT(why_not(832 * kKiB, 1, {&r}), IsEmpty());
-    EXPECT_THAT(why_not(768 * kKiB, 1, {&r}), HasSubstr("13 x 64 KiB = 832 KiB"));
+    EXPECT_THAT(why_not(832 * kLosslessKiB, 1, {&r}), IsEmpty());
+    EXPECT_THAT(why_not(768 * kLosslessKiB, 1, {&r}), HasSubstr("13 x 64 KiB = 832 KiB"));
 }
 
 TEST(Lossless, HeapsOfDifferentStreamsAreAdded) {
-    const ReceivePlan a = stream("a", 64 * kKiB);
-    const ReceivePlan b = stream("b", 16 * kKiB);
+    const ReceivePlan a = stream("a", 64 * kLosslessKiB);
+    const ReceivePlan b = stream("b", 16 * kLosslessKiB);
     // 4 x 64 + 4 x 16 + one of 64.
-    EXPECT_THAT(why_not(384 * kKiB, 2, {&a, &b}), IsEmpty());
-    EXPECT_THAT(why_not(320 * kKiB, 2, {&a, &b}), HasSubstr("receive a, b"));
-    EXPECT_THAT(why_not(320 * kKiB, 2, {&a, &b}), HasSubstr("320 KiB + 64 KiB = 384 KiB"));
+    EXPECT_THAT(why_not(384 * kLosslessKiB, 2, {&a, &b}), IsEmpty());
+    EXPECT_THAT(why_not(320 * kLosslessKiB, 2, {&a, &b}), HasSubstr("receive a, b"));
+    EXPECT_THAT(why_not(320 * kLosslessKiB, 2, {&a, &b}), HasSubstr("320 KiB + 64 KiB = 384 KiB"));
 }
 
 TEST(Lossless, StreamsThatLosePacketsHaveTheirShare) {
-    const ReceivePlan r = stream("s0", 64 * kKiB);
-    EXPECT_THAT(why_not(1280 * kKiB, 4, {&r}), IsEmpty());
-    EXPECT_THAT(why_not(1024 * kKiB, 4, {&r}), HasSubstr("there are 256 KiB"));
-    EXPECT_THAT(why_not(1024 * kKiB, 4, {&r}), HasSubstr("to 1280 KiB"));
+    const ReceivePlan r = stream("s0", 64 * kLosslessKiB);
+    EXPECT_THAT(why_not(1280 * kLosslessKiB, 4, {&r}), IsEmpty());
+    EXPECT_THAT(why_not(1024 * kLosslessKiB, 4, {&r}), HasSubstr("there are 256 KiB"));
+    EXPECT_THAT(why_not(1024 * kLosslessKiB, 4, {&r}), HasSubstr("to 1280 KiB"));
 }
 
 TEST(Lossless, ALimitThatNobodySetIsRemarkedForOneStreamAtATime) {
     const ReceivePlan r = stream("s0", ReceivePlan{}.max_bytes);
     const std::vector<const ReceivePlan*> many(2000, &r);
-    for (const std::size_t bytes : {256 * kMiB, 512 * kMiB}) {
+    for (const std::size_t bytes : {256 * kLosslessMiB, 512 * kLosslessMiB}) {
         const HeapMemory memory{bytes, ReceivePlan{}.max_bytes, many.size(), many};
         EXPECT_THAT(why_not_lossless(memory), IsEmpty());
-        EXPECT_EQ(what_may_be_lost(memory).empty(), bytes == 512 * kMiB);
+        EXPECT_EQ(what_may_be_lost(memory).empty(), bytes == 512 * kLosslessMiB);
     }
-    EXPECT_THAT(what_may_be_lost({256 * kMiB, ReceivePlan{}.max_bytes, many.size(), many}),
+    EXPECT_THAT(what_may_be_lost({256 * kLosslessMiB, ReceivePlan{}.max_bytes, many.size(), many}),
                 HasSubstr("5 x 65536 KiB"));
 }
 

@@ -69,7 +69,7 @@ int listening_at(const std::filesystem::path& path) {
 
 TEST_F(RuntimeDir, WhatDeadNamesakesLeftIsRemovedAndNothingElse) {
     namespace fs = std::filesystem;
-    const test::Directory directory;
+    const unit_test::Directory directory;
     const auto make = [&](const std::string& name) {
         fs::create_directory(directory.file(name));
         return fs::path(directory.file(name));

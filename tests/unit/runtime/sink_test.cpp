@@ -10,7 +10,7 @@
 #include "runtime/heap_items.hpp"
 #include "tests/unit/runtime/heap_source.hpp"
 
-namespace spead::runtime::test {
+namespace spead::runtime::unit_test {
 namespace {
 
 using testing::AllOf;
@@ -189,4 +189,4 @@ TEST(ItemsOf, EndsAtWhatCameOfAHeapOfUnknownLength) {
 }
 
 }  // namespace
-}  // namespace spead::runtime::test
+}  // namespace spead::runtime::unit_test

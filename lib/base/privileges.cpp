@@ -23,7 +23,6 @@ namespace spead {
 
 namespace {
 
-constexpr int kCapabilities = CAP_LAST_CAP + 1;
 /// A thread that has not answered is asked again, should its signal have come too early for it.
 constexpr std::chrono::milliseconds kAskAgain{100};
 
@@ -98,11 +97,11 @@ bool apply(std::uint64_t kept) noexcept {
     return syscall(SYS_capset, &header, sets.data()) == 0;
 }
 
-std::atomic<std::uint64_t> wanted{0};
+std::atomic<std::uint64_t> wanted_privileges{0};
 
 void on_signal(int) {
     const int before = errno;
-    apply(wanted.load(std::memory_order_relaxed));
+    apply(wanted_privileges.load(std::memory_order_relaxed));
     errno = before;
 }
 
@@ -193,7 +192,7 @@ std::vector<std::string> keep_privileges(Privileges kept, std::chrono::milliseco
     const auto more_than = [kept](const TaskFacts& facts) {
         return (facts.permitted & ~kept.bits()) != 0 || facts.ambient != 0;
     };
-    wanted.store(kept.bits(), std::memory_order_relaxed);
+    wanted_privileges.store(kept.bits(), std::memory_order_relaxed);
     apply(kept.bits());
     install_handler();
     const auto end = Clock::now() + patience;

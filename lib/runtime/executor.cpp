@@ -65,10 +65,11 @@ void Executor::post(std::function<void()> function) {
 }
 
 bool Executor::serve() {
-    eventfd_t count = 0;
-    eventfd_read(fd_, &count);
     bool any = false;
     std::unique_lock lock(mutex_);
+    // Under the lock: what is posted between the two would be served here, and announced once more.
+    eventfd_t count = 0;
+    eventfd_read(fd_, &count);
     jobs_.insert(jobs_.begin(), again_.begin(), again_.end());
     again_.clear();
     // What is posted meanwhile has its turn at the next call: the caller has other work, too.

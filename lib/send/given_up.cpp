@@ -58,17 +58,23 @@ void Transmitter::take_back(const Slot& slot) noexcept {
     });
 }
 
-void Transmitter::abandon() noexcept {
+void Transmitter::abandon(Heaps heaps) noexcept {
     const std::uint32_t dropped = burst_.drop();
     built_ -= dropped;
     cut_packets_ += dropped;
     counters_.dropped += dropped;
+    if (heaps == Heaps::gone)
+        cut_ = Cut::nothing;
     accept_entries();
     for (Slot& slot : heaps_) {
-        if (slot.progress == Progress::open)
-            give_up(slot, Progress::aborted);
-        else if (slot.progress == Progress::built && slot.end > sent_)
+        if (slot.progress == Progress::open) {
+            if (heaps == Heaps::there)
+                cut_packets_ += slot.entry.layout->packets - slot.made;
+            close(slot, Progress::aborted);
+            heaps_.skip_given_up();
+        } else if (slot.progress == Progress::built && slot.end > sent_) {
             slot.progress = Progress::aborted;
+        }
     }
     resting_ = true;
 }

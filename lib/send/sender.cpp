@@ -209,7 +209,7 @@ void Sender::Impl::prepare(Heap& heap) {
 Sender::Sender(SenderConfig config) : impl_(std::make_unique<Impl>(std::move(config))) {}
 
 Sender::~Sender() {
-    impl_->transmitter.abandon();
+    impl_->transmitter.abandon(Transmitter::Heaps::gone);
     impl_->transmitter.collect(0);
 }
 

@@ -56,8 +56,11 @@ class alignas(64) Transmitter {
 
     bool poll(std::uint64_t now) noexcept;
     bool collect(std::uint64_t now) noexcept;
-    /// What poll does once a stop was requested, without completing.
-    void abandon() noexcept;
+    /// Whether the heaps in flight still exist. At the end of the sender their owner may have freed them:
+    /// they are not looked at, nothing is cut, and packets that were never built are not counted.
+    enum class Heaps : std::uint8_t { there, gone };
+    /// Does what poll does once a stop was requested, without completing.
+    void abandon(Heaps heaps = Heaps::there) noexcept;
     DummyResult dummy(std::uint32_t packets) noexcept;
 
     bool idle() const noexcept { return heaps_.empty() && burst_.empty() && submissions_.empty(); }

@@ -67,13 +67,22 @@ TEST(KeptDescriptors, AreNeededBeforeEalNeedsThem) {
     std::vector<int> taken;
     for (int fd = 0; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
         taken.push_back(fd);
-    EXPECT_THAT([] { need_kept_descriptors("a port"); },
-                ThrowsMessage<Error>(AllOf(HasSubstr("of 64"), HasSubstr("a port"))));
+    // A sanitizer's own checks want descriptors: what is said is looked at when there are some.
+    const auto refusal = [] {
+        try {
+            need_kept_descriptors("a port");
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    const std::string without_any = refusal();
     for (std::size_t i = 0; i < kKeptDescriptors; i++) {
         close(taken.back());
         taken.pop_back();
     }
-    EXPECT_THAT([] { need_kept_descriptors("a port"); }, ThrowsMessage<Error>(HasSubstr("hardly any")));
+    EXPECT_THAT(without_any, AllOf(HasSubstr("of 64"), HasSubstr("a port")));
+    EXPECT_THAT(refusal(), HasSubstr("hardly any"));
     close(taken.back());
     taken.pop_back();
     EXPECT_NO_THROW(need_kept_descriptors("a port"));

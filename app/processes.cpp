@@ -12,6 +12,7 @@
 #include "app/telemetry_client.hpp"
 #include "app/user_name.hpp"
 #include "base/error.hpp"
+#include "base/printable.hpp"
 #include "base/suggest.hpp"
 #include "runtime/runtime_dir.hpp"
 
@@ -31,13 +32,6 @@ constexpr std::size_t kMostSockets = 16;
 constexpr milliseconds kTrustedPatience{4'000};
 constexpr milliseconds kOthersPatience{2'000};
 
-/// Other users choose the names of their processes: what would do more to a terminal than stand there is left
-/// out.
-bool is_plain(const std::string& name) {
-    return !name.empty() &&
-           std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; });
-}
-
 /// What serves this socket, if it is one of ours. `place`: where it was found.
 std::vector<RunningProcess> ask(const std::string& socket, milliseconds patience,
                                 const Place* place = nullptr) {
@@ -48,7 +42,8 @@ std::vector<RunningProcess> ask(const std::string& socket, milliseconds patience
         if (place != nullptr && user != place->owner && user != 0)
             return {};
         const nlohmann::ordered_json info = client.ask("/spead/info");
-        if (const std::string name = text_in(info, "name"); is_plain(name))
+        // Other users choose the names of their processes, which are shown on terminals.
+        if (const std::string name = text_in(info, "name"); !name.empty() && name == printable(name))
             return {{name, client.pid(), socket, user}};
     } catch (const std::exception&) {
         // It has ended, or is somebody else's.

@@ -68,10 +68,12 @@ void Transmitter::abandon(Heaps heaps) noexcept {
     accept_entries();
     for (Slot& slot : heaps_) {
         if (slot.progress == Progress::open) {
-            if (heaps == Heaps::there)
-                cut_packets_ += slot.entry.layout->packets - slot.made;
-            close(slot, Progress::aborted);
-            heaps_.skip_given_up();
+            if (heaps == Heaps::there) {
+                give_up(slot, Progress::aborted);
+            } else {
+                close(slot, Progress::aborted);
+                heaps_.skip_given_up();
+            }
         } else if (slot.progress == Progress::built && slot.end > sent_) {
             slot.progress = Progress::aborted;
         }

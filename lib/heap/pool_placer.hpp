@@ -9,7 +9,8 @@
 
 namespace spead::heap {
 
-/// What several placers know of the arena they share. Control world until its lcore runs, then that lcore's.
+/// What several placers know of the arena they share. Control world until its lcore runs, then that lcore's
+/// alone: a read and a write of it elsewhere, even of the same value, undo what the lcore wrote meanwhile.
 ///
 /// A promise to a stream that can wait is kept later, if need be: such streams lend each other what none of
 /// them uses, so that one of them can have more heaps live than its share holds while the others are idle.
@@ -79,10 +80,12 @@ class PoolPlacer {
         change_promise(before, left(out_));
     }
 
-    /// Whether the stream can wait for memory, rather than lose something.
+    /// Says whether the stream can wait for memory, rather than lose something. A placer that has no quota
+    /// and no blocks touches nothing shared: the control world makes it while the lcore uses the others.
     void set_can_wait(bool can_wait) noexcept {
-        if (shares_ != nullptr && can_wait != can_wait_)
-            shares_->can_wait_ += can_wait ? left(out_) : 0 - left(out_);
+        const std::size_t promised = left(out_);
+        if (shares_ != nullptr && can_wait != can_wait_ && promised != 0)
+            shares_->can_wait_ += can_wait ? promised : 0 - promised;
         can_wait_ = can_wait;
     }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "heap/pool_placer.hpp"
 
+#include <atomic>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -145,6 +147,34 @@ TEST(PoolPlacer, LendsWhatNobodyWasPromisedAndKeepsEveryPromise) {
         for (const memory::Block block : *blocks)
             p->release(block);
     EXPECT_EQ(Three::take_all(t.b, 256 * kKiB, of_b), 8U) << "everything is as at the beginning";
+}
+
+TEST(PoolPlacer, IsMadeWithoutAQuotaWhileTheLcoreUsesTheOthers) {
+    memory::Arena arena(2 * kMiB, kMiB);
+    Shares shares(arena.capacity());
+    shares.promise(kMiB);
+    PoolPlacer running(arena, shares, kMiB);
+    running.set_can_wait(true);
+    std::atomic<bool> stop = false;
+    bool refused = false;
+    std::thread lcore([&] {
+        while (!refused && !stop.load(std::memory_order_relaxed)) {
+            const memory::Block block = running.place(kKiB);
+            refused = !block;
+            if (block)
+                running.release(block);
+        }
+    });
+    for (int i = 0; i < 2'000'000; i++) {
+        PoolPlacer fresh(arena, shares, 0);
+        fresh.set_can_wait(true);
+    }
+    stop = true;
+    lcore.join();
+    EXPECT_FALSE(refused);
+    EXPECT_EQ(running.available(), arena.capacity());
+    running.set_can_wait(false);
+    EXPECT_EQ(running.available(), arena.capacity()) << "all promises are its own";
 }
 
 TEST(PoolPlacer, CountsWhatATrimGivesBackToTheOthers) {

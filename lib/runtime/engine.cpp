@@ -36,7 +36,7 @@ Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surro
     : state_(std::make_unique<State>(plan, layout, surroundings)) {
     if (!plan.runtime.on_event.empty())
         state_->event_command.emplace(plan.runtime.on_event);
-    state_->open_ports();
+    state_->ports.open(plan.ports, state_->layout.ports);
     state_->make_workers();
     for (std::size_t i = 0; i < plan.receives.size(); i++)
         if (plan.receives[i].capture && plan.receives[i].enabled)
@@ -47,36 +47,17 @@ Engine::~Engine() {
     stop();
     if (!state_->any_lost())
         return;
-    state_->carry_out(&State::stop_lcores);
+    state_->carry_out([this] { state_->stop_lcores(); });
     if (state_->any_lost()) {
         log_error(LogType::runtime, "an lcore is still at work; its ports and memory are left to it");
         static_cast<void>(state_.release());
         return;
     }
-    state_->carry_out(&State::stop_ports);
-}
-
-std::size_t Engine::State::port_index(const std::string& name) const {
-    const auto found =
-        std::find_if(plan.ports.begin(), plan.ports.end(), [&](const PortPlan& p) { return p.name == name; });
-    return static_cast<std::size_t>(found - plan.ports.begin());
-}
-
-void Engine::State::open_ports() {
-    for (const port::PlannedPort& p : layout.ports)
-        ports.push_back(port::Port::open(p));
-    make_hosts();
+    state_->carry_out([this] { state_->stop_ports(); });
 }
 
 void Engine::State::make_workers() {
     gone_sends.resize(ports.size());
-    memberships.resize(ports.size());
-    off.resize(ports.size());
-    away.resize(ports.size());
-    times_away.resize(ports.size());
-    told_away.resize(ports.size());
-    nic_before.resize(ports.size());
-    host_frames_before.resize(ports.size());
     for (const WorkerLayout& w : layout.workers) {
         workers.push_back(std::make_unique<Worker>(w));
         Worker& worker = *workers.back();
@@ -84,8 +65,8 @@ void Engine::State::make_workers() {
         for (const QueueLayout& q : layout.queues)
             if (q.cpu == w.planned_cpu ||
                 std::any_of(w.receives.begin(), w.receives.end(),
-                            [&](std::size_t i) { return port_index(plan.receives[i].port) == q.port; }))
-                sleep = std::min(sleep, longest_sleep_us(ports[q.port]->rx_sizes().descriptors,
+                            [&](std::size_t i) { return ports.index_of(plan.receives[i].port) == q.port; }))
+                sleep = std::min(sleep, longest_sleep_us(ports[q.port].device().rx_sizes().descriptors,
                                                          kTypicalPacket, kTypicalLink));
         worker.loop =
             std::make_unique<LcoreLoop>(IdlePolicy(PollMode::adaptive, ReceivePlan{}.max_poll, sleep,
@@ -127,8 +108,7 @@ void Engine::State::launch() {
     started = true;
     begin = Clock::now();
     unchanged.restart();
-    for (const auto& p : ports)
-        p->start();
+    ports.start();
     connect_queues();
     arm_interrupts();
     for (const auto& w : workers) {
@@ -149,8 +129,8 @@ void Engine::State::launch() {
     const std::vector<unsigned> control = layout.control_cpus();
     consumers.start(static_cast<unsigned>(control.size()), control, plan.runtime.live);
     add_host_rules();
-    add_rules(layout.rules);
-    join_groups(plan);
+    ports.add_rules(layout.rules);
+    ports.join(groups_of(plan), interrupt_fd());
     const Clock::time_point answered = Clock::now() + port::kNeighbourPatience;
     for (const auto& s : sends)
         resolve_next_hops(*s, answered);
@@ -184,7 +164,7 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
             executor->serve();
         if (interrupted)
             return Reason::interrupted;
-        serve_hosts();
+        ports.serve_hosts();
         follow_next_hops();
         const bool failed = ports_failed();
         share_stops();
@@ -240,7 +220,7 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
 
     if (stays)
         return std::nullopt;
-    const auto source_ended = [this](const ReceivePlan& r) { return ports[port_index(r.port)]->exhausted(); };
+    const auto source_ended = [this](const ReceivePlan& r) { return ports[r.port].device().exhausted(); };
     if (!plan.receives.empty() && std::all_of(plan.receives.begin(), plan.receives.end(), source_ended))
         return Reason::end_of_data;
     const bool any_sends =
@@ -250,7 +230,7 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
             return Reason::sent;
         // Own packets that were lost on the way never come; do not wait for them for ever.
         const auto own = [this](const ReceivePlan& r) {
-            return ports[port_index(r.port)]->capabilities().receives_own;
+            return ports[r.port].device().capabilities().receives_own;
         };
         if (std::all_of(plan.receives.begin(), plan.receives.end(), own) && !any_queued &&
             idle > std::chrono::seconds(1))
@@ -268,13 +248,13 @@ bool Engine::State::sends_done() const {
 
 bool Engine::State::everything_received(const stats::Snapshot& now) const {
     return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
-        const std::size_t p = port_index(r.port);
+        const std::size_t p = ports.index_of(r.port);
         // What was impaired on purpose does not come, or comes twice.
         std::uint64_t come = now.ports[p].tx_packets;
         for (const SendStream* const s : all_sends())
             if (s->port == p)
                 come += s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
-        return ports[p]->capabilities().receives_own && now.ports[p].rx_packets >= come;
+        return ports[p].device().capabilities().receives_own && now.ports[p].rx_packets >= come;
     });
 }
 
@@ -306,7 +286,7 @@ std::vector<std::string> Engine::remarks() const {
     std::vector<std::string> all = state_->remarks;
     // What was known before the ports were open is among the layout's remarks.
     for (std::size_t i = 0; i < state_->ports.size(); i++)
-        for (const std::string& remark : state_->ports[i]->remarks())
+        for (const std::string& remark : state_->ports[i].device().remarks())
             if (const auto& told = state_->layout.ports[i].device.remarks;
                 std::find(told.begin(), told.end(), remark) == told.end())
                 all.push_back(remark);

@@ -102,7 +102,7 @@ void Engine::State::reconfigure(const Plan& asked) {
     parts_changed(names_of_changed(before, wanted, change));
     const Clock::time_point end = Clock::now() + kLeavePatience;
     while (anything_leaves() && Clock::now() < end) {
-        serve_hosts();
+        ports.serve_hosts();
         std::this_thread::sleep_for(kStep);
         leave_parts();
         leave_sends();
@@ -112,7 +112,7 @@ void Engine::State::reconfigure(const Plan& asked) {
 /// Lcores for a stream that is new on its port: those that it names, or the one that polls the port and has
 /// the least to do.
 std::vector<unsigned> Engine::State::cpus_for(const ReceivePlan& r) const {
-    const std::size_t port = port_index(r.port);
+    const std::size_t port = ports.index_of(r.port);
     const std::string where = fmt::format("receive {}", r.name);
     if (layout.ports[port].request.rx_queues == 0)
         throw_error(where,
@@ -146,7 +146,7 @@ std::vector<unsigned> Engine::State::cpus_for(const ReceivePlan& r) const {
 
 void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const {
     const std::string where = fmt::format("receive {}", r.name);
-    const port::PlannedPort& p = layout.ports[port_index(r.port)];
+    const port::PlannedPort& p = layout.ports[ports.index_of(r.port)];
     if (r.max_packet_size > p.request.max_rx_packet)
         throw_error(
             where,
@@ -193,7 +193,7 @@ void Engine::State::check_lossless(const Plan& wanted, const Change& change,
                 std::find(cpus[i].begin(), cpus[i].end(), w->layout->planned_cpu) == cpus[i].end())
                 continue;
             sharing++;
-            const bool lossless = ports[port_index(r.port)]->capabilities().lossless;
+            const bool lossless = ports[r.port].device().capabilities().lossless;
             if (lossless && waits_for_consumer(r, lossless))
                 waiting.push_back(&r);
         }
@@ -217,8 +217,8 @@ Dealing Engine::State::deal(const Plan& wanted, const std::vector<std::vector<un
         if (to.port_cpus[p].empty())
             continue;
         const port::PortRequest& request = layout.ports[p].request;
-        const Spread s =
-            spread(p, ports[p]->capabilities(), to.port_cpus[p], request.rx_queues, here, request.vlan);
+        const Spread s = spread(p, ports[p].device().capabilities(), to.port_cpus[p], request.rx_queues, here,
+                                request.vlan);
         to.queues.insert(to.queues.end(), s.queues.begin(), s.queues.end());
         to.rules.insert(to.rules.end(), s.rules.begin(), s.rules.end());
     }
@@ -255,8 +255,8 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     }
     Dealing to = deal(wanted, cpus);
 
-    leave_groups(wanted);
-    remove_rules(to.rules);
+    ports.leave_groups_but(groups_of(wanted));
+    ports.remove_rules_but(to.rules);
 
     std::vector<std::unique_ptr<Stream>> now(wanted.receives.size());
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
@@ -298,8 +298,8 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         deal_memory(*w, false);
         set_idling(*w);
     }
-    add_rules(layout.rules);
-    join_groups(plan);
+    ports.add_rules(layout.rules);
+    ports.join(groups_of(plan), interrupt_fd());
     for (std::size_t i = 0; i < streams.size(); i++)
         if (change.receives[i].kind == Change::Kind::parts && plan.receives[i].capture &&
             plan.receives[i].enabled && !streams[i]->capture)

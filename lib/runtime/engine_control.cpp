@@ -35,15 +35,15 @@ send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) 
 }
 
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {
-    return state_->rules_now();
+    return state_->ports.rules();
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> Engine::xstats(const std::string& port) const {
     const State& s = *state_;
-    const std::size_t i = s.port_index(port);
+    const std::size_t i = s.ports.index_of(port);
     if (i == s.ports.size())
         throw_error("port", "there is no port `{}`", port);
-    const std::uint16_t id = s.ports[i]->port_id();
+    const std::uint16_t id = s.ports[i].device().port_id();
     const int count = rte_eth_xstats_get_names(id, nullptr, 0);
     if (count <= 0)
         return {};

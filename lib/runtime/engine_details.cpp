@@ -15,7 +15,7 @@ void Engine::State::keep_peaks(Worker& w, double at_s) const {
     w.longest_loop.add(at_s, w.counts.lcore.longest_loop);
     w.buffers_taken.resize(w.sources.size());
     for (std::size_t n = 0; n < w.counts.ports.size(); n++) {
-        const std::uint32_t size = ports[w.source_ports[n]]->rx_sizes().mbufs;
+        const std::uint32_t size = ports[w.source_ports[n]].device().rx_sizes().mbufs;
         if (const std::uint32_t free = w.counts.ports[n].fewest_free_mbufs;
             free != stats::RxCounters::kNeverLooked)
             w.buffers_taken[n].add(at_s, size - std::min(free, size));

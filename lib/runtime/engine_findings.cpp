@@ -17,16 +17,6 @@ bool is_waiting(const stats::StreamSnapshot& s) {
     return s.state == "received" && s.received == 0;
 }
 
-/// How much a packet looks like one that an endpoint waits for: by its group, else by its port.
-int likeness(const port::PassedPackets& passed, const std::vector<Endpoint>& wanted) {
-    int best = 0;
-    for (const Endpoint& e : wanted)
-        best = std::max(best, e.address == passed.endpoint.address ? 2
-                              : e.port == passed.endpoint.port     ? 1
-                                                                   : 0);
-    return best;
-}
-
 }  // namespace
 
 stats::Snapshot Engine::State::detailed_snapshot() {
@@ -52,9 +42,9 @@ void Engine::State::tell_absences(stats::Snapshot& snap) {
     }
     for (std::size_t i = 0; i < snap.ports.size(); i++) {
         stats::PortSnapshot& p = snap.ports[i];
-        p.link_down = i < links.size() && is_on(i) && (!links[i].up() || !peers[i].up());
-        if (waiting && i < passed.size())
-            p.passed = passed[i];
+        p.link_down = ports[i].is_on() && !ports[i].link_up();
+        if (waiting)
+            ports[i].show_passed(p);
     }
     for (stats::StreamSnapshot& s : snap.streams)
         if (const auto found = unowned.find(s.number); is_waiting(s) && found != unowned.end())
@@ -68,10 +58,10 @@ void Engine::State::look_for_absences(const stats::Snapshot& snap) {
         if (!is_waiting(snap.streams[i]))
             continue;
         const ReceivePlan& r = plan.receives[i];
-        const std::size_t p = port_index(r.port);
+        const std::size_t p = ports.index_of(r.port);
         wanted[p].insert(wanted[p].end(), r.endpoints.begin(), r.endpoints.end());
         // Where we are no host of our own, the kernel answers ARP, for addresses that it has.
-        if (hosts[p] || ports[p]->capabilities().membership != port::Membership::kernel_socket)
+        if (ports[p].host() || ports[p].device().capabilities().membership != port::Membership::kernel_socket)
             continue;
         std::set<std::string> missing;
         for (const Endpoint& e : r.endpoints)
@@ -80,18 +70,10 @@ void Engine::State::look_for_absences(const stats::Snapshot& snap) {
         if (!missing.empty())
             unowned[snap.streams[i].number] = {missing.begin(), missing.end()};
     }
-    passed.assign(ports.size(), {});
     for (std::size_t p = 0; p < ports.size(); p++) {
-        if (wanted[p].empty() || !is_on(p))
-            continue;
-        std::vector<port::PassedPackets> all = ports[p]->passed();
-        std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
-            return std::pair(likeness(a, wanted[p]), a.packets) >
-                   std::pair(likeness(b, wanted[p]), b.packets);
-        });
-        all.resize(std::min(all.size(), stats::PortSnapshot::kPassed));
-        for (const port::PassedPackets& one : all)
-            passed[p].push_back({to_string(one.endpoint), to_string(one.source), one.packets});
+        ports[p].forget_passed();
+        if (!wanted[p].empty() && ports[p].is_on())
+            ports[p].look_for_passed(wanted[p]);
     }
 }
 

@@ -10,73 +10,24 @@
 #include "port/neighbours.hpp"
 #include "runtime/engine_state.hpp"
 
-/// Ports that the kernel does not see: our own IGMP and ARP hosts, in the control executor's thread. And the
-/// MAC addresses of unicast destinations, which may change during a run.
+/// The MAC addresses of unicast destinations, which may change during a run: the kernel knows them, or our
+/// own ARP hosts do.
 namespace spead::runtime {
 
 namespace {
 
-/// Reports go out within a few steps, unless the queue does not take them.
-constexpr auto kHostPatience = std::chrono::milliseconds(500);
 /// How often the kernel's neighbour tables are looked at, and how many destinations of a sender at once.
 constexpr auto kLookAtHops = std::chrono::seconds(1);
 constexpr std::size_t kHopsAtOnce = 32;
 
 }  // namespace
 
-void Engine::State::make_hosts() {
-    hosts.resize(ports.size());
-    for (std::size_t i = 0; i < ports.size(); i++)
-        if (ports[i]->capabilities().membership == port::Membership::own_host)
-            hosts[i] = make_host(i);
-}
-
-std::unique_ptr<LinkHost> Engine::State::make_host(std::size_t i) const {
-    return std::make_unique<LinkHost>(*ports[i],
-                                      static_cast<std::uint16_t>(layout.ports[i].request.tx_queues - 1),
-                                      plan.ports[i].address, plan.ports[i].vlan);
-}
-
-void Engine::State::serve_hosts() {
-    const Clock::time_point now = Clock::now();
-    for (std::size_t i = 0; i < hosts.size(); i++)
-        if (hosts[i] && ports[i]->started())
-            hosts[i]->serve(now);
-}
-
-/// As the kernel's joins, they are waited for: they go out at a pace. Where the port takes nothing just now,
-/// the rest follows during the run.
-void Engine::State::wait_for_joins(LinkHost& host) {
-    std::size_t left = host.igmp().pending();
-    Clock::time_point end = Clock::now() + kHostPatience;
-    for (serve_hosts(); host.igmp().pending() != 0 && Clock::now() < end; serve_hosts()) {
-        if (host.igmp().pending() != left) {
-            left = host.igmp().pending();
-            end = Clock::now() + kHostPatience;
-        }
-        wait_interruptibly(interrupt_fd(), kStep, "IGMP", "groups were joined");
-    }
-}
-
-void Engine::State::leave_with_own_hosts() {
-    for (const auto& host : hosts)
-        if (host)
-            host->igmp().leave_all();
-    const auto all_told = [this] {
-        return std::all_of(hosts.begin(), hosts.end(),
-                           [](const auto& host) { return !host || host->idle(); });
-    };
-    const Clock::time_point end = Clock::now() + kHostPatience;
-    for (serve_hosts(); !all_told() && Clock::now() < end; serve_hosts())
-        std::this_thread::sleep_for(kStep);
-}
-
 /// A sender waits here, before it begins and until `end` at most, for the answers of the hosts that it sends
 /// to.
 void Engine::State::resolve_next_hops(SendStream& s, Clock::time_point end) {
-    if (!hosts[s.port] || s.hops.empty())
+    if (!ports[s.port].host() || s.hops.empty())
         return;
-    port::ArpHost& arp = hosts[s.port]->arp();
+    port::ArpHost& arp = ports[s.port].host()->arp();
     for (const NextHop& hop : s.hops)
         arp.resolve(hop.address);
     for (const NextHop& hop : s.hops)
@@ -86,11 +37,11 @@ void Engine::State::resolve_next_hops(SendStream& s, Clock::time_point end) {
                             "no MAC address for {}: it did not answer the ARP requests that were sent on "
                             "port {}{}; "
                             "for a host behind a router give the router's with `dst_mac` (--dst-mac)",
-                            to_string(hop.address), ports[s.port]->name(),
+                            to_string(hop.address), ports[s.port].device().name(),
                             plan.ports[s.port].address.value != 0
                                 ? ""
                                 : ", which has no address (`address` of its [[port]], --address)");
-            serve_hosts();
+            ports.serve_hosts();
             wait_interruptibly(interrupt_fd(), kStep, fmt::format("send {}", s.plan.name),
                                fmt::format("{} was asked for its MAC address", to_string(hop.address)));
         }
@@ -103,7 +54,7 @@ void Engine::State::follow_next_hops() {
     if (look)
         next_look_at_hops = now + kLookAtHops;
     for (const auto& s : sends)
-        if (hosts[s->port] || look)
+        if (ports[s->port].host() || look)
             follow_next_hops(*s);
 }
 
@@ -128,16 +79,16 @@ void Engine::State::follow_next_hops(SendStream& s) {
             s.sender.get(), hop.substream, *mac);
         hop.mac = *mac;
     };
-    if (hosts[s.port]) {
+    if (ports[s.port].host()) {
         for (NextHop& hop : s.hops)
-            follow(hop, hosts[s.port]->arp().find(hop.address));
+            follow(hop, ports[s.port].host()->arp().find(hop.address));
         return;
     }
     std::vector<Ipv4> addresses;
     const std::size_t n = std::min(kHopsAtOnce, s.hops.size());
     for (std::size_t i = 0; i < n; i++)
         addresses.push_back(s.hops[(s.next_hop + i) % s.hops.size()].address);
-    const auto macs = port::look_at_next_hops(ports[s.port]->netdev(), addresses);
+    const auto macs = port::look_at_next_hops(ports[s.port].device().netdev(), addresses);
     for (std::size_t i = 0; i < n; i++)
         follow(s.hops[(s.next_hop + i) % s.hops.size()], macs[i]);
     s.next_hop = (s.next_hop + n) % s.hops.size();

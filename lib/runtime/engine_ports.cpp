@@ -26,13 +26,13 @@ void Engine::stop_port(const std::string& port) {
     const std::size_t i = s.running_port(port);
     s.need_answers();
     need_kept_descriptors("stopping a port");
-    if (s.away[i])
+    if (s.ports[i].is_away())
         throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
-    if (!s.ports[i]->started())
+    if (!s.ports[i].device().started())
         throw_error(fmt::format("port {}", port), "it is stopped already");
     (void)s.detailed_snapshot();
     s.take_off(i);
-    s.ports[i]->stop();
+    s.ports[i].device().stop();
     s.port_changed(i);
 }
 
@@ -41,19 +41,19 @@ void Engine::start_port(const std::string& port) {
     const std::size_t i = s.running_port(port);
     s.need_answers();
     need_kept_descriptors("starting a port");
-    if (s.away[i])
+    if (s.ports[i].is_away())
         throw_error(fmt::format("port {}", port),
                     "its network interface has gone; it is started when that comes back");
-    if (s.ports[i]->started())
+    if (s.ports[i].device().started())
         throw_error(fmt::format("port {}", port), "it runs already");
-    s.ports[i]->start();
+    s.ports[i].device().start();
     try {
         s.put_on(i);
     } catch (const LcoreLost&) {
         throw;  // its lcores cannot be asked to let go of it again
     } catch (const std::exception&) {
         s.take_off(i);
-        s.ports[i]->stop();
+        s.ports[i].device().stop();
         throw;
     }
     s.port_changed(i);
@@ -71,34 +71,16 @@ void Engine::State::port_changed(std::size_t port) {
 std::size_t Engine::State::running_port(const std::string& name) const {
     if (!started || stopped)
         throw_error("runtime", "nothing runs that could be changed");
-    const std::size_t i = port_index(name);
+    const std::size_t i = ports.index_of(name);
     if (i == ports.size())
         throw_error("port", "there is no port `{}`", name);
     return i;
 }
 
-bool Engine::State::is_on(std::size_t port) const {
-    return !off[port];
-}
-
 /// No lcore touches the port's queues from now on; its groups are left and its rules are gone. Streams wait.
 /// Throws LcoreLost: then an lcore may still be inside the port, which must not be stopped.
 void Engine::State::take_off(std::size_t port) {
-    off[port] = true;
-    if (memberships[port])
-        memberships[port].reset();
-    std::erase_if(groups, [&](const auto& group) {
-        if (group.first == port && hosts[port])
-            hosts[port]->igmp().leave(group.second);
-        return group.first == port;
-    });
-    if (hosts[port])
-        hosts[port]->serve(Clock::now());
-    std::erase_if(rules, [&](const PortRule& r) {
-        if (r.port == port && !away[port])
-            ports[port]->remove_rule(r.rule.endpoint);
-        return r.port == port;
-    });
+    ports[port].take_off();
     const port::RxQueue silent = port::silent_queue();
     for (Queue& q : queues) {
         if (q.port != port)
@@ -151,7 +133,7 @@ void Engine::State::put_on(std::size_t port) {
             ask(
                 *r.worker,
                 [](recv::Source* source, const port::ArrivalTimes* arrivals) { source->arrivals = arrivals; },
-                r.source, ports[port]->arrivals());
+                r.source, ports[port].device().arrivals());
         ask(
             *q.worker,
             [](recv::Distributor* distributor, recv::Source* own, const port::RxQueue& from) {
@@ -159,7 +141,7 @@ void Engine::State::put_on(std::size_t port) {
                     distributor->connect(from);
                 own->queue = distributor != nullptr ? distributor->own() : from;
             },
-            q.distributor.get(), q.readers.front().source, ports[port]->rx_queue(q.queue));
+            q.distributor.get(), q.readers.front().source, ports[port].device().rx_queue(q.queue));
         for (const Queue::Reader& r : q.readers)
             if (r.share != 0)
                 ask(
@@ -170,17 +152,17 @@ void Engine::State::put_on(std::size_t port) {
     for (SendStream* const s : all_sends())
         if (s->port == port)
             connect(*s);
-    off[port] = false;
+    ports[port].put_on();
     for (const Queue& q : queues)
-        if (q.port == port && q.queue == 0 && hosts[port])
-            ports[port]->add_host_rules(0);
-    add_rules(layout.rules);
-    join_groups(plan);
+        if (q.port == port && q.queue == 0 && ports[port].host() != nullptr)
+            ports[port].device().add_host_rules(0);
+    ports.add_rules(layout.rules);
+    ports.join(groups_of(plan), interrupt_fd());
 }
 
 /// The sender's port runs; it may be another than before.
 void Engine::State::connect(SendStream& s) {
-    const port::Port& port = *ports[s.port];
+    const port::Port& port = ports[s.port].device();
     const Ipv4 own = plan.ports[s.port].address;
     const Ipv4 address = own.value != 0 ? own : port.source_address();
     const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
@@ -213,46 +195,29 @@ void Engine::State::stop_waiting(Worker& worker) {
 }
 
 void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
-    log_error(LogType::runtime,
-              "port {}: its network interface {} has gone (removed, renamed or moved to another namespace); "
-              "waiting for it to come back",
-              ports[port]->name(), netdev);
-    away[port] = netdev;
-    times_away[port]++;
+    ports[port].lose(netdev);
     shut(port);
-    const stats::NicSnapshot last = ports[port]->nic();
-    nic_before[port].missed += last.missed;
-    nic_before[port].no_mbuf += last.no_mbuf;
-    nic_before[port].errors += last.errors;
-    nic_before[port].send_errors += last.send_errors;
+    ports[port].keep_counts();
 }
 
 /// Closes a port whose interface has gone. What senders had given it is theirs again.
 void Engine::State::shut(std::size_t port) {
     take_off(port);
-    ports[port]->stop();
+    ports[port].device().stop();
     for (SendStream* const s : all_sends())
         if (s->port == port)
             s->registration.reset();
-    ports[port]->close();
+    ports[port].device().close();
 }
 
-/// Opens the port again once its interface is there and up. One that the device makes itself (net_tap) is
-/// made anew.
+/// Opens the port again once its interface is there and up.
 void Engine::State::look_for(std::size_t port) {
-    const std::string netdev = *away[port];
-    if (!layout.ports[port].device.netdev.empty()) {
-        const auto facts = port::netdev_facts(netdev);
-        if (!facts || !facts->up)
-            return;
-    }
+    const std::string netdev = ports[port].away();
     try {
         need_kept_descriptors("opening a port");
-        std::unique_ptr<port::Port> again = port::Port::open(layout.ports[port]);
-        again->start();
-        ports[port] = std::move(again);
-        away[port].reset();
-        if (hosts[port])
+        if (!ports[port].reopen())
+            return;
+        if (ports[port].host() != nullptr)
             renew_host(port);
         bool sends_there = false;
         for (SendStream* const s : all_sends())
@@ -260,48 +225,38 @@ void Engine::State::look_for(std::size_t port) {
                 sends_there = true;
                 map_payload(*s);
                 for (const NextHop& hop : s->hops)
-                    if (hosts[port])
-                        hosts[port]->arp().resolve(hop.address);
+                    if (ports[port].host())
+                        ports[port].host()->arp().resolve(hop.address);
             }
         put_on(port);
         port_changed(port);
         const bool receives = std::any_of(plan.receives.begin(), plan.receives.end(),
                                           [&](const auto& r) { return r.port == plan.ports[port].name; });
         log_notice(LogType::runtime, "port {}: its network interface {} is back, and it {} again",
-                   ports[port]->name(), netdev,
+                   ports[port].device().name(), netdev,
                    !sends_there ? "receives"
                    : receives   ? "receives and sends"
                                 : "sends");
     } catch (const LcoreLost&) {
         throw;
     } catch (const std::exception& e) {
-        // Said once: what keeps it from coming back may last.
-        if (std::exchange(told_away[port], e.what()) != e.what())
-            log_error(LogType::runtime, "port {}: it cannot be opened again: {}", plan.ports[port].name,
-                      e.what());
-        if (!away[port]) {
-            away[port] = netdev;
+        if (ports[port].give_up_reopening(netdev, e.what()))
             shut(port);
-        }
     }
 }
 
 /// The port is another; what its lcores hear goes to its host, which knows nothing yet of groups and
 /// neighbours.
 void Engine::State::renew_host(std::size_t port) {
-    // Before lcores are asked: those that have been may write into its rings. The former one lives until all
-    // have.
-    const std::unique_ptr<LinkHost>& former =
-        former_hosts.emplace_back(std::exchange(hosts[port], make_host(port)));
-    host_frames_before[port] += former->sent();
+    ports[port].renew_host();
     for (const Queue& q : queues) {
         recv::Source* const source = q.readers.front().source;
         if (q.port == port && source->hosts != nullptr)
             ask(
                 *q.worker, [](recv::Source* of, FrameRing* ring) { of->hosts = ring; }, source,
-                &hosts[port]->add_source());
+                &ports[port].host()->add_source());
     }
-    former_hosts.clear();
+    ports[port].forget_former_host();
 }
 
 }  // namespace spead::runtime

@@ -5,7 +5,7 @@
 namespace spead::runtime {
 
 std::string Engine::State::suspects_of(const SendStream& s) const {
-    const port::Port& p = *ports[s.port];
+    const port::Port& p = ports[s.port].device();
     return runtime::suspects_of(
         {p.link_up(), p.capabilities().receives_own, p.capabilities().needs_peer, s.plan.max_packet_size});
 }
@@ -13,7 +13,7 @@ std::string Engine::State::suspects_of(const SendStream& s) const {
 /// `now` counts since the start; its senders' counts are those that were taken with it.
 void Engine::State::watch_sends(double now) {
     for (const auto& s : sends) {
-        const SendHealth::Look look{s->plan.enabled && !off[s->port] && !s->worker->lost, s->stuck,
+        const SendHealth::Look look{s->plan.enabled && ports[s->port].is_on() && !s->worker->lost, s->stuck,
                                     s->counts.outages, plan.ports[s->port].name,
                                     s->counts.outages == 0 ? std::string() : suspects_of(*s)};
         for (const stats::LastEvent& event : s->health.update(now, look))

@@ -64,10 +64,10 @@ std::unique_ptr<SendStream> Engine::State::make_send(const SendPlan& s, Outlet o
     auto made = std::make_unique<SendStream>();
     made->number = ++last_send_number;
     made->plan = s;
-    made->port = port_index(s.port);
+    made->port = ports.index_of(s.port);
     made->worker = outlet.worker;
     made->queue = outlet.queue;
-    const port::Port& port = *ports[made->port];
+    const port::Port& port = ports[made->port].device();
     send::SenderConfig config = sender_config(s, layout.ports[made->port]);
     made->hops = find_next_hops(port, config, interrupt_fd());
     config.source_mac = port.mac();
@@ -103,7 +103,7 @@ std::unique_ptr<SendStream> Engine::State::make_send(const SendPlan& s, Outlet o
 
 /// Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
 void Engine::State::map_payload(SendStream& s) {
-    const port::Port& port = *ports[s.port];
+    const port::Port& port = ports[s.port].device();
     if (!port.capabilities().tx_external_buffer || s.plan.zero_copy == ZeroCopy::never)
         return;
     const memory::Mapping& payload = s.feeder->mapping();
@@ -126,13 +126,13 @@ void Engine::State::attach(SendStream& s) {
 /// already. A sender that names no lcore goes to the one with the least to do.
 Engine::State::Outlet Engine::State::outlet_for(const SendPlan& s,
                                                 const std::vector<std::unique_ptr<SendStream>>& fresh) const {
-    const std::size_t port = port_index(s.port);
-    if (!is_on(port))
+    const std::size_t port = ports.index_of(s.port);
+    if (!ports[port].is_on())
         throw_error(where_of(s), "port {} {}", s.port,
-                    away[port] ? "waits for its network interface; add it when that is back"
-                               : "is stopped; start it first");
+                    ports[port].is_away() ? "waits for its network interface; add it when that is back"
+                                          : "is stopped; start it first");
     const auto there_are = static_cast<std::size_t>(layout.ports[port].request.tx_queues) -
-                           (hosts[port] ? std::size_t{1} : std::size_t{0});
+                           (ports[port].host() ? std::size_t{1} : std::size_t{0});
     if (there_are == 0)
         throw_error(where_of(s),
                     "port {} was opened without a transmit queue: start the program with a sender on it "
@@ -195,8 +195,8 @@ void Engine::State::check_room(const SendPlan& s) const {
         throw_error(where_of(s),
                     "its heaps in flight need {} ((`max_heaps` {} + 1) x {}), and {} are available",
                     human_size(payload), s.max_heaps, human_size(s.heap_size), human_size(available));
-    const std::size_t port = port_index(s.port);
-    if (hosts[port] && needs_next_hops(s) &&
+    const std::size_t port = ports.index_of(s.port);
+    if (ports[port].host() && needs_next_hops(s) &&
         std::none_of(queues.begin(), queues.end(), [port](const Queue& q) { return q.port == port; }))
         throw_error(where_of(s),
                     "nobody would hear the answer to ARP requests on port {}, which was opened without a "
@@ -292,7 +292,7 @@ bool Engine::State::leave(SendStream& s) {
     if (s.worker->lost || s.worker->watch.silent())
         return false;
     if (!s.feeder->done()) {
-        if (off[s.port])
+        if (!ports[s.port].is_on())
             s.feeder->abandon();
         else
             cut_if_too_long(s);
@@ -350,10 +350,10 @@ void Engine::State::add_sends(stats::Snapshot& snap) const {
         one.impair = s->plan.impair;
         // After the run nobody makes heaps any more.
         const bool done = !s->feeder || s->feeder->done();
-        one.state = !s->plan.enabled ? "stopped"
-                    : off[s->port]   ? "waiting"
-                    : done           ? stats::kSendDone
-                                     : "sending";
+        one.state = !s->plan.enabled          ? "stopped"
+                    : !ports[s->port].is_on() ? "waiting"
+                    : done                    ? stats::kSendDone
+                                              : "sending";
         add_send_health(*s, one);
         add_to_port(s->port, s->counts);
     }

@@ -46,7 +46,7 @@ bool Engine::State::sinks_over() const {
         if (failed && r.sink.on_error == OnSinkError::end)
             return true;
         any_failed |= failed;
-        left |= (s.capture && !s.capture->over()) || (!failed && !ports[port_index(r.port)]->exhausted());
+        left |= (s.capture && !s.capture->over()) || (!failed && !ports[r.port].device().exhausted());
     }
     return any_failed && !left;
 }

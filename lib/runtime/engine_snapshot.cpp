@@ -73,9 +73,9 @@ stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
         s.number = streams[i]->number;
         s.endpoints = plan.receives[i].endpoint_texts;
         s.port = plan.receives[i].port;
-        s.state = !plan.receives[i].enabled                ? "stopped"
-                  : off[port_index(plan.receives[i].port)] ? "waiting"
-                                                           : "received";
+        s.state = !plan.receives[i].enabled               ? "stopped"
+                  : !ports[plan.receives[i].port].is_on() ? "waiting"
+                                                          : "received";
         s.add(streams[i]->past);
         add_sinks(*streams[i], s);
         s.expected_rate = plan.receives[i].expected_rate;
@@ -86,36 +86,16 @@ stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
         snap.removed.add(s->past);
         add_sinks(*s, snap.removed);
     }
-    for (const auto& p : ports) {
-        stats::PortSnapshot s;
-        s.name = p->name();
-        s.driver = p->driver_name();
-        s.steering = port::name_of(p->capabilities().steering);
-        s.state = away[snap.ports.size()] ? "away" : off[snap.ports.size()] ? "stopped" : "running";
-        s.nic = p->nic();
-        const stats::NicSnapshot& before = nic_before[snap.ports.size()];
-        if (!away[snap.ports.size()]) {
-            s.nic.missed += before.missed;
-            s.nic.no_mbuf += before.no_mbuf;
-            s.nic.errors += before.errors;
-            s.nic.send_errors += before.send_errors;
-        } else {
-            s.nic = before;
-        }
-        s.rx_descriptors = p->rx_sizes().descriptors;
-        s.joins_groups = p->capabilities().membership != port::Membership::none;
-        snap.ports.push_back(std::move(s));
-    }
-    for (std::size_t i = 0; i < hosts.size(); i++)
-        if (hosts[i])
-            snap.ports[i].tx_host_frames = host_frames_before[i] + hosts[i]->sent();
+    for (std::size_t i = 0; i < ports.size(); i++)
+        snap.ports.push_back(ports[i].snapshot());
     for (const auto& w : workers) {
         look_at(*w, depth);
         const Worker::Counts& counts = w->counts;
         for (std::size_t n = 0; n < w->sources.size(); n++) {
             snap.ports[w->source_ports[n]].add(counts.ports[n]);
             if (n < w->buffers_taken.size())
-                add_buffers(snap.ports[w->source_ports[n]], *ports[w->source_ports[n]], w->buffers_taken[n]);
+                add_buffers(snap.ports[w->source_ports[n]], ports[w->source_ports[n]].device(),
+                            w->buffers_taken[n]);
         }
         snap.lcores.push_back(share_of(*w));
     }
@@ -125,8 +105,6 @@ stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
     for (const auto& s : removed_streams)
         add_parts(*s, snap.removed);
     add_sends(snap);
-    for (std::size_t i = 0; i < last_rules.size(); i++)
-        snap.ports[i].rules = last_rules[i];
     add_health(snap);
     add_last_events(snap);
     mark_silent(snap);
@@ -168,21 +146,6 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
         if (s->worker == &w)
             l.sends.push_back(s->plan.name);
     return l;
-}
-
-/// Before the rules go.
-void Engine::State::remember_rules() {
-    last_rules = rules_now();
-}
-
-std::vector<std::vector<stats::RuleSnapshot>> Engine::State::rules_now() const {
-    std::vector<std::vector<stats::RuleSnapshot>> all;
-    for (const auto& p : ports) {
-        std::vector<stats::RuleSnapshot>& of_port = all.emplace_back();
-        for (const port::RuleState& r : p->rules())
-            of_port.push_back({to_string(r.rule.endpoint), r.rule.queues, r.text, r.hits});
-    }
-    return all;
 }
 
 }  // namespace spead::runtime

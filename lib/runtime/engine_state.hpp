@@ -16,7 +16,6 @@
 #include "memory/arena.hpp"
 #include "memory/region.hpp"
 #include "port/impaired_queue.hpp"
-#include "port/membership.hpp"
 #include "port/port.hpp"
 #include "port/region_registration.hpp"
 #include "recv/distributor.hpp"
@@ -29,9 +28,8 @@
 #include "runtime/lcore_look.hpp"
 #include "runtime/lcore_loop.hpp"
 #include "runtime/lcore_watch.hpp"
-#include "runtime/link_host.hpp"
-#include "runtime/link_watch.hpp"
 #include "runtime/next_hops.hpp"
+#include "runtime/port_set.hpp"
 #include "runtime/send_health.hpp"
 #include "runtime/sink.hpp"
 #include "runtime/stream_health.hpp"
@@ -189,7 +187,6 @@ struct Engine::State {
     State(const Plan& p, const Layout& l, const Surroundings& s)
         : plan(p), layout(l), surroundings(s), consumers(p.end.heaps) {}
 
-    void open_ports();
     void make_workers();
     std::unique_ptr<Part> make_part(const Stream& stream, const ReceivePlan& r, Worker& worker);
     void make_parts(std::size_t receive);
@@ -216,12 +213,7 @@ struct Engine::State {
     Dealing deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const;
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
     void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
-    void add_rules(const std::vector<PortRule>& wanted);
-    void remove_rules(const std::vector<PortRule>& wanted);
-    std::vector<std::pair<std::size_t, Endpoint>> groups_of(const Plan& wanted) const;
-    void join_groups(const Plan& wanted);
-    void join_groups(std::size_t port, const std::vector<Endpoint>& endpoints);
-    void leave_groups(const Plan& wanted);
+    PortSet::Groups groups_of(const Plan& wanted) const;
     /// Where a sender's packets leave.
     struct Outlet {
         Worker* worker = nullptr;
@@ -249,19 +241,13 @@ struct Engine::State {
 
     void make_senders();
     void launch();
-    void make_hosts();
-    std::unique_ptr<LinkHost> make_host(std::size_t port) const;
-    void serve_hosts();
-    void wait_for_joins(LinkHost& host);
     /// Of a start that can be given up; a run that is interrupted ends in order.
     int interrupt_fd() const { return starting ? surroundings.interrupt_fd : -1; }
-    void leave_with_own_hosts();
     void resolve_next_hops(SendStream& s, Clock::time_point end);
     void follow_next_hops();
     void follow_next_hops(SendStream& s);
     void add_host_rules();
     std::size_t running_port(const std::string& name) const;
-    bool is_on(std::size_t port) const;
     void take_off(std::size_t port);
     void put_on(std::size_t port);
     void connect(SendStream& s);
@@ -270,8 +256,6 @@ struct Engine::State {
     void renew_host(std::size_t port);
     void lose_port(std::size_t port, const std::string& netdev);
     void look_for(std::size_t port);
-    void leave_groups();
-    std::size_t port_index(const std::string& name) const;
 
     /// Has the worker's lcore run `function(arguments...)` between two bursts (see LcoreCall) and returns
     /// what that returns. None: the lcore has not answered for as long as the run waits for one; the function
@@ -345,8 +329,6 @@ struct Engine::State {
     void add_health(stats::Snapshot& snap) const;
     bool is_received(std::uint32_t number) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
-    std::vector<std::vector<stats::RuleSnapshot>> rules_now() const;
-    void remember_rules();
     std::optional<Reason> ended(const stats::Snapshot& now);
     bool ports_failed();
     bool all_stopped() const;
@@ -384,15 +366,13 @@ struct Engine::State {
     void stop_lcores();
     void end_filters();
     void stop_ports();
-    void carry_out(void (State::*step)()) noexcept;
+    void carry_out(const std::function<void()>& step) noexcept;
 
     Plan plan;      ///< as it is now
     Layout layout;  ///< of it
     const Surroundings surroundings;
     memory::RegionTable regions;
-    std::vector<std::unique_ptr<LinkHost>> hosts;  ///< as ports; null where the kernel answers, or nobody
-    std::vector<std::unique_ptr<LinkHost>> former_hosts;  ///< that lcores may still know
-    std::vector<std::unique_ptr<port::Port>> ports;
+    PortSet ports;  ///< as plan.ports
     std::vector<std::unique_ptr<Worker>> workers;
     std::vector<Queue> queues;                               ///< as layout.queues
     std::vector<std::unique_ptr<Stream>> streams;            ///< as plan.receives
@@ -403,24 +383,14 @@ struct Engine::State {
     std::vector<std::unique_ptr<SendStream>> leaving_sends;  ///< removed, and not done yet
     std::vector<stats::SendCounters> gone_sends;             ///< as ports: of senders that are no more
     std::uint32_t last_send_number = 0;
-    std::vector<std::unique_ptr<port::KernelMembership>> memberships;  ///< as ports; null where not used
-    std::vector<PortRule> rules;                                       ///< that ports have
-    std::vector<std::pair<std::size_t, Endpoint>> groups;              ///< port and endpoint, joined
     Consumers consumers;
     std::vector<stats::CaptureSnapshot> past_captures;
     std::vector<EndingCapture> ending_captures;
     std::uint64_t last_capture = 0;  ///< number of a capture
     std::vector<std::string> problems;
     bool started = false;
-    bool starting = true;  ///< launch() has not come to its end
-    // As ports.
-    std::vector<char> off;                         ///< stopped, or away: no lcore touches it
-    std::vector<std::optional<std::string>> away;  ///< the network interface that is waited for
-    std::vector<std::uint64_t> times_away;
-    std::vector<std::string> told_away;             ///< why it could not be opened again
-    std::vector<stats::NicSnapshot> nic_before;     ///< of earlier lives of the port
-    std::vector<std::uint64_t> host_frames_before;  ///< likewise
-    bool connected = false;                         ///< ports run, and lcores poll their queues
+    bool starting = true;    ///< launch() has not come to its end
+    bool connected = false;  ///< ports run, and lcores poll their queues
     bool stopped = false;
     bool stopping = false;  ///< stop() is at work
     bool interrupted = false;
@@ -437,16 +407,11 @@ struct Engine::State {
     std::optional<EventCommand> event_command;
     std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
     stats::FindingLog finding_log;
-    std::vector<std::vector<stats::PassedSnapshot>> passed;     ///< as ports; when last looked
     std::map<std::uint32_t, std::vector<std::string>> unowned;  ///< by stream's number; likewise
     Clock::time_point next_look_at_absences{};
     std::uint64_t last_progress = 0;
-    WaitingTime unchanged{kLongestRound};                      ///< since last_progress changed
-    std::vector<std::vector<stats::RuleSnapshot>> last_rules;  ///< as ports, once the run is over
-    std::vector<LinkWatch> links;                              ///< as ports
-    std::vector<PeerWatch> peers;                              ///< as ports
-    // What strangers can have happen as often as they like: a peer that comes and goes, forged ARP replies.
-    LogLimiter link_news;
+    WaitingTime unchanged{kLongestRound};  ///< since last_progress changed
+    // Strangers can have these happen as often as they like: forged ARP replies.
     LogLimiter hop_news;
     LogLimiter lcore_news;
     Clock::time_point next_told_of_waiting{};

@@ -41,26 +41,26 @@ void Engine::stop() noexcept {
     s.stopping = true;
     s.event_command.reset();
     if (s.started) {
-        s.carry_out(&State::finish_sends);
-        s.carry_out(&State::remember_rules);
-        s.carry_out(&State::leave_groups);
-        s.carry_out(&State::settle_receives);
-        s.carry_out(&State::flush_receives);
-        s.carry_out(&State::tell_what_was_lost);
-        s.carry_out(&State::end_consumers);
-        s.carry_out(&State::stop_lcores);
-        s.carry_out(&State::end_filters);
-        s.carry_out(&State::stop_captures);
+        s.carry_out([&s] { s.finish_sends(); });
+        s.carry_out([&s] { s.ports.remember_rules(); });
+        s.carry_out([&s] { s.ports.leave_groups(); });
+        s.carry_out([&s] { s.settle_receives(); });
+        s.carry_out([&s] { s.flush_receives(); });
+        s.carry_out([&s] { s.tell_what_was_lost(); });
+        s.carry_out([&s] { s.end_consumers(); });
+        s.carry_out([&s] { s.stop_lcores(); });
+        s.carry_out([&s] { s.end_filters(); });
+        s.carry_out([&s] { s.stop_captures(); });
         s.duration = std::chrono::duration<double>(Clock::now() - s.begin).count();
     }
     s.stopped = true;
-    s.carry_out(&State::stop_ports);
+    s.carry_out([&s] { s.stop_ports(); });
 }
 
 /// A step that fails keeps no other from being taken.
-void Engine::State::carry_out(void (State::*step)()) noexcept {
+void Engine::State::carry_out(const std::function<void()>& step) noexcept {
     try {
-        (this->*step)();
+        step();
     } catch (const std::exception& e) {
         problems.push_back(e.what());
     }
@@ -135,7 +135,7 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
     WaitingTime since(kRound);
     Clock::duration own{0};
     while (!step()) {
-        serve_hosts();
+        ports.serve_hosts();
         const Look now = look();
         const Clock::duration before = all.total();
         const Clock::duration round = all.add() - before;
@@ -255,11 +255,11 @@ send::Backlog Engine::State::backlog(SendStream& s) {
 void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     const std::string what =
         fmt::format("send {}: given up with {} heaps in flight", s.plan.name, s.sender->in_flight());
-    if (away[s.port])
+    if (ports[s.port].is_away())
         remarks.push_back(
-            fmt::format("{}; the network interface {} of its port is away", what, *away[s.port]));
-    else if (off[s.port])
-        remarks.push_back(fmt::format("{}; port {} is stopped", what, ports[s.port]->name()));
+            fmt::format("{}; the network interface {} of its port is away", what, ports[s.port].away()));
+    else if (!ports[s.port].is_on())
+        remarks.push_back(fmt::format("{}; port {} is stopped", what, ports[s.port].device().name()));
     else if (s.cut != send::Cut::nothing &&
              left == 0)  // the driver keeps what it was given until its port stops
         remarks.push_back(what + "; at its rate they would have taken too long");
@@ -268,14 +268,14 @@ void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     else
         // Whoever interrupts the run does not want to wait for the rest.
         (interrupted ? remarks : problems)
-            .push_back(fmt::format("{}; port {} takes no more packets: {}", what, ports[s.port]->name(),
-                                   suspects_of(s)));
+            .push_back(fmt::format("{}; port {} takes no more packets: {}", what,
+                                   ports[s.port].device().name(), suspects_of(s)));
 }
 
 /// Packets of ours that are still in a ring are received before the streams are flushed.
 void Engine::State::settle_receives() {
     const auto own = [this](const ReceivePlan& r) {
-        return ports[port_index(r.port)]->capabilities().receives_own;
+        return ports[r.port].device().capabilities().receives_own;
     };
     const bool blocks = std::any_of(streams.begin(), streams.end(), [](const auto& s) {
         return !s->parts.empty() && s->parts.front()->lane->config.window.on_full == heap::OnFull::block;
@@ -284,7 +284,7 @@ void Engine::State::settle_receives() {
         let_go_of_consumers();
         const stats::Snapshot now = take_snapshot();
         return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
-            const stats::PortSnapshot& p = now.ports[port_index(r.port)];
+            const stats::PortSnapshot& p = now.ports[ports.index_of(r.port)];
             return !own(r) || p.rx_packets >= p.tx_packets;
         });
     };
@@ -399,35 +399,18 @@ void Engine::State::stop_ports() {
                 fmt::format("send {}: packets that `impair` held back were dropped, the port took no more",
                             s->plan.name));
         }
-    for (const auto& p : ports)
-        p->stop();
+    for (std::size_t i = 0; i < ports.size(); i++)
+        ports[i].device().stop();
     for (SendStream* const s : all_sends())
         s->sender->collect(rte_rdtsc());
-    for (const auto& p : ports) {
-        if (const std::string problem = p->output_problem(); !problem.empty())
-            problems.push_back(problem);
-        if (p->source_truncated())
-            problems.push_back(fmt::format("port {}: its source is truncated", p->name()));
-    }
-    for (std::size_t i = 0; i < links.size(); i++)
-        if (links[i].losses() > 1)
-            remarks.push_back(
-                fmt::format("port {}: its link was lost {} times", ports[i]->name(), links[i].losses()));
-    for (std::size_t i = 0; i < ports.size(); i++) {
-        if (away[i])
-            problems.push_back(fmt::format("port {}: its network interface {} has gone and has not come back",
-                                           plan.ports[i].name, *away[i]));
-        else if (times_away[i] != 0)
-            remarks.push_back(fmt::format("port {}: its network interface was away {} time{}",
-                                          plan.ports[i].name, times_away[i], times_away[i] == 1 ? "" : "s"));
-    }
+    ports.report_end(problems, remarks);
     queues.clear();
     for (SendStream* const s : all_sends()) {
         s->registration.reset();
         s->feeder.reset();
     }
-    for (const auto& p : ports)
-        p->close();
+    for (std::size_t i = 0; i < ports.size(); i++)
+        ports[i].device().close();
 }
 
 }  // namespace spead::runtime

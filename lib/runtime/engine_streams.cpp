@@ -57,7 +57,7 @@ const Part* Engine::State::part_on(std::size_t receive, const Worker& worker) co
 std::unique_ptr<Part> Engine::State::make_part(const Stream& stream, const ReceivePlan& r, Worker& worker) {
     auto part = std::make_unique<Part>();
     const recv::LaneConfig config =
-        lane_config(r, stream.places, ports[port_index(r.port)]->capabilities().lossless);
+        lane_config(r, stream.places, ports[r.port].device().capabilities().lossless);
     part->lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
     if (auto filter = surroundings.make_filter(r))
         part->lane->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
@@ -225,11 +225,11 @@ Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
     recv::Source& source = *worker.sources.emplace_back(std::make_unique<recv::Source>());
     worker.source_ports.push_back(queue.port);
     worker.counts.ports.emplace_back();
-    source.limit(ports[queue.port]->capabilities());
+    source.limit(ports[queue.port].device().capabilities());
     source.check_udp = plan.ports[queue.port].udp_checksum;
-    source.arrivals = ports[queue.port]->arrivals();
-    if (hosts[queue.port] && share == 0)
-        source.hosts = &hosts[queue.port]->add_source();
+    source.arrivals = ports[queue.port].device().arrivals();
+    if (ports[queue.port].host() && share == 0)
+        source.hosts = &ports[queue.port].host()->add_source();
     Queue::Reader& made = queue.readers.emplace_back(Queue::Reader{&source, &worker, share});
     if (connected)
         connect(queue, made);
@@ -240,7 +240,7 @@ Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
 void Engine::State::connect(Queue& queue, const Queue::Reader& made) {
     // A port that is stopped or away comes with its queue when it is back (put_on).
     const port::RxQueue from =
-        is_on(queue.port) ? ports[queue.port]->rx_queue(queue.queue) : port::silent_queue();
+        ports[queue.port].is_on() ? ports[queue.port].device().rx_queue(queue.queue) : port::silent_queue();
     const auto add_source = [](recv::RxAgent* receiver, recv::Source* source, const port::RxQueue& of) {
         source->queue = of;
         receiver->add_source(*source);
@@ -319,8 +319,8 @@ std::string Engine::State::why_no_interrupts(const Worker& worker) const {
         for (const Queue::Reader& r : q.readers) {
             if (r.worker == &worker && r.share != 0)
                 return "it works behind another lcore's queue";
-            if (r.worker == &worker && !ports[q.port]->rx_events(q.queue))
-                return fmt::format("{} has no receive interrupt", ports[q.port]->device_name());
+            if (r.worker == &worker && !ports[q.port].device().rx_events(q.queue))
+                return fmt::format("{} has no receive interrupt", ports[q.port].device().device_name());
         }
     return {};
 }
@@ -338,7 +338,7 @@ void Engine::State::arm_interrupts() {
         auto sleeper = std::make_unique<Sleeper>();
         for (const Queue& q : queues)
             if (q.worker == w.get())
-                sleeper->add(ports[q.port]->rx_events(q.queue));
+                sleeper->add(ports[q.port].device().rx_events(q.queue));
         w->loop->wait_for(std::move(sleeper));
     }
 }

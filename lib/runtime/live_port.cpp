@@ -1,0 +1,238 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/live_port.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "base/error.hpp"
+#include "port/netdev.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// The kernel's reports carry the tag of the interface that it joins on.
+std::unique_ptr<port::KernelMembership> membership_of(const port::Port& p,
+                                                      std::optional<std::uint16_t> vlan) {
+    if (!vlan)
+        return std::make_unique<port::KernelMembership>(p.if_index(), p.netdev());
+    const std::string name = port::vlan_netdev(p.netdev(), *vlan);
+    const auto facts = name.empty() ? std::nullopt : port::netdev_facts(name);
+    if (!facts)
+        throw_error(
+            p.name(),
+            "groups in VLAN {0} are joined on the kernel's interface for it, which {1} has not: run `ip "
+            "link add link {1} name {1}.{0} type vlan id {0}` and `ip link set {1}.{0} up`",
+            *vlan, p.netdev());
+    return std::make_unique<port::KernelMembership>(facts->index, name);
+}
+
+std::unique_ptr<LinkHost> host_of(const port::Port& p, const port::PlannedPort& planned,
+                                  const PortPlan& plan) {
+    if (p.capabilities().membership != port::Membership::own_host)
+        return nullptr;
+    return std::make_unique<LinkHost>(p, static_cast<std::uint16_t>(planned.request.tx_queues - 1),
+                                      plan.address, plan.vlan);
+}
+
+/// Returns how much a packet looks like one that an endpoint waits for: by its group, else by its port.
+int likeness(const port::PassedPackets& passed, const std::vector<Endpoint>& wanted) {
+    int best = 0;
+    for (const Endpoint& e : wanted)
+        best = std::max(best, e.address == passed.endpoint.address ? 2
+                              : e.port == passed.endpoint.port     ? 1
+                                                                   : 0);
+    return best;
+}
+
+void add(stats::NicSnapshot& to, const stats::NicSnapshot& more) {
+    to.missed += more.missed;
+    to.no_mbuf += more.no_mbuf;
+    to.errors += more.errors;
+    to.send_errors += more.send_errors;
+}
+
+}  // namespace
+
+LivePort::LivePort(const PortPlan& plan, const port::PlannedPort& planned)
+    : plan_(plan), planned_(planned), device_(port::Port::open(planned_)) {
+    host_ = host_of(*device_, planned_, plan_);
+}
+
+void LivePort::take_off() {
+    off_ = true;
+    membership_.reset();
+    if (host_) {
+        for (const Endpoint& group : groups_)
+            host_->igmp().leave(group);
+        host_->serve(LinkHost::Clock::now());
+    }
+    groups_.clear();
+    if (!outage_.netdev)
+        for (const port::Rule& rule : rules_)
+            device_->remove_rule(rule.endpoint);
+    rules_.clear();
+}
+
+void LivePort::lose(const std::string& netdev) {
+    log_error(LogType::runtime,
+              "port {}: its network interface {} has gone (removed, renamed or moved to another namespace); "
+              "waiting for it to come back",
+              plan_.name, netdev);
+    outage_.netdev = netdev;
+    outage_.times++;
+}
+
+void LivePort::keep_counts() {
+    add(earlier_.nic, device_->nic());
+}
+
+bool LivePort::reopen() {
+    // One that the device makes itself (net_tap) is made anew.
+    if (!planned_.device.netdev.empty()) {
+        const auto facts = port::netdev_facts(*outage_.netdev);
+        if (!facts || !facts->up)
+            return false;
+    }
+    std::unique_ptr<port::Port> again = port::Port::open(planned_);
+    again->start();
+    device_ = std::move(again);
+    outage_.netdev.reset();
+    return true;
+}
+
+bool LivePort::give_up_reopening(const std::string& netdev, const std::string& why) {
+    // Said once: what keeps it from coming back may last.
+    if (std::exchange(outage_.refusal, why) != why)
+        log_error(LogType::runtime, "port {}: it cannot be opened again: {}", plan_.name, why);
+    if (outage_.netdev)
+        return false;
+    outage_.netdev = netdev;
+    return true;
+}
+
+void LivePort::renew_host() {
+    if (!host_)
+        return;
+    former_host_ = std::exchange(host_, host_of(*device_, planned_, plan_));
+    earlier_.host_frames += former_host_->sent();
+}
+
+void LivePort::add_rule(const port::Rule& rule) {
+    if (std::find(rules_.begin(), rules_.end(), rule) != rules_.end())
+        return;
+    device_->add_rule(rule);
+    rules_.push_back(rule);
+}
+
+void LivePort::remove_rules_but(const std::vector<port::Rule>& wanted) {
+    std::erase_if(rules_, [&](const port::Rule& rule) {
+        if (std::find(wanted.begin(), wanted.end(), rule) != wanted.end())
+            return false;
+        device_->remove_rule(rule.endpoint);
+        return true;
+    });
+}
+
+std::vector<stats::RuleSnapshot> LivePort::rules() const {
+    std::vector<stats::RuleSnapshot> all;
+    for (const port::RuleState& r : device_->rules())
+        all.push_back({to_string(r.rule.endpoint), r.rule.queues, r.text, r.hits});
+    return all;
+}
+
+std::vector<Endpoint> LivePort::not_joined(const std::vector<Endpoint>& wanted) const {
+    std::vector<Endpoint> fresh;
+    std::set_difference(wanted.begin(), wanted.end(), groups_.begin(), groups_.end(),
+                        std::back_inserter(fresh));
+    return fresh;
+}
+
+void LivePort::join_by_kernel(const std::vector<Endpoint>& groups, int interrupt_fd) {
+    if (device_->capabilities().membership != port::Membership::kernel_socket)
+        return;
+    if (!membership_)
+        membership_ = membership_of(*device_, plan_.vlan);
+    try {
+        for (const Endpoint& e : groups)
+            membership_->want(e);
+        membership_->join_all(interrupt_fd);
+    } catch (const std::exception&) {
+        for (const Endpoint& e : groups)
+            membership_->leave(e);
+        throw;
+    }
+}
+
+void LivePort::note_joined(const std::vector<Endpoint>& groups) {
+    groups_.insert(groups_.end(), groups.begin(), groups.end());
+    std::sort(groups_.begin(), groups_.end());
+}
+
+void LivePort::leave_groups_but(const std::vector<Endpoint>& wanted) {
+    std::erase_if(groups_, [&](const Endpoint& group) {
+        if (std::binary_search(wanted.begin(), wanted.end(), group))
+            return false;
+        if (host_)
+            host_->igmp().leave(group);
+        if (membership_)
+            membership_->leave(group);
+        return true;
+    });
+}
+
+LivePort::Look LivePort::look(LogLimiter& limit) {
+    Look found;
+    found.gone = device_->missing_netdev();
+    if (!found.gone.empty())
+        return found;
+    // What exactly is missing is known when the port is stopped.
+    found.failed = !device_->output_problem().empty();
+    const std::string& name = device_->name();
+    if (device_->capabilities().needs_peer) {
+        if (peer_.update(device_->link_up()))
+            log_limited(limit, LogType::runtime, LogLevel::notice,
+                        "port {}: nobody is at the other end; waiting", name);
+        return found;
+    }
+    const LinkWatch::News news = link_.update(device_->poll_link());
+    if (news != LinkWatch::News::none)
+        log_limited(limit, LogType::runtime, LogLevel::notice, "port {}: its link is {}", name,
+                    news == LinkWatch::News::lost ? "down" : "up again");
+    return found;
+}
+
+void LivePort::look_for_passed(const std::vector<Endpoint>& wanted) {
+    std::vector<port::PassedPackets> all = device_->passed();
+    std::stable_sort(all.begin(), all.end(), [&](const auto& a, const auto& b) {
+        return std::pair(likeness(a, wanted), a.packets) > std::pair(likeness(b, wanted), b.packets);
+    });
+    all.resize(std::min(all.size(), stats::PortSnapshot::kPassed));
+    for (const port::PassedPackets& one : all)
+        passed_.push_back({to_string(one.endpoint), to_string(one.source), one.packets});
+}
+
+stats::PortSnapshot LivePort::snapshot() const {
+    stats::PortSnapshot s;
+    s.name = device_->name();
+    s.driver = device_->driver_name();
+    s.steering = port::name_of(device_->capabilities().steering);
+    s.state = outage_.netdev ? "away" : off_ ? "stopped" : "running";
+    if (outage_.netdev) {
+        s.nic = earlier_.nic;
+    } else {
+        s.nic = device_->nic();
+        add(s.nic, earlier_.nic);
+    }
+    s.rx_descriptors = device_->rx_sizes().descriptors;
+    s.joins_groups = device_->capabilities().membership != port::Membership::none;
+    if (host_)
+        s.tx_host_frames = earlier_.host_frames + host_->sent();
+    s.rules = last_rules_;
+    return s;
+}
+
+}  // namespace spead::runtime

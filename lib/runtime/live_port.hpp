@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/endpoint.hpp"
+#include "base/log.hpp"
+#include "port/membership.hpp"
+#include "port/port.hpp"
+#include "runtime/link_host.hpp"
+#include "runtime/link_watch.hpp"
+#include "runtime/plan.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::runtime {
+
+/// One port of the run, with what is joined and steered on it, its own IGMP and ARP host, and what is kept of
+/// it while its network interface is away.
+///
+/// Main thread only. A port is *on* while lcores may use its queues, *off* while it is stopped or *away*. The
+/// caller takes the queues from the lcores before it stops or closes the device.
+class LivePort {
+  public:
+    /// Opens the device, which is off until it is started. Throws Error as Port::open does.
+    LivePort(const PortPlan& plan, const port::PlannedPort& planned);
+    LivePort(LivePort&&) = delete;
+
+    const PortPlan& plan() const noexcept { return plan_; }
+    const port::PlannedPort& planned() const noexcept { return planned_; }
+    /// Returns the device; another one after reopen().
+    port::Port& device() const noexcept { return *device_; }
+    /// Returns our own IGMP and ARP host; null where the kernel answers, or nobody. Another one after
+    /// renew_host().
+    LinkHost* host() const noexcept { return host_.get(); }
+
+    bool is_on() const noexcept { return !off_; }
+    bool is_away() const noexcept { return outage_.netdev.has_value(); }
+    /// Returns the network interface that the port waits for; only while it is away.
+    const std::string& away() const { return outage_.netdev.value(); }
+    std::uint64_t times_away() const noexcept { return outage_.times; }
+    std::uint64_t links_lost() const noexcept { return link_.losses(); }
+
+    /// Marks the port as off, leaves its groups and removes its rules; a device that is away has none left.
+    void take_off();
+    /// Marks the port as on.
+    void put_on() noexcept { off_ = false; }
+
+    /// Marks the port as away, and says so in the log. The caller then takes it off and closes it.
+    void lose(const std::string& netdev);
+    /// Keeps the counts of the device, which has been closed.
+    void keep_counts();
+    /// Opens and starts the device again. False: its network interface is not there, or not up. Throws Error.
+    bool reopen();
+    /// Marks the port as away again, since it could not be put on; logs the reason unless it is the last one.
+    /// True: the device is open, and the caller closes it.
+    bool give_up_reopening(const std::string& netdev, const std::string& why);
+    /// Begins with a new host, which knows no groups and neighbours. The former one lives until
+    /// forget_former_host(): lcores may write into its rings.
+    void renew_host();
+    void forget_former_host() noexcept { former_host_.reset(); }
+
+    /// Adds the rule unless it is there. Throws Error.
+    void add_rule(const port::Rule& rule);
+    /// Removes the rules that are not in `wanted`.
+    void remove_rules_but(const std::vector<port::Rule>& wanted);
+    std::vector<stats::RuleSnapshot> rules() const;
+    /// Has snapshots show the rules as they are now, from now on.
+    void remember_rules() { last_rules_ = rules(); }
+
+    /// Returns those of `wanted`, which is sorted, that are not joined.
+    std::vector<Endpoint> not_joined(const std::vector<Endpoint>& wanted) const;
+    /// Has the kernel join groups, where it is the one that does. When one is refused, none stays joined:
+    /// throws Error. `interrupt_fd`: as KernelMembership::join_all().
+    void join_by_kernel(const std::vector<Endpoint>& groups, int interrupt_fd);
+    /// Notes that the groups are joined.
+    void note_joined(const std::vector<Endpoint>& groups);
+    /// Leaves the groups that are not in `wanted`, which is sorted.
+    void leave_groups_but(const std::vector<Endpoint>& wanted);
+    /// Has the kernel leave all groups.
+    void leave_by_kernel() noexcept { membership_.reset(); }
+
+    struct Look {
+        std::string gone;     ///< the network interface, if it is no longer there
+        bool failed = false;  ///< a file does not take what is written
+    };
+    /// Looks after the link of a port that is on, and logs what happened to it, within `limit`.
+    Look look(LogLimiter& limit);
+    /// Whether its link, or its peer, was there at the last look.
+    bool link_up() const noexcept { return link_.up() && peer_.up(); }
+
+    /// Asks the device which packets of others pass it, most like `wanted` first; for show_passed().
+    void look_for_passed(const std::vector<Endpoint>& wanted);
+    void forget_passed() noexcept { passed_.clear(); }
+    void show_passed(stats::PortSnapshot& to) const { to.passed = passed_; }
+
+    /// Returns the port's part of a snapshot, without what lcores count.
+    stats::PortSnapshot snapshot() const;
+
+  private:
+    const PortPlan plan_;
+    const port::PlannedPort planned_;
+    // Hosts give mbufs back when the device is closed: they are destroyed after it.
+    std::unique_ptr<LinkHost> former_host_;
+    std::unique_ptr<LinkHost> host_;
+    std::unique_ptr<port::Port> device_;
+    std::unique_ptr<port::KernelMembership> membership_;  ///< null where not used
+    std::vector<port::Rule> rules_;                       ///< that the device has
+    std::vector<Endpoint> groups_;                        ///< joined; sorted
+    bool off_ = false;
+    struct Outage {
+        std::optional<std::string> netdev;  ///< that is waited for
+        std::uint64_t times = 0;            ///< so far
+        std::string refusal;                ///< why the port could not be opened again
+    };
+    Outage outage_;
+    struct Earlier {
+        stats::NicSnapshot nic;         ///< of earlier devices
+        std::uint64_t host_frames = 0;  ///< of earlier hosts
+    };
+    Earlier earlier_;
+    LinkWatch link_;
+    PeerWatch peer_;
+    std::vector<stats::PassedSnapshot> passed_;
+    std::vector<stats::RuleSnapshot> last_rules_;
+};
+
+}  // namespace spead::runtime

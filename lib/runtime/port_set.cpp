@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/port_set.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "base/interruptible.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+using Clock = LinkHost::Clock;
+
+/// Reports go out within a few steps, unless the queue does not take them.
+constexpr auto kHostPatience = std::chrono::milliseconds(500);
+constexpr std::chrono::milliseconds kStep{1};
+
+}  // namespace
+
+void PortSet::open(const std::vector<PortPlan>& plans, const std::vector<port::PlannedPort>& planned) {
+    for (std::size_t i = 0; i < planned.size(); i++)
+        ports_.push_back(std::make_unique<LivePort>(plans[i], planned[i]));
+}
+
+void PortSet::start() {
+    for (const auto& p : ports_)
+        p->device().start();
+}
+
+std::size_t PortSet::index_of(const std::string& name) const noexcept {
+    const auto found =
+        std::find_if(ports_.begin(), ports_.end(), [&](const auto& p) { return p->plan().name == name; });
+    return static_cast<std::size_t>(found - ports_.begin());
+}
+
+void PortSet::add_rules(const std::vector<PortRule>& wanted) {
+    for (const PortRule& r : wanted)
+        if (ports_[r.port]->is_on())
+            ports_[r.port]->add_rule(r.rule);
+}
+
+void PortSet::remove_rules_but(const std::vector<PortRule>& wanted) {
+    for (std::size_t i = 0; i < ports_.size(); i++) {
+        std::vector<port::Rule> here;
+        for (const PortRule& r : wanted)
+            if (r.port == i)
+                here.push_back(r.rule);
+        ports_[i]->remove_rules_but(here);
+    }
+}
+
+std::vector<std::vector<stats::RuleSnapshot>> PortSet::rules() const {
+    std::vector<std::vector<stats::RuleSnapshot>> all;
+    for (const auto& p : ports_)
+        all.push_back(p->rules());
+    return all;
+}
+
+void PortSet::remember_rules() {
+    for (const auto& p : ports_)
+        p->remember_rules();
+}
+
+void PortSet::join(const Groups& wanted, int interrupt_fd) {
+    for (std::size_t i = 0; i < ports_.size(); i++) {
+        LivePort& p = *ports_[i];
+        const std::vector<Endpoint> fresh = p.not_joined(wanted[i]);
+        if (fresh.empty() || !p.is_on())
+            continue;
+        if (p.host() != nullptr) {
+            for (const Endpoint& e : fresh)
+                p.host()->igmp().want(e);
+            wait_for_joins(*p.host(), interrupt_fd);
+        }
+        p.join_by_kernel(fresh, interrupt_fd);
+        p.note_joined(fresh);
+    }
+}
+
+/// As the kernel's joins, they are waited for: they go out at a pace. Where the port takes nothing just now,
+/// the rest follows during the run.
+void PortSet::wait_for_joins(LinkHost& host, int interrupt_fd) {
+    std::size_t left = host.igmp().pending();
+    Clock::time_point end = Clock::now() + kHostPatience;
+    for (serve_hosts(); host.igmp().pending() != 0 && Clock::now() < end; serve_hosts()) {
+        if (host.igmp().pending() != left) {
+            left = host.igmp().pending();
+            end = Clock::now() + kHostPatience;
+        }
+        wait_interruptibly(interrupt_fd, kStep, "IGMP", "groups were joined");
+    }
+}
+
+void PortSet::leave_groups_but(const Groups& wanted) {
+    for (std::size_t i = 0; i < ports_.size(); i++)
+        ports_[i]->leave_groups_but(wanted[i]);
+}
+
+void PortSet::leave_groups() {
+    for (const auto& p : ports_) {
+        p->leave_by_kernel();
+        if (p->host() != nullptr)
+            p->host()->igmp().leave_all();
+    }
+    const auto all_told = [this] {
+        return std::all_of(ports_.begin(), ports_.end(),
+                           [](const auto& p) { return p->host() == nullptr || p->host()->idle(); });
+    };
+    const Clock::time_point end = Clock::now() + kHostPatience;
+    for (serve_hosts(); !all_told() && Clock::now() < end; serve_hosts())
+        std::this_thread::sleep_for(kStep);
+}
+
+void PortSet::serve_hosts() {
+    const Clock::time_point now = Clock::now();
+    for (const auto& p : ports_)
+        if (p->host() != nullptr && p->device().started())
+            p->host()->serve(now);
+}
+
+void PortSet::poll_peers() {
+    for (const auto& p : ports_)
+        if (p->device().capabilities().needs_peer)
+            p->device().poll_link();
+}
+
+void PortSet::report_end(std::vector<std::string>& problems, std::vector<std::string>& remarks) const {
+    for (const auto& p : ports_) {
+        const port::Port& device = p->device();
+        if (const std::string problem = device.output_problem(); !problem.empty())
+            problems.push_back(problem);
+        if (device.source_truncated())
+            problems.push_back(fmt::format("port {}: its source is truncated", device.name()));
+    }
+    for (const auto& p : ports_) {
+        const std::string& name = p->plan().name;
+        if (p->links_lost() > 1)
+            remarks.push_back(fmt::format("port {}: its link was lost {} times", name, p->links_lost()));
+        if (p->is_away())
+            problems.push_back(fmt::format("port {}: its network interface {} has gone and has not come back",
+                                           name, p->away()));
+        else if (p->times_away() != 0)
+            remarks.push_back(fmt::format("port {}: its network interface was away {} time{}", name,
+                                          p->times_away(), p->times_away() == 1 ? "" : "s"));
+    }
+}
+
+}  // namespace spead::runtime

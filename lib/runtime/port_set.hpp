@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "runtime/live_port.hpp"
+#include "runtime/spread.hpp"
+
+namespace spead::runtime {
+
+/// The ports of a run, in the order of the plan: what is steered and joined on them as a whole.
+///
+/// Main thread only. Every wait in it ends after kHostPatience without progress.
+class PortSet {
+  public:
+    /// Endpoints by the index of their port; sorted.
+    using Groups = std::vector<std::vector<Endpoint>>;
+
+    /// Opens the ports; `plans` and `planned` are in the same order. Throws Error as Port::open does.
+    void open(const std::vector<PortPlan>& plans, const std::vector<port::PlannedPort>& planned);
+    /// Starts the devices. Throws Error.
+    void start();
+
+    std::size_t size() const noexcept { return ports_.size(); }
+    LivePort& operator[](std::size_t i) const noexcept { return *ports_[i]; }
+    LivePort& operator[](const std::string& name) const noexcept { return *ports_[index_of(name)]; }
+    /// Returns size() if no port has this name.
+    std::size_t index_of(const std::string& name) const noexcept;
+
+    /// Adds rules to ports that are on. Throws Error.
+    void add_rules(const std::vector<PortRule>& wanted);
+    /// Removes the rules that are not in `wanted`.
+    void remove_rules_but(const std::vector<PortRule>& wanted);
+    std::vector<std::vector<stats::RuleSnapshot>> rules() const;
+    void remember_rules();
+
+    /// Joins groups on the ports that are on. The kernel tells the network, on ports whose interface it still
+    /// sees; on others our own host does, and the join is waited for. Where a port refuses, none of its new
+    /// groups is joined: throws Error. `interrupt_fd`: -1, or a descriptor that ends the wait.
+    void join(const Groups& wanted, int interrupt_fd);
+    void leave_groups_but(const Groups& wanted);
+    /// Leaves all groups, and waits until our own hosts have said so.
+    void leave_groups();
+
+    /// Steps our own IGMP and ARP hosts.
+    void serve_hosts();
+    /// Lets the peers of ports that have one in.
+    void poll_peers();
+
+    /// Appends what the ports have to say at the end of a run.
+    void report_end(std::vector<std::string>& problems, std::vector<std::string>& remarks) const;
+
+    LogLimiter& link_news() noexcept { return link_news_; }
+
+  private:
+    void wait_for_joins(LinkHost& host, int interrupt_fd);
+
+    std::vector<std::unique_ptr<LivePort>> ports_;
+    /// Strangers can have a peer come and go as often as they like.
+    LogLimiter link_news_;
+};
+
+}  // namespace spead::runtime

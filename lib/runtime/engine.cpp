@@ -32,6 +32,15 @@ double seconds(Clock::duration d) {
 
 }  // namespace
 
+Engine::State::State(const Plan& p, const Layout& l, const Surroundings& s)
+    : plan(p),
+      layout(l),
+      surroundings(s),
+      lcores(problems, {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
+      consumers(p.end.heaps) {
+    set_lcore_patience();
+}
+
 Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
     : state_(std::make_unique<State>(plan, layout, surroundings)) {
     if (!plan.runtime.on_event.empty())
@@ -45,10 +54,10 @@ Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surro
 
 Engine::~Engine() {
     stop();
-    if (!state_->any_lost())
+    if (!state_->lcores.any_lost())
         return;
-    state_->carry_out([this] { state_->stop_lcores(); });
-    if (state_->any_lost()) {
+    state_->carry_out([this] { state_->lcores.stop(state_->surroundings.port_patience); });
+    if (state_->lcores.any_lost()) {
         log_error(LogType::runtime, "an lcore is still at work; its ports and memory are left to it");
         static_cast<void>(state_.release());
         return;
@@ -59,8 +68,7 @@ Engine::~Engine() {
 void Engine::State::make_workers() {
     gone_sends.resize(ports.size());
     for (const WorkerLayout& w : layout.workers) {
-        workers.push_back(std::make_unique<Worker>(w));
-        Worker& worker = *workers.back();
+        Worker& worker = lcores.add(w);
         std::uint32_t sleep = 1000;
         for (const QueueLayout& q : layout.queues)
             if (q.cpu == w.planned_cpu ||
@@ -93,7 +101,7 @@ void Engine::State::make_workers() {
             make_parts(i);
     for (std::size_t i = 0; i < queues.size(); i++)
         switch_queue(queues[i], layout.queues[i]);
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         const auto [mode, max_poll] = idling_of(*w);
         w->loop->set_mode(mode);
         w->loop->set_max_poll(max_poll);
@@ -111,20 +119,7 @@ void Engine::State::launch() {
     ports.start();
     connect_queues();
     arm_interrupts();
-    for (const auto& w : workers) {
-        w->loop->prepare();
-        const int rc = rte_eal_remote_launch(
-            [](void* loop) {
-                static_cast<LcoreLoop*>(loop)->run();
-                return 0;
-            },
-            w->loop.get(), w->layout->lcore);
-        if (rc != 0) {
-            w->loop->mailbox().close();
-            throw_error("runtime", "lcore {} cannot be started: {}", w->layout->lcore, rte_strerror(-rc));
-        }
-        w->launched = true;
-    }
+    lcores.launch();
 
     const std::vector<unsigned> control = layout.control_cpus();
     consumers.start(static_cast<unsigned>(control.size()), control, plan.runtime.live);
@@ -143,6 +138,7 @@ void Engine::State::launch() {
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
     State& s = *state_;
     s.run_interrupt_fd = interrupt_fd;
+    s.lcores.set_interrupt(interrupt_fd);
     try {
         return s.run(tick);
     } catch (const LcoreLost&) {
@@ -189,7 +185,7 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
 
 std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     const EndPlan& end = plan.end;
-    if (any_lost() || consumers.failed() ||
+    if (lcores.any_lost() || consumers.failed() ||
         std::any_of(sends.begin(), sends.end(), [](const auto& s) { return !s->feeder->failure().empty(); }))
         return Reason::failure;
     if (sinks_over())
@@ -209,7 +205,7 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
         any_queued |= s.heaps_queued != 0;
     }
     // What a silent lcore has had is not known.
-    if (progress != last_progress || any_silent())
+    if (progress != last_progress || lcores.any_silent())
         unchanged.restart();
     last_progress = progress;
     const Clock::duration idle = unchanged.add();

@@ -34,7 +34,7 @@ stats::CaptureSnapshot told(const EndingCapture& ending) {
 void Engine::start_capture(const std::string& stream, const capture::Options& options) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
-    s.need_answers();
+    s.lcores.need_answers();
     if (s.streams[i]->capture)
         throw_error(stream, "it is being captured already; stop that capture first");
     if (s.streams[i]->parts.empty())
@@ -45,7 +45,7 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
 std::uint64_t Engine::stop_capture(const std::string& stream) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
-    s.need_answers();
+    s.lcores.need_answers();
     if (!s.streams[i]->capture)
         throw_error(stream, "it is not being captured");
     if (!s.stop_capture(i))
@@ -73,7 +73,7 @@ void Engine::State::start_capture(std::size_t stream, const capture::Options& op
     for (std::size_t k = 0; k < s.parts.size(); k++) {
         Part& part = *s.parts[k];
         part.tap_counts = {};
-        ask(
+        lcores.ask(
             *part.worker,
             [](recv::SpeadLane* lane, capture::Tap* tap, recv::RxAgent* waiting) {
                 lane->tap = tap;
@@ -90,9 +90,11 @@ bool Engine::State::stop_capture(std::size_t stream) {
     Stream& s = *streams[stream];
     bool all_off = true;
     for (const auto& part : s.parts)
-        all_off &= try_ask(
-                       *part->worker, [](recv::SpeadLane* lane) { lane->tap = nullptr; }, part->lane.get())
-                       .has_value();
+        all_off &=
+            lcores
+                .try_ask(
+                    *part->worker, [](recv::SpeadLane* lane) { lane->tap = nullptr; }, part->lane.get())
+                .has_value();
     if (!all_off) {
         // That lcore may still write into it.
         problems.push_back(fmt::format("stream {}: its capture cannot be ended, an lcore does not answer",

@@ -50,7 +50,7 @@ void Engine::reconfigure(const Plan& wanted) {
 }
 
 void Engine::State::reconfigure(const Plan& asked) {
-    need_answers();
+    lcores.need_answers();
     need_kept_descriptors("a change");
     Plan wanted = asked;
     const Change change = compare(plan, wanted);
@@ -95,10 +95,12 @@ void Engine::State::reconfigure(const Plan& asked) {
         } catch (const std::exception& e) {
             problems.push_back(fmt::format("a change failed, and could not be undone: {}", e.what()));
             interrupted = true;
+            lcores.end_soon();
         }
         throw;
     }
     plan = wanted;
+    set_lcore_patience();
     parts_changed(names_of_changed(before, wanted, change));
     const Clock::time_point end = Clock::now() + kLeavePatience;
     while (anything_leaves() && Clock::now() < end) {
@@ -121,11 +123,11 @@ std::vector<unsigned> Engine::State::cpus_for(const ReceivePlan& r) const {
                     r.port);
     std::vector<unsigned> cpus;
     for (const unsigned cpu : r.lcores) {
-        const auto found = std::find_if(workers.begin(), workers.end(),
+        const auto found = std::find_if(lcores.begin(), lcores.end(),
                                         [cpu](const auto& w) { return w->layout->planned_cpu == cpu; });
-        if (found == workers.end()) {
+        if (found == lcores.end()) {
             std::vector<unsigned> there;
-            for (const auto& w : workers)
+            for (const auto& w : lcores)
                 there.push_back(w->layout->planned_cpu);
             throw_error(where,
                         "no lcore runs on CPU {}, only on {}: name all that streams may use in `lcores` of "
@@ -155,7 +157,7 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
             r.max_packet_size, r.port, p.request.max_rx_packet);
     std::size_t bookkeeping = 0;
     for (const unsigned cpu : cpus) {
-        const Worker& w = *workers[layout.worker_on(cpu)];
+        const Worker& w = *lcores[layout.worker_on(cpu)];
         if (w.layout->heap_bytes == 0)
             throw_error(where,
                         "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
@@ -184,7 +186,7 @@ void Engine::State::check_lossless(const Plan& wanted, const Change& change,
     if (std::none_of(change.receives.begin(), change.receives.end(),
                      [](const Change::Receive& c) { return c.kind == Change::Kind::parts; }))
         return;
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         std::size_t sharing = 0;
         std::vector<const ReceivePlan*> waiting;
         for (std::size_t i = 0; i < wanted.receives.size(); i++) {
@@ -272,6 +274,7 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     }
     streams = std::move(now);
     plan = wanted;
+    set_lcore_patience();
     static_cast<Dealing&>(layout) = std::move(to);
 
     for (std::size_t i = 0; i < streams.size(); i++) {
@@ -294,7 +297,7 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     }
     for (std::size_t i = 0; i < queues.size(); i++)
         switch_queue(queues[i], layout.queues[i]);
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         deal_memory(*w, false);
         set_idling(*w);
     }
@@ -333,7 +336,7 @@ void Engine::State::leave_parts() {
         if (!s->leaving.empty())
             continue;
         removed.add(s->past);
-        for (const auto& w : workers)
+        for (const auto& w : lcores)
             if (const auto past = w->past.find(s->number); past != w->past.end()) {
                 w->removed += past->second;
                 w->past.erase(past);
@@ -380,7 +383,7 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
             window->flush(rte_rdtsc());
             return !window->has_ended();
         };
-        if (!try_ask(w, flush, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
+        if (!lcores.try_ask(w, flush, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
                  .value_or(false))
             return false;
         if (part.lane->filter)
@@ -420,7 +423,7 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
     };
     Last room;
     room.details.fit(*part.lane);
-    auto last = try_ask(w, reclaim, &w.loop->receiver(), part.lane.get(), part.slot, std::move(room));
+    auto last = lcores.try_ask(w, reclaim, &w.loop->receiver(), part.lane.get(), part.slot, std::move(room));
     if (!last || !last->done)
         return false;
     part.counts = last->counts;

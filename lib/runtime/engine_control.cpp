@@ -21,13 +21,14 @@ void Engine::stay() noexcept {
 
 void Engine::interrupt() noexcept {
     state_->interrupted = true;
+    state_->lcores.end_soon();
 }
 
 send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) {
     for (const auto& s : state_->sends)
         if (s->plan.name == send) {
-            state_->need_answers();
-            return state_->ask(
+            state_->lcores.need_answers();
+            return state_->lcores.ask(
                 *s->worker, [](send::Sender* sender, std::uint32_t n) { return sender->dummy(n); },
                 s->sender.get(), packets);
         }

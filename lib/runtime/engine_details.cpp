@@ -27,7 +27,7 @@ void Engine::State::keep_peaks(Worker& w, double at_s) const {
 }
 
 void Engine::State::forget_peaks_kept() {
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         w->longest_loop.forget();
         w->buffers_taken.clear();
         for (Part* const part : w->parts) {
@@ -129,7 +129,7 @@ void Engine::State::add_details(stats::Snapshot& snap) {
         s.gap = stats::in_seconds(times.gap, snap.ticks_per_second);
     }
     std::vector<Senders> senders(snap.ports.size());
-    for (const auto& w : workers)
+    for (const auto& w : lcores)
         for (std::size_t n = 0; n < w->counts.sources.size(); n++)
             add_senders(snap.ports[w->source_ports[n]], senders[w->source_ports[n]], *w,
                         w->counts.sources[n]);
@@ -137,7 +137,7 @@ void Engine::State::add_details(stats::Snapshot& snap) {
         tell_senders(snap.ports[i], senders[i]);
     tell_absences(snap);
     // What an lcore that does not answer told last may be of different times.
-    snap.detailed = !any_silent();
+    snap.detailed = !lcores.any_silent();
 }
 
 stats::Snapshot Engine::State::shown(stats::Snapshot snap) const {
@@ -146,7 +146,7 @@ stats::Snapshot Engine::State::shown(stats::Snapshot snap) const {
 
 void Engine::clear() {
     State& s = *state_;
-    s.need_answers();
+    s.lcores.need_answers();
     s.base = s.take_snapshot(LcoreLook::Depth::full_then_forget);
     s.forget_peaks_kept();
     s.finding_log.clear(*s.base);

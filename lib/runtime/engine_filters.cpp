@@ -12,7 +12,7 @@ namespace spead::runtime {
 /// came from stays allocated. Lcores have been joined.
 void Engine::State::end_filters() {
     const auto each = [this](const auto& function) {
-        for (const auto& w : workers)
+        for (const auto& w : lcores)
             if (!w->lost)
                 for (Part* const part : w->parts)
                     if (part->lane->filter)

@@ -71,7 +71,7 @@ void Engine::State::follow_next_hops(SendStream& s) {
             log_limited(hop_news, LogType::runtime, LogLevel::notice,
                         "send {}: packets to {} go to {} now, no longer to {}", s.plan.name,
                         to_string(hop.address), mac_text(*mac), mac_text(hop.mac));
-        ask(
+        lcores.ask(
             *s.worker,
             [](send::Sender* sender, std::uint32_t substream, MacAddress to) {
                 sender->set_mac(substream, to);

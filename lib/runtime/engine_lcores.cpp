@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <poll.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,130 +8,39 @@
 #include "base/log.hpp"
 #include "runtime/engine_state.hpp"
 
-/// How the main thread reaches what worker lcores own, and what it does about an lcore that does not answer:
-/// the lcore is waited for, told about, and given up only after a long time.
+/// What lcores count, and what is reported of one that does not answer.
 namespace spead::runtime {
 
 namespace {
 
-/// An lcore is looked after so often while it is waited for.
-constexpr auto kSlice = std::chrono::milliseconds(20);
-/// An lcore that is known to be silent is waited for so long when it is only looked at.
-constexpr auto kGlance = std::chrono::milliseconds(1);
-/// Whoever has the run end waits no longer than this for an lcore.
-constexpr Clock::duration kEndPatience = std::chrono::seconds(10);
-constexpr auto kTellWaiting = std::chrono::milliseconds(200);
-
-bool readable(int fd) {
-    pollfd p{fd, POLLIN, 0};
-    return fd >= 0 && poll(&p, 1, 0) > 0;
+Clock::duration patience_of(const std::optional<double>& timeout, Clock::duration usual) {
+    if (!timeout)
+        return usual;
+    return *timeout > 0 ? std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*timeout))
+                        : Clock::duration::max();
 }
 
 }  // namespace
 
-/// The job once the lcore has done it; null: the lcore is lost.
-std::unique_ptr<LcoreJob> Engine::State::have_done(Worker& w, std::unique_ptr<LcoreJob> job) {
-    Mailbox& mailbox = w.loop->mailbox();
-    if (w.lost || !is_clear(w) || !mailbox.post(job))
-        return nullptr;
-    while (!mailbox.wait(kSlice))
-        if (!keep_waiting(w)) {
-            static_cast<void>(mailbox.withdraw());
-            return nullptr;
-        }
-    heard(w);
-    return mailbox.take();
-}
-
-/// A look that an lcore has not answered yet makes way. False: the lcore is lost.
-bool Engine::State::is_clear(Worker& w) {
-    Mailbox& mailbox = w.loop->mailbox();
-    static_cast<void>(mailbox.withdraw());
-    while (mailbox.busy() && !mailbox.wait(kSlice))
-        if (!keep_waiting(w))
-            return false;
-    static_cast<void>(mailbox.take());
-    return true;
-}
-
-/// How long an lcore that does not answer is waited for.
-Clock::duration Engine::State::lcore_patience() const {
-    const std::optional<double>& timeout = plan.runtime.lcore_timeout;
-    Clock::duration patience = surroundings.lcore_patience;
-    if (timeout)
-        patience = *timeout > 0
-                       ? std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*timeout))
-                       : Clock::duration::max();
-    return stopping || told_to_end() ? std::min(patience, kEndPatience) : patience;
-}
-
-bool Engine::State::told_to_end() const {
-    return interrupted || readable(run_interrupt_fd);
-}
-
-/// To be called while an lcore that was asked is waited for. False: it is lost.
-bool Engine::State::keep_waiting(Worker& w) {
-    if (w.watch.waited(w.loop->thread()) == LcoreWatch::News::silent)
-        tell_of(w, true);
-    if (w.watch.silence() >= lcore_patience()) {
-        lose(w);
-        return false;
-    }
-    if (w.watch.silent() && surroundings.on_wait && Clock::now() >= next_told_of_waiting) {
-        next_told_of_waiting = Clock::now() + kTellWaiting;
-        surroundings.on_wait();
-    }
-    return true;
-}
-
-void Engine::State::heard(Worker& w) {
-    if (w.watch.answered() == LcoreWatch::News::back)
-        tell_of(w, false);
-}
-
-void Engine::State::lose(Worker& w) {
-    w.lost = true;
-    problems.push_back(
-        fmt::format("{}; the run ends, and what the lcore did since is not counted", w.watch.sentence()));
-    log_error(LogType::runtime, "{}", problems.back());
-}
-
-void Engine::State::throw_lost(const Worker& w) const {
-    throw LcoreLost(w.watch.name(), "it does not answer, and the run ends");
-}
-
-bool Engine::State::any_lost() const {
-    return std::any_of(workers.begin(), workers.end(), [](const auto& w) { return w->lost; });
-}
-
-bool Engine::State::any_silent() const {
-    return std::any_of(workers.begin(), workers.end(),
-                       [](const auto& w) { return w->lost || w->watch.silent(); });
-}
-
-/// Before anything is changed: a change needs all lcores.
-void Engine::State::need_answers() const {
-    for (const auto& w : workers)
-        if (w->lost || w->watch.silent())
-            throw_error(w->watch.sentence(), "nothing is changed before it answers");
+void Engine::State::set_lcore_patience() {
+    lcores.set_patience(patience_of(plan.runtime.lcore_timeout, surroundings.lcore_patience));
 }
 
 /// Whether an lcore that polls the port or sends on it is silent.
 bool Engine::State::is_silent_on(std::size_t port) const {
-    const auto silent = [](const Worker& w) { return w.lost || w.watch.silent(); };
     const std::vector<SendStream*> all = all_sends();
     return std::any_of(all.begin(), all.end(),
-                       [&](const SendStream* s) { return s->port == port && silent(*s->worker); }) ||
+                       [&](const SendStream* s) { return s->port == port && is_silent(*s->worker); }) ||
            std::any_of(queues.begin(), queues.end(), [&](const Queue& q) {
-               return q.port == port && (silent(*q.worker) || std::any_of(q.readers.begin(), q.readers.end(),
-                                                                          [&](const Queue::Reader& r) {
-                                                                              return silent(*r.worker);
-                                                                          }));
+               return q.port == port &&
+                      (is_silent(*q.worker) ||
+                       std::any_of(q.readers.begin(), q.readers.end(),
+                                   [&](const Queue::Reader& r) { return is_silent(*r.worker); }));
            });
 }
 
 /// The lcore has fallen silent, or is back: its streams stand still, or go on.
-void Engine::State::tell_of(const Worker& w, bool silent) {
+void Engine::State::report_silence(const Worker& w, bool silent) {
     const double now = std::chrono::duration<double>(Clock::now() - begin).count();
     const std::string what = silent ? w.watch.sentence() : w.watch.end_sentence();
     std::vector<std::string> names;
@@ -167,7 +75,7 @@ void Engine::State::tell_of(const Worker& w, bool silent) {
 /// Says in a snapshot, which may be of an earlier moment, which lcores are silent now.
 void Engine::State::mark_silent(stats::Snapshot& snap) const {
     for (stats::LcoreSnapshot& l : snap.lcores)
-        for (const auto& w : workers) {
+        for (const auto& w : lcores) {
             if (w->layout->lcore != l.lcore)
                 continue;
             l.silent_s =
@@ -222,26 +130,17 @@ std::unique_ptr<LcoreLook> Engine::State::look_of(Worker& w, LcoreLook::Depth de
 void Engine::State::look_at(Worker& w, LcoreLook::Depth depth) {
     if (w.lost)
         return;
-    using Taken = std::unique_ptr<LcoreLook>;
-    const auto take = [](Taken& look) {
-        look->take();
-        return std::move(look);
-    };
     if (depth == LcoreLook::Depth::full_then_forget) {
-        keep(w, ask(w, take, look_of(w, depth)));
+        const auto take = [](std::unique_ptr<LcoreLook>& look) {
+            look->take();
+            return std::move(look);
+        };
+        keep(w, lcores.ask(w, take, look_of(w, depth)));
         return;
     }
-    using Call = LcoreCall<decltype(take), Taken>;
-    Mailbox& mailbox = w.loop->mailbox();
-    if (!mailbox.busy()) {
-        std::unique_ptr<LcoreJob> job = std::make_unique<Call>(take, look_of(w, depth));
-        static_cast<void>(mailbox.post(job));
-    }
-    while (!mailbox.wait(w.watch.silent() ? std::chrono::nanoseconds(kGlance) : kSlice))
-        if (!keep_waiting(w) || w.watch.silent())
-            return;
-    heard(w);
-    Taken look = static_cast<Call&>(*mailbox.take()).take_result();
+    std::unique_ptr<LcoreLook> look = lcores.look(w, [&] { return look_of(w, depth); });
+    if (look == nullptr)
+        return;
     const bool enough = look->depth >= depth;
     keep(w, std::move(look));
     if (!enough)

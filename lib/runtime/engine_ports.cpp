@@ -24,7 +24,7 @@ constexpr auto kPassOnPatience = std::chrono::seconds(2);
 void Engine::stop_port(const std::string& port) {
     State& s = *state_;
     const std::size_t i = s.running_port(port);
-    s.need_answers();
+    s.lcores.need_answers();
     need_kept_descriptors("stopping a port");
     if (s.ports[i].is_away())
         throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
@@ -39,7 +39,7 @@ void Engine::stop_port(const std::string& port) {
 void Engine::start_port(const std::string& port) {
     State& s = *state_;
     const std::size_t i = s.running_port(port);
-    s.need_answers();
+    s.lcores.need_answers();
     need_kept_descriptors("starting a port");
     if (s.ports[i].is_away())
         throw_error(fmt::format("port {}", port),
@@ -86,7 +86,7 @@ void Engine::State::take_off(std::size_t port) {
         if (q.port != port)
             continue;
         stop_waiting(*q.worker);
-        ask(
+        lcores.ask(
             *q.worker,
             [](recv::Distributor* distributor, recv::Source* own, const port::RxQueue& nothing) {
                 if (distributor != nullptr)
@@ -100,7 +100,7 @@ void Engine::State::take_off(std::size_t port) {
             std::this_thread::sleep_for(kStep);
         // The pool may go with the port.
         for (const Queue::Reader& r : q.readers)
-            ask(
+            lcores.ask(
                 *r.worker,
                 [](recv::Source* source) {
                     source->waiting.drop();
@@ -112,7 +112,7 @@ void Engine::State::take_off(std::size_t port) {
     // What it was given comes back when it stops; senders wait, and give up what may not take so long.
     for (SendStream* const s : all_sends())
         if (s->port == port)
-            ask(
+            lcores.ask(
                 *s->worker,
                 [](send::Sender* sender, port::ImpairedQueue* impaired) {
                     sender->set_queue({});
@@ -130,11 +130,11 @@ void Engine::State::put_on(std::size_t port) {
         if (q.port != port)
             continue;
         for (const Queue::Reader& r : q.readers)
-            ask(
+            lcores.ask(
                 *r.worker,
                 [](recv::Source* source, const port::ArrivalTimes* arrivals) { source->arrivals = arrivals; },
                 r.source, ports[port].device().arrivals());
-        ask(
+        lcores.ask(
             *q.worker,
             [](recv::Distributor* distributor, recv::Source* own, const port::RxQueue& from) {
                 if (distributor != nullptr)
@@ -144,7 +144,7 @@ void Engine::State::put_on(std::size_t port) {
             q.distributor.get(), q.readers.front().source, ports[port].device().rx_queue(q.queue));
         for (const Queue::Reader& r : q.readers)
             if (r.share != 0)
-                ask(
+                lcores.ask(
                     *r.worker,
                     [](recv::Source* source, const port::RxQueue& share) { source->queue = share; }, r.source,
                     q.distributor->share(r.share - 1));
@@ -167,7 +167,7 @@ void Engine::State::connect(SendStream& s) {
     const Ipv4 address = own.value != 0 ? own : port.source_address();
     const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
     const port::TxQueue queue = port.tx_queue(s.queue);
-    ask(
+    lcores.ask(
         *s.worker,
         [](send::Sender* sender, port::ImpairedQueue* impaired, const port::TxQueue& to,
            const port::SendTimes& by, MacAddress mac, Ipv4 from) {
@@ -184,7 +184,7 @@ void Engine::State::stop_waiting(Worker& worker) {
         return;
     if (worker.loop->mode() == PollMode::interrupt)
         log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
-    ask(
+    lcores.ask(
         worker,
         [](LcoreLoop* loop) {
             if (loop->mode() == PollMode::interrupt)
@@ -252,7 +252,7 @@ void Engine::State::renew_host(std::size_t port) {
     for (const Queue& q : queues) {
         recv::Source* const source = q.readers.front().source;
         if (q.port == port && source->hosts != nullptr)
-            ask(
+            lcores.ask(
                 *q.worker, [](recv::Source* of, FrameRing* ring) { of->hosts = ring; }, source,
                 &ports[port].host()->add_source());
     }

@@ -49,7 +49,7 @@ std::vector<SendStream*> Engine::State::sends_on(const Worker& worker) const {
 void Engine::State::make_senders() {
     for (std::size_t i = 0; i < plan.sends.size(); i++) {
         Outlet outlet;
-        for (const auto& w : workers)
+        for (const auto& w : lcores)
             if (const auto& there = w->layout->sends; std::find(there.begin(), there.end(), i) != there.end())
                 outlet.worker = w.get();
         for (std::size_t before = 0; before < i; before++)
@@ -112,7 +112,7 @@ void Engine::State::map_payload(SendStream& s) {
 }
 
 void Engine::State::attach(SendStream& s) {
-    ask(
+    lcores.ask(
         *s.worker,
         [](LcoreLoop* loop, send::Sender* sender, port::ImpairedQueue* impaired) {
             loop->add_sender(*sender);
@@ -158,7 +158,7 @@ Engine::State::Outlet Engine::State::outlet_for(const SendPlan& s,
     };
     Outlet best;
     bool runs = false;
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         if (s.lcore && w->layout->planned_cpu != *s.lcore)
             continue;
         runs = true;
@@ -173,7 +173,7 @@ Engine::State::Outlet Engine::State::outlet_for(const SendPlan& s,
     if (best.worker != nullptr)
         return best;
     std::vector<unsigned> cpus;
-    for (const auto& w : workers)
+    for (const auto& w : lcores)
         if (!runs || std::any_of(use.begin(), use.end(), [&w](const Use& u) { return u.owner == w.get(); }))
             cpus.push_back(w->layout->planned_cpu);
     if (!runs)
@@ -222,7 +222,7 @@ std::vector<std::unique_ptr<SendStream>> Engine::State::make_new_sends(const Pla
 }
 
 void Engine::State::retune(SendStream& s, const SendPlan& to) {
-    ask(
+    lcores.ask(
         *s.worker,
         [](send::Sender* sender, double rate, std::uint64_t burst_size, double burst_rate_ratio,
            std::uint8_t ttl, std::uint8_t dscp) {
@@ -279,7 +279,7 @@ void Engine::State::change_sends(const Plan& wanted, const Change& change,
         leaving_sends.push_back(std::move(sends[gone]));
     }
     sends = std::move(now);
-    for (const auto& w : workers)
+    for (const auto& w : lcores)
         set_idling(*w);
 }
 
@@ -317,7 +317,8 @@ bool Engine::State::leave(SendStream& s) {
         last.look.take();
         return last;
     };
-    const auto last = try_ask(*s.worker, let_go, s.worker->loop.get(), s.sender.get(), s.impaired.get());
+    const auto last =
+        lcores.try_ask(*s.worker, let_go, s.worker->loop.get(), s.sender.get(), s.impaired.get());
     if (!last)
         return false;
     s.counts = last->look.counts;

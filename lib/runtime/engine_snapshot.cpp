@@ -88,7 +88,7 @@ stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
     }
     for (std::size_t i = 0; i < ports.size(); i++)
         snap.ports.push_back(ports[i].snapshot());
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         look_at(*w, depth);
         const Worker::Counts& counts = w->counts;
         for (std::size_t n = 0; n < w->sources.size(); n++) {

@@ -9,32 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/waiting_time.hpp"
-#include "capture/capture.hpp"
-#include "memory/arena.hpp"
 #include "memory/region.hpp"
-#include "port/impaired_queue.hpp"
-#include "port/port.hpp"
-#include "port/region_registration.hpp"
-#include "recv/distributor.hpp"
 #include "runtime/change.hpp"
 #include "runtime/consumers.hpp"
-#include "runtime/details.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/event_command.hpp"
-#include "runtime/feeder.hpp"
-#include "runtime/lcore_look.hpp"
-#include "runtime/lcore_loop.hpp"
-#include "runtime/lcore_watch.hpp"
-#include "runtime/next_hops.hpp"
+#include "runtime/lcore_set.hpp"
 #include "runtime/port_set.hpp"
-#include "runtime/send_health.hpp"
-#include "runtime/sink.hpp"
+#include "runtime/receive_queue.hpp"
+#include "runtime/send_stream.hpp"
+#include "runtime/stream.hpp"
 #include "runtime/stream_health.hpp"
 #include "stats/finding_log.hpp"
-#include "stats/peak.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
 /// lib/runtime/engine*.cpp.
@@ -48,111 +36,6 @@ inline constexpr std::chrono::milliseconds kStep{1};
 /// A round of the main thread that took longer was none of waiting: see WaitingTime.
 inline constexpr std::chrono::milliseconds kLongestRound{100};
 
-struct Part;
-
-/// An lcore has not answered for as long as the run waits for one: the run ends.
-class LcoreLost : public Error {
-  public:
-    using Error::Error;
-};
-
-/// One worker lcore with what it owns.
-struct Worker {
-    explicit Worker(const WorkerLayout& l) : layout(&l), watch(l.lcore, l.cpu) {}
-
-    const WorkerLayout* layout;
-    memory::Arena arena;
-    std::optional<heap::Shares> shares;  ///< of arena
-    std::vector<Part*> parts;            ///< what the lcore has of streams
-    /// Where packets come from: queues of ports, and lcores that pass theirs on. None is removed.
-    std::vector<std::unique_ptr<recv::Source>> sources;
-    std::vector<std::size_t> source_ports;  ///< index of each source's port
-    std::unique_ptr<LcoreLoop> loop;
-    LcoreWatch watch;
-    bool launched = false;
-    bool lost = false;  ///< its lcore has not answered for too long, and is not asked again
-
-    /// What the lcore counted when it last answered.
-    struct Counts {
-        std::vector<stats::RxCounters> ports;  ///< as sources
-        stats::LcoreCounters lcore;
-        std::vector<SourceDetails> sources;  ///< as sources
-    };
-    Counts counts;
-    stats::PeakRecord longest_loop;
-    std::vector<stats::PeakRecord> buffers_taken;  ///< as sources; of the queue's pool
-    std::unique_ptr<LcoreLook> spare;              ///< memory for the next look
-    /// Packets of streams that it no longer has, by the stream's number, and of streams that are no more.
-    std::map<std::uint32_t, std::uint64_t> past;
-    std::uint64_t removed = 0;
-};
-
-/// A stream's share on one lcore.
-struct Part {
-    std::unique_ptr<recv::SpeadLane> lane;
-    Worker* worker = nullptr;
-    std::uint16_t slot = 0;  ///< by which the lcore's classifiers name the lane
-    Consumers::Feed* feed = nullptr;
-    std::shared_ptr<Sink> sink;
-    /// What the lcore counted when it last answered.
-    stats::StreamCounters counts;
-    Consumers::Done done;  ///< heaps that its sink was given
-    LaneDetails details;
-    stats::PeakRecord queued;          ///< heaps in its hand-over queue
-    stats::PeakRecord memory_used;     ///< bytes
-    capture::TapCounters tap_counts;   ///< of the capture that runs
-    bool blocked = false;              ///< waits for its consumer
-    bool stopped = false;              ///< by a stop item
-    std::vector<std::uint64_t> stops;  ///< stop items by place; only where the run may end by them
-};
-
-/// A part on its way out: no packet comes to it any more.
-struct Leaving {
-    std::unique_ptr<Part> part;
-    enum class Step : std::uint8_t { flush, consume, reclaim } step = Step::flush;
-};
-
-/// One receive queue of a port in use.
-struct Queue {
-    std::size_t port = 0;
-    std::uint16_t queue = 0;
-    Worker* worker = nullptr;                        ///< whose lcore polls it
-    std::unique_ptr<recv::Distributor> distributor;  ///< null where one lcore has had all of it so far
-    struct Reader {
-        recv::Source* source;
-        Worker* worker;
-        std::size_t share;  ///< 0: the lcore that polls the queue; i+1: the distributor's i-th other
-    };
-    std::vector<Reader> readers;
-};
-
-struct Stream {
-    std::uint32_t number = 0;  ///< no other stream of the run has it
-    std::string name;
-    std::shared_ptr<Sink> sink;
-    std::vector<std::unique_ptr<Part>> parts;
-    std::vector<Leaving> leaving;
-    /// Place of each endpoint in the lanes' tables: kept while others come and go.
-    std::vector<Endpoint> places;
-    std::vector<Endpoint> in_use;                         ///< of places: what its packets come for
-    std::vector<std::shared_ptr<Sink>> old_sinks;         ///< that leaving parts still have
-    stats::StreamSnapshot past;                           ///< what parts that it no longer has have counted
-    std::vector<stats::EndpointCounters> past_endpoints;  ///< as places; likewise
-    stats::EndpointCounters former;                       ///< of endpoints that have no place any more
-    stats::StreamTimes past_times;
-    std::unique_ptr<capture::Capture> capture;  ///< its taps are on the parts' lanes, as parts
-    std::uint64_t capture_number = 0;           ///< of the captures of the run
-    bool blocked = false;                       ///< waits for its consumer, when look() last looked
-    bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
-    std::optional<stats::LastEvent> last_event;  ///< of its sink or its lcores
-
-    std::vector<const Part*> all_parts() const;  ///< those that leave, too
-    /// No packet comes to its parts any more.
-    void send_parts_away();
-    /// Parts that leave keep the former sink.
-    void send_sink_away(std::shared_ptr<Sink> successor);
-};
-
 /// A capture that was stopped, while its threads still write.
 struct EndingCapture {
     std::uint64_t number = 0;
@@ -161,31 +44,9 @@ struct EndingCapture {
     std::unique_ptr<capture::Capture> capture;
 };
 
-struct SendStream {
-    std::uint32_t number = 0;  ///< no other sender of the run has it
-    SendPlan plan;             ///< as it is carried out
-    std::unique_ptr<send::Sender> sender;
-    std::unique_ptr<Producer> feeder;
-    std::unique_ptr<port::RegionRegistration> registration;  ///< of its payload; null where ports copy
-    std::unique_ptr<port::ImpairedQueue> impaired;           ///< through which it sends; usually null
-    Worker* worker = nullptr;
-    std::size_t port = 0;
-    std::uint16_t queue = 0;     ///< of the port; other senders of the lcore may share it
-    stats::SendCounters counts;  ///< when its lcore last answered
-    bool stuck = false;          ///< likewise
-    SendHealth health;
-    std::vector<NextHop> hops;
-    std::size_t next_hop = 0;            ///< whose turn it is to be looked for
-    send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
-    std::uint64_t unfinished = 0;        ///< how many, then
-
-    /// Nothing of its packets is held back any more; what is, is to go now. Any thread.
-    bool let_go_of_packets() noexcept;
-};
-
 struct Engine::State {
-    State(const Plan& p, const Layout& l, const Surroundings& s)
-        : plan(p), layout(l), surroundings(s), consumers(p.end.heaps) {}
+    State(const Plan& p, const Layout& l, const Surroundings& s);
+    void set_lcore_patience();
 
     void make_workers();
     std::unique_ptr<Part> make_part(const Stream& stream, const ReceivePlan& r, Worker& worker);
@@ -257,39 +118,8 @@ struct Engine::State {
     void lose_port(std::size_t port, const std::string& netdev);
     void look_for(std::size_t port);
 
-    /// Has the worker's lcore run `function(arguments...)` between two bursts (see LcoreCall) and returns
-    /// what that returns. None: the lcore has not answered for as long as the run waits for one; the function
-    /// may still run. Whatever the lcore gets belongs to this state before it is asked: from then on the
-    /// lcore may have it.
-    template <typename Function, typename... Arguments>
-    [[nodiscard]] auto try_ask(Worker& w, Function function, Arguments... arguments) {
-        using Call = LcoreCall<Function, Arguments...>;
-        std::optional<typename Call::Result> result;
-        if (const auto job = have_done(w, std::make_unique<Call>(function, std::move(arguments)...)))
-            result.emplace(static_cast<Call&>(*job).take_result());
-        return result;
-    }
-    /// The same for what must be done: throws LcoreLost.
-    template <typename Function, typename... Arguments>
-    auto ask(Worker& w, Function function, Arguments... arguments) {
-        auto result = try_ask(w, function, std::move(arguments)...);
-        if (!result)
-            throw_lost(w);
-        return std::move(*result);
-    }
-    std::unique_ptr<LcoreJob> have_done(Worker& w, std::unique_ptr<LcoreJob> job);
-    bool is_clear(Worker& w);
-    bool keep_waiting(Worker& w);
-    void heard(Worker& w);
-    Clock::duration lcore_patience() const;
-    bool told_to_end() const;
-    void lose(Worker& w);
-    [[noreturn]] void throw_lost(const Worker& w) const;
-    bool any_lost() const;
-    bool any_silent() const;
-    void need_answers() const;
     bool is_silent_on(std::size_t port) const;
-    void tell_of(const Worker& w, bool silent);
+    void report_silence(const Worker& w, bool silent);
     void mark_silent(stats::Snapshot& snap) const;
     void look_at(Worker& w, LcoreLook::Depth depth);
     std::unique_ptr<LcoreLook> look_of(Worker& w, LcoreLook::Depth depth);
@@ -363,7 +193,6 @@ struct Engine::State {
     std::size_t packets_between_lcores() const;
     void flush_receives();
     void end_consumers();
-    void stop_lcores();
     void end_filters();
     void stop_ports();
     void carry_out(const std::function<void()>& step) noexcept;
@@ -371,9 +200,10 @@ struct Engine::State {
     Plan plan;      ///< as it is now
     Layout layout;  ///< of it
     const Surroundings surroundings;
+    std::vector<std::string> problems;
     memory::RegionTable regions;
     PortSet ports;  ///< as plan.ports
-    std::vector<std::unique_ptr<Worker>> workers;
+    LcoreSet lcores;
     std::vector<Queue> queues;                               ///< as layout.queues
     std::vector<std::unique_ptr<Stream>> streams;            ///< as plan.receives
     std::vector<std::unique_ptr<Stream>> removed_streams;    ///< with parts that still leave
@@ -387,7 +217,6 @@ struct Engine::State {
     std::vector<stats::CaptureSnapshot> past_captures;
     std::vector<EndingCapture> ending_captures;
     std::uint64_t last_capture = 0;  ///< number of a capture
-    std::vector<std::string> problems;
     bool started = false;
     bool starting = true;    ///< launch() has not come to its end
     bool connected = false;  ///< ports run, and lcores poll their queues
@@ -414,7 +243,6 @@ struct Engine::State {
     // Strangers can have these happen as often as they like: forged ARP replies.
     LogLimiter hop_news;
     LogLimiter lcore_news;
-    Clock::time_point next_told_of_waiting{};
     Clock::time_point next_look_at_ports{};
     Clock::time_point next_look_at_hops{};
 };

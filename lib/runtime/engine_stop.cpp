@@ -23,8 +23,6 @@ constexpr auto kSettle = std::chrono::milliseconds(200);
 constexpr auto kSettleBlocking = std::chrono::seconds(2);
 /// A user who waits for a consumer so long is told.
 constexpr auto kTell = std::chrono::seconds(3);
-/// An lcore that answers ends at once, unless it has to share its CPU.
-constexpr Clock::duration kQuit = std::chrono::seconds(10);
 /// A round of waiting that took longer was none: see WaitingTime.
 constexpr std::chrono::milliseconds kRound{20};
 
@@ -39,6 +37,7 @@ void Engine::stop() noexcept {
     if (s.stopped)
         return;
     s.stopping = true;
+    s.lcores.end_soon();
     s.event_command.reset();
     if (s.started) {
         s.carry_out([&s] { s.finish_sends(); });
@@ -48,7 +47,7 @@ void Engine::stop() noexcept {
         s.carry_out([&s] { s.flush_receives(); });
         s.carry_out([&s] { s.tell_what_was_lost(); });
         s.carry_out([&s] { s.end_consumers(); });
-        s.carry_out([&s] { s.stop_lcores(); });
+        s.carry_out([&s] { s.lcores.stop(s.surroundings.port_patience); });
         s.carry_out([&s] { s.end_filters(); });
         s.carry_out([&s] { s.stop_captures(); });
         s.duration = std::chrono::duration<double>(Clock::now() - s.begin).count();
@@ -67,7 +66,7 @@ void Engine::State::carry_out(const std::function<void()>& step) noexcept {
 }
 
 void Engine::State::end_consumers() {
-    for (const auto& w : workers)
+    for (const auto& w : lcores)
         for (const Part* const part : w->parts)
             part->lane->queue.close();
     consumers.join();
@@ -80,13 +79,13 @@ void Engine::State::end_consumers() {
 void Engine::State::let_go_of_consumers() {
     if (!consumers.failed() && !consumers.budget_used_up())
         return;
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         if (w->lost || (!stopping && w->watch.silent()))
             continue;
         std::vector<heap::Window*> windows;
         for (Part* const part : w->parts)
             windows.push_back(&part->lane->window);
-        static_cast<void>(try_ask(
+        static_cast<void>(lcores.try_ask(
             *w,
             [](const std::vector<heap::Window*>& all) {
                 for (heap::Window* const window : all)
@@ -98,8 +97,8 @@ void Engine::State::let_go_of_consumers() {
 
 Engine::State::Look Engine::State::look() {
     Look l;
-    for (const auto& w : workers) {
-        const auto pacing = try_ask(
+    for (const auto& w : lcores) {
+        const auto pacing = lcores.try_ask(
             *w,
             [](const LcoreLoop* loop) {
                 return std::any_of(loop->senders().begin(), loop->senders().end(),
@@ -145,7 +144,7 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
         const bool moved =
             now.blocked ? now.finished != last.finished : now.*progress != last.*progress || now.pacing;
         // What a silent lcore does is not known.
-        if (moved || now.blocked != last.blocked || any_silent())
+        if (moved || now.blocked != last.blocked || lcores.any_silent())
             since.restart();
         last = now;
         if (now.blocked && since.total() > kTell && !told_of_consumers) {
@@ -233,9 +232,10 @@ void Engine::State::finish_sends() {
             give_up(s, waited, left);
         else if (s.cut != send::Cut::nothing)
             s.unfinished =
-                try_ask(
-                    *s.worker, [](const send::Sender* sender) { return sender->counters().aborted; },
-                    &std::as_const(*s.sender))
+                lcores
+                    .try_ask(
+                        *s.worker, [](const send::Sender* sender) { return sender->counters().aborted; },
+                        &std::as_const(*s.sender))
                     .value_or(0);
         if (!given_up && s.unfinished != 0)
             remarks.push_back(fmt::format(
@@ -246,8 +246,9 @@ void Engine::State::finish_sends() {
 }
 
 send::Backlog Engine::State::backlog(SendStream& s) {
-    return try_ask(
-               *s.worker, [](send::Sender* sender) { return sender->backlog(); }, s.sender.get())
+    return lcores
+        .try_ask(
+            *s.worker, [](send::Sender* sender) { return sender->backlog(); }, s.sender.get())
         .value_or(send::Backlog{});
 }
 
@@ -293,19 +294,19 @@ void Engine::State::settle_receives() {
     // What is on its way between lcores arrives before they stop.
     for (const Queue& q : queues)
         if (q.distributor)
-            static_cast<void>(try_ask(
+            static_cast<void>(lcores.try_ask(
                 *q.worker, [](recv::Distributor* distributor) { distributor->close(); },
                 q.distributor.get()));
     const auto arrived = [this] {
         let_go_of_consumers();
-        return packets_between_lcores() == 0 || any_lost();
+        return packets_between_lcores() == 0 || lcores.any_lost();
     };
     if (wait_for(arrived, &Look::received, surroundings.consumer_patience) != Waited::done)
         problems.push_back(fmt::format(
             "{} packets on their way between lcores were not taken in time, and are counted nowhere else",
             packets_between_lcores()));
-    for (const auto& w : workers)
-        static_cast<void>(try_ask(
+    for (const auto& w : lcores)
+        static_cast<void>(lcores.try_ask(
             *w, [](LcoreLoop* loop) { loop->stop_receiving(); }, w->loop.get()));
 }
 
@@ -316,10 +317,12 @@ void Engine::State::flush_receives() {
         let_go_of_consumers();
         bool all = true;
         // Heaps of an lcore that is lost are not waited for.
-        for (const auto& w : workers)
-            all &= try_ask(
-                       *w, [](recv::RxAgent* receiver) { return receiver->flush(); }, &w->loop->receiver())
-                       .value_or(true);
+        for (const auto& w : lcores)
+            all &=
+                lcores
+                    .try_ask(
+                        *w, [](recv::RxAgent* receiver) { return receiver->flush(); }, &w->loop->receiver())
+                    .value_or(true);
         return all;
     };
     if (wait_for(flush, &Look::received, surroundings.consumer_patience) == Waited::done)
@@ -327,8 +330,8 @@ void Engine::State::flush_receives() {
     problems.push_back(consumer_stuck() + "; the heaps that wait for it are dropped");
     // Told now: its thread is joined next, which may never end.
     log_error(LogType::runtime, "{}", problems.back());
-    for (const auto& w : workers)
-        static_cast<void>(try_ask(
+    for (const auto& w : lcores)
+        static_cast<void>(lcores.try_ask(
             *w, [](recv::RxAgent* receiver) { receiver->drop_rest(); }, &w->loop->receiver()));
 }
 
@@ -342,13 +345,15 @@ void Engine::State::tell_what_was_lost() {
             const heap::WindowConfig& window = part->lane->config.window;
             const Worker& w = *part->worker;
             const std::uint64_t lost =
-                try_ask(
-                    *part->worker,
-                    [](const recv::SpeadLane* lane) {
-                        const stats::StreamCounters& c = lane->counters;
-                        return lane->window.waits() ? c[PacketOutcome::no_memory] - c.packets_at_limit : 0;
-                    },
-                    static_cast<const recv::SpeadLane*>(part->lane.get()))
+                lcores
+                    .try_ask(
+                        *part->worker,
+                        [](const recv::SpeadLane* lane) {
+                            const stats::StreamCounters& c = lane->counters;
+                            return lane->window.waits() ? c[PacketOutcome::no_memory] - c.packets_at_limit
+                                                        : 0;
+                        },
+                        static_cast<const recv::SpeadLane*>(part->lane.get()))
                     .value_or(0);
             if (lost != 0)
                 problems.push_back(
@@ -362,35 +367,11 @@ void Engine::State::tell_what_was_lost() {
         }
 }
 
-void Engine::State::stop_lcores() {
-    for (const auto& w : workers)
-        w->loop->quit();
-    for (const auto& w : workers) {
-        if (!w->launched)
-            continue;
-        WaitingTime waited(kRound);
-        const Clock::duration longest =
-            w->lost ? Clock::duration(surroundings.port_patience) : std::min(lcore_patience(), kQuit);
-        while (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING && waited.add() < longest)
-            std::this_thread::sleep_for(kStep);
-        if (rte_eal_get_lcore_state(w->layout->lcore) == RUNNING) {
-            if (!w->lost)
-                lose(*w);
-            continue;
-        }
-        rte_eal_wait_lcore(w->layout->lcore);
-        w->launched = w->lost = false;
-        // It may have finished what it was asked before it was given up: nobody waits for that any more.
-        static_cast<void>(w->loop->mailbox().take());
-        heard(*w);
-    }
-}
-
 void Engine::State::stop_ports() {
     // Not from under an lcore that is still inside a queue.
-    if (any_lost())
+    if (lcores.any_lost())
         return;
-    for (const auto& w : workers)
+    for (const auto& w : lcores)
         w->loop->forget_events();
     for (SendStream* const s : all_sends())
         if (s->impaired && !s->impaired->empty()) {

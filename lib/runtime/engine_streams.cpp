@@ -70,7 +70,7 @@ std::unique_ptr<Part> Engine::State::make_part(const Stream& stream, const Recei
 void Engine::State::make_parts(std::size_t receive) {
     Stream& stream = *streams[receive];
     std::vector<std::unique_ptr<Part>> parts;
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         const bool mine = std::any_of(layout.queues.begin(), layout.queues.end(), [&](const QueueLayout& q) {
             return std::any_of(q.deliveries.begin(), q.deliveries.end(), [&](const Delivery& d) {
                 return d.receive == receive &&
@@ -91,7 +91,7 @@ void Engine::State::install(Stream& stream, std::unique_ptr<Part> part) {
     worker.parts.reserve(worker.parts.size() + 1);
     part->feed = &consumers.add(part->lane->queue, *part->sink);
     Part& p = *stream.parts.emplace_back(std::move(part));
-    p.slot = ask(
+    p.slot = lcores.ask(
         worker, [](recv::RxAgent* receiver, recv::SpeadLane* lane) { return receiver->add_lane(*lane); },
         &worker.loop->receiver(), p.lane.get());
     worker.parts.push_back(&p);
@@ -113,7 +113,7 @@ void Engine::State::deal_memory(Worker& worker, bool with_leaving) {
                 if (part->worker == &worker)
                     staying.push_back(&part->lane->window);
     const std::size_t quota = staying.empty() ? 0 : worker.arena.capacity() / staying.size();
-    ask(
+    lcores.ask(
         worker,
         [](std::vector<heap::Window*>& windows, std::vector<heap::Window*>& with_quota, std::size_t bytes) {
             for (heap::Window* const window : windows)
@@ -165,8 +165,8 @@ void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& end
     };
     const std::size_t n = stream.places.size();
     for (const auto& part : stream.parts)
-        stream.former.add(ask(*part->worker, enlarge, part->lane.get(), std::vector<std::uint64_t>(n),
-                              std::vector<stats::EndpointCounters>(n), fresh));
+        stream.former.add(lcores.ask(*part->worker, enlarge, part->lane.get(), std::vector<std::uint64_t>(n),
+                                     std::vector<stats::EndpointCounters>(n), fresh));
 }
 
 /// What a reader gets of a queue that is dealt like this: the endpoints of which its lcore has a share.
@@ -215,7 +215,7 @@ Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
     if (queue.worker != &worker) {
         if (!queue.distributor)
             queue.distributor = std::make_unique<recv::Distributor>(0);
-        share = 1 + ask(
+        share = 1 + lcores.ask(
                         *queue.worker,
                         [](recv::Distributor* distributor, recv::Distributor::Ring& ring) {
                             return distributor->add_other(std::move(ring));
@@ -247,11 +247,11 @@ void Engine::State::connect(Queue& queue, const Queue::Reader& made) {
     };
     recv::RxAgent* const receiver = &made.worker->loop->receiver();
     if (made.share == 0) {
-        ask(*made.worker, add_source, receiver, made.source, from);
+        lcores.ask(*made.worker, add_source, receiver, made.source, from);
         return;
     }
     // The distributor steps between the queue and its lcore.
-    ask(
+    lcores.ask(
         *queue.worker,
         [](LcoreLoop* loop, recv::Distributor* distributor, recv::Source* own, const port::RxQueue& of) {
             if (own->queue.context == distributor)
@@ -261,7 +261,7 @@ void Engine::State::connect(Queue& queue, const Queue::Reader& made) {
             loop->add_distributor(*distributor);
         },
         queue.worker->loop.get(), queue.distributor.get(), queue.readers.front().source, from);
-    ask(*made.worker, add_source, receiver, made.source, queue.distributor->share(made.share - 1));
+    lcores.ask(*made.worker, add_source, receiver, made.source, queue.distributor->share(made.share - 1));
 }
 
 void Engine::State::make_queues() {
@@ -269,7 +269,7 @@ void Engine::State::make_queues() {
         Queue& queue = queues.emplace_back();
         queue.port = q.port;
         queue.queue = q.queue;
-        queue.worker = workers[layout.worker_on(q.cpu)].get();
+        queue.worker = lcores[layout.worker_on(q.cpu)].get();
         reader(queue, *queue.worker);
     }
 }
@@ -287,20 +287,20 @@ void Engine::State::connect_queues() {
 void Engine::State::switch_queue(Queue& queue, const QueueLayout& to) {
     for (const Delivery& d : to.deliveries)
         for (const unsigned cpu : d.cpus)
-            reader(queue, *workers[layout.worker_on(cpu)]);
+            reader(queue, *lcores[layout.worker_on(cpu)]);
     std::vector<recv::SourceTables> tables;
     for (const Queue::Reader& r : queue.readers)
         tables.push_back(tables_of(r, to));
     // Lcores behind the queue first: they must know what they get.
     for (std::size_t i = 0; i < tables.size(); i++)
         if (const Queue::Reader& r = queue.readers[i]; r.share != 0)
-            ask(
+            lcores.ask(
                 *r.worker, [](recv::SourceTables& fresh, recv::Source* source) { fresh.exchange(*source); },
                 std::move(tables[i]), r.source);
     recv::Distributor::Table table;
     if (queue.distributor)
         table = distribution(queue, to);
-    ask(
+    lcores.ask(
         *queue.worker,
         [](recv::Distributor* distributor, recv::Distributor::Table& where, recv::SourceTables& fresh,
            recv::Source* source) {
@@ -327,7 +327,7 @@ std::string Engine::State::why_no_interrupts(const Worker& worker) const {
 
 /// Ports run by now.
 void Engine::State::arm_interrupts() {
-    for (const auto& w : workers) {
+    for (const auto& w : lcores) {
         if (w->loop->mode() != PollMode::interrupt)
             continue;
         if (const std::string reason = why_no_interrupts(*w); !reason.empty()) {
@@ -367,7 +367,7 @@ void Engine::State::set_idling(Worker& worker) {
         if (worker.loop->mode() != mode)
             log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
     }
-    ask(
+    lcores.ask(
         worker,
         [](LcoreLoop* loop, PollMode to, std::uint32_t polls) {
             loop->set_mode(to);
@@ -389,7 +389,7 @@ void Engine::State::share_stops() {
             if (part->worker->watch.silent())
                 all = false;
             else if (!part->stopped)
-                ask(
+                lcores.ask(
                     *part->worker, [](heap::Window* window) { window->stop(); }, &part->lane->window);
         }
         s.stopped = all;

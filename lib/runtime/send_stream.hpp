@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "port/impaired_queue.hpp"
+#include "port/region_registration.hpp"
+#include "runtime/feeder.hpp"
+#include "runtime/next_hops.hpp"
+#include "runtime/plan.hpp"
+#include "runtime/send_health.hpp"
+#include "send/sender.hpp"
+#include "stats/counters.hpp"
+
+namespace spead::runtime {
+
+struct Worker;
+
+struct SendStream {
+    std::uint32_t number = 0;  ///< no other sender of the run has it
+    SendPlan plan;             ///< as it is carried out
+    std::unique_ptr<send::Sender> sender;
+    std::unique_ptr<Producer> feeder;
+    std::unique_ptr<port::RegionRegistration> registration;  ///< of its payload; null where ports copy
+    std::unique_ptr<port::ImpairedQueue> impaired;           ///< through which it sends; usually null
+    Worker* worker = nullptr;
+    std::size_t port = 0;
+    std::uint16_t queue = 0;     ///< of the port; other senders of the lcore may share it
+    stats::SendCounters counts;  ///< when its lcore last answered
+    bool stuck = false;          ///< likewise
+    SendHealth health;
+    std::vector<NextHop> hops;
+    std::size_t next_hop = 0;            ///< whose turn it is to be looked for
+    send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
+    std::uint64_t unfinished = 0;        ///< how many, then
+
+    /// Nothing of its packets is held back any more; what is, is to go now. Any thread.
+    bool let_go_of_packets() noexcept;
+};
+
+}  // namespace spead::runtime

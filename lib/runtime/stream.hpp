@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/capture.hpp"
+#include "recv/rx_agent.hpp"
+#include "runtime/consumers.hpp"
+#include "runtime/details.hpp"
+#include "runtime/sink.hpp"
+#include "stats/peak.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::runtime {
+
+struct Worker;
+
+/// A stream's share on one lcore.
+struct Part {
+    std::unique_ptr<recv::SpeadLane> lane;
+    Worker* worker = nullptr;
+    std::uint16_t slot = 0;  ///< by which the lcore's classifiers name the lane
+    Consumers::Feed* feed = nullptr;
+    std::shared_ptr<Sink> sink;
+    /// What the lcore counted when it last answered.
+    stats::StreamCounters counts;
+    Consumers::Done done;  ///< heaps that its sink was given
+    LaneDetails details;
+    stats::PeakRecord queued;          ///< heaps in its hand-over queue
+    stats::PeakRecord memory_used;     ///< bytes
+    capture::TapCounters tap_counts;   ///< of the capture that runs
+    bool blocked = false;              ///< waits for its consumer
+    bool stopped = false;              ///< by a stop item
+    std::vector<std::uint64_t> stops;  ///< stop items by place; only where the run may end by them
+};
+
+/// A part on its way out: no packet comes to it any more.
+struct Leaving {
+    std::unique_ptr<Part> part;
+    enum class Step : std::uint8_t { flush, consume, reclaim } step = Step::flush;
+};
+
+struct Stream {
+    std::uint32_t number = 0;  ///< no other stream of the run has it
+    std::string name;
+    std::shared_ptr<Sink> sink;
+    std::vector<std::unique_ptr<Part>> parts;
+    std::vector<Leaving> leaving;
+    /// Place of each endpoint in the lanes' tables: kept while others come and go.
+    std::vector<Endpoint> places;
+    std::vector<Endpoint> in_use;                         ///< of places: what its packets come for
+    std::vector<std::shared_ptr<Sink>> old_sinks;         ///< that leaving parts still have
+    stats::StreamSnapshot past;                           ///< what parts that it no longer has have counted
+    std::vector<stats::EndpointCounters> past_endpoints;  ///< as places; likewise
+    stats::EndpointCounters former;                       ///< of endpoints that have no place any more
+    stats::StreamTimes past_times;
+    std::unique_ptr<capture::Capture> capture;  ///< its taps are on the parts' lanes, as parts
+    std::uint64_t capture_number = 0;           ///< of the captures of the run
+    bool blocked = false;                       ///< waits for its consumer, when look() last looked
+    bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
+    std::optional<stats::LastEvent> last_event;  ///< of its sink or its lcores
+
+    std::vector<const Part*> all_parts() const;  ///< those that leave, too
+    /// No packet comes to its parts any more.
+    void send_parts_away();
+    /// Parts that leave keep the former sink.
+    void send_sink_away(std::shared_ptr<Sink> successor);
+};
+
+}  // namespace spead::runtime

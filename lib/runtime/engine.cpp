@@ -48,8 +48,7 @@ Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surro
     state_->ports.open(plan.ports, state_->layout.ports);
     state_->make_workers();
     for (std::size_t i = 0; i < plan.receives.size(); i++)
-        if (plan.receives[i].capture && plan.receives[i].enabled)
-            state_->start_capture(i, *plan.receives[i].capture);
+        state_->start_planned_capture(i);
 }
 
 Engine::~Engine() {
@@ -165,7 +164,7 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
         const bool failed = ports_failed();
         share_stops();
         leave_parts();
-        collect_captures();
+        captures.collect(streams);
         watch_sinks();
         leave_sends();
         const stats::Snapshot now = take_snapshot();
@@ -192,7 +191,7 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
         return Reason::failure;
     if (consumers.budget_used_up())
         return Reason::heaps;
-    if (captures_over())
+    if (all_sends().empty() && captures_over(streams))
         return Reason::captured;
     if (end.duration > 0 && now.duration_s >= end.duration)
         return Reason::duration;

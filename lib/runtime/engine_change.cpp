@@ -266,10 +266,7 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         now[i] = c.before ? std::move(streams[*c.before]) : std::move(fresh[i]);
     }
     for (const std::size_t gone : change.removed) {
-        for (stats::CaptureSnapshot& c : past_captures)
-            c.former |= c.stream == plan.receives[gone].name;
-        for (EndingCapture& c : ending_captures)
-            c.former |= c.stream == plan.receives[gone].name;
+        captures.stream_removed(plan.receives[gone].name);
         removed_streams.push_back(std::move(streams[gone]));
     }
     streams = std::move(now);
@@ -304,9 +301,8 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     ports.add_rules(layout.rules);
     ports.join(groups_of(plan), interrupt_fd());
     for (std::size_t i = 0; i < streams.size(); i++)
-        if (change.receives[i].kind == Change::Kind::parts && plan.receives[i].capture &&
-            plan.receives[i].enabled && !streams[i]->capture)
-            start_capture(i, *plan.receives[i].capture);
+        if (change.receives[i].kind == Change::Kind::parts)
+            start_planned_capture(i);
 }
 
 void Stream::send_parts_away() {

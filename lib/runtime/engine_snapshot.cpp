@@ -63,7 +63,7 @@ double Engine::State::elapsed() const {
 stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
     stats::Snapshot snap;
     snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
-    snap.captures = written_captures();
+    snap.captures = captures.written(streams);
     snap.capabilities = permitted_privileges().names();
     snap.by_configuration = surroundings.by_configuration;
     snap.duration_s = elapsed();
@@ -99,7 +99,7 @@ stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
         }
         snap.lcores.push_back(share_of(*w));
     }
-    add_taken(snap.captures);
+    captures.add_taken(streams, snap.captures);
     for (std::size_t i = 0; i < streams.size(); i++)
         add_parts(*streams[i], snap.streams[i]);
     for (const auto& s : removed_streams)

@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "base/waiting_time.hpp"
 #include "memory/region.hpp"
+#include "runtime/capture_set.hpp"
 #include "runtime/change.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/engine.hpp"
@@ -35,14 +36,6 @@ inline constexpr std::chrono::milliseconds kStep{1};
 
 /// A round of the main thread that took longer was none of waiting: see WaitingTime.
 inline constexpr std::chrono::milliseconds kLongestRound{100};
-
-/// A capture that was stopped, while its threads still write.
-struct EndingCapture {
-    std::uint64_t number = 0;
-    std::string stream;
-    bool former = false;  ///< the stream was removed since
-    std::unique_ptr<capture::Capture> capture;
-};
 
 struct Engine::State {
     State(const Plan& p, const Layout& l, const Surroundings& s);
@@ -125,15 +118,7 @@ struct Engine::State {
     std::unique_ptr<LcoreLook> look_of(Worker& w, LcoreLook::Depth depth);
     void keep(Worker& w, std::unique_ptr<LcoreLook> look);
 
-    void start_capture(std::size_t stream, const capture::Options& options);
-    bool stop_capture(std::size_t stream);
-    void stop_captures();
-    void end_captures_in_time();
-    void collect_captures();
-    void collect(const EndingCapture& ending);
-    std::vector<stats::CaptureSnapshot> written_captures() const;
-    void add_taken(std::vector<stats::CaptureSnapshot>& captures) const;
-    bool captures_over() const;
+    void start_planned_capture(std::size_t stream);
     double elapsed() const;
     stats::Snapshot take_snapshot(LcoreLook::Depth depth = LcoreLook::Depth::counts);
     static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken);
@@ -214,9 +199,7 @@ struct Engine::State {
     std::vector<stats::SendCounters> gone_sends;             ///< as ports: of senders that are no more
     std::uint32_t last_send_number = 0;
     Consumers consumers;
-    std::vector<stats::CaptureSnapshot> past_captures;
-    std::vector<EndingCapture> ending_captures;
-    std::uint64_t last_capture = 0;  ///< number of a capture
+    CaptureSet captures{lcores, problems};
     bool started = false;
     bool starting = true;    ///< launch() has not come to its end
     bool connected = false;  ///< ports run, and lcores poll their queues

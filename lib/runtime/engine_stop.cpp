@@ -49,7 +49,7 @@ void Engine::stop() noexcept {
         s.carry_out([&s] { s.end_consumers(); });
         s.carry_out([&s] { s.lcores.stop(s.surroundings.port_patience); });
         s.carry_out([&s] { s.end_filters(); });
-        s.carry_out([&s] { s.stop_captures(); });
+        s.carry_out([&s] { s.captures.stop_all(s.streams); });
         s.duration = std::chrono::duration<double>(Clock::now() - s.begin).count();
     }
     s.stopped = true;

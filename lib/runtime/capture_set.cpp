@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/capture_set.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <rte_cycles.h>
+
+#include "port/sizes.hpp"
+
+namespace spead::runtime {
+
+stats::CaptureSnapshot CaptureSet::Ending::snapshot() const {
+    stats::CaptureSnapshot s = capture->snapshot();
+    s.number = number;
+    s.former = former;
+    for (std::size_t k = 0; k < capture->taps(); k++)
+        add(s, capture->tap(k).counters());
+    return s;
+}
+
+void CaptureSet::start(Stream& stream, const ReceivePlan& plan, const capture::Options& options,
+                       const std::vector<unsigned>& control) {
+    // A source that loses nothing by waiting waits for the disks, too, where nothing else needs it.
+    const bool waits =
+        options.only && stream.parts.front()->lane->config.window.on_full == heap::OnFull::block;
+    stream.capture = std::make_unique<capture::Capture>(
+        plan.name, options, stream.parts.size(), rte_get_tsc_hz(), [control] { run_on(control); },
+        waits ? port::rx_frame_of(plan.max_packet_size) : 0);
+    stream.capture_number = ++last_number_;
+    for (std::size_t k = 0; k < stream.parts.size(); k++) {
+        Part& part = *stream.parts[k];
+        part.tap_counts = {};
+        lcores_.ask(
+            *part.worker,
+            [](recv::SpeadLane* lane, capture::Tap* tap, recv::RxAgent* waiting) {
+                lane->tap = tap;
+                if (waiting != nullptr)
+                    waiting->let_taps_block(true);
+            },
+            part.lane.get(), &stream.capture->tap(k),
+            waits ? &part.worker->loop->receiver() : static_cast<recv::RxAgent*>(nullptr));
+    }
+}
+
+bool CaptureSet::stop(Stream& stream) {
+    bool all_off = true;
+    for (const auto& part : stream.parts)
+        all_off &=
+            lcores_
+                .try_ask(
+                    *part->worker, [](recv::SpeadLane* lane) { lane->tap = nullptr; }, part->lane.get())
+                .has_value();
+    if (!all_off) {
+        // That lcore may still write into it.
+        problems_.push_back(
+            fmt::format("stream {}: its capture cannot be ended, an lcore does not answer", stream.name));
+        static_cast<void>(stream.capture.release());
+        return false;
+    }
+    stream.capture->end();
+    ending_.push_back({stream.capture_number, stream.name, false, std::move(stream.capture)});
+    return true;
+}
+
+void CaptureSet::stop_all(const Streams& streams) {
+    for (const auto& s : streams)
+        if (s->capture)
+            stop(*s);
+    for (const Ending& e : ending_)
+        e.capture->finish();
+    collect(streams);
+}
+
+/// Those that were to last so long end by themselves, as if they had been stopped. Where packets end in the
+/// capture it stays: they must not become heaps.
+void CaptureSet::end_in_time(const Streams& streams) {
+    for (const auto& s : streams) {
+        if (!s->capture || !s->capture->out_of_time())
+            continue;
+        s->capture->close();
+        if (!s->capture->tap(0).only())
+            stop(*s);
+    }
+}
+
+void CaptureSet::collect(const Streams& streams) {
+    end_in_time(streams);
+    for (const Ending& e : ending_)
+        if (e.capture->ended())
+            put_aside(e);
+    std::erase_if(ending_, [](const Ending& e) { return e.capture->snapshot().finished; });
+}
+
+void CaptureSet::put_aside(const Ending& ending) {
+    ending.capture->finish();
+    const stats::CaptureSnapshot& past = past_.emplace_back(ending.snapshot());
+    if (!past.failure.empty())
+        problems_.push_back(fmt::format("stream {}: {}", ending.stream, past.failure));
+}
+
+void CaptureSet::stream_removed(const std::string& stream) {
+    for (stats::CaptureSnapshot& c : past_)
+        c.former |= c.stream == stream;
+    for (Ending& e : ending_)
+        e.former |= e.stream == stream;
+}
+
+std::vector<stats::CaptureSnapshot> CaptureSet::written(const Streams& streams) const {
+    std::vector<stats::CaptureSnapshot> all = past_;
+    for (const Ending& e : ending_)
+        all.push_back(e.snapshot());
+    for (const auto& s : streams)
+        if (s->capture) {
+            all.push_back(s->capture->snapshot());
+            all.back().number = s->capture_number;
+        }
+    return all;
+}
+
+void CaptureSet::add_taken(const Streams& streams, std::vector<stats::CaptureSnapshot>& captures) const {
+    std::size_t at = past_.size() + ending_.size();
+    for (const auto& s : streams) {
+        if (!s->capture)
+            continue;
+        for (const auto& part : s->parts)
+            add(captures[at], part->tap_counts);
+        at++;
+    }
+}
+
+std::optional<stats::CaptureSnapshot> CaptureSet::stopped(std::uint64_t number) const {
+    for (const stats::CaptureSnapshot& c : past_)
+        if (c.number == number)
+            return c;
+    return std::nullopt;
+}
+
+bool captures_over(const CaptureSet::Streams& streams) {
+    return !streams.empty() && std::all_of(streams.begin(), streams.end(), [](const auto& s) {
+        return s->capture && s->capture->over() && s->capture->tap(0).only();
+    });
+}
+
+}  // namespace spead::runtime

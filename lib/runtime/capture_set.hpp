@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "capture/capture.hpp"
+#include "runtime/lcore_set.hpp"
+#include "runtime/plan.hpp"
+#include "runtime/stream.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::runtime {
+
+/// The captures of a run: those that take packets (Stream::capture), those that were stopped while their
+/// threads still write, and what those were that are over.
+///
+/// Main thread only. Nobody waits for a disk but stop_all(). A capture that an lcore may still write into is
+/// never freed.
+class CaptureSet {
+  public:
+    using Streams = std::vector<std::unique_ptr<Stream>>;
+
+    /// Both outlive the set. A capture that failed is a problem of the run.
+    CaptureSet(LcoreSet& lcores, std::vector<std::string>& problems) : lcores_(lcores), problems_(problems) {}
+
+    /// Captures the packets of a stream that is received and not captured yet. Its threads run on the CPUs
+    /// `control`. Throws Error when a file cannot be made, LcoreLost.
+    void start(Stream& stream, const ReceivePlan& plan, const capture::Options& options,
+               const std::vector<unsigned>& control);
+    /// Takes the taps off; the threads go on until all is in the files. False: an lcore does not answer.
+    bool stop(Stream& stream);
+    /// Ends the captures whose time is over, and puts those aside whose files are ended.
+    void collect(const Streams& streams);
+    /// Stops all captures and waits for the disks.
+    void stop_all(const Streams& streams);
+
+    /// Marks what was captured of the stream as of a former one.
+    void stream_removed(const std::string& stream);
+
+    /// Returns what has been written, before the lcores are asked what they took.
+    std::vector<stats::CaptureSnapshot> written(const Streams& streams) const;
+    /// Adds what the lcores took, as they last said, to the result of written().
+    void add_taken(const Streams& streams, std::vector<stats::CaptureSnapshot>& captures) const;
+    /// Returns what a capture was whose files are ended.
+    std::optional<stats::CaptureSnapshot> stopped(std::uint64_t number) const;
+
+  private:
+    /// A capture that was stopped, while its threads still write. Its taps belong to no lcore.
+    struct Ending {
+        std::uint64_t number = 0;
+        std::string stream;
+        bool former = false;  ///< the stream was removed since
+        std::unique_ptr<capture::Capture> capture;
+
+        stats::CaptureSnapshot snapshot() const;
+    };
+
+    void end_in_time(const Streams& streams);
+    void put_aside(const Ending& ending);
+
+    LcoreSet& lcores_;
+    std::vector<std::string>& problems_;
+    std::vector<Ending> ending_;
+    std::vector<stats::CaptureSnapshot> past_;
+    std::uint64_t last_number_ = 0;
+};
+
+/// Returns whether a run that only captures has nothing left to do: all streams do, and are done.
+bool captures_over(const CaptureSet::Streams& streams);
+
+}  // namespace spead::runtime

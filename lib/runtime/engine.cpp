@@ -65,7 +65,6 @@ Engine::~Engine() {
 }
 
 void Engine::State::make_workers() {
-    gone_sends.resize(ports.size());
     for (const WorkerLayout& w : layout.workers) {
         Worker& worker = lcores.add(w);
         std::uint32_t sleep = 1000;
@@ -84,7 +83,7 @@ void Engine::State::make_workers() {
             worker.shares.emplace(worker.arena.capacity());
         }
     }
-    make_senders();
+    senders.make(plan.sends, interrupt_fd());
     make_queues();
     for (const ReceivePlan& r : plan.receives) {
         Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
@@ -125,12 +124,7 @@ void Engine::State::launch() {
     add_host_rules();
     ports.add_rules(layout.rules);
     ports.join(groups_of(plan), interrupt_fd());
-    const Clock::time_point answered = Clock::now() + port::kNeighbourPatience;
-    for (const auto& s : sends)
-        resolve_next_hops(*s, answered);
-    for (const auto& s : sends)
-        if (s->plan.enabled)
-            s->feeder->start(control, s->plan.heaps);
+    senders.start(control, interrupt_fd());
     starting = false;
 }
 
@@ -160,13 +154,13 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
         if (interrupted)
             return Reason::interrupted;
         ports.serve_hosts();
-        follow_next_hops();
+        senders.follow_next_hops();
         const bool failed = ports_failed();
         share_stops();
         leave_parts();
         captures.collect(streams);
         watch_sinks();
-        leave_sends();
+        senders.let_go(surroundings.longest_finish);
         const stats::Snapshot now = take_snapshot();
         watch_streams(now);
         watch_sends(now.duration_s);
@@ -184,14 +178,13 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
 
 std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     const EndPlan& end = plan.end;
-    if (lcores.any_lost() || consumers.failed() ||
-        std::any_of(sends.begin(), sends.end(), [](const auto& s) { return !s->feeder->failure().empty(); }))
+    if (lcores.any_lost() || consumers.failed() || senders.failed())
         return Reason::failure;
     if (sinks_over())
         return Reason::failure;
     if (consumers.budget_used_up())
         return Reason::heaps;
-    if (all_sends().empty() && captures_over(streams))
+    if (senders.all().empty() && captures_over(streams))
         return Reason::captured;
     if (end.duration > 0 && now.duration_s >= end.duration)
         return Reason::duration;
@@ -220,7 +213,7 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
         return Reason::end_of_data;
     const bool any_sends =
         std::any_of(plan.sends.begin(), plan.sends.end(), [](const SendPlan& s) { return s.enabled; });
-    if (any_sends && sends_done()) {
+    if (any_sends && senders.done()) {
         if (plan.receives.empty() || everything_received(now))
             return Reason::sent;
         // Own packets that were lost on the way never come; do not wait for them for ever.
@@ -234,19 +227,12 @@ std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
     return std::nullopt;
 }
 
-bool Engine::State::sends_done() const {
-    const std::vector<SendStream*> all = all_sends();
-    return std::all_of(all.begin(), all.end(), [](SendStream* s) {
-        return s->worker->lost || (s->feeder->done() && s->let_go_of_packets());
-    });
-}
-
 bool Engine::State::everything_received(const stats::Snapshot& now) const {
     return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
         const std::size_t p = ports.index_of(r.port);
         // What was impaired on purpose does not come, or comes twice.
         std::uint64_t come = now.ports[p].tx_packets;
-        for (const SendStream* const s : all_sends())
+        for (const SendStream* const s : senders.all())
             if (s->port == p)
                 come += s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
         return ports[p].device().capabilities().receives_own && now.ports[p].rx_packets >= come;

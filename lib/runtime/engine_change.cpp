@@ -75,17 +75,20 @@ void Engine::State::reconfigure(const Plan& asked) {
                         "it is being captured; stop the capture first");
     for (std::size_t i = 0; i < wanted.sends.size(); i++) {
         const auto& s = change.sends[i].before;
-        if (s && wanted.sends[i].enabled && !sends[*s]->plan.enabled && !sends[*s]->feeder->done())
+        if (s && wanted.sends[i].enabled && !senders.planned()[*s]->plan.enabled &&
+            !senders.planned()[*s]->feeder->done())
             throw_error(fmt::format("send {}", wanted.sends[i].name),
                         "it has not finished what it was sending; try again when it has");
     }
-    std::vector<std::unique_ptr<SendStream>> fresh = make_new_sends(wanted, change);
+    SenderSet::Fresh fresh = senders.make_new(wanted, change, interrupt_fd());
     (void)detailed_snapshot();
     const Plan before = plan;
     const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
     try {
         move_to(wanted, change, cpus);
-        change_sends(wanted, change, std::move(fresh));
+        senders.change(wanted, change, std::move(fresh), layout.control_cpus());
+        for (const auto& w : lcores)
+            set_idling(*w);
     } catch (const std::exception&) {
         try {
             Plan back = before;
@@ -107,7 +110,7 @@ void Engine::State::reconfigure(const Plan& asked) {
         ports.serve_hosts();
         std::this_thread::sleep_for(kStep);
         leave_parts();
-        leave_sends();
+        senders.let_go(surroundings.longest_finish);
     }
 }
 
@@ -159,10 +162,11 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
     for (const unsigned cpu : cpus) {
         const Worker& w = *lcores[layout.worker_on(cpu)];
         if (w.layout->heap_bytes == 0)
-            throw_error(where,
-                        "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
-                        "of [runtime], or another one in `lcores` of the stream",
-                        cpu);
+            throw_error(
+                where,
+                "the lcore on CPU {} has no memory for heaps: it only senders.planned(). Name it in `lcores` "
+                "of [runtime], or another one in `lcores` of the stream",
+                cpu);
         if (r.max_bytes > w.arena.largest())
             throw_error(where,
                         "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is cut for "
@@ -318,7 +322,7 @@ void Stream::send_sink_away(std::shared_ptr<Sink> successor) {
 }
 
 bool Engine::State::anything_leaves() const {
-    return !removed_streams.empty() || !leaving_sends.empty() ||
+    return !removed_streams.empty() || senders.any_leaving() ||
            std::any_of(streams.begin(), streams.end(), [](const auto& s) { return !s->leaving.empty(); });
 }
 

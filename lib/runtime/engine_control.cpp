@@ -25,7 +25,7 @@ void Engine::interrupt() noexcept {
 }
 
 send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) {
-    for (const auto& s : state_->sends)
+    for (const auto& s : state_->senders.planned())
         if (s->plan.name == send) {
             state_->lcores.need_answers();
             return state_->lcores.ask(

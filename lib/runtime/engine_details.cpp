@@ -128,13 +128,13 @@ void Engine::State::add_details(stats::Snapshot& snap) {
         s.latency = stats::in_seconds(times.latency, snap.ticks_per_second);
         s.gap = stats::in_seconds(times.gap, snap.ticks_per_second);
     }
-    std::vector<Senders> senders(snap.ports.size());
+    std::vector<Senders> found(snap.ports.size());
     for (const auto& w : lcores)
         for (std::size_t n = 0; n < w->counts.sources.size(); n++)
-            add_senders(snap.ports[w->source_ports[n]], senders[w->source_ports[n]], *w,
+            add_senders(snap.ports[w->source_ports[n]], found[w->source_ports[n]], *w,
                         w->counts.sources[n]);
-    for (std::size_t i = 0; i < senders.size(); i++)
-        tell_senders(snap.ports[i], senders[i]);
+    for (std::size_t i = 0; i < found.size(); i++)
+        tell_senders(snap.ports[i], found[i]);
     tell_absences(snap);
     // What an lcore that does not answer told last may be of different times.
     snap.detailed = !lcores.any_silent();

@@ -28,7 +28,7 @@ void Engine::State::set_lcore_patience() {
 
 /// Whether an lcore that polls the port or sends on it is silent.
 bool Engine::State::is_silent_on(std::size_t port) const {
-    const std::vector<SendStream*> all = all_sends();
+    const std::vector<SendStream*> all = senders.all();
     return std::any_of(all.begin(), all.end(),
                        [&](const SendStream* s) { return s->port == port && is_silent(*s->worker); }) ||
            std::any_of(queues.begin(), queues.end(), [&](const Queue& q) {
@@ -53,7 +53,7 @@ void Engine::State::report_silence(const Worker& w, bool silent) {
         stream->past.events[static_cast<std::size_t>(kind)]++;
         stream->last_event = {kind, now, what};
     }
-    for (const SendStream* const s : sends_on(w))
+    for (const SendStream* const s : senders.on(w))
         names.push_back(s->plan.name);
     const std::string text =
         silent && !names.empty()
@@ -120,7 +120,7 @@ std::unique_ptr<LcoreLook> Engine::State::look_of(Worker& w, LcoreLook::Depth de
     for (std::size_t i = 0; i < w.sources.size(); i++)
         look->sources[i].source = w.sources[i].get();
     look->sends.clear();
-    for (SendStream* const s : sends_on(w))
+    for (SendStream* const s : senders.on(w))
         look->sends.push_back({s, s->sender.get(), s->impaired.get(), {}, false});
     return look;
 }

@@ -109,19 +109,7 @@ void Engine::State::take_off(std::size_t port) {
                 },
                 r.source);
     }
-    // What it was given comes back when it stops; senders wait, and give up what may not take so long.
-    for (SendStream* const s : all_sends())
-        if (s->port == port)
-            lcores.ask(
-                *s->worker,
-                [](send::Sender* sender, port::ImpairedQueue* impaired) {
-                    sender->set_queue({});
-                    if (impaired != nullptr) {
-                        impaired->set_inner({});
-                        impaired->give_up();
-                    }
-                },
-                s->sender.get(), s->impaired.get());
+    senders.take_off(port);
 }
 
 /// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
@@ -149,33 +137,13 @@ void Engine::State::put_on(std::size_t port) {
                     [](recv::Source* source, const port::RxQueue& share) { source->queue = share; }, r.source,
                     q.distributor->share(r.share - 1));
     }
-    for (SendStream* const s : all_sends())
-        if (s->port == port)
-            connect(*s);
+    senders.put_on(port);
     ports[port].put_on();
     for (const Queue& q : queues)
         if (q.port == port && q.queue == 0 && ports[port].host() != nullptr)
             ports[port].device().add_host_rules(0);
     ports.add_rules(layout.rules);
     ports.join(groups_of(plan), interrupt_fd());
-}
-
-/// The sender's port runs; it may be another than before.
-void Engine::State::connect(SendStream& s) {
-    const port::Port& port = ports[s.port].device();
-    const Ipv4 own = plan.ports[s.port].address;
-    const Ipv4 address = own.value != 0 ? own : port.source_address();
-    const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
-    const port::TxQueue queue = port.tx_queue(s.queue);
-    lcores.ask(
-        *s.worker,
-        [](send::Sender* sender, port::ImpairedQueue* impaired, const port::TxQueue& to,
-           const port::SendTimes& by, MacAddress mac, Ipv4 from) {
-            if (impaired != nullptr)
-                impaired->set_inner(to);
-            sender->set_port(impaired != nullptr ? impaired->queue() : to, by, mac, from);
-        },
-        s.sender.get(), s.impaired.get(), queue, times, port.mac(), address);
 }
 
 /// The events that the worker waits for are about to go: it polls from now on.
@@ -204,9 +172,7 @@ void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
 void Engine::State::shut(std::size_t port) {
     take_off(port);
     ports[port].device().stop();
-    for (SendStream* const s : all_sends())
-        if (s->port == port)
-            s->registration.reset();
+    senders.unmap(port);
     ports[port].device().close();
 }
 
@@ -219,15 +185,7 @@ void Engine::State::look_for(std::size_t port) {
             return;
         if (ports[port].host() != nullptr)
             renew_host(port);
-        bool sends_there = false;
-        for (SendStream* const s : all_sends())
-            if (s->port == port) {
-                sends_there = true;
-                map_payload(*s);
-                for (const NextHop& hop : s->hops)
-                    if (ports[port].host())
-                        ports[port].host()->arp().resolve(hop.address);
-            }
+        const bool sends_there = senders.map(port);
         put_on(port);
         port_changed(port);
         const bool receives = std::any_of(plan.receives.begin(), plan.receives.end(),

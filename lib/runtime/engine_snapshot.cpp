@@ -104,7 +104,7 @@ stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
         add_parts(*streams[i], snap.streams[i]);
     for (const auto& s : removed_streams)
         add_parts(*s, snap.removed);
-    add_sends(snap);
+    senders.add_to(snap);
     add_health(snap);
     add_last_events(snap);
     mark_silent(snap);
@@ -142,7 +142,7 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
     l.counters.longest_loop = w.longest_loop.peak().ever;
     l.longest_loop_minute = w.longest_loop.peak().minute;
     l.longest_loop_now = w.longest_loop.peak().now;
-    for (const auto& s : sends)
+    for (const auto& s : senders.planned())
         if (s->worker == &w)
             l.sends.push_back(s->plan.name);
     return l;

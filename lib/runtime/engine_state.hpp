@@ -20,7 +20,7 @@
 #include "runtime/lcore_set.hpp"
 #include "runtime/port_set.hpp"
 #include "runtime/receive_queue.hpp"
-#include "runtime/send_stream.hpp"
+#include "runtime/sender_set.hpp"
 #include "runtime/stream.hpp"
 #include "runtime/stream_health.hpp"
 #include "stats/finding_log.hpp"
@@ -68,43 +68,19 @@ struct Engine::State {
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
     void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
     PortSet::Groups groups_of(const Plan& wanted) const;
-    /// Where a sender's packets leave.
-    struct Outlet {
-        Worker* worker = nullptr;
-        std::uint16_t queue = 0;
-    };
-    Outlet outlet_for(const SendPlan& s, const std::vector<std::unique_ptr<SendStream>>& fresh) const;
-    void check_room(const SendPlan& s) const;
-    std::unique_ptr<SendStream> make_send(const SendPlan& s, Outlet outlet);
-    std::vector<std::unique_ptr<SendStream>> make_new_sends(const Plan& wanted, const Change& change);
-    void map_payload(SendStream& s);
-    void attach(SendStream& s);
-    void retune(SendStream& s, const SendPlan& to);
-    void change_sends(const Plan& wanted, const Change& change,
-                      std::vector<std::unique_ptr<SendStream>> fresh);
-    void leave_sends();
-    bool leave(SendStream& s);
-    std::vector<SendStream*> all_sends() const;
-    std::vector<SendStream*> sends_on(const Worker& worker) const;
-    void add_sends(stats::Snapshot& snap) const;
     void leave_parts();
     void leave_parts(Stream& stream);
     bool leave(Stream& stream, Leaving& leaving);
     void fold(Stream& stream, const Part& part);
     bool anything_leaves() const;
 
-    void make_senders();
     void launch();
     /// Of a start that can be given up; a run that is interrupted ends in order.
     int interrupt_fd() const { return starting ? surroundings.interrupt_fd : -1; }
-    void resolve_next_hops(SendStream& s, Clock::time_point end);
-    void follow_next_hops();
-    void follow_next_hops(SendStream& s);
     void add_host_rules();
     std::size_t running_port(const std::string& name) const;
     void take_off(std::size_t port);
     void put_on(std::size_t port);
-    void connect(SendStream& s);
     void stop_waiting(Worker& worker);
     void shut(std::size_t port);
     void renew_host(std::size_t port);
@@ -133,8 +109,6 @@ struct Engine::State {
     stats::Snapshot shown(stats::Snapshot snap) const;
     void watch_streams(const stats::Snapshot& now);
     void watch_sends(double now);
-    std::string suspects_of(const SendStream& s) const;
-    void add_send_health(const SendStream& s, stats::SendSnapshot& to) const;
     static bool is_stalled(const Stream& stream);
     void tell(const std::string& stream, const stats::LastEvent& event);
     void watch_sinks();
@@ -150,7 +124,6 @@ struct Engine::State {
     Reason run(const std::function<void(const stats::Snapshot&)>& tick);
     void share_stops();
     bool everything_received(const stats::Snapshot& now) const;
-    bool sends_done() const;
 
     /// What moves at the end of a run, and what holds it up.
     struct Look {
@@ -170,10 +143,7 @@ struct Engine::State {
     void let_go_of_consumers();
     void tell_what_was_lost();
     void finish_sends();
-    void cut_if_too_long(SendStream& s);
-    void cut(SendStream& s, send::Cut cut);
     void give_up(SendStream& s, Waited why, std::uint64_t left);
-    send::Backlog backlog(SendStream& s);
     void settle_receives();
     std::size_t packets_between_lcores() const;
     void flush_receives();
@@ -189,15 +159,12 @@ struct Engine::State {
     memory::RegionTable regions;
     PortSet ports;  ///< as plan.ports
     LcoreSet lcores;
-    std::vector<Queue> queues;                               ///< as layout.queues
-    std::vector<std::unique_ptr<Stream>> streams;            ///< as plan.receives
-    std::vector<std::unique_ptr<Stream>> removed_streams;    ///< with parts that still leave
-    stats::StreamSnapshot removed;                           ///< what streams that are no more have counted
-    std::uint32_t last_number = 0;                           ///< of a stream
-    std::vector<std::unique_ptr<SendStream>> sends;          ///< as plan.sends
-    std::vector<std::unique_ptr<SendStream>> leaving_sends;  ///< removed, and not done yet
-    std::vector<stats::SendCounters> gone_sends;             ///< as ports: of senders that are no more
-    std::uint32_t last_send_number = 0;
+    std::vector<Queue> queues;                             ///< as layout.queues
+    std::vector<std::unique_ptr<Stream>> streams;          ///< as plan.receives
+    std::vector<std::unique_ptr<Stream>> removed_streams;  ///< with parts that still leave
+    stats::StreamSnapshot removed;                         ///< what streams that are no more have counted
+    std::uint32_t last_number = 0;                         ///< of a stream
+    SenderSet senders{lcores, ports, regions, surroundings.make_producer, problems};
     Consumers consumers;
     CaptureSet captures{lcores, problems};
     bool started = false;
@@ -223,11 +190,8 @@ struct Engine::State {
     Clock::time_point next_look_at_absences{};
     std::uint64_t last_progress = 0;
     WaitingTime unchanged{kLongestRound};  ///< since last_progress changed
-    // Strangers can have these happen as often as they like: forged ARP replies.
-    LogLimiter hop_news;
     LogLimiter lcore_news;
     Clock::time_point next_look_at_ports{};
-    Clock::time_point next_look_at_hops{};
 };
 
 }  // namespace spead::runtime

@@ -107,7 +107,7 @@ Engine::State::Look Engine::State::look() {
             &std::as_const(*w->loop));
         l.pacing |= pacing.value_or(false);
         look_at(*w, LcoreLook::Depth::counts);
-        for (const SendStream* const s : sends_on(*w))
+        for (const SendStream* const s : senders.on(*w))
             l.sent += s->counts.packets;
         for (const stats::RxCounters& source : w->counts.ports)
             l.received += source[PortOutcome::stream];
@@ -179,50 +179,27 @@ std::string Engine::State::consumer_stuck() const {
                        seconds_text(surroundings.consumer_patience));
 }
 
-/// Heaps in flight are finished where that takes no more than the longest finish at their rate; else those
-/// that were begun, if that is enough; else none. The stop heaps go in any case.
-void Engine::State::cut_if_too_long(SendStream& s) {
-    const double longest = std::chrono::duration<double>(surroundings.longest_finish).count();
-    const SendPlan& p = s.plan;
-    if (p.rate <= 0 || s.cut == send::Cut::begun || s.feeder->done())
-        return;
-    const send::Backlog left = backlog(s);
-    const auto time = [&p](std::uint64_t packets) {
-        return static_cast<double>(packets) * p.max_packet_size / p.rate;
-    };
-    // A heap may have begun between the look and the first cut: then the next look widens it.
-    if (time(left.begun) > longest)
-        cut(s, send::Cut::begun);
-    else if (s.cut == send::Cut::nothing && time(left.all) > longest)
-        cut(s, send::Cut::waiting);
-}
-
-void Engine::State::cut(SendStream& s, send::Cut cut) {
-    s.cut = cut;
-    s.sender->request_cut(cut);
-}
-
 void Engine::State::finish_sends() {
-    const std::vector<SendStream*> all = all_sends();
+    const std::vector<SendStream*> all = senders.all();
     for (SendStream* const s : all)
         s->feeder->request_stop();
     const auto step = [&] {
         let_go_of_consumers();
         for (SendStream* const s : all)
-            cut_if_too_long(*s);
-        return sends_done();
+            senders.cut_if_too_long(*s, surroundings.longest_finish);
+        return senders.done();
     };
     Waited waited = wait_for(step, &Look::sent, surroundings.port_patience, surroundings.longest_finish);
     if (waited == Waited::too_long) {
         for (SendStream* const s : all)
             if (!s->feeder->done())
-                cut(*s, send::Cut::begun);
+                SenderSet::cut(*s, send::Cut::begun);
         waited = wait_for(step, &Look::sent, surroundings.port_patience, surroundings.longest_finish);
     }
     for (SendStream* const one : all) {
         SendStream& s = *one;
         const bool given_up = !s.feeder->done();
-        const std::uint64_t left = given_up ? backlog(s).all : 0;
+        const std::uint64_t left = given_up ? senders.backlog(s).all : 0;
         if (given_up)
             s.feeder->abandon();
         s.feeder->join();
@@ -245,13 +222,6 @@ void Engine::State::finish_sends() {
     }
 }
 
-send::Backlog Engine::State::backlog(SendStream& s) {
-    return lcores
-        .try_ask(
-            *s.worker, [](send::Sender* sender) { return sender->backlog(); }, s.sender.get())
-        .value_or(send::Backlog{});
-}
-
 /// `left`: packets that the port has not taken.
 void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
     const std::string what =
@@ -270,7 +240,7 @@ void Engine::State::give_up(SendStream& s, Waited why, std::uint64_t left) {
         // Whoever interrupts the run does not want to wait for the rest.
         (interrupted ? remarks : problems)
             .push_back(fmt::format("{}; port {} takes no more packets: {}", what,
-                                   ports[s.port].device().name(), suspects_of(s)));
+                                   ports[s.port].device().name(), senders.suspects_of(s)));
 }
 
 /// Packets of ours that are still in a ring are received before the streams are flushed.
@@ -289,7 +259,7 @@ void Engine::State::settle_receives() {
             return !own(r) || p.rx_packets >= p.tx_packets;
         });
     };
-    if (!all_sends().empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
+    if (!senders.all().empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
         wait_for(step, &Look::received, blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle));
     // What is on its way between lcores arrives before they stop.
     for (const Queue& q : queues)
@@ -373,7 +343,7 @@ void Engine::State::stop_ports() {
         return;
     for (const auto& w : lcores)
         w->loop->forget_events();
-    for (SendStream* const s : all_sends())
+    for (SendStream* const s : senders.all())
         if (s->impaired && !s->impaired->empty()) {
             s->impaired->give_up();
             problems.push_back(
@@ -382,11 +352,11 @@ void Engine::State::stop_ports() {
         }
     for (std::size_t i = 0; i < ports.size(); i++)
         ports[i].device().stop();
-    for (SendStream* const s : all_sends())
+    for (SendStream* const s : senders.all())
         s->sender->collect(rte_rdtsc());
     ports.report_end(problems, remarks);
     queues.clear();
-    for (SendStream* const s : all_sends()) {
+    for (SendStream* const s : senders.all()) {
         s->registration.reset();
         s->feeder.reset();
     }

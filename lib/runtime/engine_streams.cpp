@@ -313,7 +313,7 @@ void Engine::State::switch_queue(Queue& queue, const QueueLayout& to) {
 
 /// Why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
 std::string Engine::State::why_no_interrupts(const Worker& worker) const {
-    if (!sends_on(worker).empty())
+    if (!senders.on(worker).empty())
         return "it also sends";
     for (const Queue& q : queues)
         for (const Queue::Reader& r : q.readers) {

@@ -24,7 +24,7 @@ bool Engine::State::ports_failed() {
         return false;
     next_look_at_ports = time + kLook;
     log_settled(ports.link_news(), LogType::runtime, LogLevel::notice, "links");
-    log_settled(hop_news, LogType::runtime, LogLevel::notice, "next hops");
+    log_settled(senders.hop_news(), LogType::runtime, LogLevel::notice, "next hops");
     bool failed = false;
     for (std::size_t i = 0; i < ports.size(); i++) {
         // A silent lcore may be inside the port.

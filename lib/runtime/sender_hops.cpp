@@ -8,7 +8,7 @@
 #include "base/interruptible.hpp"
 #include "base/log.hpp"
 #include "port/neighbours.hpp"
-#include "runtime/engine_state.hpp"
+#include "runtime/sender_set.hpp"
 
 /// The MAC addresses of unicast destinations, which may change during a run: the kernel knows them, or our
 /// own ARP hosts do.
@@ -19,15 +19,16 @@ namespace {
 /// How often the kernel's neighbour tables are looked at, and how many destinations of a sender at once.
 constexpr auto kLookAtHops = std::chrono::seconds(1);
 constexpr std::size_t kHopsAtOnce = 32;
+constexpr std::chrono::milliseconds kStep{1};
 
 }  // namespace
 
 /// A sender waits here, before it begins and until `end` at most, for the answers of the hosts that it sends
 /// to.
-void Engine::State::resolve_next_hops(SendStream& s, Clock::time_point end) {
-    if (!ports[s.port].host() || s.hops.empty())
+void SenderSet::resolve_next_hops(SendStream& s, Clock::time_point end, int interrupt_fd) {
+    if (!ports_[s.port].host() || s.hops.empty())
         return;
-    port::ArpHost& arp = ports[s.port].host()->arp();
+    port::ArpHost& arp = ports_[s.port].host()->arp();
     for (const NextHop& hop : s.hops)
         arp.resolve(hop.address);
     for (const NextHop& hop : s.hops)
@@ -37,30 +38,30 @@ void Engine::State::resolve_next_hops(SendStream& s, Clock::time_point end) {
                             "no MAC address for {}: it did not answer the ARP requests that were sent on "
                             "port {}{}; "
                             "for a host behind a router give the router's with `dst_mac` (--dst-mac)",
-                            to_string(hop.address), ports[s.port].device().name(),
-                            plan.ports[s.port].address.value != 0
+                            to_string(hop.address), ports_[s.port].device().name(),
+                            ports_[s.port].plan().address.value != 0
                                 ? ""
                                 : ", which has no address (`address` of its [[port]], --address)");
-            ports.serve_hosts();
-            wait_interruptibly(interrupt_fd(), kStep, fmt::format("send {}", s.plan.name),
+            ports_.serve_hosts();
+            wait_interruptibly(interrupt_fd, kStep, fmt::format("send {}", s.plan.name),
                                fmt::format("{} was asked for its MAC address", to_string(hop.address)));
         }
     follow_next_hops(s);
 }
 
-void Engine::State::follow_next_hops() {
+void SenderSet::follow_next_hops() {
     const Clock::time_point now = Clock::now();
-    const bool look = now >= next_look_at_hops;
+    const bool look = now >= next_look_at_hops_;
     if (look)
-        next_look_at_hops = now + kLookAtHops;
-    for (const auto& s : sends)
-        if (ports[s->port].host() || look)
+        next_look_at_hops_ = now + kLookAtHops;
+    for (const auto& s : planned_)
+        if (ports_[s->port].host() || look)
             follow_next_hops(*s);
 }
 
 /// Has the sender's lcore take over MAC addresses that have changed. What nobody answers for any more keeps
 /// its last one.
-void Engine::State::follow_next_hops(SendStream& s) {
+void SenderSet::follow_next_hops(SendStream& s) {
     // A silent lcore is told when it is back.
     if (s.hops.empty() || s.worker->watch.silent())
         return;
@@ -68,10 +69,10 @@ void Engine::State::follow_next_hops(SendStream& s) {
         if (!mac || *mac == hop.mac)
             return;
         if (hop.mac != MacAddress{})
-            log_limited(hop_news, LogType::runtime, LogLevel::notice,
+            log_limited(hop_news_, LogType::runtime, LogLevel::notice,
                         "send {}: packets to {} go to {} now, no longer to {}", s.plan.name,
                         to_string(hop.address), mac_text(*mac), mac_text(hop.mac));
-        lcores.ask(
+        lcores_.ask(
             *s.worker,
             [](send::Sender* sender, std::uint32_t substream, MacAddress to) {
                 sender->set_mac(substream, to);
@@ -79,16 +80,16 @@ void Engine::State::follow_next_hops(SendStream& s) {
             s.sender.get(), hop.substream, *mac);
         hop.mac = *mac;
     };
-    if (ports[s.port].host()) {
+    if (ports_[s.port].host()) {
         for (NextHop& hop : s.hops)
-            follow(hop, ports[s.port].host()->arp().find(hop.address));
+            follow(hop, ports_[s.port].host()->arp().find(hop.address));
         return;
     }
     std::vector<Ipv4> addresses;
     const std::size_t n = std::min(kHopsAtOnce, s.hops.size());
     for (std::size_t i = 0; i < n; i++)
         addresses.push_back(s.hops[(s.next_hop + i) % s.hops.size()].address);
-    const auto macs = port::look_at_next_hops(ports[s.port].device().netdev(), addresses);
+    const auto macs = port::look_at_next_hops(ports_[s.port].device().netdev(), addresses);
     for (std::size_t i = 0; i < n; i++)
         follow(s.hops[(s.next_hop + i) % s.hops.size()], macs[i]);
     s.next_hop = (s.next_hop + n) % s.hops.size();

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <optional>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "memory/mapping.hpp"
+#include "runtime/sender_set.hpp"
+
+/// Senders and their ports: which queue a sender gets, and what happens when a port stops, goes or comes
+/// back.
+namespace spead::runtime {
+
+namespace {
+
+std::string where_of(const SendPlan& s) {
+    return fmt::format("send {}", s.name);
+}
+
+}  // namespace
+
+/// A transmit queue for a sender that comes while others send: one that is free, or one that its lcore has
+/// already. A sender that names no lcore goes to the one with the least to do.
+SenderSet::Outlet SenderSet::outlet_for(const SendPlan& s, const Fresh& fresh) const {
+    const std::size_t port = ports_.index_of(s.port);
+    if (!ports_[port].is_on())
+        throw_error(where_of(s), "port {} {}", s.port,
+                    ports_[port].is_away() ? "waits for its network interface; add it when that is back"
+                                           : "is stopped; start it first");
+    const auto there_are = static_cast<std::size_t>(ports_[port].planned().request.tx_queues) -
+                           (ports_[port].host() ? std::size_t{1} : std::size_t{0});
+    if (there_are == 0)
+        throw_error(where_of(s),
+                    "port {} was opened without a transmit queue: start the program with a sender on it "
+                    "([[send]], which may say `enabled = false`)",
+                    s.port);
+    struct Use {
+        Worker* owner = nullptr;
+        std::size_t senders = 0;
+    };
+    std::vector<Use> use(there_are);
+    std::vector<SendStream*> there = all();
+    for (const auto& one : fresh)
+        if (one)
+            there.push_back(one.get());
+    for (const SendStream* const one : there)
+        if (one->port == port)
+            use[one->queue] = {one->worker, use[one->queue].senders + 1};
+
+    const auto load = [&there](const Worker& w) {
+        return w.parts.size() +
+               static_cast<std::size_t>(
+                   std::count_if(there.begin(), there.end(), [&w](auto* one) { return one->worker == &w; }));
+    };
+    Outlet best;
+    bool runs = false;
+    for (const auto& w : lcores_) {
+        if (s.lcore && w->layout->planned_cpu != *s.lcore)
+            continue;
+        runs = true;
+        std::optional<std::uint16_t> queue;
+        for (std::size_t q = 0; q < there_are; q++)
+            if ((use[q].senders == 0 || use[q].owner == w.get()) &&
+                (!queue || use[q].senders < use[*queue].senders))
+                queue = static_cast<std::uint16_t>(q);
+        if (queue && !w->lost && (best.worker == nullptr || load(*w) < load(*best.worker)))
+            best = {w.get(), *queue};
+    }
+    if (best.worker != nullptr)
+        return best;
+    std::vector<unsigned> cpus;
+    for (const auto& w : lcores_)
+        if (!runs || std::any_of(use.begin(), use.end(), [&w](const Use& u) { return u.owner == w.get(); }))
+            cpus.push_back(w->layout->planned_cpu);
+    if (!runs)
+        throw_error(
+            where_of(s),
+            "no lcore runs on CPU {}, only on {}: name all that may be used in `lcores` of [runtime], "
+            "with `live = true`",
+            *s.lcore, fmt::join(cpus, ", "));
+    throw_error(
+        where_of(s),
+        "the transmit queues of port {} belong to the lcores on CPU {}: name one of them, or none, in "
+        "`lcore`",
+        s.port, fmt::join(cpus, ", "));
+}
+
+void SenderSet::check_room(const SendPlan& s) const {
+    const std::uint64_t payload = (std::uint64_t{s.max_heaps} + 1) * s.heap_size;
+    if (const std::size_t available = memory::available_memory(); available != 0 && payload > available)
+        throw_error(where_of(s),
+                    "its heaps in flight need {} ((`max_heaps` {} + 1) x {}), and {} are available",
+                    human_size(payload), s.max_heaps, human_size(s.heap_size), human_size(available));
+    const std::size_t port = ports_.index_of(s.port);
+    if (ports_[port].host() && needs_next_hops(s) && ports_[port].planned().request.rx_queues == 0)
+        throw_error(where_of(s),
+                    "nobody would hear the answer to ARP requests on port {}, which was opened without a "
+                    "receive queue; give the MAC address with `dst_mac`",
+                    s.port);
+}
+
+/// Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
+void SenderSet::map_payload(SendStream& s) {
+    const port::Port& port = ports_[s.port].device();
+    if (!port.capabilities().tx_external_buffer || s.plan.zero_copy == ZeroCopy::never)
+        return;
+    const memory::Mapping& payload = s.feeder->mapping();
+    s.registration = std::make_unique<port::RegionRegistration>(payload.base(), payload.length());
+    s.registration->map(port);
+}
+
+/// What the port was given comes back when it stops; senders wait, and give up what may not take so long.
+void SenderSet::take_off(std::size_t port) {
+    for (SendStream* const s : all())
+        if (s->port == port)
+            lcores_.ask(
+                *s->worker,
+                [](send::Sender* sender, port::ImpairedQueue* impaired) {
+                    sender->set_queue({});
+                    if (impaired != nullptr) {
+                        impaired->set_inner({});
+                        impaired->give_up();
+                    }
+                },
+                s->sender.get(), s->impaired.get());
+}
+
+void SenderSet::put_on(std::size_t port) {
+    for (SendStream* const s : all())
+        if (s->port == port)
+            connect(*s);
+}
+
+void SenderSet::unmap(std::size_t port) {
+    for (SendStream* const s : all())
+        if (s->port == port)
+            s->registration.reset();
+}
+
+bool SenderSet::map(std::size_t port) {
+    bool any = false;
+    for (SendStream* const s : all()) {
+        if (s->port != port)
+            continue;
+        any = true;
+        map_payload(*s);
+        if (LinkHost* const host = ports_[port].host(); host != nullptr)
+            for (const NextHop& hop : s->hops)
+                host->arp().resolve(hop.address);
+    }
+    return any;
+}
+
+/// The sender's port runs; it may be another than before.
+void SenderSet::connect(SendStream& s) {
+    const port::Port& port = ports_[s.port].device();
+    const Ipv4 own = ports_[s.port].plan().address;
+    const Ipv4 address = own.value != 0 ? own : port.source_address();
+    const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
+    const port::TxQueue queue = port.tx_queue(s.queue);
+    lcores_.ask(
+        *s.worker,
+        [](send::Sender* sender, port::ImpairedQueue* impaired, const port::TxQueue& to,
+           const port::SendTimes& by, MacAddress mac, Ipv4 from) {
+            if (impaired != nullptr)
+                impaired->set_inner(to);
+            sender->set_port(impaired != nullptr ? impaired->queue() : to, by, mac, from);
+        },
+        s.sender.get(), s.impaired.get(), queue, times, port.mac(), address);
+}
+
+std::string SenderSet::suspects_of(const SendStream& s) const {
+    const port::Port& p = ports_[s.port].device();
+    return runtime::suspects_of(
+        {p.link_up(), p.capabilities().receives_own, p.capabilities().needs_peer, s.plan.max_packet_size});
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.hpp"
+#include "memory/region.hpp"
+#include "runtime/change.hpp"
+#include "runtime/lcore_set.hpp"
+#include "runtime/plan.hpp"
+#include "runtime/port_set.hpp"
+#include "runtime/producer.hpp"
+#include "runtime/send_stream.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::runtime {
+
+/// The senders of a run: made at its start or while others send, changed, and removed once their heaps are
+/// done and the driver has given their buffers back.
+///
+/// Main thread only. Senders are made before anything has changed, started (which can fail) before any other
+/// is touched. Waits end at a deadline that the caller gives, or with the lcores' patience (LcoreSet).
+class SenderSet {
+  public:
+    using Clock = std::chrono::steady_clock;
+    using Fresh = std::vector<std::unique_ptr<SendStream>>;
+    /// Makes what makes a sender's heaps; null: a Feeder.
+    using MakeProducer =
+        std::function<std::unique_ptr<Producer>(const SendPlan&, send::Sender&, memory::RegionTable&)>;
+
+    /// All of them outlive the set. A sender that failed is a problem of the run.
+    SenderSet(LcoreSet& lcores, PortSet& ports, memory::RegionTable& regions, MakeProducer make_producer,
+              std::vector<std::string>& problems)
+        : lcores_(lcores),
+          ports_(ports),
+          regions_(regions),
+          make_producer_(std::move(make_producer)),
+          problems_(problems) {}
+
+    /// Makes the senders of a run that begins. `interrupt_fd` ends waits for neighbours; -1: none. Throws
+    /// Error.
+    void make(const std::vector<SendPlan>& plans, int interrupt_fd);
+    /// Has those that are enabled begin, once the hosts that they send to have answered. Their threads run on
+    /// the CPUs `control`. Throws Error.
+    void start(const std::vector<unsigned>& control, int interrupt_fd);
+
+    /// Returns those of the plan, in its order.
+    const std::vector<std::unique_ptr<SendStream>>& planned() const noexcept { return planned_; }
+    /// Returns those that are removed and not done yet, too.
+    std::vector<SendStream*> all() const;
+    std::vector<SendStream*> on(const Worker& worker) const;
+    bool any_leaving() const noexcept { return !leaving_.empty(); }
+    /// Whether all heaps are made and sent, except those of lost lcores.
+    bool done() const;
+    /// Whether a sender's heaps cannot be made any more.
+    bool failed() const;
+
+    /// Makes senders of the wanted plan that do not run yet, at their places; no lcore knows them. Throws
+    /// Error, and nothing has changed, when there is no room or no next hop.
+    Fresh make_new(const Plan& wanted, const Change& change, int interrupt_fd);
+    /// Makes the senders what the plan says. Throws Error: then all are as they were, and new ones leave.
+    void change(const Plan& wanted, const Change& change, Fresh fresh, const std::vector<unsigned>& control);
+    /// Lets go of removed senders that are done. `longest_finish`: as cut_if_too_long().
+    void let_go(Clock::duration longest_finish);
+
+    /// Has heaps in flight that would take longer than `longest_finish` at their rate given up; first those
+    /// that have not begun. The stop heaps go in any case.
+    void cut_if_too_long(SendStream& s, Clock::duration longest_finish);
+    static void cut(SendStream& s, send::Cut cut);
+    send::Backlog backlog(SendStream& s);
+
+    /// The lcores let go of the port's queues: heaps wait.
+    void take_off(std::size_t port);
+    /// The port runs; it may be another device than before.
+    void put_on(std::size_t port);
+    /// Unmaps what was sent from, of a port whose interface has gone.
+    void unmap(std::size_t port);
+    /// Maps it again on the new device, and asks for the next hops. False: nobody sends there.
+    bool map(std::size_t port);
+
+    /// Follows the MAC addresses of destinations; of ports that the kernel sees, once a second.
+    void follow_next_hops();
+    LogLimiter& hop_news() noexcept { return hop_news_; }
+
+    /// Adds the senders, as their lcores counted when they last answered; after the ports.
+    void add_to(stats::Snapshot& snap) const;
+    /// Returns the likely causes of the port's taking nothing, as a clause.
+    std::string suspects_of(const SendStream& s) const;
+
+  private:
+    /// Where a sender's packets leave.
+    struct Outlet {
+        Worker* worker = nullptr;
+        std::uint16_t queue = 0;
+    };
+
+    std::unique_ptr<SendStream> make_one(const SendPlan& s, Outlet outlet, int interrupt_fd);
+    Outlet outlet_for(const SendPlan& s, const Fresh& fresh) const;
+    void check_room(const SendPlan& s) const;
+    void attach(SendStream& s);
+    void retune(SendStream& s, const SendPlan& to);
+    bool let_go(SendStream& s, Clock::duration longest_finish);
+    void map_payload(SendStream& s);
+    void connect(SendStream& s);
+    void resolve_next_hops(SendStream& s, Clock::time_point end, int interrupt_fd);
+    void follow_next_hops(SendStream& s);
+
+    LcoreSet& lcores_;
+    PortSet& ports_;
+    memory::RegionTable& regions_;
+    MakeProducer make_producer_;
+    std::vector<std::string>& problems_;
+    std::vector<std::unique_ptr<SendStream>> planned_;
+    std::vector<std::unique_ptr<SendStream>> leaving_;
+    std::vector<stats::SendCounters> gone_;  ///< as ports: of senders that are no more
+    std::uint32_t last_number_ = 0;
+    /// Strangers can forge ARP replies as often as they like.
+    LogLimiter hop_news_;
+    Clock::time_point next_look_at_hops_{};
+};
+
+}  // namespace spead::runtime

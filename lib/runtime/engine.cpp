@@ -26,10 +26,6 @@ constexpr auto kProgress = std::chrono::milliseconds(200);
 constexpr std::uint32_t kTypicalPacket = 1024;
 constexpr std::uint64_t kTypicalLink = 10'000'000'000;
 
-double seconds(Clock::duration d) {
-    return std::chrono::duration<double>(d).count();
-}
-
 }  // namespace
 
 Engine::State::State(const Plan& p, const Layout& l, const Surroundings& s)
@@ -113,7 +109,7 @@ void Engine::start() {
 void Engine::State::launch() {
     started = true;
     begin = Clock::now();
-    unchanged.restart();
+    ends.begin();
     ports.start();
     connect_queues();
     arm_interrupts();
@@ -166,7 +162,7 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
         watch_sends(now.duration_s);
         if (failed)
             return Reason::failure;
-        if (const std::optional<Reason> reason = ended(now))
+        if (const std::optional<Reason> reason = ends.check(plan.end, end_facts(now)))
             return *reason;
         if (Clock::now() >= next_progress) {
             if (tick)
@@ -176,55 +172,33 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
     }
 }
 
-std::optional<Engine::Reason> Engine::State::ended(const stats::Snapshot& now) {
-    const EndPlan& end = plan.end;
-    if (lcores.any_lost() || consumers.failed() || senders.failed())
-        return Reason::failure;
-    if (sinks_over())
-        return Reason::failure;
-    if (consumers.budget_used_up())
-        return Reason::heaps;
-    if (senders.all().empty() && captures_over(streams))
-        return Reason::captured;
-    if (end.duration > 0 && now.duration_s >= end.duration)
-        return Reason::duration;
-
+EndFacts Engine::State::end_facts(const stats::Snapshot& now) {
+    EndFacts f;
+    f.failed = lcores.any_lost() || consumers.failed() || senders.failed() || sinks_over();
+    f.heaps_used_up = consumers.budget_used_up();
+    f.captured = senders.all().empty() && captures_over(streams);
+    f.seconds = now.duration_s;
     // Packets that belong to no stream keep no run alive; heaps on their way to a slow consumer do.
-    std::uint64_t progress = 0;
-    bool any_queued = false;
     for (const stats::StreamSnapshot& s : now.streams) {
-        progress += s.received + s.heaps_delivered;
-        any_queued |= s.heaps_queued != 0;
+        f.progress += s.received + s.heaps_delivered;
+        f.queued |= s.heaps_queued != 0;
     }
-    // What a silent lcore has had is not known.
-    if (progress != last_progress || lcores.any_silent())
-        unchanged.restart();
-    last_progress = progress;
-    const Clock::duration idle = unchanged.add();
-    if (end.idle_exit > 0 && progress != 0 && seconds(idle) >= end.idle_exit)
-        return Reason::idle;
-    if (end.exit_on_stop && !plan.receives.empty() && all_stopped())
-        return Reason::stop_items;
-
-    if (stays)
-        return std::nullopt;
-    const auto source_ended = [this](const ReceivePlan& r) { return ports[r.port].device().exhausted(); };
-    if (!plan.receives.empty() && std::all_of(plan.receives.begin(), plan.receives.end(), source_ended))
-        return Reason::end_of_data;
+    f.silent = lcores.any_silent();
+    f.receives = !plan.receives.empty();
+    f.stop_items = plan.end.exit_on_stop && all_stopped();
+    if (ends.stays())
+        return f;
+    const auto all_streams = [this](const auto& is) {
+        return std::all_of(plan.receives.begin(), plan.receives.end(),
+                           [&](const ReceivePlan& r) { return is(ports[r.port].device()); });
+    };
+    f.sources_ended = all_streams([](const port::Port& p) { return p.exhausted(); });
     const bool any_sends =
         std::any_of(plan.sends.begin(), plan.sends.end(), [](const SendPlan& s) { return s.enabled; });
-    if (any_sends && senders.done()) {
-        if (plan.receives.empty() || everything_received(now))
-            return Reason::sent;
-        // Own packets that were lost on the way never come; do not wait for them for ever.
-        const auto own = [this](const ReceivePlan& r) {
-            return ports[r.port].device().capabilities().receives_own;
-        };
-        if (std::all_of(plan.receives.begin(), plan.receives.end(), own) && !any_queued &&
-            idle > std::chrono::seconds(1))
-            return Reason::sent;
-    }
-    return std::nullopt;
+    f.sent = any_sends && senders.done();
+    f.all_received = f.sent && everything_received(now);
+    f.own_only = all_streams([](const port::Port& p) { return p.capabilities().receives_own; });
+    return f;
 }
 
 bool Engine::State::everything_received(const stats::Snapshot& now) const {
@@ -272,30 +246,6 @@ std::vector<std::string> Engine::remarks() const {
                 std::find(told.begin(), told.end(), remark) == told.end())
                 all.push_back(remark);
     return all;
-}
-
-const char* name_of(Engine::Reason reason) {
-    switch (reason) {
-        case Engine::Reason::interrupted:
-            return "interrupted";
-        case Engine::Reason::heaps:
-            return "the number of heaps asked for was delivered";
-        case Engine::Reason::captured:
-            return "the captures are over";
-        case Engine::Reason::duration:
-            return "the duration is over";
-        case Engine::Reason::idle:
-            return "no packet came for the time given";
-        case Engine::Reason::stop_items:
-            return "every endpoint has seen a stop item";
-        case Engine::Reason::end_of_data:
-            return "the source ended";
-        case Engine::Reason::sent:
-            return "everything was sent";
-        case Engine::Reason::failure:
-            break;
-    }
-    return "something failed";
 }
 
 }  // namespace spead::runtime

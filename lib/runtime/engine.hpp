@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/end_conditions.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/filters.hpp"
 #include "runtime/layout.hpp"
@@ -74,17 +75,7 @@ class Engine {
     void start();
 
     /// Why run() returned.
-    enum class Reason : std::uint8_t {
-        interrupted,
-        heaps,
-        captured,
-        duration,
-        idle,
-        stop_items,
-        end_of_data,
-        sent,
-        failure
-    };
+    using Reason = EndReason;
 
     /// Until an end condition of the plan, or until `interrupt_fd` becomes readable (-1: none). Calls `tick`
     /// about five times a second with a snapshot.
@@ -165,7 +156,5 @@ class Engine {
     struct State;
     std::unique_ptr<State> state_;
 };
-
-const char* name_of(Engine::Reason reason);
 
 }  // namespace spead::runtime

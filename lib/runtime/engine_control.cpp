@@ -16,7 +16,7 @@ void Engine::serve(Executor& executor) noexcept {
 }
 
 void Engine::stay() noexcept {
-    state_->stays = true;
+    state_->ends.stay();
 }
 
 void Engine::interrupt() noexcept {

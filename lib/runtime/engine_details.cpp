@@ -131,8 +131,7 @@ void Engine::State::add_details(stats::Snapshot& snap) {
     std::vector<Senders> found(snap.ports.size());
     for (const auto& w : lcores)
         for (std::size_t n = 0; n < w->counts.sources.size(); n++)
-            add_senders(snap.ports[w->source_ports[n]], found[w->source_ports[n]], *w,
-                        w->counts.sources[n]);
+            add_senders(snap.ports[w->source_ports[n]], found[w->source_ports[n]], *w, w->counts.sources[n]);
     for (std::size_t i = 0; i < found.size(); i++)
         tell_senders(snap.ports[i], found[i]);
     tell_absences(snap);

@@ -15,6 +15,7 @@
 #include "runtime/capture_set.hpp"
 #include "runtime/change.hpp"
 #include "runtime/consumers.hpp"
+#include "runtime/end_conditions.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/event_command.hpp"
 #include "runtime/lcore_set.hpp"
@@ -118,7 +119,7 @@ struct Engine::State {
     void add_health(stats::Snapshot& snap) const;
     bool is_received(std::uint32_t number) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
-    std::optional<Reason> ended(const stats::Snapshot& now);
+    EndFacts end_facts(const stats::Snapshot& now);
     bool ports_failed();
     bool all_stopped() const;
     Reason run(const std::function<void(const stats::Snapshot&)>& tick);
@@ -173,8 +174,8 @@ struct Engine::State {
     bool stopped = false;
     bool stopping = false;  ///< stop() is at work
     bool interrupted = false;
-    int run_interrupt_fd = -1;     ///< of run(); -1: none
-    bool stays = false;            ///< ends neither with its sources nor with its senders
+    int run_interrupt_fd = -1;  ///< of run(); -1: none
+    EndConditions ends;
     Executor* executor = nullptr;  ///< posts what others want done
     bool told_of_consumers = false;
     std::vector<std::string> remarks;
@@ -188,8 +189,6 @@ struct Engine::State {
     stats::FindingLog finding_log;
     std::map<std::uint32_t, std::vector<std::string>> unowned;  ///< by stream's number; likewise
     Clock::time_point next_look_at_absences{};
-    std::uint64_t last_progress = 0;
-    WaitingTime unchanged{kLongestRound};  ///< since last_progress changed
     LogLimiter lcore_news;
     Clock::time_point next_look_at_ports{};
 };

@@ -90,9 +90,12 @@ TEST(End, SendsTheStopHeapsOfASenderWhoseHeapTakesTooLong) {
     surroundings.longest_finish = 500ms;
     const Ended e = run(plan, surroundings);
     EXPECT_THAT(e.problems, IsEmpty());
-    EXPECT_THAT(e.remarks, ElementsAre(HasSubstr("send d0: 4 heaps were given up")));
+    // How many there are after so short a time depends on how busy the machine is.
+    EXPECT_GE(e.sent().counters.aborted, 1U);
+    EXPECT_THAT(
+        e.remarks,
+        ElementsAre(HasSubstr(fmt::format("send d0: {} heaps were given up", e.sent().counters.aborted))));
     EXPECT_EQ(e.sent().counters.heaps, 0U);
-    EXPECT_EQ(e.sent().counters.aborted, 4U);
     EXPECT_EQ(e.sent().counters.dropped, 0U);
     EXPECT_EQ(e.stream().stop_items, 2U);
 }

@@ -201,7 +201,14 @@ struct CloseFirst {
     ~CloseFirst() { executor.close(); }
 };
 
+/// Nothing that is written is to destroy it.
+FileUse claim_input(const std::string& path, FileUse::Way way, const std::string& option) {
+    return path.empty() ? FileUse() : FileUse::planned(path, way, option + " reads", option);
+}
+
 int run_plan(const CommandLine& line) {
+    const FileUse configuration = claim_input(line.config_path, FileUse::Way::read_anew, "--config");
+    const FileUse commands = claim_input(line.cmdline_file, FileUse::Way::read, "--cmdline-file");
     const FileUse report = claim_report(line.json_path, "--json");
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Plan plan = line.plan;

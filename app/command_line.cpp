@@ -216,15 +216,16 @@ void add_metrics_option(CLI::App& app, CommandLine& result) {
     OptionSet(app).add("--metrics", "[ADDRESS:]PORT", "",
                        "Where Prometheus may fetch metrics; without ADDRESS on 127.0.0.1",
                        [&result](const std::string& text) {
-                           result.plan.runtime.metrics = parse_listen_address(text, "--metrics");
+                           result.given.metrics = parse_listen_address(text, "--metrics");
                        });
 }
 
-void add_capabilities_option(CLI::App& app, std::optional<runtime::KeptCapabilities>& kept) {
+void add_capabilities_option(CLI::App& app, CommandLine& result) {
     OptionSet(app).add("--capabilities", "needed|all", "needed",
                        "What to keep of root's power after the start; needed = by the ports",
-                       [&kept](const std::string& text) {
-                           kept = config::choose(config::kKeptCapabilities, text, "--capabilities");
+                       [&result](const std::string& text) {
+                           result.given.capabilities =
+                               config::choose(config::kKeptCapabilities, text, "--capabilities");
                        });
 }
 
@@ -236,22 +237,21 @@ void add_lcore_timeout(CLI::App& app, CommandLine& result) {
                            if (text != "off" && !config::kLcoreTimeout.hold(time))
                                throw_usage("--lcore-timeout", "`{}` is out of range; give 1s or more, or off",
                                            text);
-                           result.plan.runtime.lcore_timeout = time;
+                           result.given.lcore_timeout = time;
                        });
 }
 
-void add_prompt_options(CLI::App& app, CommandLine& result, std::string& control) {
+void add_prompt_options(CLI::App& app, CommandLine& result) {
     OptionSet options(app);
     options.flag("-i,--interactive", result.interactive,
                  "A prompt to look and to change things while it runs");
     options.text("--cmdline-file", result.cmdline_file, "FILE",
                  "Carry out this file's commands at the start");
     options.add("--control", "auto|PATH|off", "auto for run, else off",
-                "Socket for dpdk-spead attach; auto = by [runtime] name",
-                [&control](const std::string& text) {
+                "Socket for dpdk-spead attach; auto = by [runtime] name", [&result](const std::string& text) {
                     if (text.empty())
                         throw_usage("--control", "it is empty; give auto, off or a path");
-                    control = text;
+                    result.given.control = text;
                 });
 }
 
@@ -360,6 +360,17 @@ void check_bench(const BenchOptions& bench) {
 
 }  // namespace
 
+void RuntimeOptions::apply_to(runtime::RuntimePlan& plan) const {
+    if (!control.empty())
+        plan.control = control;
+    if (metrics)
+        plan.metrics = metrics;
+    if (capabilities)
+        plan.capabilities = *capabilities;
+    if (lcore_timeout)
+        plan.lcore_timeout = lcore_timeout;
+}
+
 CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment,
                                const FindLonePort& lone_port) {
     Split words = split(argc, argv);
@@ -378,8 +389,6 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     PairOptions latency;
     latency.kind = PairKind::latency;
     std::string config_file;
-    std::string control;
-    std::optional<runtime::KeptCapabilities> kept;
     std::vector<std::string> check_ports;
     bool version = false;
 
@@ -443,11 +452,11 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     for (CLI::App* command : {&recv, &send, &loopback, &run})
         add_metrics_option(*command, result);
     for (CLI::App* command : {&recv, &send, &loopback, &capture, &run})
-        add_capabilities_option(*command, kept);
+        add_capabilities_option(*command, result);
     for (CLI::App* command : {&info, &check, &selftest, &top, &attach})
         command->allow_extras();
     for (CLI::App* command : {&recv, &send, &loopback, &run})
-        add_prompt_options(*command, result, control);
+        add_prompt_options(*command, result);
 
     app.footer(kExamples);  // after the commands, which would inherit it
 
@@ -490,8 +499,6 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
                                return found;
                            }};
     const std::string log_level = result.plan.runtime.log_level;
-    const std::optional<ListenAddress> metrics = result.plan.runtime.metrics;
-    const std::optional<double> lcore_timeout = result.plan.runtime.lcore_timeout;
     if (recv.parsed()) {
         no_extras(recv, "recv");
         result.command = Command::recv;
@@ -561,14 +568,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     }
     if (!log_level.empty())
         result.plan.runtime.log_level = log_level;
-    if (metrics)
-        result.plan.runtime.metrics = metrics;
-    if (kept)
-        result.plan.runtime.capabilities = *kept;
-    if (lcore_timeout)
-        result.plan.runtime.lcore_timeout = lcore_timeout;
-    if (!control.empty())
-        result.plan.runtime.control = control;
+    result.given.apply_to(result.plan.runtime);
     const std::string& socket = result.plan.runtime.control;
     if (result.interactive || !result.cmdline_file.empty() || (!socket.empty() && socket != "off"))
         result.plan.runtime.live = true;

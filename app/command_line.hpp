@@ -64,11 +64,24 @@ struct AttachOptions {
     bool operator==(const AttachOptions&) const = default;
 };
 
+/// What options say besides, and before, the configuration file.
+struct RuntimeOptions {
+    std::string control;  ///< empty: nothing
+    std::optional<ListenAddress> metrics;
+    std::optional<runtime::KeptCapabilities> capabilities;
+    std::optional<double> lcore_timeout;
+
+    /// Writes what was given over what the file says.
+    void apply_to(runtime::RuntimePlan& plan) const;
+    bool operator==(const RuntimeOptions&) const = default;
+};
+
 struct CommandLine {
     /// The words before the first `--`, without the program's name; empty when there is no `--`.
     std::vector<std::string> eal_args;
     Command command = Command::help;
     runtime::Plan plan;                ///< recv, send, loopback, run, check
+    RuntimeOptions given;              ///< in the plan already, and in each one that is read later
     InfoOptions info;                  ///< info
     SelftestOptions selftest;          ///< selftest
     TopOptions top;                    ///< top

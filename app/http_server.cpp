@@ -127,31 +127,47 @@ HttpServer::~HttpServer() {
 }
 
 void HttpServer::serve() {
+    LogLimiter trouble;
     Clock::time_point accepts{};
-    for (;;) {
-        Clock::time_point now = Clock::now();
-        Clock::time_point next = now < accepts ? accepts : Clock::time_point::max();
-        std::vector<pollfd> fds{{stop_.get(), POLLIN, 0}, {now < accepts ? -1 : listener_.get(), POLLIN, 0}};
-        for (const Client& c : clients_) {
-            const bool writes = !c.head.empty() && !c.leaving;
-            fds.push_back({c.connection.get(), static_cast<short>(writes ? POLLOUT : POLLIN), 0});
-            next = std::min(next, c.end);
-        }
-        const int wait = next == Clock::time_point::max()
-                             ? -1
-                             : static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(
-                                                    std::max(next - now, Clock::duration::zero()))
-                                                    .count());
-        if (poll(fds.data(), fds.size(), wait) < 0 && errno != EINTR)
-            throw std::system_error(errno, std::generic_category(), "poll");
-        if (fds[0].revents != 0)
-            return;
-        if (fds[1].revents != 0 && !accept_some())
+    for (bool goes_on = true; goes_on;) {
+        try {
+            goes_on = serve_once(accepts);
+        } catch (const std::exception& error) {
+            // No memory, or fewer descriptors than there are clients: those who come later find it there.
+            clients_.clear();
             accepts = Clock::now() + kRest;
-        now = Clock::now();
-        // Also those that have just come: most have said all they want by now.
-        std::erase_if(clients_, [&](Client& c) { return !step(c, now); });
+            log_limited(trouble, LogType::app, LogLevel::error, "http: all clients were sent away: {}",
+                        error.what());
+            std::this_thread::sleep_for(kRest);
+        }
     }
+}
+
+/// Waits for somebody once. `accepts`: nobody is accepted before. False: the server ends.
+bool HttpServer::serve_once(Clock::time_point& accepts) {
+    Clock::time_point now = Clock::now();
+    Clock::time_point next = now < accepts ? accepts : Clock::time_point::max();
+    std::vector<pollfd> fds{{stop_.get(), POLLIN, 0}, {now < accepts ? -1 : listener_.get(), POLLIN, 0}};
+    for (const Client& c : clients_) {
+        const bool writes = !c.head.empty() && !c.leaving;
+        fds.push_back({c.connection.get(), static_cast<short>(writes ? POLLOUT : POLLIN), 0});
+        next = std::min(next, c.end);
+    }
+    const int wait = next == Clock::time_point::max()
+                         ? -1
+                         : static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(
+                                                std::max(next - now, Clock::duration::zero()))
+                                                .count());
+    if (poll(fds.data(), fds.size(), wait) < 0 && errno != EINTR)
+        throw std::system_error(errno, std::generic_category(), "poll");
+    if (fds[0].revents != 0)
+        return false;
+    if (fds[1].revents != 0 && !accept_some())
+        accepts = Clock::now() + kRest;
+    now = Clock::now();
+    // Also those that have just come: most have said all they want by now.
+    std::erase_if(clients_, [&](Client& c) { return !step(c, now); });
+    return true;
 }
 
 /// False: nobody can be accepted for the moment.
@@ -210,13 +226,23 @@ bool HttpServer::read(Client& client) {
     return client.thrown_away < kMostAfterwards;
 }
 
+/// A page that cannot be made is its client's loss only.
+HttpServer::Page HttpServer::page_at(std::string_view path) const {
+    try {
+        return pages_(path);
+    } catch (const std::exception& error) {
+        log_error(LogType::app, "http: {} cannot be made: {}", path, error.what());
+        return {.status = 500, .body = nullptr};
+    }
+}
+
 void HttpServer::answer(Client& client, Clock::time_point now) {
     Page page;
     page.status = 431;
     if (client.request.size() <= kLongestRequest) {
         const std::string_view path = requested_path(client.request, page.status);
         if (!path.empty())
-            page = pages_(path);
+            page = page_at(path);
     }
     if (page.body == nullptr)
         page.body = std::make_shared<const std::string>(fmt::format("{}\n", reason_of(page.status)));

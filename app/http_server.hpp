@@ -37,6 +37,7 @@ class HttpServer {
         std::shared_ptr<const std::string> body;
     };
     /// What is at a path, without its query; runs on the server's thread. Status 404 for what is not there.
+    /// What it throws is answered with status 500.
     using Pages = std::function<Page(std::string_view path)>;
 
     /// Its thread runs on `cpus`. Throws std::system_error when nothing can listen there, Error without a
@@ -62,10 +63,12 @@ class HttpServer {
     };
 
     void serve();
+    bool serve_once(Clock::time_point& accepts);
     bool accept_some();
     bool step(Client& client, Clock::time_point now);
     bool read(Client& client);
     bool write(Client& client);
+    Page page_at(std::string_view path) const;
     void answer(Client& client, Clock::time_point now);
     void leave(Client& client, Clock::time_point now);
 

@@ -151,16 +151,13 @@ const char* environment(const char* name) {
 }
 
 /// SIGHUP: the file as it is now is what the process is to do. What cannot be is said, and changes nothing.
-void reload(const std::string& path, runtime::Engine& engine) {
+void reload(const CommandLine& line, runtime::Engine& engine) {
+    const std::string& path = line.config_path;
     try {
         runtime::Plan wanted = config::load_file(path);
         // What options gave besides the file stays.
-        const runtime::RuntimePlan& now = engine.plan().runtime;
-        wanted.runtime.live = now.live;
-        wanted.runtime.control = now.control;
-        wanted.runtime.metrics = now.metrics;
-        wanted.runtime.capabilities = now.capabilities;
-        wanted.runtime.lcore_timeout = now.lcore_timeout;
+        wanted.runtime.live = engine.plan().runtime.live;
+        line.given.apply_to(wanted.runtime);
         const std::string level = wanted.runtime.log_level;
         if (wanted == engine.plan()) {
             log_notice(LogType::app, "SIGHUP: {} says what is done already", path);
@@ -204,7 +201,14 @@ struct CloseFirst {
     ~CloseFirst() { executor.close(); }
 };
 
+/// Nothing that is written is to destroy it.
+FileUse claim_input(const std::string& path, FileUse::Way way, const std::string& option) {
+    return path.empty() ? FileUse() : FileUse::planned(path, way, option + " reads", option);
+}
+
 int run_plan(const CommandLine& line) {
+    const FileUse configuration = claim_input(line.config_path, FileUse::Way::read_anew, "--config");
+    const FileUse commands = claim_input(line.cmdline_file, FileUse::Way::read, "--cmdline-file");
     const FileUse report = claim_report(line.json_path, "--json");
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Plan plan = line.plan;
@@ -311,7 +315,7 @@ int run_plan(const CommandLine& line) {
         reason = engine.run(signals.fd(), [&](const stats::Snapshot& now) {
             if (hangups.take()) {
                 service.notify_reloading();
-                reload(line.config_path, engine);
+                reload(line, engine);
                 service.ready();
             }
             board->publish(now);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/prompt/attach.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -13,6 +14,7 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -56,31 +58,29 @@ class Signals {
     Descriptor fd_;
 };
 
-void write_all(int fd, std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = write(fd, text.data(), text.size());
-        if (written < 0 && errno != EINTR)
-            throw_error("attach", "cannot write: {}", std::strerror(errno));
-        if (written > 0)
-            text.remove_prefix(static_cast<std::size_t>(written));
-    }
-}
+/// A pipe or terminal that is writable takes so much without waiting.
+constexpr std::size_t kChunk = 512;
 
-/// Relays until the other side says how it ended.
+/// Relays until the other side says how it ended. Waits for everybody at once: the other side may take no
+/// more before its answers are read, and a signal ends any wait.
 class Relay {
   public:
-    Relay(int socket, const Signals& signals, bool reads_input)
-        : socket_(socket), signals_(signals), input_(reads_input ? STDIN_FILENO : -1) {
-        if (!reads_input)
-            shutdown(socket, SHUT_WR);
-    }
+    /// `greeting` is what is said first.
+    Relay(int socket, const Signals& signals, bool reads_input, std::string greeting)
+        : socket_(socket),
+          signals_(signals),
+          input_(reads_input ? STDIN_FILENO : -1),
+          unsent_(std::move(greeting)) {}
 
     /// The exit status, or none when a signal came (signal()). Throws Error when the connection breaks.
     std::optional<int> run() {
         while (!status_) {
-            // Input that has ended is not polled any more (-1).
-            std::array<pollfd, 4> fds{pollfd{socket_, POLLIN, 0}, pollfd{signals_.fd(), POLLIN, 0},
-                                      pollfd{input_, POLLIN, 0}, pollfd{STDOUT_FILENO, 0, 0}};
+            send_on();
+            const auto wanted = static_cast<short>(unsent_.empty() ? POLLIN : POLLIN | POLLOUT);
+            // Input that has ended, or would have to wait here, is not polled (-1).
+            std::array<pollfd, 4> fds{pollfd{socket_, wanted, 0}, pollfd{signals_.fd(), POLLIN, 0},
+                                      pollfd{unsent_.empty() ? input_ : -1, POLLIN, 0},
+                                      pollfd{STDOUT_FILENO, 0, 0}};
             const int ready = poll(fds.data(), fds.size(), answered_ ? -1 : kAnswerMs);
             if (ready < 0 && errno != EINTR)
                 throw_error("attach", "{}", std::strerror(errno));
@@ -91,8 +91,8 @@ class Relay {
                 return std::nullopt;
             if (fds[2].revents != 0)
                 take_input();
-            if (fds[0].revents != 0)
-                take_frames();
+            if ((fds[0].revents & ~POLLOUT) != 0 && !take_frames())
+                return std::nullopt;
             if ((fds[3].revents & POLLERR) != 0 && !status_)
                 throw_error("attach", "nobody reads what it writes any more");
         }
@@ -105,17 +105,56 @@ class Relay {
         const ssize_t size = read(input_, buffer_.data(), buffer_.size());
         if (size < 0 && errno == EINTR)
             return;
-        // What the other side does not take any more is told by its frames.
-        if (size <= 0 || ::send(socket_, buffer_.data(), static_cast<std::size_t>(size), MSG_NOSIGNAL) < 0) {
+        if (size <= 0)
             input_ = -1;
-            shutdown(socket_, SHUT_WR);
-        }
+        else
+            unsent_.assign(buffer_.data(), static_cast<std::size_t>(size));
     }
 
-    void take_frames() {
+    /// As much as the other side takes now.
+    void send_on() {
+        while (!unsent_.empty()) {
+            const ssize_t size = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+            if (size < 0 && errno == EINTR)
+                continue;
+            if (size < 0 && errno == EAGAIN)
+                return;
+            if (size < 0) {
+                // What it does not take any more is told by its frames.
+                input_ = -1;
+                unsent_.clear();
+            } else {
+                unsent_.erase(0, static_cast<std::size_t>(size));
+            }
+        }
+        if (input_ < 0 && !std::exchange(said_all_, true))
+            shutdown(socket_, SHUT_WR);
+    }
+
+    /// False: a signal came.
+    bool put(int fd, std::string_view text) {
+        while (!text.empty()) {
+            std::array<pollfd, 2> fds{pollfd{fd, POLLOUT, 0}, pollfd{signals_.fd(), POLLIN, 0}};
+            if (poll(fds.data(), fds.size(), -1) < 0 && errno != EINTR)
+                throw_error("attach", "{}", std::strerror(errno));
+            if (fds[1].revents != 0 && (signal_ = signals_.taken()) != 0)
+                return false;
+            if (fds[0].revents == 0)
+                continue;
+            const ssize_t written = write(fd, text.data(), std::min(text.size(), kChunk));
+            if (written < 0 && errno != EINTR && errno != EAGAIN)
+                throw_error("attach", "cannot write: {}", std::strerror(errno));
+            if (written > 0)
+                text.remove_prefix(static_cast<std::size_t>(written));
+        }
+        return true;
+    }
+
+    /// False: a signal came.
+    bool take_frames() {
         const ssize_t size = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
         if (size < 0 && errno == EINTR)
-            return;
+            return true;
         if (size <= 0)
             throw_error("attach",
                         "the connection is lost: the process has ended, or another session took this one's "
@@ -127,17 +166,21 @@ class Relay {
                 int status = kFailure;
                 std::from_chars(frame->text.data(), frame->text.data() + frame->text.size(), status);
                 status_ = status;
-                return;
+                return true;
             }
-            write_all(frame->kind == 'o' ? STDOUT_FILENO : STDERR_FILENO, frame->text);
+            if (!put(frame->kind == 'o' ? STDOUT_FILENO : STDERR_FILENO, frame->text))
+                return false;
         }
+        return true;
     }
 
     int socket_;
     const Signals& signals_;
     int input_;
     int signal_ = 0;
-    bool answered_ = false;  ///< the other side has said something
+    std::string unsent_;     ///< empty, or nothing more is read from the input
+    bool said_all_ = false;  ///< the other side knows that nothing more comes
+    bool answered_ = false;  ///< it has said something
     std::optional<int> status_;
     std::string received_;
     std::array<char, 65536> buffer_{};
@@ -161,14 +204,12 @@ int attach(const AttachOptions& options, const Environment& environment) {
     if (!options.command.empty())
         hello += command_text(options.command);
     const Signals signals;
-    // One that turns us away has said why and does not listen: its frames tell.
-    [[maybe_unused]] const ssize_t sent = ::send(socket.get(), hello.data(), hello.size(), MSG_NOSIGNAL);
     std::optional<int> status;
     int signal = 0;
     {
         const std::optional<RawTerminal> raw =
             keys ? std::optional<RawTerminal>(std::in_place, STDIN_FILENO) : std::nullopt;
-        Relay relay(socket.get(), signals, options.command.empty());
+        Relay relay(socket.get(), signals, options.command.empty(), std::move(hello));
         status = relay.run();
         signal = relay.signal();
     }

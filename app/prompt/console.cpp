@@ -150,10 +150,8 @@ void Console::listen() {
         try {
             goes_on = listen_once(handshakes, accepts);
         } catch (const std::bad_alloc&) {
-            // Rests like one who has no descriptors; the stop is seen then.
             accepts = ENOMEM;
-            pollfd stop{stop_.get(), POLLIN, 0};
-            goes_on = poll(&stop, 1, kAcceptAgainMs) <= 0;
+            goes_on = rest();
         }
         if (accepts != 0)
             log_limited(trouble, LogType::app, LogLevel::error,
@@ -167,14 +165,29 @@ bool Console::listen_once(Handshakes& handshakes, int& accepts) {
     handshakes.add_to(fds);
     const int left = handshakes.milliseconds_left();
     const int wait = accepts == 0 ? left : left < 0 ? kAcceptAgainMs : std::min(left, kAcceptAgainMs);
-    if (poll(fds.data(), fds.size(), wait) < 0 && errno != EINTR)
-        throw_error("control", "{}", std::strerror(errno));
+    const int ready = poll(fds.data(), fds.size(), wait);
+    if (ready < 0 && errno != EINTR) {
+        // No memory, or fewer descriptors than there are: those that were not greeted in time leave.
+        accepts = errno;
+        if (!rest())
+            return false;
+        fds[0].revents = fds[1].revents = 0;
+    }
     if (fds[0].revents != 0)
         return false;
-    accepts = fds[1].revents != 0 ? accept_one(handshakes) : 0;
+    if (ready >= 0)
+        accepts = fds[1].revents != 0 ? accept_one(handshakes) : 0;
     for (Handshakes::Greeted& greeted : handshakes.take())
         begin(std::move(greeted));
     return true;
+}
+
+/// A moment in which the stop is still seen: false.
+bool Console::rest() const {
+    pollfd stop{stop_.get(), POLLIN, 0};
+    if (poll(&stop, 1, kAcceptAgainMs) < 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(kAcceptAgainMs));
+    return stop.revents == 0;
 }
 
 /// 0, or why nobody can be accepted at the moment.

@@ -65,6 +65,7 @@ class Console {
     void listen_to_notices(std::optional<Notices::Listening>& listening, Ear& ear) const;
     void listen();
     bool listen_once(Handshakes& handshakes, int& accepts);
+    bool rest() const;
     int accept_one(Handshakes& handshakes);
     void begin(Handshakes::Greeted greeted);
     bool make_room();

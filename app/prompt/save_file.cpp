@@ -83,7 +83,7 @@ void save_file(const std::string& path, std::string_view text, bool replace) {
         throw_error(path, "it is no file; give the name of one");
     if (exists && !replace)
         throw_error(path, "it is there already; give another name, or `force` behind it to replace it");
-    const FileUse use(path, FileUse::Way::write, "the saving of the configuration writes", {});
+    const FileUse use(path, FileUse::Way::replace, "the saving of the configuration writes", {});
     const OutputPlace target = find_output(path);
     if (!target.directory.file)
         throw_error(path, "cannot write here: {}", target.directory.reason);

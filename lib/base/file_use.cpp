@@ -51,6 +51,18 @@ bool is_locked_by_writer(int descriptor, off_t start, off_t length) {
     return fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
+bool reads(FileUse::Way way) {
+    return way == FileUse::Way::read || way == FileUse::Way::read_anew;
+}
+
+/// Whether two uses of one file leave each other alone.
+bool agree(FileUse::Way one, FileUse::Way other) {
+    using Way = FileUse::Way;
+    return (reads(one) && reads(other)) || (one == Way::append && other == Way::append) ||
+           (one == Way::read_anew && other == Way::replace) ||
+           (one == Way::replace && other == Way::read_anew);
+}
+
 off_t next_appender() {
     static std::atomic<off_t> number{0};
     return kFirstAppender + getpid() * kAppenders + number.fetch_add(1) % kAppenders;
@@ -128,7 +140,7 @@ FileUse::FileUse(int descriptor, const std::string& path, Way way, const std::st
     if (fstat(descriptor, &facts) != 0 || !S_ISREG(facts.st_mode))
         return;
     enter({path, way, user, FileIdentity{facts.st_dev, facts.st_ino}, true}, where);
-    if (way == Way::read)
+    if (reads(way))
         return;
     try {
         alone_ = keep_others_out(descriptor, path, way, where);
@@ -150,7 +162,7 @@ void FileUse::enter(Entry entry, const std::string& where) {
     Table& table = Table::get();
     const std::lock_guard lock(table.mutex);
     for (const Entry& other : table.entries) {
-        if ((other.way == entry.way && entry.way != Way::write) || !other.is(identity))
+        if (agree(other.way, entry.way) || !other.is(identity))
             continue;
         if (other.path == entry.path)
             throw_error(where, "{} is in use: {} it; give another file", entry.path, other.user);

@@ -25,8 +25,9 @@ inline bool same_file(const std::string& a, const std::string& b) {
     return a == b || identity_of(a) == identity_of(b);
 }
 
-/// A file that this process has in use: no other use of the same file may begin, unless both read or both
-/// append. Only regular files count. A use ends with its object.
+/// A file that this process has in use: no other use of the same file may begin, unless both read, both
+/// append, or one replaces what the other has read and may read anew. Only regular files count. A use ends
+/// with its object.
 ///
 /// A use with a descriptor also keeps other processes of this program from writing the file, and learns from
 /// them, by locks that only a process with the right to write the file can hold (fcntl(2), open file
@@ -35,7 +36,13 @@ inline bool same_file(const std::string& a, const std::string& b) {
 /// Control world; any thread.
 class FileUse {
   public:
-    enum class Way : std::uint8_t { read, write, append };
+    enum class Way : std::uint8_t {
+        read,
+        read_anew,  ///< has been read, as a whole, and may be again
+        write,
+        append,
+        replace  ///< by another file of the same name, which is whole
+    };
 
     /// None.
     FileUse() = default;

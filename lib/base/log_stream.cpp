@@ -70,6 +70,9 @@ std::string LineLimiter::pass(std::string_view line, double now_s) {
 
 namespace {
 
+/// A line that has not ended by then is taken for one.
+constexpr std::size_t kLongestLine = 16384;
+
 /// The program's own lines begin so (base/log.cpp).
 constexpr std::string_view kOurs = "spead.";
 
@@ -105,6 +108,9 @@ ssize_t on_log(void*, const char* text, std::size_t size) noexcept {
     try {
         const std::lock_guard lock(s.mutex);
         s.begun.append(text, size);
+        // Some drivers log without an end of line.
+        if (s.begun.size() > kLongestLine && s.begun.find('\n') == std::string::npos)
+            s.begun += '\n';
         const double now =
             std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
         for (std::size_t end = 0; (end = s.begun.find('\n')) != std::string::npos;

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/printable.hpp"
+
 namespace spead::runtime {
 
 namespace {
@@ -40,9 +42,7 @@ std::optional<Stat> parse_stat(const std::string& text) {
     if (open == std::string::npos || close == std::string::npos || close < open)
         return std::nullopt;
     Stat stat;
-    stat.name = text.substr(open + 1, close - open - 1);
-    std::replace_if(
-        stat.name.begin(), stat.name.end(), [](char c) { return c < 0x20 || c == 0x7F; }, '?');
+    stat.name = printable(std::string_view(text).substr(open + 1, close - open - 1));
     std::string_view rest = std::string_view(text).substr(close + 1);
     for (std::size_t field = kStateField; field <= kCpuField; field++) {
         rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));

@@ -24,14 +24,16 @@ std::uint64_t take(std::uint64_t& count, std::uint64_t before) {
 
 void take_stream(StreamSnapshot& s, const StreamSnapshot& base) {
     s.received -= base.received;
-    // Packets that were counted as placed before and as control since belong to the time before.
+    // Packets that were counted as placed before, and as control or inconsistent since, belong to the time
+    // before.
     auto& placed = s.packets[static_cast<std::size_t>(PacketOutcome::placed)];
     auto& control = s.packets[static_cast<std::size_t>(PacketOutcome::control)];
+    auto& inconsistent = s.packets[static_cast<std::size_t>(PacketOutcome::inconsistent)];
     const std::uint64_t placed_before = base.packets[static_cast<std::size_t>(PacketOutcome::placed)];
     for (std::size_t i = 0; i < kPacketOutcomes; i++)
         if (&s.packets[i] != &placed)
             s.packets[i] -= base.packets[i];
-    control -= take(placed, placed_before);
+    inconsistent -= take(control, take(placed, placed_before));
     s.control_bytes -= base.control_bytes;
     s.control_bytes -= take(s.bytes, base.bytes);
     s.carried = {base.heaps_live, base.heaps_queued, base.heaps_waiting};

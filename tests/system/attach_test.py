@@ -2,12 +2,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Attaching to a running process: terminals, commands, several at once, and who may not."""
 
+import array
+import fcntl
 import os
 import re
 import shutil
 import signal
 import socket
 import subprocess
+import termios
+import time
 import uuid
 
 import harness
@@ -66,6 +70,30 @@ class Commands(AttachTest):
         self.assertIn("512MiB for heaps", out)
         self.attach(typed="quit\nnonsense\n")
         self.assertEqual(self.attach(typed=""), "")
+        self.shut_down(running)
+
+    def test_more_commands_and_answers_than_anything_holds_at_once(self):
+        running = self.daemon()
+        out = self.attach(typed=("help" + " " * 4000 + "\n") * 1000)
+        self.assertEqual(out.count("`help` and a command's words tell more"), 1000)
+        self.shut_down(running)
+
+    def test_a_signal_ends_it_though_nobody_reads_what_it_writes(self):
+        running = self.daemon()
+        with subprocess.Popen([harness.program(), "attach", str(self.socket)], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as attached:
+            self.addCleanup(attached.kill)
+            attached.stdin.write(b"help\n" * 1000)
+            attached.stdin.flush()
+            # Pages that are not filled to the end count as full as well.
+            full = fcntl.fcntl(attached.stdout, fcntl.F_GETPIPE_SZ) * 3 // 4
+            there = array.array("i", [0])
+            while there[0] < full:
+                fcntl.ioctl(attached.stdout, termios.FIONREAD, there)
+                self.assertIsNone(attached.poll())
+                time.sleep(0.01)
+            attached.terminate()
+            self.assertEqual(attached.wait(30 * harness.PATIENCE), -signal.SIGTERM)
         self.shut_down(running)
 
     def test_a_watch_in_a_pipe_ends_with_what_there_is_to_read(self):

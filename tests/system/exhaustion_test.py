@@ -98,6 +98,18 @@ class Descriptors(Exhausted):
         running.interrupt()
         self.assertLess(len(running.wait().err), 4000)
 
+    def test_a_listener_whose_limit_was_lowered_goes_on(self):
+        running = self.daemon(*LOOPBACK)
+        silent = [self.connect() for _ in range(30)]
+        self.assertEqual(self.attach("show", "stream").returncode, 0)
+        self.limit(running, 16)
+        silent[0].sendall(b"x")
+        running.wait_for(lambda: "nobody can attach for the moment" in running.text(1), "word of it")
+        self.limit(running, None)
+        self.assertEqual(self.attach("show", "stream").returncode, 0)
+        running.interrupt()
+        running.wait()
+
     def test_the_last_ones_are_kept_for_the_program(self):
         # Not a loopback: what its port holds when it is stopped would be missing at the end.
         running = self.daemon("send", ENDPOINT, "--port", "net_null0", "--heap-size", "64KiB", "--rate", "20Mbps")

@@ -134,6 +134,27 @@ heaps = 3
         self.assertEqual(path.read_bytes(), before)
         self.assertFalse(out.exists())
 
+    def test_what_a_run_is_told_by_is_not_written_over(self):
+        config = self.config(RING.format(directory=self.directory / "sink", first=1, heaps=3))
+        before = config.read_bytes()
+        (self.directory / "link").symlink_to(config.name)
+        for words in ((), ("--check",)):
+            self.refused("run", "--config", config, "--json", self.directory / "link", *words,
+                         says=("link is the same file", "--config reads"))
+        script = self.directory / "commands"
+        script.write_text("shutdown\n", encoding="utf-8")
+        self.refused("run", "--config", config, "--cmdline-file", script, "--json", f"{self.directory}/./commands",
+                     says=("--cmdline-file reads",))
+        self.assertEqual(script.read_text(), "shutdown\n")
+        t = Terminal(self, "run", "--config", config, "-i", "--quiet", "--control", "off")
+        t.expect(PROMPT)
+        self.assertIn("--config reads it", t.command(f"capture start s0 {config}"))
+        self.assertEqual(config.read_bytes(), before)
+        self.assertIn("saved", t.command(f"save config {config} force"))
+        t.type("quit\r")
+        t.wait()
+        self.assertIn("endpoints", config.read_text(encoding="utf-8"))
+
     def test_a_replay_does_not_destroy_its_own_input(self):
         path, before = self.input()
         (self.directory / "link").symlink_to("in.pcap")

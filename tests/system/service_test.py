@@ -101,6 +101,27 @@ class Service(harness.ProgramTest):
         running.process.send_signal(signal.SIGTERM)
         running.wait()
 
+    def test_a_reload_carries_out_the_file_or_says_what_needs_a_restart(self):
+        manager, running = self.start_service(str(self.directory / "notify"))
+        file = self.directory / "service.toml"
+
+        def reload(text, answer):
+            said = len(running.text(1))
+            file.write_text(text, encoding="utf-8")
+            running.process.send_signal(signal.SIGHUP)
+            running.wait_for(lambda: answer in running.text(1)[said:], answer)
+
+        manager.wait_for(running, lambda text: text == "READY=1", "readiness")
+        reload(CONFIGURATION, "says what is done already")
+        reload(CONFIGURATION + '\n[runtime]\nlcore_timeout = "5s"\n', "nothing was changed: [runtime]")
+        reload(CONFIGURATION + '\n[runtime]\nmetrics = "127.0.0.1:9100"\n', "only `log_level` can change")
+        reload("rubbish", "service.toml:1:")
+        reload(CONFIGURATION + '\n[runtime]\nlog_level = "info"\n', "is carried out: 1 streams, 1 senders")
+        manager.take(0.1)
+        self.assertEqual(sum(text.startswith("RELOADING=1") for text in manager.messages), 5, manager.messages)
+        running.process.send_signal(signal.SIGTERM)
+        running.wait()
+
     def test_without_a_manager_nothing_is_missing(self):
         self.run_program("loopback", "--heaps", 10, environment={"NOTIFY_SOCKET": str(self.directory / "nobody")})
 

@@ -270,6 +270,25 @@ TEST_F(RunCommand, TheCommandLinesMetricsWin) {
               (ListenAddress{kLoopback, 9200}));
 }
 
+/// The file is read again at SIGHUP: what it says counts then, but for what options have said.
+TEST_F(RunCommand, OnlyWhatOptionsGaveIsWrittenOverAnotherPlan) {
+    runtime::RuntimePlan file;
+    file.control = "off";
+    file.metrics = ListenAddress{kLoopback, 9100};
+    file.capabilities = runtime::KeptCapabilities::all;
+    file.lcore_timeout = 5;
+    runtime::RuntimePlan plan = file;
+    parsed({"run", "--config", path_.string()}).given.apply_to(plan);
+    EXPECT_EQ(plan, file);
+    parsed({"run", "--config", path_.string(), "--metrics", "9200", "--lcore-timeout", "off", "--control",
+            "auto", "--capabilities", "needed"})
+        .given.apply_to(plan);
+    EXPECT_EQ(plan.metrics, (ListenAddress{kLoopback, 9200}));
+    EXPECT_EQ(plan.lcore_timeout, 0);
+    EXPECT_EQ(plan.control, "auto");
+    EXPECT_EQ(plan.capabilities, runtime::KeptCapabilities::needed);
+}
+
 TEST_F(RunCommand, NeedsAFileThatCanBeRead) {
     expect_refused("run", {"--config: it is missing", "dpdk-spead run --config FILE"});
     EXPECT_THROW(parsed("run --config missing.toml"), Error);

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <system_error>
@@ -57,6 +58,8 @@ class HttpServerTest : public testing::Test {
         : server_({kLoopback, 0}, {}, [this](std::string_view path) -> HttpServer::Page {
               if (path == "/big")
                   return {.body = big_};
+              if (path == "/dear")
+                  throw std::bad_alloc();
               if (path != "/page")
                   return {.status = 404, .body = nullptr};
               return {.type = "text/x", .body = std::make_shared<const std::string>("the page\n")};
@@ -88,6 +91,29 @@ TEST_F(HttpServerTest, RefusesEverythingElse) {
         EXPECT_THAT(Client(server_).say(bad).answer(), StartsWith("HTTP/1.1 400 ")) << bad;
     EXPECT_THAT(Client(server_).say("GET /" + std::string(HttpServer::kLongestRequest, 'x')).answer(),
                 StartsWith("HTTP/1.1 431 "));
+    expect_it_serves();
+}
+
+TEST_F(HttpServerTest, APageThatCannotBeMadeIsLostAlone) {
+    EXPECT_THAT(Client(server_).say("GET /dear HTTP/1.1\r\n\r\n").answer(), StartsWith("HTTP/1.1 500 "));
+    expect_it_serves();
+}
+
+/// poll(2) takes no more descriptors than the process may open.
+TEST_F(HttpServerTest, GoesOnWhenTheLimitOfDescriptorsWasLowered) {
+    std::deque<Client> half;
+    for (std::size_t i = 0; i < HttpServer::kMostClients; i++)
+        half.emplace_back(server_).say("GET /page HTTP/1.1\r\nX-Slow: ");
+    expect_it_serves();
+    rlimit before{};
+    ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+    const rlimit few{8, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+    half.back().say("X\r\n");
+    pollfd end{half.back().fd(), POLLIN, 0};
+    const int ended = poll(&end, 1, 20'000);
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    ASSERT_EQ(ended, 1) << "nobody was sent away";
     expect_it_serves();
 }
 

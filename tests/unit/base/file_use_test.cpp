@@ -95,6 +95,20 @@ TEST(FileUse, ReadersShareAndAppendersShareAndNobodyElse) {
     const FileUse again(link, Way::write, "port p1 has", "here");
 }
 
+TEST(FileUse, OnlyWhatIsReadAnewMayBeReplaced) {
+    const ScratchDirectory scratch;
+    const std::string file = scratch.file("file");
+    std::ofstream(file) << "x";
+    const FileUse configuration(file, Way::read_anew, "--config reads", "a");
+    for (const Way way : {Way::read, Way::read_anew, Way::replace})
+        EXPECT_NO_THROW(FileUse(file, way, "somebody uses", "b"));
+    for (const Way way : {Way::write, Way::append})
+        expect_error([&] { FileUse(file, way, "somebody writes", "b"); }, {"--config reads it"});
+    const FileUse saving(file, Way::replace, "the saving writes", "c");
+    for (const Way way : {Way::read, Way::write, Way::append, Way::replace})
+        expect_error([&] { FileUse(file, way, "somebody uses", "b"); }, {"it; give another file"});
+}
+
 TEST(FileUse, SaysTheNameOnceWhenItIsTheSame) {
     const ScratchDirectory scratch;
     const FileUse use(scratch.file("a"), Way::write, "the capture of s0 writes", "capture of s0");

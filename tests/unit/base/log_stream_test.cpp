@@ -75,6 +75,18 @@ TEST(LogStream, GivesWholeLinesToWhoeverAskedForThem) {
     EXPECT_THAT(reading.lines, ElementsAre("one line", "and another", "spead.app: ours"));
 }
 
+TEST(LogStream, WaitsForNoEndOfALineWithoutEnd) {
+    Reading reading;
+    std::size_t said = 0;
+    for (unsigned i = 0; i < 10'000; i++, said += 10)
+        rte_log(RTE_LOG_ERR, RTE_LOGTYPE_EAL, "%s", "no newline");
+    std::size_t shown = 0;
+    for (const std::string& line : reading.lines)
+        shown += line.size();
+    EXPECT_GT(shown, said - 20'000);
+    rte_log(RTE_LOG_ERR, RTE_LOGTYPE_EAL, "%s", "\n");
+}
+
 TEST(LogStream, LimitsWhatDpdkSaysAndNothingElse) {
     Reading reading;
     for (unsigned i = 0; i < 1000; i++)

@@ -93,8 +93,28 @@ TEST(OthersOn, AreThoseThatHaveTheCpuOrWaitForIt) {
     proc.thread("23", "23", "e\x1b[2Jvil", 'R', 3);
     proc.file("bus", "1", "stat", "no process");
     EXPECT_THAT(others_on(proc.files(), 3, 12),
-                ElementsAre("main (pid 10)", "stress-ng (pid 20)", "e?[2Jvil (pid 23)"));
+                ElementsAre("main (pid 10)", "stress-ng (pid 20)", "e\\x1b[2Jvil (pid 23)"));
     EXPECT_THAT(others_on(proc.files(), 7, 12), IsEmpty());
+}
+
+/// Terminals heed C1 as they heed escapes, and JSON takes no byte that is no character.
+TEST(OthersOn, NamesAreOfWholeCharactersThatTerminalsDoNotHeed) {
+    Proc proc;
+    proc.thread("20", "20",
+                "\xc2\x9b"
+                "2J",
+                'R', 3);
+    proc.thread("21", "21",
+                "\x9b"
+                "31m",
+                'R', 3);
+    proc.thread("22", "22",
+                "\xc3\xbc"
+                "ber",
+                'R', 3);
+    EXPECT_THAT(others_on(proc.files(), 3, 12), ElementsAre("\\xc2\\x9b2J (pid 20)", "\\x9b31m (pid 21)",
+                                                            "\xc3\xbc"
+                                                            "ber (pid 22)"));
 }
 
 TEST(OthersOn, AreNotListedWithoutEnd) {

@@ -8,6 +8,7 @@ namespace {
 
 constexpr auto kPlaced = static_cast<std::size_t>(PacketOutcome::placed);
 constexpr auto kControl = static_cast<std::size_t>(PacketOutcome::control);
+constexpr auto kInconsistent = static_cast<std::size_t>(PacketOutcome::inconsistent);
 
 /// A stream whose heaps are in every state: 3 live, 2 queued of which 1 waits, `done` delivered.
 Snapshot run(std::uint64_t done) {
@@ -149,6 +150,32 @@ TEST(Since, AHeapThatTurnedOutToBeControlDoesNotGoBelowZero) {
     EXPECT_EQ(d.streams[0].carried.live, 2U);
     EXPECT_EQ(d.streams[0].bytes, 0U);
     EXPECT_EQ(d.streams[0].control_bytes, 8U);
+}
+
+/// Two packets of a heap came before, and were counted as placed; then another claim to its count turned out
+/// to be the heap, and a packet contradicted that.
+TEST(Since, AClaimThatTurnedOutToBeNoHeapDoesNotGoBelowZero) {
+    const Snapshot base = run(100);
+    Snapshot now = run(100);
+    StreamSnapshot& s = now.streams[0];
+    s.packets[kPlaced] -= 2;
+    s.packets[kInconsistent] += 3;
+    s.received += 1;
+    s.heaps_started -= 1;
+    s.heaps_live -= 1;
+    s.by_endpoint[0].packets += 1;
+    now.ports[0].rx[0] += 1;
+    now.ports[0].rx_packets += 1;
+    now.lcores[0].streams[0].received += 1;
+    now.lcores[0].ports[0].received += 1;
+    ASSERT_EQ(broken_identities(now), std::vector<std::string>{});
+    const Snapshot d = since(now, base);
+    EXPECT_EQ(broken_identities(d), std::vector<std::string>{});
+    EXPECT_EQ(d.streams[0].packets[kPlaced], 0U);
+    EXPECT_EQ(d.streams[0].packets[kControl], 0U);
+    EXPECT_EQ(d.streams[0].packets[kInconsistent], 1U);
+    EXPECT_EQ(d.streams[0].heaps_started, 0U);
+    EXPECT_EQ(d.streams[0].carried.live, 2U);
 }
 
 }  // namespace

@@ -408,5 +408,19 @@ TEST_F(MemifPort, ALookAtASocketInUseIsNoConnection) {
     EXPECT_EQ(peer.exit_status(), 0);
 }
 
+/// Without regard to that, one server in a few dies: EAL's interrupt thread panics.
+TEST_F(MemifPort, AServerOutlivesClientsThatStopAsSoonAsTheyHaveStarted) {
+    Peer peer("Listens", device("server"));
+    ASSERT_TRUE(peer.wait());
+    auto port = open_port(memif_request(device("client"), 1, 0));
+    for (int i = 0; i < 100; i++) {
+        port->start();
+        ASSERT_TRUE(port->started()) << "round " << i;
+        port->stop();
+    }
+    peer.go_on();
+    EXPECT_EQ(peer.exit_status(), 0);
+}
+
 }  // namespace
 }  // namespace spead::port::test

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -144,6 +145,23 @@ void prepare_memif_socket(const std::string& path, bool client, const std::strin
     if (!client) {
         remove_leftover(path);
     }
+}
+
+bool is_same_socket(const std::string& name, const std::string& other) {
+    if (name == other) {
+        return true;
+    }
+    if (name.empty() || other.empty() || name.front() == '\0' || other.front() == '\0') {
+        return false;
+    }
+    std::error_code error;
+    if (std::filesystem::equivalent(name, other, error) && !error) {
+        return true;
+    }
+    const std::filesystem::path one(name);
+    const std::filesystem::path two(other);
+    return one.filename() == two.filename() &&
+           std::filesystem::equivalent(one.parent_path() / ".", two.parent_path() / ".", error) && !error;
 }
 
 }  // namespace spead::drivers

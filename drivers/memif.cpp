@@ -179,18 +179,6 @@ std::string name_of(int fd, int (*ask)(int, sockaddr*, socklen_t*) noexcept) {
     return name.front() == '\0' ? name : name.substr(0, name.find('\0'));
 }
 
-/// The name that the other end of a connection listens at, which may be relative to that process's directory.
-std::string name_of_peer(int fd) {
-    const std::string name = name_of(fd, ::getpeername);
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (name.empty() || name.front() == '\0' || name.front() == '/' ||
-        ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) {
-        return name;
-    }
-    return "/proc/" + std::to_string(peer.pid) + "/cwd/" + name;
-}
-
 class Memif final : public port::Driver {
   public:
     std::string_view name() const override { return "net_memif"; }
@@ -265,7 +253,7 @@ std::vector<int> Memif::connections(const port::PreparedDevice& plan) const {
     std::vector<int> found;
     for (const int fd : own_descriptors()) {
         if (is_socket(fd, false) &&
-            is_same_socket(address.client ? name_of_peer(fd) : name_of(fd, ::getsockname), address.name)) {
+            is_same_socket(name_of(fd, address.client ? ::getpeername : ::getsockname), address.name)) {
             found.push_back(fd);
         }
     }

@@ -117,12 +117,13 @@ void check_memif_socket(const port::DeviceString& device, bool client, const por
     if (is_abstract(device, where)) {
         return;
     }
-    if (path.find('/') == std::string::npos) {
+    // It looks for the directory by faccessat() without a directory to begin at.
+    if (!path.starts_with('/')) {
         throw_usage(
             where,
-            "socket={} needs a directory: write ./{} or an absolute path, or socket-abstract=yes for an "
-            "address that every local user may connect to",
-            path, path);
+            "socket={} is not an absolute path, and net_memif takes no other; write socket={}, or add "
+            "socket-abstract=yes for an address that every local user may connect to",
+            path, std::filesystem::absolute(path).lexically_normal().string());
     }
     check_directory(path, where);
     struct stat facts {};

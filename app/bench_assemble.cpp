@@ -21,6 +21,7 @@
 #include <rte_mempool.h>
 
 #include "app/report_file.hpp"
+#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "heap/pool_placer.hpp"
 #include "memory/arena.hpp"
@@ -432,12 +433,12 @@ std::size_t bench_assemble_memory_mib(const BenchOptions& options) {
 int bench_assemble(const BenchOptions& options, const std::string& json_path, const StopSignals& signals) {
     const bool table = json_path != "-";
     if (table)
-        fmt::print(
-            "packets in {}; copy: {}; times are medians per packet\n{:>8} {:>9} {:>9} {:>7} {:>5} {:>9} "
-            "{:>9} {:>9} {:>8} "
-            "{:>7} {:>8}\n",
-            runtime::Eal::pages(), memory::payload_copy_name(), "payload", "heap", "set", "streams", "live",
-            "Gb/s", "Mpps", "ns", "copy ns", "ratio", "added ns");
+        tell(stdout,
+             "packets in {}; copy: {}; times are medians per packet\n{:>8} {:>9} {:>9} {:>7} {:>5} {:>9} "
+             "{:>9} {:>9} {:>8} "
+             "{:>7} {:>8}\n",
+             runtime::Eal::pages(), memory::payload_copy_name(), "payload", "heap", "set", "streams", "live",
+             "Gb/s", "Mpps", "ns", "copy ns", "ratio", "added ns");
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     std::set<std::string_view> heap_pages;
     bool exact = true;
@@ -450,16 +451,16 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path, co
         heap_pages.insert(memory::name_of(r.heap_pages));
         rows.push_back(to_json(r));
         if (table) {
-            fmt::print(
-                "{:>8} {:>9} {:>9} {:>7} {:>5} {:>9.2f} {:>9.2f} {:>9.1f} {:>8.1f} {:>7.3f} {:>8.1f}{}\n",
-                r.point.payload, size_text(r.point.heap), size_text(r.point.set), r.point.streams,
-                r.point.live, 8.0 * r.point.payload / r.ns, 1e3 / r.ns, r.ns, r.copy_ns, r.ratio, r.added_ns,
-                r.exact ? "" : "  NOT EXACT");
+            tell(stdout,
+                 "{:>8} {:>9} {:>9} {:>7} {:>5} {:>9.2f} {:>9.2f} {:>9.1f} {:>8.1f} {:>7.3f} {:>8.1f}{}\n",
+                 r.point.payload, size_text(r.point.heap), size_text(r.point.set), r.point.streams,
+                 r.point.live, 8.0 * r.point.payload / r.ns, 1e3 / r.ns, r.ns, r.copy_ns, r.ratio, r.added_ns,
+                 r.exact ? "" : "  NOT EXACT");
             std::fflush(stdout);
         }
     }
     if (table)
-        fmt::print("heaps in {}\n", fmt::join(heap_pages, " and in "));
+        tell(stdout, "heaps in {}\n", fmt::join(heap_pages, " and in "));
     const nlohmann::ordered_json document{{"benchmark", "assemble"},
                                           {"copy", memory::payload_copy_name()},
                                           {"packet_pages", runtime::Eal::pages()},
@@ -467,10 +468,10 @@ int bench_assemble(const BenchOptions& options, const std::string& json_path, co
     if (!json_path.empty())
         write_file(json_path, document.dump(2));
     if (!exact)
-        fmt::print(stderr, "bench assemble: packets were not all placed, or heaps not all complete\n");
+        tell(stderr, "bench assemble: packets were not all placed, or heaps not all complete\n");
     if (signals.came())
-        fmt::print(stderr, "dpdk-spead: interrupted; {} of {} combinations were measured\n", rows.size(),
-                   points.size());
+        tell(stderr, "dpdk-spead: interrupted; {} of {} combinations were measured\n", rows.size(),
+             points.size());
     return exact && !signals.came() ? kSuccess : kFailure;
 }
 

@@ -13,6 +13,7 @@
 #include "app/report_file.hpp"
 #include "app/return_sink.hpp"
 #include "app/table.hpp"
+#include "app/tell.hpp"
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -196,30 +197,30 @@ int bench_latency(const PairOptions& options, const std::vector<std::string>& ea
             next = origin.next_count();
             rows.push_back({run.c, load, origin.result()});
             if (!quiet)
-                fmt::print(stderr, "{} B, {}: {} heaps, {} lost\n", run.c.payload, mode_text(rows.back()),
-                           rows.back().result.sent, rows.back().result.lost());
+                tell(stderr, "{} B, {}: {} heaps, {} lost\n", run.c.payload, mode_text(rows.back()),
+                     rows.back().result.sent, rows.back().result.lost());
         }
     };
     const PairOutcome outcome = run_pair(options, eal_args, bench);
 
     std::FILE* const out = json_path == "-" || options.histogram_path == "-" ? stderr : stdout;
-    fmt::print(out, "{}", latency_table(rows));
+    tell(out, "{}", latency_table(rows));
     if (!rows.empty())
-        fmt::print(out,
-                   "There and back, from when a heap was due until its answer was taken; after {} of "
-                   "warm-up, which are "
-                   "not counted. Packets in {}.\n",
-                   human_duration(options.warm_up), outcome.packet_pages);
+        tell(out,
+             "There and back, from when a heap was due until its answer was taken; after {} of "
+             "warm-up, which are "
+             "not counted. Packets in {}.\n",
+             human_duration(options.warm_up), outcome.packet_pages);
     if (!json_path.empty())
         write_file(json_path, latency_json(options, rows, outcome.packet_pages));
     if (!options.histogram_path.empty())
         write_file(options.histogram_path, latency_csv(rows));
     std::fflush(stdout);
     for (const std::string& problem : outcome.problems)
-        fmt::print(stderr, "dpdk-spead: {}\n", problem);
+        tell(stderr, "dpdk-spead: {}\n", problem);
     if (outcome.interrupted)
-        fmt::print(stderr, "dpdk-spead: interrupted; {} of {} rows were finished\n", rows.size(),
-                   cases_of(options).size() * loads.size());
+        tell(stderr, "dpdk-spead: interrupted; {} of {} rows were finished\n", rows.size(),
+             cases_of(options).size() * loads.size());
     return outcome.problems.empty() && !outcome.interrupted ? 0 : 1;
 }
 

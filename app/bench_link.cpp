@@ -12,6 +12,7 @@
 
 #include "app/report_file.hpp"
 #include "app/table.hpp"
+#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 
@@ -144,10 +145,10 @@ std::string heap_text(const PairCase& c) {
 }
 
 void tell_trial(const PairCase& c, const LinkTrial& t) {
-    fmt::print(stderr, "{} B, {}: {} {}{}{}\n", c.payload, heap_text(c), human_bit_rate(t.offered),
-               t.passed ? "passed" : "failed",
-               t.reached < kReached * t.offered ? fmt::format(", {} reached", human_bit_rate(t.reached)) : "",
-               t.arrived < t.sent ? fmt::format(", {} of {} heaps missing", t.sent - t.arrived, t.sent) : "");
+    tell(stderr, "{} B, {}: {} {}{}{}\n", c.payload, heap_text(c), human_bit_rate(t.offered),
+         t.passed ? "passed" : "failed",
+         t.reached < kReached * t.offered ? fmt::format(", {} reached", human_bit_rate(t.reached)) : "",
+         t.arrived < t.sent ? fmt::format(", {} of {} heaps missing", t.sent - t.arrived, t.sent) : "");
 }
 
 double goodput(const LinkResult& r, double rate) {
@@ -242,16 +243,15 @@ int bench_link(const PairOptions& options, const std::vector<std::string>& eal_a
     };
     const PairOutcome outcome = run_pair(options, eal_args, bench);
     // Standard output is the JSON document's when it was asked for there.
-    fmt::print(json_path == "-" ? stderr : stdout, "{}Packets in {}.\n", link_table(results),
-               outcome.packet_pages);
+    tell(json_path == "-" ? stderr : stdout, "{}Packets in {}.\n", link_table(results), outcome.packet_pages);
     if (!json_path.empty())
         write_file(json_path, link_json(options, results, outcome.packet_pages));
     std::fflush(stdout);
     for (const std::string& problem : outcome.problems)
-        fmt::print(stderr, "dpdk-spead: {}\n", problem);
+        tell(stderr, "dpdk-spead: {}\n", problem);
     if (outcome.interrupted)
-        fmt::print(stderr, "dpdk-spead: interrupted; {} of {} cases were finished\n", results.size(),
-                   cases_of(options).size());
+        tell(stderr, "dpdk-spead: interrupted; {} of {} cases were finished\n", results.size(),
+             cases_of(options).size());
     return outcome.problems.empty() && !outcome.interrupted ? 0 : 1;
 }
 

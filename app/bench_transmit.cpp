@@ -15,6 +15,7 @@
 
 #include "app/bare_loop.hpp"
 #include "app/report_file.hpp"
+#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "drivers/table.hpp"
@@ -315,13 +316,13 @@ nlohmann::ordered_json to_json(const Result& r) {
 void print(const Result& r) {
     const double share =
         100.0 * static_cast<double>(r.counters.zero_copy_packets) / static_cast<double>(r.counters.packets);
-    fmt::print("{:>8} {:>9} {:>9.2f} {:>9.2f} {:>9.1f} {:>10.0f}", r.point.payload, size_text(r.point.heap),
-               8.0 * r.bytes / r.ns, 1e3 / r.ns, r.ns, share);
+    tell(stdout, "{:>8} {:>9} {:>9.2f} {:>9.2f} {:>9.1f} {:>10.0f}", r.point.payload, size_text(r.point.heap),
+         8.0 * r.bytes / r.ns, 1e3 / r.ns, r.ns, share);
     if (r.bare_ns != 0)
-        fmt::print(" {:>9.2f} {:>8.1f} {:>7.3f}", 1e3 / r.bare_ns, r.bare_ns, r.ratio);
+        tell(stdout, " {:>9.2f} {:>8.1f} {:>7.3f}", 1e3 / r.bare_ns, r.bare_ns, r.ratio);
     else
-        fmt::print(" {:>9} {:>8} {:>7}", "-", "-", "-");
-    fmt::print("{}\n", r.exact ? "" : "  NOT EXACT");
+        tell(stdout, " {:>9} {:>8} {:>7}", "-", "-", "-");
+    tell(stdout, "{}\n", r.exact ? "" : "  NOT EXACT");
     std::fflush(stdout);
 }
 
@@ -348,12 +349,12 @@ int bench_transmit(const BenchOptions& options, const std::string& json_path, co
     const bool table = json_path != "-";
     Bench bench(options);
     if (table)
-        fmt::print(
-            "into {}; packets in {}, payload in {}; times are medians per packet; the bare loop allocates, "
-            "attaches and sends two mbufs\n"
-            "{:>8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>8} {:>7}\n",
-            options.device, runtime::Eal::pages(), bench.payload_pages(), "payload", "heap", "Gb/s", "Mpps",
-            "ns", "% no copy", "bare Mpps", "bare ns", "ratio");
+        tell(stdout,
+             "into {}; packets in {}, payload in {}; times are medians per packet; the bare loop allocates, "
+             "attaches and sends two mbufs\n"
+             "{:>8} {:>9} {:>9} {:>9} {:>9} {:>10} {:>9} {:>8} {:>7}\n",
+             options.device, runtime::Eal::pages(), bench.payload_pages(), "payload", "heap", "Gb/s", "Mpps",
+             "ns", "% no copy", "bare Mpps", "bare ns", "ratio");
     nlohmann::ordered_json rows = nlohmann::ordered_json::array();
     bool exact = true;
     const std::vector<Point> points = points_of(options);
@@ -374,10 +375,10 @@ int bench_transmit(const BenchOptions& options, const std::string& json_path, co
     if (!json_path.empty())
         write_file(json_path, document.dump(2));
     if (!exact)
-        fmt::print(stderr, "bench transmit: heaps or packets are missing from the count\n");
+        tell(stderr, "bench transmit: heaps or packets are missing from the count\n");
     if (signals.came())
-        fmt::print(stderr, "dpdk-spead: interrupted; {} of {} combinations were measured\n", rows.size(),
-                   points.size());
+        tell(stderr, "dpdk-spead: interrupted; {} of {} combinations were measured\n", rows.size(),
+             points.size());
     return exact && !signals.came() ? kSuccess : kFailure;
 }
 

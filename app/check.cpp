@@ -11,6 +11,7 @@
 #include "app/check_machine.hpp"
 #include "app/command_line.hpp"
 #include "app/kept_privileges.hpp"
+#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "drivers/table.hpp"
@@ -92,9 +93,9 @@ int check(const runtime::Plan& plan, const std::vector<std::string>& eal_words, 
     const Findings findings = check_all(port::this_host(), plan, runtime::EalOptions::parse(eal_words),
                                         drivers::table(), pause_frames);
     if (json)
-        fmt::print("{}\n", findings_document(findings).dump(2));
+        tell(stdout, "{}\n", findings_document(findings).dump(2));
     else
-        fmt::print("{}", describe(findings));
+        tell(stdout, "{}", describe(findings));
     return !any_failed(findings) ? kSuccess : only_usage_failed(findings) ? kUsage : kFailure;
 }
 

@@ -12,6 +12,7 @@
 #include "app/port_facts.hpp"
 #include "app/port_look.hpp"
 #include "app/stop_signals.hpp"
+#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/mac.hpp"
 #include "drivers/table.hpp"
@@ -133,9 +134,9 @@ void open_all(std::vector<Looked>& ports, const runtime::EalOptions& options) {
 int info(const InfoOptions& options, const std::vector<std::string>& eal_words) {
     if (options.drivers) {
         if (options.json)
-            fmt::print("{}\n", driver_document(drivers::table()).dump(2));
+            tell(stdout, "{}\n", driver_document(drivers::table()).dump(2));
         else
-            fmt::print("{}", driver_table(drivers::table()));
+            tell(stdout, "{}", driver_table(drivers::table()));
         return kSuccess;
     }
     const runtime::EalOptions eal = runtime::EalOptions::parse(eal_words);
@@ -145,12 +146,12 @@ int info(const InfoOptions& options, const std::vector<std::string>& eal_words) 
         auto list = nlohmann::ordered_json::array();
         for (const Looked& port : ports)
             list.push_back(port_document(port.facts));
-        fmt::print("{}\n", nlohmann::ordered_json{{"version", 1}, {"ports", list}}.dump(2));
+        tell(stdout, "{}\n", nlohmann::ordered_json{{"version", 1}, {"ports", list}}.dump(2));
     } else {
         if (ports.empty())
-            fmt::print("this machine has no Ethernet interface\n");
+            tell(stdout, "this machine has no Ethernet interface\n");
         for (const Looked& port : ports)
-            fmt::print("{}{}", &port == &ports.front() ? "" : "\n", describe(port.facts));
+            tell(stdout, "{}{}", &port == &ports.front() ? "" : "\n", describe(port.facts));
     }
     std::erase_if(ports, [](const Looked& port) { return port.facts.error.empty(); });
     if (options.ports.empty() || ports.empty())

@@ -38,6 +38,7 @@
 #include "app/report_file.hpp"
 #include "app/selftest.hpp"
 #include "app/service_notifier.hpp"
+#include "app/standard_streams.hpp"
 #include "app/stop_signals.hpp"
 #include "app/telemetry.hpp"
 #include "app/tell.hpp"
@@ -224,7 +225,7 @@ int run_plan(const CommandLine& line) {
     }
     runtime::need_descriptors(descriptors_for(plan, layout));
     if (line.check) {
-        fmt::print("{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
+        tell(stdout, "{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
         return kSuccess;
     }
     check_writable(line.json_path);
@@ -379,7 +380,7 @@ int run_bench(const CommandLine& line) {
                   .name = "dpdk-spead-bench",
                   .bus = assemble ? runtime::BusNeeds{} : bench_transmit_bus(line.bench)});
     if (line.check) {
-        fmt::print("EAL arguments: {}\n", fmt::join(arguments.words, " "));
+        tell(stdout, "EAL arguments: {}\n", fmt::join(arguments.words, " "));
         return kSuccess;
     }
     const FileUse report = claim_report(line.json_path, "--json");
@@ -395,7 +396,7 @@ int run_bench(const CommandLine& line) {
 
 int run_bench_pair(const CommandLine& line) {
     if (line.check) {
-        fmt::print("{}", describe_pair(line.pair, line.eal_args));
+        tell(stdout, "{}", describe_pair(line.pair, line.eal_args));
         return kSuccess;
     }
     if (!line.pair.server.empty()) {
@@ -415,7 +416,7 @@ int carry_out(const CommandLine& line) {
     switch (line.command) {
         case Command::help:
         case Command::version:
-            fmt::print("{}", line.text);
+            tell(stdout, "{}", line.text);
             return kSuccess;
         case Command::info:
             return info(line.info, line.eal_args);
@@ -443,9 +444,9 @@ int carry_out(const CommandLine& line) {
 
 }  // namespace
 
-int run_program(int argc, char** argv) {
-    // Nothing that it runs is to gain by being set-user-ID.
-    refuse_new_privileges();
+namespace {
+
+int parse_and_carry_out(int argc, char** argv) {
     try {
         const CommandLine line =
             parse_command_line(argc, argv, environment, [] { return port::lone_port(port::this_host()); });
@@ -461,6 +462,20 @@ int run_program(int argc, char** argv) {
         tell(stderr, "dpdk-spead: {}\n", reason_of(e));
         return kFailure;
     }
+}
+
+}  // namespace
+
+int run_program(int argc, char** argv) {
+    fill_standard_descriptors();
+    // Nothing that it runs is to gain by being set-user-ID.
+    refuse_new_privileges();
+    const int status = parse_and_carry_out(argc, argv);
+    if (const auto why = finish_standard_output()) {
+        tell(stderr, "dpdk-spead: standard output: not all that was printed is there: {}\n", *why);
+        return status == kSuccess ? kFailure : status;
+    }
+    return status;
 }
 
 }  // namespace spead::app

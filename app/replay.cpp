@@ -23,6 +23,7 @@
 #include "app/report.hpp"
 #include "app/report_file.hpp"
 #include "app/stop_signals.hpp"
+#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/file_use.hpp"
 #include "base/log.hpp"
@@ -389,7 +390,7 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
                       .name = "dpdk-spead",
                       .bus = runtime::BusNeeds::of({&planned, 1})});
     if (check) {
-        fmt::print("EAL arguments: {}\n", fmt::join(arguments.words, " "));
+        tell(stdout, "EAL arguments: {}\n", fmt::join(arguments.words, " "));
         return kSuccess;
     }
     check_writable(json_path);
@@ -429,8 +430,8 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
         add_read(paths, file);
     give_up_privileges(planned.device.kept, paths);
     if (!quiet)
-        fmt::print(stderr, "{} sends {} on {}; Ctrl-C ends\n", kWhere, fmt::join(captures.files, " "),
-                   port->device_name());
+        tell(stderr, "{} sends {} on {}; Ctrl-C ends\n", kWhere, fmt::join(captures.files, " "),
+             port->device_name());
     Run run(options, {workers.front(), worker, main == worker, lcore_patience}, *port, replay, impaired.get(),
             signals);
     run.go(cpus.size() == 1 ? cpus : std::vector<unsigned>{main});
@@ -464,12 +465,12 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
         problems.push_back("counters do not add up: " + broken);
 
     if (!quiet)
-        fmt::print(json_path == "-" ? stderr : stdout, "{}", report_table(last));
+        tell(json_path == "-" ? stderr : stdout, "{}", report_table(last));
     if (!json_path.empty())
         write_file(json_path, report_json(last));
     std::fflush(stdout);
     for (const std::string& problem : problems)
-        fmt::print(stderr, "dpdk-spead: {}\n", problem);
+        tell(stderr, "dpdk-spead: {}\n", problem);
     const bool good = problems.empty() && !replay.damaged();
     if (run.lost()) {
         run.leave_to_lcore();

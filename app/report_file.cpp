@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/open_output.hpp"
 
@@ -57,7 +58,7 @@ void check_writable(const std::string& path) {
 
 void write_file(const std::string& path, const std::string& text) {
     if (path == "-") {
-        fmt::print("{}\n", text);
+        tell(stdout, "{}\n", text);
         return;
     }
     const OpenedOutput opened = open_output(path, O_NONBLOCK);

@@ -10,6 +10,7 @@
 #include "app/port_look.hpp"
 #include "app/selftest_steps.hpp"
 #include "app/stop_signals.hpp"
+#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "drivers/table.hpp"
 #include "memory/huge_turn.hpp"
@@ -111,9 +112,9 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
     if (options.json) {
         nlohmann::ordered_json document = findings_document(found);
         document["port"] = port_document(facts);
-        fmt::print("{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+        tell(stdout, "{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
     } else {
-        fmt::print("{}\n{}", describe(facts), describe(found));
+        tell(stdout, "{}\n{}", describe(facts), describe(found));
     }
     return any_failed(found) ? kFailure : kSuccess;
 }

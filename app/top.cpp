@@ -14,6 +14,7 @@
 #include "app/command_line.hpp"
 #include "app/processes.hpp"
 #include "app/telemetry_client.hpp"
+#include "app/tell.hpp"
 #include "app/terminal.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -56,7 +57,7 @@ int print_once(TelemetryClient& client, const RunningProcess& process, const Top
     const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &terminal) == 0 && terminal.ws_col > 0;
     for (const std::string& line :
          top_frame(before, now, view, {known ? terminal.ws_col : kPlainColumns, 0}).lines)
-        fmt::print("{}\n", line);
+        tell(stdout, "{}\n", line);
     return kSuccess;
 }
 
@@ -169,7 +170,7 @@ int top(const TopOptions& options) {
         last = show(terminal, client, process, options);
     }
     if (!last.empty())
-        fmt::print("{}\n", last);
+        tell(stdout, "{}\n", last);
     return kSuccess;
 }
 

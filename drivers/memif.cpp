@@ -253,7 +253,7 @@ std::vector<int> Memif::connections(const port::PreparedDevice& plan) const {
     std::vector<int> found;
     for (const int fd : own_descriptors()) {
         if (is_socket(fd, false) &&
-            name_of(fd, address.client ? ::getpeername : ::getsockname) == address.name) {
+            is_same_socket(name_of(fd, address.client ? ::getpeername : ::getsockname), address.name)) {
             found.push_back(fd);
         }
     }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <system_error>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -116,12 +117,13 @@ void check_memif_socket(const port::DeviceString& device, bool client, const por
     if (is_abstract(device, where)) {
         return;
     }
-    if (path.find('/') == std::string::npos) {
+    // It looks for the directory by faccessat() without a directory to begin at.
+    if (!path.starts_with('/')) {
         throw_usage(
             where,
-            "socket={} needs a directory: write ./{} or an absolute path, or socket-abstract=yes for an "
-            "address that every local user may connect to",
-            path, path);
+            "socket={} is not an absolute path, and net_memif takes no other; write socket={}, or add "
+            "socket-abstract=yes for an address that every local user may connect to",
+            path, std::filesystem::absolute(path).lexically_normal().string());
     }
     check_directory(path, where);
     struct stat facts {};
@@ -144,6 +146,23 @@ void prepare_memif_socket(const std::string& path, bool client, const std::strin
     if (!client) {
         remove_leftover(path);
     }
+}
+
+bool is_same_socket(const std::string& name, const std::string& other) {
+    if (name == other) {
+        return true;
+    }
+    if (name.empty() || other.empty() || name.front() == '\0' || other.front() == '\0') {
+        return false;
+    }
+    std::error_code error;
+    if (std::filesystem::equivalent(name, other, error) && !error) {
+        return true;
+    }
+    const std::filesystem::path one(name);
+    const std::filesystem::path two(other);
+    return one.filename() == two.filename() &&
+           std::filesystem::equivalent(one.parent_path() / ".", two.parent_path() / ".", error) && !error;
 }
 
 }  // namespace spead::drivers

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint16_t kDrainBurst = 64;
 constexpr auto kFetchPatience = std::chrono::seconds{2};
+constexpr auto kMeetPatience = std::chrono::seconds{1};
 
 }  // namespace
 
@@ -126,6 +127,16 @@ void Port::State::free_leftovers() {
     }
 }
 
+/// Waits until a connection that this end has begun is made or refused. net_memif's server ends its process
+/// when the client has gone before the greeting: it closes a descriptor that EAL goes on to watch.
+void Port::State::wait_until_met() {
+    const auto end = std::chrono::steady_clock::now() + kMeetPatience;
+    while (!device_link() && !planned.driver->connections(device).empty() &&
+           std::chrono::steady_clock::now() < end) {
+        std::this_thread::sleep_for(std::chrono::milliseconds{1});
+    }
+}
+
 void Port::State::wait_until_fetched() {
     auto left = planned.driver->unfetched(device);
     auto last_progress = std::chrono::steady_clock::now();
@@ -149,6 +160,9 @@ void Port::State::stop() {
         return;
     }
     rules.reset();
+    if (guard && device.connects_when_started) {
+        wait_until_met();
+    }
     if (capabilities.needs_peer) {
         wait_until_fetched();
     }

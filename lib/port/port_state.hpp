@@ -95,6 +95,7 @@ struct Port::State {
     bool device_link() const;
     void rewind();
     void free_leftovers();
+    void wait_until_met();
     void wait_until_fetched();
     void stop();
     void tear_down() noexcept;

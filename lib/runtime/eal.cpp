@@ -98,9 +98,9 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     for (std::string& word : words)
         pointers.push_back(word.data());
     pointers.push_back(nullptr);
-    // What is registered before EAL starts is called after what EAL registers: its telemetry's sockets are
-    // gone from the directory by then. Without shared configuration nothing else is in it.
-    static_cast<void>(std::atexit([] { rmdir(rte_eal_get_runtime_dir()); }));
+    // What is registered before EAL starts is called after what EAL registers: nothing uses the directory
+    // then.
+    static_cast<void>(std::atexit(remove_directory));
     remove_dead_directories(eal_directory(), prefix_of(words));
     port::LogCapture log;
     // EAL says so of every size that it cannot use; what is free was looked at before.
@@ -108,8 +108,14 @@ Eal::Eal(const std::vector<std::string>& arguments) {
     std::optional<OutputCapture> output;
     if (!asks_for_help(words))
         output.emplace();
-    if (rte_eal_init(static_cast<int>(words.size()), pointers.data()) >= 0)
+    const int used = rte_eal_init(static_cast<int>(words.size()), pointers.data());
+    if (used >= 0) {
+        // EAL moves what is no option behind those that are, and says nothing.
+        if (const std::size_t first = static_cast<std::size_t>(used) + 1; first < words.size())
+            throw_usage("EAL", "`{}` is no option of EAL; before `--` stand EAL's options alone",
+                        pointers[first]);
         return;
+    }
     const std::string reason = log.take_reason();
     // A wrong option is named on standard error only, before a page of usage on standard output.
     std::vector<std::string> said = output ? output->take_errors() : std::vector<std::string>();
@@ -123,11 +129,9 @@ Eal::Eal(const std::vector<std::string>& arguments) {
 }
 
 void Eal::remove_directory() noexcept {
-    const char* const path = rte_eal_get_runtime_dir();
-    if (path == nullptr || !std::string_view(path).ends_with(fmt::format(".{}", getpid())))
-        return;
-    unlink(fmt::format("{}/{}", path, kTelemetrySocket).c_str());
-    rmdir(path);
+    const std::string_view path = rte_eal_get_runtime_dir();
+    if (path.ends_with(fmt::format(".{}", getpid())))
+        remove_directory_of_eal(std::string(path));
 }
 
 // rte_eal_cleanup is left out: it frees memory that EAL's interrupt thread still looks at

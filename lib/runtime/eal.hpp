@@ -17,8 +17,8 @@ class Eal {
     Eal(const Eal&) = delete;
     Eal& operator=(const Eal&) = delete;
 
-    /// Removes EAL's directory of this process, if it is its own (no --file-prefix of the user's), with the
-    /// socket in it. For a process that ends now; any thread.
+    /// Removes EAL's directory of this process, if it is its own (no --file-prefix of the user's), with EAL's
+    /// files in it. For a process that ends now; any thread.
     static void remove_directory() noexcept;
 
     /// Names the pages that EAL's memory is of: "huge pages of 2 MiB", "4 KiB pages".

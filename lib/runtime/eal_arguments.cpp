@@ -87,7 +87,7 @@ EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs, con
         throw_usage("EAL",
                     "a vhost-user peer maps EAL's memory, and takes 8 files of it at most; add "
                     "--single-file-segments, or leave EAL's memory options out");
-    EalArguments made{options.words, {}};
+    EalArguments made;
     std::vector<std::string>& args = made.words;
     if (!options.has_lcores)
         args.insert(args.end(), {"--lcores", needs.lcores, "--main-lcore", "0"});
@@ -121,6 +121,8 @@ EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs, con
     if (!given("--telemetry") && !given("--no-telemetry"))
         args.emplace_back(needs.telemetry && telemetry_socket_fits(prefix) ? "--telemetry"
                                                                            : "--no-telemetry");
+    // Last, so that an option whose value is missing does not take one of these for it.
+    args.insert(args.end(), options.words.begin(), options.words.end());
     return made;
 }
 

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <filesystem>
 #include <optional>
 #include <sys/socket.h>
@@ -28,7 +29,8 @@ bool is_dead(std::string_view suffix) {
            errno == ESRCH;
 }
 
-/// Nobody listens there, in this container or in another one.
+/// Whether no socket is bound there, of a process in this container or in another one. Which type it is of
+/// does not matter: the kernel says ECONNREFUSED only where nobody has it (unix(7)).
 bool is_dead_socket(const std::filesystem::path& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -45,13 +47,38 @@ bool is_dead_socket(const std::filesystem::path& path) {
     return refused;
 }
 
-/// What is in the directory, if that is nothing but dead telemetry sockets.
-std::optional<std::vector<std::filesystem::path>> dead_sockets(const std::filesystem::path& directory) {
+/// Whether no process has locked the file, as EAL has its `config` while it runs.
+bool is_unlocked(const std::filesystem::path& path) {
+    const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
+    const bool free = fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_UNLCK;
+    close(fd);
+    return free;
+}
+
+/// Whether EAL or its telemetry makes a file of this name in a process's directory.
+bool is_eals(std::string_view name) {
+    return name == "config" || name == "hugepage_info" || name == "hugepage_data" ||
+           name.starts_with("fbarray_") || name.starts_with("mp_socket") ||
+           name.starts_with(kTelemetrySocket);
+}
+
+bool is_dead(const std::filesystem::directory_entry& file) {
+    std::error_code error;
+    const std::string name = file.path().filename().string();
+    if (file.symlink_status(error).type() == std::filesystem::file_type::socket)
+        return is_eals(name) && is_dead_socket(file.path());
+    return is_eals(name) && (name != "config" || is_unlocked(file.path()));
+}
+
+/// What is in the directory, if that is nothing but what EAL made for a process that is no more.
+std::optional<std::vector<std::filesystem::path>> dead_files(const std::filesystem::path& directory) {
     std::vector<std::filesystem::path> all;
     std::error_code error;
     for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
          at.increment(error)) {
-        if (!at->path().filename().string().starts_with(kTelemetrySocket) || !is_dead_socket(at->path()))
+        if (!is_dead(*at))
             return std::nullopt;
         all.push_back(at->path());
     }
@@ -81,13 +108,25 @@ void remove_dead_directories(const std::string& directory, std::string_view pref
         struct stat facts {};
         if (lstat(at->path().c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != geteuid())
             continue;
-        const auto sockets = dead_sockets(at->path());
-        if (!sockets)
+        const auto files = dead_files(at->path());
+        if (!files)
             continue;
-        for (const auto& socket : *sockets)
-            unlink(socket.c_str());
+        for (const auto& file : *files)
+            unlink(file.c_str());
         rmdir(at->path().c_str());
     }
+}
+
+void remove_directory_of_eal(const std::string& directory) noexcept {
+    std::error_code error;
+    std::vector<std::filesystem::path> files;
+    for (std::filesystem::directory_iterator at(directory, error), end; !error && at != end;
+         at.increment(error))
+        if (is_eals(at->path().filename().string()))
+            files.push_back(at->path());
+    for (const auto& file : files)
+        unlink(file.c_str());
+    rmdir(directory.c_str());
 }
 
 bool telemetry_socket_fits(std::string_view file_prefix) {

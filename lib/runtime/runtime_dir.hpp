@@ -16,9 +16,12 @@ inline constexpr std::string_view kTelemetrySocket = "dpdk_telemetry.v2";
 std::string eal_directory();
 
 /// Removes what processes of this user have left below `directory` that were called PREFIX.PID and are no
-/// more (a crash, kill -9): empty directories, and those with nothing but telemetry sockets on which nobody
-/// listens. Nothing for an empty prefix.
+/// more (a crash, kill -9): empty directories, and those with nothing but EAL's files, whose sockets nobody
+/// has and whose configuration nobody has locked. Nothing for an empty prefix.
 void remove_dead_directories(const std::string& directory, std::string_view prefix) noexcept;
+
+/// Removes the directory of a process that ends, with EAL's files in it. It stays if others are there.
+void remove_directory_of_eal(const std::string& directory) noexcept;
 
 /// Whether a process with this --file-prefix can have a telemetry socket: paths of sockets are short, and EAL
 /// refuses to start rather than go without.

@@ -72,16 +72,15 @@ inline bool initialise_eal(const char* program) {
         std::fprintf(stderr, "EAL does not start: %s\n", rte_strerror(rte_errno));
         return false;
     }
+    // With these arguments EAL never puts anything there. At the end is too late: some processes are killed.
+    std::error_code ignored;
+    std::filesystem::remove(rte_eal_get_runtime_dir(), ignored);
     return true;
 }
 
 /// The last thing that uses EAL.
 inline void clean_up_eal() {
-    const std::filesystem::path runtime_directory = rte_eal_get_runtime_dir();
     rte_eal_cleanup();
-    // EAL leaves its empty directory; if it is not empty, something else may want it.
-    std::error_code ignored;
-    std::filesystem::remove(runtime_directory, ignored);
 }
 
 }  // namespace spead::test

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <string>
+#include <unistd.h>
 
 namespace spead::test {
 
@@ -26,6 +27,12 @@ class ScratchDirectory {
 
     const std::filesystem::path& path() const { return path_; }
     std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+    /// Where files are on a disk, or what is most like one: a tmpfs does not read and write past its cache.
+    static std::filesystem::path on_disk() {
+        const std::filesystem::path usual = "/var/tmp";
+        return ::access(usual.c_str(), W_OK | X_OK) == 0 ? usual : std::filesystem::temp_directory_path();
+    }
 
   private:
     std::filesystem::path path_;

@@ -117,6 +117,20 @@ class Leftovers(harness.ProgramTest):
         self.run_program("send", ENDPOINT, "--heaps", 1, "--port", "net_null0", environment=self.environment)
         self.assertEqual(list(self.rundir.iterdir()), [other], "ours alone")
 
+    def test_eal_with_memory_options_leaves_nothing_either(self):
+        self.run_program("--no-huge", "-m", 64, "--", "send", ENDPOINT, "--heaps", 1, "--port", "net_null0",
+                         environment=self.environment)
+        self.assertEqual(os.listdir(self.rundir), [])
+
+    def test_a_start_that_eal_refuses_leaves_nothing(self):
+        cases = ((("--huge-dir", "/nonexistent"), 1, "huge"), (("--file-prefix",), 2, "file-prefix"),
+                 (("-m",), 2, "requires an argument"), (("64",), 2, "`64` is no option of EAL"))
+        for eal, status, says in cases:
+            with self.subTest(eal=eal):
+                self.refused(*eal, "--", "send", ENDPOINT, "--heaps", 1, "--port", "net_null0", says=(says,),
+                             environment=self.environment, status=status)
+                self.assertEqual(os.listdir(self.rundir), [])
+
 
 class Check(harness.ProgramTest):
     def test_a_benchmark_only_says_how_it_would_run(self):

@@ -72,6 +72,8 @@ class Ports(harness.ProgramTest):
             ("0000:ff:1f.7", 1, ("0000:ff:1f.7",)),
             ("net_pcap0,rx_pcap=/nonexistent/file.pcap", 1, ("/nonexistent/file.pcap",)),
             ("net_memif0,role=sever", 2, ("sever", "server")),
+            ("net_memif0,role=server,socket=./m.sock", 2, ("./m.sock is not an absolute path", "write socket=/")),
+            ("net_memif0,role=server,socket=m.sock", 2, ("m.sock is not an absolute path", "write socket=/")),
             ("0.0.0.1", 1, ("no network interface", "0.0.0.1")),
             ("mlx5_99", 1, ("mlx5_99", "RDMA")),
             ("net_virtio_user0,path=/nonexistent/socket", 1, ("/nonexistent/socket",)),

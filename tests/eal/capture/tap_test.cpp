@@ -50,7 +50,7 @@ struct Armed : OneStream {
     }
     std::vector<Bytes> kept() const { return read_pcap(options.files[0]); }
 
-    spead::test::ScratchDirectory scratch{std::filesystem::current_path()};
+    spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
     capture::Options options;
     std::unique_ptr<Capture> capture;
 };

@@ -25,7 +25,7 @@ class Captures : public testing::Test {
         o.files = {scratch.file(name)};
         return o;
     }
-    spead::test::ScratchDirectory scratch{std::filesystem::current_path()};
+    spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
 };
 
 TEST_F(Captures, AStreamIsReceivedAndCapturedBesides) {

@@ -61,7 +61,7 @@ class Captures : public testing::Test {
             std::this_thread::yield();
     }
 
-    spead::test::ScratchDirectory scratch{std::filesystem::current_path()};
+    spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
     Options options;
 };
 

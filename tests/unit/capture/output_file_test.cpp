@@ -43,7 +43,7 @@ class Direct : public testing::TestWithParam<bool> {
             GTEST_SKIP() << error.what();
         }
     }
-    test::ScratchDirectory scratch{std::filesystem::current_path()};
+    test::ScratchDirectory scratch{test::ScratchDirectory::on_disk()};
 };
 INSTANTIATE_TEST_SUITE_P(Both, Direct, testing::Bool(),
                          [](const auto& p) { return p.param ? "direct" : "cached"; });

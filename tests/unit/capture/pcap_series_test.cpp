@@ -32,7 +32,7 @@ class Series : public testing::Test {
     }
     static std::size_t length(std::uint64_t i) { return 60 + i * 37 % 1400; }
 
-    spead::test::ScratchDirectory scratch{std::filesystem::current_path()};
+    spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
     Options options;
 };
 

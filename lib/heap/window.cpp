@@ -154,8 +154,8 @@ Window::Accepted Window::start(const PacketView& v, Record* rival) noexcept {
     r.item_count = 0;
     r.item_capacity = Record::kInlineItems;
     r.source = v.source;
-    r.begun_after = commits_;
-    r.number = counters_.heaps_started;
+    r.begun_after = static_cast<std::uint16_t>(commits_);
+    r.number = static_cast<std::uint32_t>(counters_.heaps_started + 1);
     r.visited = 1;
     r.witness_for = 0;
     r.rival = 0;

@@ -75,7 +75,7 @@ void move_items(Record& r, std::byte* block, std::uint32_t capacity) noexcept {
     for (std::uint32_t i = 0; i < r.item_count; i++)
         *index.slot(words, words[i]) = static_cast<std::uint16_t>(i + 1);
     r.items = words;
-    r.item_capacity = capacity;
+    r.item_capacity = static_cast<std::uint16_t>(capacity);
 }
 
 }  // namespace spead::heap

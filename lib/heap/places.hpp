@@ -34,11 +34,12 @@ class Place {
 class Places {
   public:
     /// Room for `least` heaps from the oldest to the newest.
-    explicit Places(std::size_t least) : ring_(std::bit_ceil(least)) {}
+    explicit Places(std::size_t least)
+        : ring_(std::bit_ceil(least)), mask_(static_cast<std::uint32_t>(ring_.size() - 1)) {}
 
     /// Of begun - size() <= number < begun.
-    Place& at(std::uint32_t number) noexcept { return ring_[number & (ring_.size() - 1)]; }
-    std::uint32_t size() const noexcept { return static_cast<std::uint32_t>(ring_.size()); }
+    Place& at(std::uint32_t number) noexcept { return ring_[number & mask_]; }
+    std::uint32_t size() const noexcept { return mask_ + 1; }
     /// Heaps from the oldest that may be live to the newest.
     std::uint32_t span() const noexcept { return begun - oldest; }
 
@@ -47,6 +48,7 @@ class Places {
 
   private:
     std::vector<Place> ring_;
+    std::uint32_t mask_;
 };
 
 }  // namespace spead::heap

@@ -121,9 +121,10 @@ class PoolPlacer {
             shares_->can_wait_ += to - from;
     }
     void set_out(std::size_t out) noexcept {
-        if (shares_ != nullptr)
+        if (shares_ != nullptr) {
             shares_->free_ += out_ - out;  // modulo 2^64
-        change_promise(left(out_), left(out));
+            change_promise(left(out_), left(out));
+        }
         out_ = out;
     }
 

@@ -39,7 +39,8 @@ struct alignas(64) Record {
     std::uint32_t packets;       ///< placed ones
     std::uint8_t flavour;
     std::uint8_t flags;
-    HeapEnd end;  ///< valid once handed over
+    HeapEnd end;             ///< valid once handed over
+    std::uint8_t witnesses;  ///< newer heaps that have shown as much as it has; from kDue on
 
     // Touched at the start, the end, and when something unusual comes.
     std::uint64_t key;
@@ -49,18 +50,18 @@ struct alignas(64) Record {
     std::uint64_t item_extent;  ///< highest address of any item word
     std::uint64_t* items;       ///< item words, big-endian, in order of arrival, no value twice
     std::uint32_t item_count;
-    std::uint32_t item_capacity;
+    std::uint16_t item_capacity;
+    std::uint16_t begun_after;  ///< commits before its first packet, modulo 2^16; of live heaps
     std::uint32_t source;       ///< of the first packet, host order
     std::uint32_t place;        ///< number in the substream's Places
-    std::uint64_t number;       ///< among the heaps of its window
-    std::uint32_t begun_after;  ///< commits before its first packet
-    std::uint32_t visited;      ///< packets when it was looked at last for being idle
-    std::uint32_t witnesses;    ///< newer heaps that have shown as much as it has; from kDue on
-    std::uint32_t witness_for;  ///< place + 1 of the heap in doubt in whose witnesses it is counted
-    std::uint32_t rival;  ///< number + 1 of the next record that claims the same count, in a circle; 0: none
     memory::Block payload;
     memory::Block item_block;   ///< empty while the inline items do
     memory::Block range_block;  ///< empty while the inline ranges do
+    // Of live heaps only.
+    std::uint32_t number;       ///< heaps that its window had begun with it, modulo 2^32
+    std::uint32_t visited;      ///< packets when it was looked at last for being idle
+    std::uint32_t witness_for;  ///< place + 1 of the heap in doubt in whose witnesses it is counted
+    std::uint32_t rival;  ///< number + 1 of the next record that claims the same count, in a circle; 0: none
 
     std::array<std::uint64_t, kInlineItems> inline_items;
     std::array<Range, kInlineRanges> inline_ranges;
@@ -83,5 +84,9 @@ struct alignas(64) Record {
                (length == kUnknownLength ? item_extent <= coverage.prefix() : coverage.prefix() == length);
     }
 };
+
+// Heaps that queue have their records in the second-level cache, if these are small: what only some heaps
+// need goes elsewhere.
+static_assert(sizeof(Record) == 6 * 64);
 
 }  // namespace spead::heap

@@ -112,32 +112,51 @@ Window::Accepted Window::known(const KeyTable::Entry& entry, const PacketView& v
     }
 }
 
-Window::Accepted Window::start(const PacketView& v, Record* rival) noexcept {
-    const bool sized = v.heap_length != kUnknownLength;
+Window::Accepted Window::start(const PacketView& v) noexcept {
     if ((v.flags & (PacketView::kControl | PacketView::kItems)) == PacketView::kControl && v.offset == 0 &&
-        (!sized || v.heap_length == v.payload_length)) [[unlikely]] {
+        (v.heap_length == kUnknownLength || v.heap_length == v.payload_length)) [[unlikely]] {
         remember(v.key, State::done, v.flavour, note_of(v.heap_length, v.flavour));
         see_control(v);
         return {PacketOutcome::control, nullptr};
     }
     if (config_.in_order && v.offset != 0) [[unlikely]]
         return {PacketOutcome::out_of_order, nullptr};
+    const memory::Block block = place_at_once(v);
+    if (!block) [[unlikely]]
+        return start_short(v, nullptr);
+    return begin(v, block, nullptr);
+}
 
-    memory::Block block = place(v);
-    if (!block) [[unlikely]] {
+/// A heap for which there is no room at once, or that claims the count of a live one, `rival` (or null).
+[[gnu::noinline]] Window::Accepted Window::start_short(const PacketView& v, Record* rival) noexcept {
+    memory::Block block = rival == nullptr ? memory::Block{} : place(v);
+    if (!block) {
         reclaim();
         block = place(v);
-        if (!block && may_wait())
-            return {kWait, nullptr};
-        if (!block && config_.guarded) {
-            bool waits = false;
-            block = find_place(v, waits);
-            if (waits)
-                return {kWait, nullptr};
-        }
-        if (!block)
-            return rival == nullptr ? refuse(v) : Accepted{PacketOutcome::inconsistent, nullptr};
     }
+    if (!block && may_wait())
+        return {kWait, nullptr};
+    if (!block && config_.guarded) {
+        bool waits = false;
+        block = find_place(v, waits);
+        if (waits)
+            return {kWait, nullptr};
+    }
+    if (!block)
+        return rival == nullptr ? refuse(v) : Accepted{PacketOutcome::inconsistent, nullptr};
+    return begin(v, block, rival);
+}
+
+Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexcept {
+    if (config_.in_order && v.offset != 0)
+        return {PacketOutcome::out_of_order, nullptr};
+    return start_short(v, &rival);
+}
+
+/// A heap begins in `block`. In line where it is called: most heaps have no rival, and many have one packet.
+[[gnu::always_inline]] inline Window::Accepted Window::begin(const PacketView& v, memory::Block block,
+                                                             Record* rival) noexcept {
+    const std::size_t bytes = placer_.capacity(block);
     Record& r = *free_[--free_count_];
     r.base = block.base;
     r.length = v.heap_length;
@@ -154,22 +173,12 @@ Window::Accepted Window::start(const PacketView& v, Record* rival) noexcept {
     r.item_count = 0;
     r.item_capacity = Record::kInlineItems;
     r.source = v.source;
-    r.begun_after = commits_;
-    r.number = counters_.heaps_started;
-    r.visited = 1;
-    r.witness_for = 0;
-    r.rival = 0;
     r.payload = block;
     r.item_block = {};
     r.range_block = {};
-    if (const Grown grown = fill(r, v); grown != Grown::yes) [[unlikely]] {
-        placer_.release(block);
-        free_[free_count_++] = &r;
-        if (const Accepted a = cannot_grow(grown); a.outcome == kWait || rival != nullptr)
-            return a;
-        return refuse(v);
-    }
-    last_block_ = placer_.capacity(block);
+    if (const Grown grown = fill(r, v); grown != Grown::yes) [[unlikely]]
+        return cannot_begin(r, v, grown, rival);
+    last_block_ = bytes;
 
     Substream& s = substream_of(v.key);
     const bool demoted = suspects_.any() && suspects_.demoted(v.source);
@@ -185,8 +194,14 @@ Window::Accepted Window::start(const PacketView& v, Record* rival) noexcept {
         s.places.at(r.place) = Place(1, true);
         return end_at_once(r, v, entry != nullptr);
     }
+    // Only heaps that are live have them.
+    r.number = static_cast<std::uint32_t>(counters_.heaps_started);
+    r.begun_after = static_cast<std::uint16_t>(commits_);
+    r.visited = 1;
+    r.witness_for = 0;
+    r.rival = 0;
     counters_.heaps_live++;
-    live_bytes_ += last_block_;
+    live_bytes_ += bytes;
     s.places.at(r.place) = Place(&r);
     if (entry == nullptr) [[likely]]
         table_.insert(v.key, State::live, number_of(r));
@@ -197,12 +212,21 @@ Window::Accepted Window::start(const PacketView& v, Record* rival) noexcept {
     return placed(r, v);
 }
 
+/// There is no room for the item pointers that the heap's first packet brings.
+[[gnu::noinline]] Window::Accepted Window::cannot_begin(Record& r, const PacketView& v, Grown why,
+                                                        const Record* rival) noexcept {
+    placer_.release(r.payload);
+    free_[free_count_++] = &r;
+    if (const Accepted a = cannot_grow(why); a.outcome == kWait || rival != nullptr)
+        return a;
+    return refuse(v);
+}
+
 /// No room for a heap that begins. It moves its substream's window on all the same: heaps that never end
 /// would keep the room for ever otherwise.
 Window::Accepted Window::refuse(const PacketView& v) noexcept {
     Substream& s = substream_of(v.key);
-    const std::uint32_t number = take_place(s, v.arrival, false);
-    s.places.at(number) = {};
+    s.places.at(take_place(s, v.arrival, false)) = {};
     if (s.in_doubt)
         evict_due(s, false);
     remember(v.key, State::refused, v.flavour);
@@ -210,13 +234,16 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
 }
 
 /// The next place, for a heap that begins, which the caller writes; older heaps may have to go.
-std::uint32_t Window::take_place(Substream& s, std::uint64_t now, bool demoted) noexcept {
+[[gnu::always_inline]] inline std::uint32_t Window::take_place(Substream& s, std::uint64_t now,
+                                                               bool demoted) noexcept {
     s.start_before = std::exchange(s.newest_start, now);
     Places& p = s.places;
-    p.begun++;
-    while (p.span() > config_.max_live && p.at(p.oldest).live() == nullptr)
-        p.oldest++;
-    if (p.span() > config_.max_live) [[unlikely]]
+    const std::uint32_t number = p.begun++;
+    std::uint32_t oldest = p.oldest;
+    while (number - oldest >= config_.max_live && p.at(oldest).live() == nullptr)
+        oldest++;
+    p.oldest = oldest;
+    if (number - oldest >= config_.max_live) [[unlikely]]
         make_way(s, demoted);
     return p.begun - 1;
 }
@@ -229,7 +256,8 @@ std::uint32_t Window::take_place(Substream& s, std::uint64_t now, bool demoted) 
 }
 
 /// placed() and end() of a heap that its first packet completes.
-Window::Accepted Window::end_at_once(Record& r, const PacketView& v, bool lost_count) noexcept {
+[[gnu::always_inline]] inline Window::Accepted Window::end_at_once(Record& r, const PacketView& v,
+                                                                   bool lost_count) noexcept {
     r.last_arrival = v.arrival;
     r.packets = 1;
     r.end = HeapEnd::complete;
@@ -245,29 +273,16 @@ Window::Accepted Window::end_at_once(Record& r, const PacketView& v, bool lost_c
     return {PacketOutcome::placed, &r};
 }
 
-/// Bytes for a new heap. How long it becomes may not be known: a fair share, so that the others find room
-/// too.
-std::size_t Window::wanted(const PacketView& v) const noexcept {
-    if (v.heap_length != kUnknownLength) [[likely]]
-        return v.heap_length;
-    const std::uint64_t least = std::max<std::uint64_t>(end_of(v), 1);
-    const std::uint64_t share = std::bit_floor(placer_.quota() / room_for(config_.live_capacity(), 1));
-    return std::clamp(share, least, std::max(least, config_.max_heap_bytes));
-}
-
-/// A block for a new heap, if there is a record for it too.
-memory::Block Window::place(const PacketView& v) noexcept {
-    if (free_count_ == 0) [[unlikely]]
-        return {};
-    if (counters_.heaps_live > config_.live_capacity() && is_in_excess(wanted(v))) [[unlikely]]
-        return {};
-    if (v.heap_length != kUnknownLength) [[likely]]
-        return placer_.place(v.heap_length);
-    return placer_.place_between(std::max<std::uint64_t>(end_of(v), 1), wanted(v));
+/// place() for the usual heap, where nothing is short.
+[[gnu::always_inline]] inline memory::Block Window::place_at_once(const PacketView& v) noexcept {
+    if (free_count_ == 0 || v.heap_length == kUnknownLength || counters_.heaps_live > config_.live_capacity())
+        [[unlikely]]
+        return place(v);
+    return placer_.place(v.heap_length);
 }
 
 /// The first packet of a heap: its items and its bytes.
-Window::Grown Window::fill(Record& r, const PacketView& v) noexcept {
+[[gnu::always_inline]] inline Window::Grown Window::fill(Record& r, const PacketView& v) noexcept {
     if (v.item_count != 0) {
         if (v.item_count <= Record::kInlineItems) [[likely]] {
             // A loop of words: for few of them a call or a string instruction costs more than it moves.
@@ -291,19 +306,6 @@ Window::Grown Window::fill(Record& r, const PacketView& v) noexcept {
     if (v.payload_length != 0)
         r.coverage.add(v.offset, end_of(v));
     return Grown::yes;
-}
-
-/// A packet whose length is not the one the heap has: it tells one first, tells none, or contradicts.
-PacketOutcome Window::adopt_length(Record& r, const PacketView& v) noexcept {
-    if (v.heap_length == kUnknownLength && r.length != kUnknownLength)
-        return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
-    if (r.length != kUnknownLength || v.heap_length < r.coverage.extent())
-        return PacketOutcome::inconsistent;
-    const bool told = v.heap_length != kUnknownLength;
-    if (const Grown grown = grow_payload(r, told ? v.heap_length : end_of(v)); grown != Grown::yes)
-        return cannot_grow(grown).outcome;
-    r.length = v.heap_length;
-    return PacketOutcome::placed;
 }
 
 Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
@@ -383,14 +385,6 @@ Window::Accepted Window::placed(Record& r, const PacketView& v) noexcept {
     return {PacketOutcome::placed, &r};
 }
 
-void Window::see_control(const PacketView& v) noexcept {
-    if ((v.flags & PacketView::kStop) == 0)
-        return;
-    counters_.stop_items++;
-    if (config_.stop_on_stop_item)
-        refuse_packets();
-}
-
 void Window::end(Record& r, HeapEnd how, bool lost_count) noexcept {
     const bool complete = how == HeapEnd::complete;
     const bool lost_claim = lost_count;
@@ -465,7 +459,8 @@ void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcep
 }
 
 /// A count that never was live.
-void Window::remember(std::uint64_t key, State state, std::uint8_t flavour, std::uint32_t note) noexcept {
+[[gnu::always_inline]] inline void Window::remember(std::uint64_t key, State state, std::uint8_t flavour,
+                                                    std::uint32_t note) noexcept {
     if (config_.history == 0 && state != State::refused)
         return;
     Substream& s = substream_of(key);
@@ -499,39 +494,6 @@ void Window::forget_expired(Substream& s, std::uint64_t now) noexcept {
     while (config_.history_ticks != 0 && !s.history.empty() && now > s.history.oldest().time &&
            now - s.history.oldest().time > config_.history_ticks)
         forget_oldest(s);
-}
-
-void Window::expire(std::uint64_t now) noexcept {
-    now_ = now;
-    for (Substream& s : substreams_) {
-        forget_expired(s, now);
-        if (config_.timeout_ticks == 0)
-            continue;
-        for (std::uint32_t n = s.places.oldest; n != s.places.begun; n++)
-            if (Record* const r = s.places.at(n).live();
-                r != nullptr && now > r->last_arrival && now - r->last_arrival > config_.timeout_ticks)
-                end(*r, HeapEnd::timed_out);
-    }
-    hand_over(now);
-}
-
-void Window::flush(std::uint64_t now) noexcept {
-    for (Substream& s : substreams_)
-        for (std::uint32_t n = s.places.oldest; n != s.places.begun; n++)
-            if (Record* const r = s.places.at(n).live(); r != nullptr)
-                end(*r, HeapEnd::flushed);
-    hand_over(now);
-}
-
-void Window::refuse_packets() noexcept {
-    stopped_ = true;
-    stop_pending_ = true;
-    last_record_ = nullptr;
-}
-
-void Window::finish_stop() noexcept {
-    stop_pending_ = false;
-    flush(now_);
 }
 
 }  // namespace spead::heap

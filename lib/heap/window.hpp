@@ -232,8 +232,10 @@ class Window {
     };
 
     Accepted decide(const PacketView& v) noexcept;
-    /// `rival`: a live heap that claims the same count; null: none does.
-    Accepted start(const PacketView& v, Record* rival = nullptr) noexcept;
+    Accepted start(const PacketView& v) noexcept;
+    Accepted start_beside(const PacketView& v, Record& rival) noexcept;
+    Accepted start_short(const PacketView& v, Record* rival) noexcept;
+    Accepted begin(const PacketView& v, memory::Block block, Record* rival) noexcept;
     static bool agrees(const Record& r, const PacketView& v) noexcept;
     Accepted contradicted(const PacketView& v) noexcept;
     void link(Record& known, Record& r) noexcept;
@@ -260,6 +262,7 @@ class Window {
     void drop_last_ended() noexcept;
     void note_ghost(Record& r) noexcept;
     static bool is_ghost(const Record& r) noexcept { return r.packets <= kGhostPackets; }
+    memory::Block place_at_once(const PacketView& v) noexcept;
     memory::Block place(const PacketView& v) noexcept;
     memory::Block find_place(const PacketView& v, bool& waits) noexcept;
     std::size_t wanted(const PacketView& v) const noexcept;
@@ -274,6 +277,7 @@ class Window {
     Grown grow_ranges(Record& r) noexcept;
     Grown grow_payload(Record& r, std::uint64_t bytes) noexcept;
     Accepted cannot_grow(Grown why) noexcept;
+    Accepted cannot_begin(Record& r, const PacketView& v, Grown why, const Record* rival) noexcept;
     Grown fill(Record& r, const PacketView& v) noexcept;
     std::size_t bytes_of(const Record& r) const noexcept {
         std::size_t bytes = placer_.capacity(r.payload);

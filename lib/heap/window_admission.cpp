@@ -27,7 +27,7 @@ constexpr int kKept = 8;
 /// Heaps that are refused in a row until one that would have gone by now, and got no packet meanwhile, goes.
 constexpr std::uint32_t kRefused = 32;
 /// Newer heaps of the window while which a heap has to show itself, where memory is short.
-constexpr std::uint32_t kSlow = 64;
+constexpr std::int32_t kSlow = 64;
 /// Places that are looked at for a ghost whose memory is needed.
 constexpr int kGhostLooks = 64;
 
@@ -140,13 +140,16 @@ void Window::count_witnesses(Substream& s, Record& r) noexcept {
 
 /// Whether so little has come in so long a time that it goes like a ghost where memory is short.
 bool Window::is_slow(const Record& r) const noexcept {
-    return r.packets < kShown && counters_.heaps_started - r.number > kSlow;
+    // Claims that were no heaps are taken out of heaps_started: it may be less than when the heap began.
+    const auto newer =
+        static_cast<std::int32_t>(static_cast<std::uint32_t>(counters_.heaps_started) - r.number);
+    return r.packets < kShown && newer >= kSlow;
 }
 
 /// Whether a copy into it may be outstanding.
 bool Window::may_be_copied_to(const Record& ghost) const noexcept {
     return outstanding_ != 0 && ghost.last_arrival == now_ &&
-           (ghost.packets != 1 || ghost.begun_after == commits_);
+           (ghost.packets != 1 || ghost.begun_after == static_cast<std::uint16_t>(commits_));
 }
 
 void Window::evict(Substream& s, Record& r) noexcept {

@@ -54,12 +54,12 @@ Window::Accepted Window::contradicted(const PacketView& v) noexcept {
     if (shown || (v.flags & PacketView::kControl) != 0)
         return refused;
     if (claims < kMostClaims)
-        return start(v, &first);
+        return start_beside(v, first);
     if (least->packets > 1)
         return refused;
     // The oldest of those that have shown no more than this one.
     end(*least, HeapEnd::evicted);
-    return start(v, &records_[table_.find(v.key)->record]);
+    return start_beside(v, records_[table_.find(v.key)->record]);
 }
 
 /// Another claim has turned out to be the heap: the packets of this one contradict it, and it never was a

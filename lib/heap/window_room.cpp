@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Room for what heaps bring besides or beyond the block they began with, and what becomes of packets for
-/// which there is none.
+/// Room for heaps, and for what they bring besides or beyond the block they began with; what becomes of
+/// packets for which there is none.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -8,6 +8,14 @@
 #include "heap/window.hpp"
 
 namespace spead::heap {
+
+namespace {
+
+std::uint64_t end_of(const PacketView& v) {
+    return v.offset + v.payload_length;
+}
+
+}  // namespace
 
 std::uint16_t Window::packets_with_room() noexcept {
     if (!is_short())
@@ -37,6 +45,27 @@ memory::Block Window::place_or_reclaim(std::size_t bytes) noexcept {
          !block && config_.guarded && !may_wait() && tries < kGhostTries && drop_ghost(bytes, false); tries++)
         block = placer_.place(bytes);
     return block;
+}
+
+/// Bytes for a new heap. How long it becomes may not be known: a fair share, so that the others find room
+/// too.
+std::size_t Window::wanted(const PacketView& v) const noexcept {
+    if (v.heap_length != kUnknownLength) [[likely]]
+        return v.heap_length;
+    const std::uint64_t least = std::max<std::uint64_t>(end_of(v), 1);
+    const std::uint64_t share = std::bit_floor(placer_.quota() / room_for(config_.live_capacity(), 1));
+    return std::clamp(share, least, std::max(least, config_.max_heap_bytes));
+}
+
+/// A block for a new heap, if there is a record for it too.
+memory::Block Window::place(const PacketView& v) noexcept {
+    if (free_count_ == 0) [[unlikely]]
+        return {};
+    if (counters_.heaps_live > config_.live_capacity() && is_in_excess(wanted(v))) [[unlikely]]
+        return {};
+    if (v.heap_length != kUnknownLength) [[likely]]
+        return placer_.place(v.heap_length);
+    return placer_.place_between(std::max<std::uint64_t>(end_of(v), 1), wanted(v));
 }
 
 /// More heaps are live than may be when all of them are heaps: another one leaves as much as it takes, so
@@ -124,6 +153,19 @@ Window::Grown Window::grow_payload(Record& r, std::uint64_t bytes) noexcept {
     r.payload = block;
     r.base = block.base;
     return Grown::yes;
+}
+
+/// A packet whose length is not the one the heap has: it tells one first, tells none, or contradicts.
+PacketOutcome Window::adopt_length(Record& r, const PacketView& v) noexcept {
+    if (v.heap_length == kUnknownLength && r.length != kUnknownLength)
+        return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
+    if (r.length != kUnknownLength || v.heap_length < r.coverage.extent())
+        return PacketOutcome::inconsistent;
+    const bool told = v.heap_length != kUnknownLength;
+    if (const Grown grown = grow_payload(r, told ? v.heap_length : end_of(v)); grown != Grown::yes)
+        return cannot_grow(grown).outcome;
+    r.length = v.heap_length;
+    return PacketOutcome::placed;
 }
 
 }  // namespace spead::heap

@@ -101,8 +101,10 @@ class BasicRxAgent {
     bool filter(Lane<Decoder>& lane, const heap::PacketView& view, const PacketWay& way, rte_mbuf* mbuf,
                 std::uint32_t payload_at, std::uint64_t now) noexcept;
     enum class Accepted : std::uint8_t { counted, copy, waits };
-    Accepted accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view, std::uint32_t from,
-                    std::uint64_t now, heap::Record*& record, bool at_last = false) noexcept;
+    [[gnu::always_inline]] inline Accepted accept(Lane<Decoder>& lane, std::uint16_t endpoint,
+                                                  heap::PacketView& view, std::uint32_t from,
+                                                  std::uint64_t now, heap::Record*& record,
+                                                  bool at_last = false) noexcept;
     void touch(Lane<Decoder>& lane) noexcept;
     bool tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void copy_chain(const ChainCopy& c) noexcept;
@@ -133,6 +135,27 @@ class BasicRxAgent {
     std::vector<Source*> sources_;
     std::unique_ptr<std::uint8_t[]> scratch_;  ///< header of a packet that is split over segments
 };
+
+/// `copy`: the payload is to be copied into `record`. `waits`: nothing was counted.
+template <class Decoder>
+auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view,
+                                   std::uint32_t from, std::uint64_t now, heap::Record*& record,
+                                   bool at_last) noexcept -> Accepted {
+    view.arrival = now;
+    view.source = from;
+    const heap::Window::Accepted a = at_last ? lane.window.accept_now(view) : lane.window.accept(view);
+    if (a.outcome == heap::Window::kWait) [[unlikely]]
+        return Accepted::waits;
+    // A stop ends its endpoint whatever became of its heap: two senders may count alike.
+    if ((view.flags & heap::PacketView::kStop) != 0) [[unlikely]]
+        lane.stops_seen[endpoint]++;
+    if (a.outcome != PacketOutcome::placed || view.payload_length == 0) [[unlikely]]
+        return Accepted::counted;
+    record = a.record;
+    lane.copies++;
+    lane.endpoints[endpoint].bytes += view.payload_length;
+    return Accepted::copy;
+}
 
 using RxAgent = BasicRxAgent<SpeadDecoder>;
 using SpeadLane = Lane<SpeadDecoder>;

@@ -28,7 +28,7 @@ class Words {
         const ItemsAdded a = add(word);
         if (a != ItemsAdded::full)
             return a;
-        grow(std::max(64U, r_.item_capacity * 2));
+        grow(std::max(64U, r_.item_capacity * 2U));
         return add(word);
     }
 

@@ -80,7 +80,7 @@ void Engine::State::make_workers() {
         }
     }
     senders.make(plan.sends, interrupt_fd());
-    make_queues();
+    queues.make(layout.queues);
     for (const ReceivePlan& r : plan.receives) {
         Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
         stream.number = ++last_number;
@@ -93,8 +93,7 @@ void Engine::State::make_workers() {
     for (std::size_t i = 0; i < streams.size(); i++)
         if (plan.receives[i].enabled)
             make_parts(i);
-    for (std::size_t i = 0; i < queues.size(); i++)
-        switch_queue(queues[i], layout.queues[i]);
+    queues.deliver(layout.queues, {plan, streams});
     for (const auto& w : lcores) {
         const auto [mode, max_poll] = idling_of(*w);
         w->loop->set_mode(mode);
@@ -111,13 +110,13 @@ void Engine::State::launch() {
     begin = Clock::now();
     ends.begin();
     ports.start();
-    connect_queues();
-    arm_interrupts();
+    queues.connect();
+    queues.arm_interrupts([this](const Worker& w) { return !senders.on(w).empty(); });
     lcores.launch();
 
     const std::vector<unsigned> control = layout.control_cpus();
     consumers.start(static_cast<unsigned>(control.size()), control, plan.runtime.live);
-    add_host_rules();
+    queues.add_host_rules();
     ports.add_rules(layout.rules);
     ports.join(groups_of(plan), interrupt_fd());
     senders.start(control, interrupt_fd());

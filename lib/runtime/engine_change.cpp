@@ -142,11 +142,7 @@ std::vector<unsigned> Engine::State::cpus_for(const ReceivePlan& r) const {
     }
     if (!cpus.empty())
         return cpus;
-    const Worker* best = nullptr;
-    for (const Queue& q : queues)
-        if (q.port == port && (best == nullptr || q.worker->parts.size() < best->parts.size()))
-            best = q.worker;
-    return {best->layout->planned_cpu};
+    return {queues.least_busy(port).layout->planned_cpu};
 }
 
 void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const {
@@ -160,7 +156,7 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
             r.max_packet_size, r.port, p.request.max_rx_packet);
     std::size_t bookkeeping = 0;
     for (const unsigned cpu : cpus) {
-        const Worker& w = *lcores[layout.worker_on(cpu)];
+        const Worker& w = lcores.on_cpu(cpu);
         if (w.layout->heap_bytes == 0)
             throw_error(
                 where,
@@ -296,8 +292,7 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
         s->send_parts_away();
         s->send_sink_away(nullptr);
     }
-    for (std::size_t i = 0; i < queues.size(); i++)
-        switch_queue(queues[i], layout.queues[i]);
+    queues.deliver(layout.queues, {plan, streams});
     for (const auto& w : lcores) {
         deal_memory(*w, false);
         set_idling(*w);

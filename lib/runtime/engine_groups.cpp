@@ -3,7 +3,7 @@
 
 #include "runtime/engine_state.hpp"
 
-/// The groups that streams receive, and the rules for our own IGMP and ARP hosts.
+/// The groups that streams receive.
 namespace spead::runtime {
 
 /// Returns what is received, and where.
@@ -17,12 +17,6 @@ PortSet::Groups Engine::State::groups_of(const Plan& wanted) const {
     for (std::vector<Endpoint>& here : all)
         std::sort(here.begin(), here.end());
     return all;
-}
-
-void Engine::State::add_host_rules() {
-    for (const Queue& q : queues)
-        if (ports[q.port].host() != nullptr && q.queue == 0)
-            ports[q.port].device().add_host_rules(0);
 }
 
 }  // namespace spead::runtime

@@ -29,13 +29,8 @@ void Engine::State::set_lcore_patience() {
 /// Whether an lcore that polls the port or sends on it is silent.
 bool Engine::State::is_silent_on(std::size_t port) const {
     const std::vector<SendStream*> all = senders.all();
-    return std::any_of(all.begin(), all.end(),
-                       [&](const SendStream* s) { return s->port == port && is_silent(*s->worker); }) ||
-           std::any_of(queues.begin(), queues.end(), [&](const Queue& q) {
-               return q.port == port &&
-                      (is_silent(*q.worker) ||
-                       std::any_of(q.readers.begin(), q.readers.end(),
-                                   [&](const Queue::Reader& r) { return is_silent(*r.worker); }));
+    return queues.is_silent_on(port) || std::any_of(all.begin(), all.end(), [port](const SendStream* s) {
+               return s->port == port && is_silent(*s->worker);
            });
 }
 

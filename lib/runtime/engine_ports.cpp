@@ -14,13 +14,6 @@
 /// come back.
 namespace spead::runtime {
 
-namespace {
-
-/// Packets between lcores are waited for so long before the port is stopped.
-constexpr auto kPassOnPatience = std::chrono::seconds(2);
-
-}  // namespace
-
 void Engine::stop_port(const std::string& port) {
     State& s = *state_;
     const std::size_t i = s.running_port(port);
@@ -81,85 +74,18 @@ std::size_t Engine::State::running_port(const std::string& name) const {
 /// Throws LcoreLost: then an lcore may still be inside the port, which must not be stopped.
 void Engine::State::take_off(std::size_t port) {
     ports[port].take_off();
-    const port::RxQueue silent = port::silent_queue();
-    for (Queue& q : queues) {
-        if (q.port != port)
-            continue;
-        stop_waiting(*q.worker);
-        lcores.ask(
-            *q.worker,
-            [](recv::Distributor* distributor, recv::Source* own, const port::RxQueue& nothing) {
-                if (distributor != nullptr)
-                    distributor->connect(nothing);
-                else
-                    own->queue = nothing;
-            },
-            q.distributor.get(), q.readers.front().source, silent);
-        const Clock::time_point end = Clock::now() + kPassOnPatience;
-        while (q.distributor && q.distributor->on_their_way() != 0 && Clock::now() < end)
-            std::this_thread::sleep_for(kStep);
-        // The pool may go with the port.
-        for (const Queue::Reader& r : q.readers)
-            lcores.ask(
-                *r.worker,
-                [](recv::Source* source) {
-                    source->waiting.drop();
-                    source->arrivals = nullptr;
-                    source->queue.pool = nullptr;
-                },
-                r.source);
-    }
+    queues.take_off(port);
     senders.take_off(port);
 }
 
 /// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
 void Engine::State::put_on(std::size_t port) {
-    for (Queue& q : queues) {
-        if (q.port != port)
-            continue;
-        for (const Queue::Reader& r : q.readers)
-            lcores.ask(
-                *r.worker,
-                [](recv::Source* source, const port::ArrivalTimes* arrivals) { source->arrivals = arrivals; },
-                r.source, ports[port].device().arrivals());
-        lcores.ask(
-            *q.worker,
-            [](recv::Distributor* distributor, recv::Source* own, const port::RxQueue& from) {
-                if (distributor != nullptr)
-                    distributor->connect(from);
-                own->queue = distributor != nullptr ? distributor->own() : from;
-            },
-            q.distributor.get(), q.readers.front().source, ports[port].device().rx_queue(q.queue));
-        for (const Queue::Reader& r : q.readers)
-            if (r.share != 0)
-                lcores.ask(
-                    *r.worker,
-                    [](recv::Source* source, const port::RxQueue& share) { source->queue = share; }, r.source,
-                    q.distributor->share(r.share - 1));
-    }
+    queues.put_on(port);
     senders.put_on(port);
     ports[port].put_on();
-    for (const Queue& q : queues)
-        if (q.port == port && q.queue == 0 && ports[port].host() != nullptr)
-            ports[port].device().add_host_rules(0);
+    queues.add_host_rules(port);
     ports.add_rules(layout.rules);
     ports.join(groups_of(plan), interrupt_fd());
-}
-
-/// The events that the worker waits for are about to go: it polls from now on.
-void Engine::State::stop_waiting(Worker& worker) {
-    if (!worker.loop->can_wait())
-        return;
-    if (worker.loop->mode() == PollMode::interrupt)
-        log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
-    lcores.ask(
-        worker,
-        [](LcoreLoop* loop) {
-            if (loop->mode() == PollMode::interrupt)
-                loop->set_mode(PollMode::adaptive);
-            loop->forget_events();
-        },
-        worker.loop.get());
 }
 
 void Engine::State::lose_port(std::size_t port, const std::string& netdev) {
@@ -183,8 +109,7 @@ void Engine::State::look_for(std::size_t port) {
         need_kept_descriptors("opening a port");
         if (!ports[port].reopen())
             return;
-        if (ports[port].host() != nullptr)
-            renew_host(port);
+        queues.renew_host(port);
         const bool sends_there = senders.map(port);
         put_on(port);
         port_changed(port);
@@ -201,20 +126,6 @@ void Engine::State::look_for(std::size_t port) {
         if (ports[port].give_up_reopening(netdev, e.what()))
             shut(port);
     }
-}
-
-/// The port is another; what its lcores hear goes to its host, which knows nothing yet of groups and
-/// neighbours.
-void Engine::State::renew_host(std::size_t port) {
-    ports[port].renew_host();
-    for (const Queue& q : queues) {
-        recv::Source* const source = q.readers.front().source;
-        if (q.port == port && source->hosts != nullptr)
-            lcores.ask(
-                *q.worker, [](recv::Source* of, FrameRing* ring) { of->hosts = ring; }, source,
-                &ports[port].host()->add_source());
-    }
-    ports[port].forget_former_host();
 }
 
 }  // namespace spead::runtime

@@ -37,7 +37,7 @@ bool Engine::State::sinks_over() const {
     bool any_failed = false;
     bool left =
         ends.stays() || std::any_of(senders.planned().begin(), senders.planned().end(),
-                                   [](const auto& s) { return s->plan.enabled && !s->feeder->done(); });
+                                    [](const auto& s) { return s->plan.enabled && !s->feeder->done(); });
     for (std::size_t i = 0; i < streams.size(); i++) {
         const ReceivePlan& r = plan.receives[i];
         const Stream& s = *streams[i];

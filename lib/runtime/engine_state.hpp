@@ -20,7 +20,7 @@
 #include "runtime/event_command.hpp"
 #include "runtime/lcore_set.hpp"
 #include "runtime/port_set.hpp"
-#include "runtime/receive_queue.hpp"
+#include "runtime/receive_queues.hpp"
 #include "runtime/sender_set.hpp"
 #include "runtime/stream.hpp"
 #include "runtime/stream_health.hpp"
@@ -47,16 +47,6 @@ struct Engine::State {
     void make_parts(std::size_t receive);
     void install(Stream& stream, std::unique_ptr<Part> part);
     void deal_memory(Worker& worker, bool with_leaving);
-    Queue::Reader& reader(Queue& queue, Worker& worker);
-    void connect(Queue& queue, const Queue::Reader& reader);
-    void make_queues();
-    void connect_queues();
-    void switch_queue(Queue& queue, const QueueLayout& to);
-    recv::SourceTables tables_of(const Queue::Reader& reader, const QueueLayout& queue) const;
-    recv::Distributor::Table distribution(const Queue& queue, const QueueLayout& layout) const;
-    const Part* part_on(std::size_t receive, const Worker& worker) const;
-    void arm_interrupts();
-    std::string why_no_interrupts(const Worker& worker) const;
     std::pair<PollMode, std::uint32_t> idling_of(const Worker& worker) const;
     void set_idling(Worker& worker);
 
@@ -78,13 +68,10 @@ struct Engine::State {
     void launch();
     /// Of a start that can be given up; a run that is interrupted ends in order.
     int interrupt_fd() const { return starting ? surroundings.interrupt_fd : -1; }
-    void add_host_rules();
     std::size_t running_port(const std::string& name) const;
     void take_off(std::size_t port);
     void put_on(std::size_t port);
-    void stop_waiting(Worker& worker);
     void shut(std::size_t port);
-    void renew_host(std::size_t port);
     void lose_port(std::size_t port, const std::string& netdev);
     void look_for(std::size_t port);
 
@@ -146,7 +133,6 @@ struct Engine::State {
     void finish_sends();
     void give_up(SendStream& s, Waited why, std::uint64_t left);
     void settle_receives();
-    std::size_t packets_between_lcores() const;
     void flush_receives();
     void end_consumers();
     void end_filters();
@@ -160,7 +146,7 @@ struct Engine::State {
     memory::RegionTable regions;
     PortSet ports;  ///< as plan.ports
     LcoreSet lcores;
-    std::vector<Queue> queues;                             ///< as layout.queues
+    ReceiveQueues queues{lcores, ports};
     std::vector<std::unique_ptr<Stream>> streams;          ///< as plan.receives
     std::vector<std::unique_ptr<Stream>> removed_streams;  ///< with parts that still leave
     stats::StreamSnapshot removed;                         ///< what streams that are no more have counted
@@ -169,8 +155,7 @@ struct Engine::State {
     Consumers consumers;
     CaptureSet captures{lcores, problems};
     bool started = false;
-    bool starting = true;    ///< launch() has not come to its end
-    bool connected = false;  ///< ports run, and lcores poll their queues
+    bool starting = true;  ///< launch() has not come to its end
     bool stopped = false;
     bool stopping = false;  ///< stop() is at work
     bool interrupted = false;

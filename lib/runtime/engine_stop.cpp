@@ -262,19 +262,15 @@ void Engine::State::settle_receives() {
     if (!senders.all().empty() && std::any_of(plan.receives.begin(), plan.receives.end(), own))
         wait_for(step, &Look::received, blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle));
     // What is on its way between lcores arrives before they stop.
-    for (const Queue& q : queues)
-        if (q.distributor)
-            static_cast<void>(lcores.try_ask(
-                *q.worker, [](recv::Distributor* distributor) { distributor->close(); },
-                q.distributor.get()));
+    queues.close_distributors();
     const auto arrived = [this] {
         let_go_of_consumers();
-        return packets_between_lcores() == 0 || lcores.any_lost();
+        return queues.packets_between_lcores() == 0 || lcores.any_lost();
     };
     if (wait_for(arrived, &Look::received, surroundings.consumer_patience) != Waited::done)
         problems.push_back(fmt::format(
             "{} packets on their way between lcores were not taken in time, and are counted nowhere else",
-            packets_between_lcores()));
+            queues.packets_between_lcores()));
     for (const auto& w : lcores)
         static_cast<void>(lcores.try_ask(
             *w, [](LcoreLoop* loop) { loop->stop_receiving(); }, w->loop.get()));

@@ -46,8 +46,8 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
 
 }  // namespace
 
-const Part* Engine::State::part_on(std::size_t receive, const Worker& worker) const {
-    for (const auto& part : streams[receive]->parts)
+const Part* part_on(const Stream& stream, const Worker& worker) {
+    for (const auto& part : stream.parts)
         if (part->worker == &worker)
             return part.get();
     return nullptr;
@@ -169,186 +169,12 @@ void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& end
                                      std::vector<stats::EndpointCounters>(n), fresh));
 }
 
-/// What a reader gets of a queue that is dealt like this: the endpoints of which its lcore has a share.
-recv::SourceTables Engine::State::tables_of(const Queue::Reader& reader, const QueueLayout& queue) const {
-    recv::SourceTables tables;
-    std::set<std::uint16_t> lanes;
-    for (const Delivery& d : queue.deliveries) {
-        if (std::find(d.cpus.begin(), d.cpus.end(), reader.worker->layout->planned_cpu) == d.cpus.end())
-            continue;
-        const ReceivePlan& r = plan.receives[d.receive];
-        const Endpoint& e = r.endpoints[d.endpoint];
-        const std::vector<Endpoint>& places = streams[d.receive]->places;
-        const auto place =
-            static_cast<std::uint16_t>(std::find(places.begin(), places.end(), e) - places.begin());
-        const std::uint16_t lane = part_on(d.receive, *reader.worker)->slot;
-        if (!tables.classifier.add(e, {lane, place}))
-            throw_usage(r.name, "endpoint {} is received by another stream of port {} already", to_string(e),
-                        r.port);
-        lanes.insert(lane);
-    }
-    tables.lanes.assign(lanes.begin(), lanes.end());
-    tables.flows = recv::FlowCache(tables.classifier.size());
-    return tables;
-}
-
-/// Where the packets of a queue that is dealt like this go.
-recv::Distributor::Table Engine::State::distribution(const Queue& queue, const QueueLayout& to) const {
-    recv::Distributor::Table table;
-    for (const Delivery& d : to.deliveries) {
-        std::vector<std::uint16_t> destinations;
-        for (const unsigned cpu : d.cpus)
-            for (const Queue::Reader& r : queue.readers)
-                if (r.worker->layout->planned_cpu == cpu)
-                    destinations.push_back(static_cast<std::uint16_t>(r.share));
-        table.add(plan.receives[d.receive].endpoints[d.endpoint], std::move(destinations));
-    }
-    return table;
-}
-
-/// How the worker reads the queue; made when it does so for the first time, and kept.
-Queue::Reader& Engine::State::reader(Queue& queue, Worker& worker) {
-    for (Queue::Reader& r : queue.readers)
-        if (r.worker == &worker)
-            return r;
-    std::size_t share = 0;
-    if (queue.worker != &worker) {
-        if (!queue.distributor)
-            queue.distributor = std::make_unique<recv::Distributor>(0);
-        share = 1 + lcores.ask(
-                        *queue.worker,
-                        [](recv::Distributor* distributor, recv::Distributor::Ring& ring) {
-                            return distributor->add_other(std::move(ring));
-                        },
-                        queue.distributor.get(), recv::Distributor::Ring());
-    }
-    recv::Source& source = *worker.sources.emplace_back(std::make_unique<recv::Source>());
-    worker.source_ports.push_back(queue.port);
-    worker.counts.ports.emplace_back();
-    source.limit(ports[queue.port].device().capabilities());
-    source.check_udp = plan.ports[queue.port].udp_checksum;
-    source.arrivals = ports[queue.port].device().arrivals();
-    if (ports[queue.port].host() && share == 0)
-        source.hosts = &ports[queue.port].host()->add_source();
-    Queue::Reader& made = queue.readers.emplace_back(Queue::Reader{&source, &worker, share});
-    if (connected)
-        connect(queue, made);
-    return made;
-}
-
-/// Ports run by now.
-void Engine::State::connect(Queue& queue, const Queue::Reader& made) {
-    // A port that is stopped or away comes with its queue when it is back (put_on).
-    const port::RxQueue from =
-        ports[queue.port].is_on() ? ports[queue.port].device().rx_queue(queue.queue) : port::silent_queue();
-    const auto add_source = [](recv::RxAgent* receiver, recv::Source* source, const port::RxQueue& of) {
-        source->queue = of;
-        receiver->add_source(*source);
-    };
-    recv::RxAgent* const receiver = &made.worker->loop->receiver();
-    if (made.share == 0) {
-        lcores.ask(*made.worker, add_source, receiver, made.source, from);
-        return;
-    }
-    // The distributor steps between the queue and its lcore.
-    lcores.ask(
-        *queue.worker,
-        [](LcoreLoop* loop, recv::Distributor* distributor, recv::Source* own, const port::RxQueue& of) {
-            if (own->queue.context == distributor)
-                return;
-            distributor->connect(of);
-            own->queue = distributor->own();
-            loop->add_distributor(*distributor);
-        },
-        queue.worker->loop.get(), queue.distributor.get(), queue.readers.front().source, from);
-    lcores.ask(*made.worker, add_source, receiver, made.source, queue.distributor->share(made.share - 1));
-}
-
-void Engine::State::make_queues() {
-    for (const QueueLayout& q : layout.queues) {
-        Queue& queue = queues.emplace_back();
-        queue.port = q.port;
-        queue.queue = q.queue;
-        queue.worker = lcores[layout.worker_on(q.cpu)].get();
-        reader(queue, *queue.worker);
-    }
-}
-
-/// Ports run by now.
-void Engine::State::connect_queues() {
-    for (Queue& queue : queues)
-        for (const Queue::Reader& r : queue.readers)
-            connect(queue, r);
-    connected = true;
-}
-
-/// The queue is dealt like this from now on. No packet of a stream that stays where it is finds no lane
-/// meanwhile; what is on its way to an lcore that loses the endpoint is unmatched.
-void Engine::State::switch_queue(Queue& queue, const QueueLayout& to) {
-    for (const Delivery& d : to.deliveries)
-        for (const unsigned cpu : d.cpus)
-            reader(queue, *lcores[layout.worker_on(cpu)]);
-    std::vector<recv::SourceTables> tables;
-    for (const Queue::Reader& r : queue.readers)
-        tables.push_back(tables_of(r, to));
-    // Lcores behind the queue first: they must know what they get.
-    for (std::size_t i = 0; i < tables.size(); i++)
-        if (const Queue::Reader& r = queue.readers[i]; r.share != 0)
-            lcores.ask(
-                *r.worker, [](recv::SourceTables& fresh, recv::Source* source) { fresh.exchange(*source); },
-                std::move(tables[i]), r.source);
-    recv::Distributor::Table table;
-    if (queue.distributor)
-        table = distribution(queue, to);
-    lcores.ask(
-        *queue.worker,
-        [](recv::Distributor* distributor, recv::Distributor::Table& where, recv::SourceTables& fresh,
-           recv::Source* source) {
-            if (distributor != nullptr)
-                distributor->exchange(where);
-            fresh.exchange(*source);
-        },
-        queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source);
-}
-
-/// Why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
-std::string Engine::State::why_no_interrupts(const Worker& worker) const {
-    if (!senders.on(worker).empty())
-        return "it also sends";
-    for (const Queue& q : queues)
-        for (const Queue::Reader& r : q.readers) {
-            if (r.worker == &worker && r.share != 0)
-                return "it works behind another lcore's queue";
-            if (r.worker == &worker && !ports[q.port].device().rx_events(q.queue))
-                return fmt::format("{} has no receive interrupt", ports[q.port].device().device_name());
-        }
-    return {};
-}
-
-/// Ports run by now.
-void Engine::State::arm_interrupts() {
-    for (const auto& w : lcores) {
-        if (w->loop->mode() != PollMode::interrupt)
-            continue;
-        if (const std::string reason = why_no_interrupts(*w); !reason.empty()) {
-            log_notice(LogType::runtime, "lcore {} polls adaptively: {}", w->layout->lcore, reason);
-            w->loop->set_mode(PollMode::adaptive);
-            continue;
-        }
-        auto sleeper = std::make_unique<Sleeper>();
-        for (const Queue& q : queues)
-            if (q.worker == w.get())
-                sleeper->add(ports[q.port].device().rx_events(q.queue));
-        w->loop->wait_for(std::move(sleeper));
-    }
-}
-
 /// What the worker's streams ask for: the mode, and the empty polls before it rests.
 std::pair<PollMode, std::uint32_t> Engine::State::idling_of(const Worker& worker) const {
     std::optional<PollMode> mode;
     std::uint32_t max_poll = 0;
     for (std::size_t i = 0; i < streams.size(); i++) {
-        if (part_on(i, worker) == nullptr)
+        if (part_on(*streams[i], worker) == nullptr)
             continue;
         const ReceivePlan& r = plan.receives[i];
         if (!mode || r.poll == PollMode::busy)
@@ -362,7 +188,9 @@ std::pair<PollMode, std::uint32_t> Engine::State::idling_of(const Worker& worker
 void Engine::State::set_idling(Worker& worker) {
     const auto [wanted, max_poll] = idling_of(worker);
     PollMode mode = wanted;
-    if (mode == PollMode::interrupt && (!worker.loop->can_wait() || !why_no_interrupts(worker).empty())) {
+    if (mode == PollMode::interrupt &&
+        (!worker.loop->can_wait() ||
+         !queues.why_no_interrupts(worker, !senders.on(worker).empty()).empty())) {
         mode = PollMode::adaptive;
         if (worker.loop->mode() != mode)
             log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
@@ -394,13 +222,6 @@ void Engine::State::share_stops() {
         }
         s.stopped = all;
     }
-}
-
-std::size_t Engine::State::packets_between_lcores() const {
-    std::size_t n = 0;
-    for (const Queue& q : queues)
-        n += q.distributor ? q.distributor->on_their_way() : 0;
-    return n;
 }
 
 }  // namespace spead::runtime

@@ -385,14 +385,6 @@ const port::PlannedPort& Layout::port(std::string_view name) const {
     return *found;
 }
 
-std::size_t Layout::worker_on(unsigned cpu) const {
-    const auto found = std::find_if(workers.begin(), workers.end(),
-                                    [cpu](const WorkerLayout& w) { return w.planned_cpu == cpu; });
-    if (found == workers.end())
-        throw_error("runtime", "there is no lcore on CPU {}", cpu);
-    return static_cast<std::size_t>(found - workers.begin());
-}
-
 std::vector<unsigned> Layout::control_cpus() const {
     std::vector<unsigned> cpus;
     std::copy_if(allowed_cpus.begin(), allowed_cpus.end(), std::back_inserter(cpus), [this](unsigned cpu) {

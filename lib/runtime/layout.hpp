@@ -70,8 +70,6 @@ struct Layout : Dealing {
     std::vector<std::string> remarks;    ///< lines to tell the user
 
     const port::PlannedPort& port(std::string_view name) const;
-    /// Index of the worker that was planned for the CPU.
-    std::size_t worker_on(unsigned cpu) const;
     /// CPUs for the threads that are no lcores: those that lcores leave, or the main lcore's.
     std::vector<unsigned> control_cpus() const;
 };

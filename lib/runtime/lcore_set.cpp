@@ -36,6 +36,14 @@ bool readable(int fd) {
 
 }  // namespace
 
+Worker& LcoreSet::on_cpu(unsigned cpu) const {
+    const auto found = std::find_if(workers_.begin(), workers_.end(),
+                                    [cpu](const auto& w) { return w->layout->planned_cpu == cpu; });
+    if (found == workers_.end())
+        throw_error("runtime", "no lcore runs on CPU {}", cpu);
+    return **found;
+}
+
 void LcoreSet::launch() {
     for (const auto& w : workers_) {
         w->loop->prepare();

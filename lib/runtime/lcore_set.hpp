@@ -48,7 +48,8 @@ class LcoreSet {
     std::size_t size() const noexcept { return workers_.size(); }
     auto begin() const noexcept { return workers_.begin(); }
     auto end() const noexcept { return workers_.end(); }
-    const std::unique_ptr<Worker>& operator[](std::size_t i) const noexcept { return workers_[i]; }
+    /// Returns the worker whose lcore was planned on the CPU, which is one of the layout's.
+    Worker& on_cpu(unsigned cpu) const;
 
     /// Sets how long an lcore that does not answer is waited for.
     void set_patience(Clock::duration patience) noexcept { patience_ = patience; }

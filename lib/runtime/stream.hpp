@@ -71,4 +71,7 @@ struct Stream {
     void send_sink_away(std::shared_ptr<Sink> successor);
 };
 
+/// Returns the stream's part on the worker; null: it has none there.
+const Part* part_on(const Stream& stream, const Worker& worker);
+
 }  // namespace spead::runtime

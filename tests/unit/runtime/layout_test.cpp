@@ -233,7 +233,6 @@ TEST(LayOut, SpreadsAStreamOverTheLcoresThatItNamesAndSaysHow) {
                 Contains(fmt::format("port p0 has 1 receive queue: packets are passed on between lcores, "
                                      "heap by heap (s0 to CPU {}, {})",
                                      cpus[1], cpus[0])));
-    EXPECT_EQ(l.worker_on(cpus[0]), 1U);
     const Layout alone = lay_out(plan_of({receive("s0", "p0")}, {}));
     EXPECT_EQ(l.ports[0].device.rx.mbufs, alone.ports[0].device.rx.mbufs + recv::Distributor::kRingEntries)
         << "room for what waits for the other lcore";

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/receive_queues.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+
+namespace spead::runtime {
+
+/// What a reader gets of a queue that is dealt like this: the endpoints of which its lcore has a share.
+recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const QueueLayout& queue,
+                                            const Deliveries& to) const {
+    recv::SourceTables tables;
+    std::set<std::uint16_t> lanes;
+    for (const Delivery& d : queue.deliveries) {
+        if (std::find(d.cpus.begin(), d.cpus.end(), reader.worker->layout->planned_cpu) == d.cpus.end())
+            continue;
+        const ReceivePlan& r = to.plan.receives[d.receive];
+        const Endpoint& e = r.endpoints[d.endpoint];
+        const std::vector<Endpoint>& places = to.streams[d.receive]->places;
+        const auto place =
+            static_cast<std::uint16_t>(std::find(places.begin(), places.end(), e) - places.begin());
+        const std::uint16_t lane = part_on(*to.streams[d.receive], *reader.worker)->slot;
+        if (!tables.classifier.add(e, {lane, place}))
+            throw_usage(r.name, "endpoint {} is received by another stream of port {} already", to_string(e),
+                        r.port);
+        lanes.insert(lane);
+    }
+    tables.lanes.assign(lanes.begin(), lanes.end());
+    tables.flows = recv::FlowCache(tables.classifier.size());
+    return tables;
+}
+
+/// Where the packets of a queue that is dealt like this go.
+recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const QueueLayout& to,
+                                                     const Plan& plan) {
+    recv::Distributor::Table table;
+    for (const Delivery& d : to.deliveries) {
+        std::vector<std::uint16_t> destinations;
+        for (const unsigned cpu : d.cpus)
+            for (const Queue::Reader& r : queue.readers)
+                if (r.worker->layout->planned_cpu == cpu)
+                    destinations.push_back(static_cast<std::uint16_t>(r.share));
+        table.add(plan.receives[d.receive].endpoints[d.endpoint], std::move(destinations));
+    }
+    return table;
+}
+
+/// How the worker reads the queue; made when it does so for the first time, and kept.
+Queue::Reader& ReceiveQueues::reader(Queue& queue, Worker& worker) {
+    for (Queue::Reader& r : queue.readers)
+        if (r.worker == &worker)
+            return r;
+    std::size_t share = 0;
+    if (queue.worker != &worker) {
+        if (!queue.distributor)
+            queue.distributor = std::make_unique<recv::Distributor>(0);
+        share = 1 + lcores_.ask(
+                        *queue.worker,
+                        [](recv::Distributor* distributor, recv::Distributor::Ring& ring) {
+                            return distributor->add_other(std::move(ring));
+                        },
+                        queue.distributor.get(), recv::Distributor::Ring());
+    }
+    recv::Source& source = *worker.sources.emplace_back(std::make_unique<recv::Source>());
+    worker.source_ports.push_back(queue.port);
+    worker.counts.ports.emplace_back();
+    source.limit(ports_[queue.port].device().capabilities());
+    source.check_udp = ports_[queue.port].plan().udp_checksum;
+    source.arrivals = ports_[queue.port].device().arrivals();
+    if (ports_[queue.port].host() && share == 0)
+        source.hosts = &ports_[queue.port].host()->add_source();
+    Queue::Reader& made = queue.readers.emplace_back(Queue::Reader{&source, &worker, share});
+    if (connected_)
+        connect(queue, made);
+    return made;
+}
+
+/// Ports run by now.
+void ReceiveQueues::connect(Queue& queue, const Queue::Reader& made) {
+    // A port that is stopped or away comes with its queue when it is back (put_on).
+    const port::RxQueue from =
+        ports_[queue.port].is_on() ? ports_[queue.port].device().rx_queue(queue.queue) : port::silent_queue();
+    const auto add_source = [](recv::RxAgent* receiver, recv::Source* source, const port::RxQueue& of) {
+        source->queue = of;
+        receiver->add_source(*source);
+    };
+    recv::RxAgent* const receiver = &made.worker->loop->receiver();
+    if (made.share == 0) {
+        lcores_.ask(*made.worker, add_source, receiver, made.source, from);
+        return;
+    }
+    // The distributor steps between the queue and its lcore.
+    lcores_.ask(
+        *queue.worker,
+        [](LcoreLoop* loop, recv::Distributor* distributor, recv::Source* own, const port::RxQueue& of) {
+            if (own->queue.context == distributor)
+                return;
+            distributor->connect(of);
+            own->queue = distributor->own();
+            loop->add_distributor(*distributor);
+        },
+        queue.worker->loop.get(), queue.distributor.get(), queue.readers.front().source, from);
+    lcores_.ask(*made.worker, add_source, receiver, made.source, queue.distributor->share(made.share - 1));
+}
+
+void ReceiveQueues::make(const std::vector<QueueLayout>& layout) {
+    for (const QueueLayout& q : layout) {
+        Queue& queue = queues_.emplace_back();
+        queue.port = q.port;
+        queue.queue = q.queue;
+        queue.worker = &lcores_.on_cpu(q.cpu);
+        reader(queue, *queue.worker);
+    }
+}
+
+/// Ports run by now.
+void ReceiveQueues::connect() {
+    for (Queue& queue : queues_)
+        for (const Queue::Reader& r : queue.readers)
+            connect(queue, r);
+    connected_ = true;
+}
+
+/// The queue is dealt like this from now on. No packet of a stream that stays where it is finds no lane
+/// meanwhile; what is on its way to an lcore that loses the endpoint is unmatched.
+void ReceiveQueues::deliver(const std::vector<QueueLayout>& layout, const Deliveries& to) {
+    for (std::size_t i = 0; i < queues_.size(); i++)
+        switch_queue(queues_[i], layout[i], to);
+}
+
+void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deliveries& streams) {
+    for (const Delivery& d : to.deliveries)
+        for (const unsigned cpu : d.cpus)
+            reader(queue, lcores_.on_cpu(cpu));
+    std::vector<recv::SourceTables> tables;
+    for (const Queue::Reader& r : queue.readers)
+        tables.push_back(tables_of(r, to, streams));
+    // Lcores behind the queue first: they must know what they get.
+    for (std::size_t i = 0; i < tables.size(); i++)
+        if (const Queue::Reader& r = queue.readers[i]; r.share != 0)
+            lcores_.ask(
+                *r.worker, [](recv::SourceTables& fresh, recv::Source* source) { fresh.exchange(*source); },
+                std::move(tables[i]), r.source);
+    recv::Distributor::Table table;
+    if (queue.distributor)
+        table = distribution(queue, to, streams.plan);
+    lcores_.ask(
+        *queue.worker,
+        [](recv::Distributor* distributor, recv::Distributor::Table& where, recv::SourceTables& fresh,
+           recv::Source* source) {
+            if (distributor != nullptr)
+                distributor->exchange(where);
+            fresh.exchange(*source);
+        },
+        queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source);
+}
+
+/// Why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
+std::string ReceiveQueues::why_no_interrupts(const Worker& worker, bool sends) const {
+    if (sends)
+        return "it also sends";
+    for (const Queue& q : queues_)
+        for (const Queue::Reader& r : q.readers) {
+            if (r.worker == &worker && r.share != 0)
+                return "it works behind another lcore's queue";
+            if (r.worker == &worker && !ports_[q.port].device().rx_events(q.queue))
+                return fmt::format("{} has no receive interrupt", ports_[q.port].device().device_name());
+        }
+    return {};
+}
+
+/// Ports run by now.
+void ReceiveQueues::arm_interrupts(const std::function<bool(const Worker&)>& sends) {
+    for (const auto& w : lcores_) {
+        if (w->loop->mode() != PollMode::interrupt)
+            continue;
+        if (const std::string reason = why_no_interrupts(*w, sends(*w)); !reason.empty()) {
+            log_notice(LogType::runtime, "lcore {} polls adaptively: {}", w->layout->lcore, reason);
+            w->loop->set_mode(PollMode::adaptive);
+            continue;
+        }
+        auto sleeper = std::make_unique<Sleeper>();
+        for (const Queue& q : queues_)
+            if (q.worker == w.get())
+                sleeper->add(ports_[q.port].device().rx_events(q.queue));
+        w->loop->wait_for(std::move(sleeper));
+    }
+}
+
+std::size_t ReceiveQueues::packets_between_lcores() const {
+    std::size_t n = 0;
+    for (const Queue& q : queues_)
+        n += q.distributor ? q.distributor->on_their_way() : 0;
+    return n;
+}
+
+bool ReceiveQueues::is_silent_on(std::size_t port) const {
+    return std::any_of(queues_.begin(), queues_.end(), [port](const Queue& q) {
+        return q.port == port && (is_silent(*q.worker) ||
+                                  std::any_of(q.readers.begin(), q.readers.end(),
+                                              [](const Queue::Reader& r) { return is_silent(*r.worker); }));
+    });
+}
+
+const Worker& ReceiveQueues::least_busy(std::size_t port) const {
+    const Worker* best = nullptr;
+    for (const Queue& q : queues_)
+        if (q.port == port && (best == nullptr || q.worker->parts.size() < best->parts.size()))
+            best = q.worker;
+    return *best;
+}
+
+void ReceiveQueues::close_distributors() {
+    for (const Queue& q : queues_)
+        if (q.distributor)
+            static_cast<void>(lcores_.try_ask(
+                *q.worker, [](recv::Distributor* distributor) { distributor->close(); },
+                q.distributor.get()));
+}
+
+}  // namespace spead::runtime

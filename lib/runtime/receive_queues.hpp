@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "recv/distributor.hpp"
+#include "recv/rx_agent.hpp"
+#include "runtime/lcore_set.hpp"
+#include "runtime/plan.hpp"
+#include "runtime/port_set.hpp"
+#include "runtime/spread.hpp"
+#include "runtime/stream.hpp"
+
+namespace spead::runtime {
+
+/// One receive queue of a port in use.
+struct Queue {
+    std::size_t port = 0;
+    std::uint16_t queue = 0;
+    Worker* worker = nullptr;                        ///< whose lcore polls it
+    std::unique_ptr<recv::Distributor> distributor;  ///< null where one lcore has had all of it so far
+    struct Reader {
+        recv::Source* source;
+        Worker* worker;
+        std::size_t share;  ///< 0: the lcore that polls the queue; i+1: the distributor's i-th other
+    };
+    std::vector<Reader> readers;
+};
+
+/// The receive queues of a run: which lcores read them, and which streams each of these finds in its tables.
+///
+/// Main thread only. Tables are exchanged by the lcores between two bursts, lcores behind a queue first.
+/// Waits end with the lcores' patience (LcoreSet), and after kPassOnPatience for packets between lcores.
+class ReceiveQueues {
+  public:
+    /// The streams that deliveries of a layout name by their place in the plan.
+    struct Deliveries {
+        const Plan& plan;
+        const std::vector<std::unique_ptr<Stream>>& streams;  ///< as plan.receives
+    };
+
+    /// Both outlive the set.
+    ReceiveQueues(LcoreSet& lcores, PortSet& ports) : lcores_(lcores), ports_(ports) {}
+
+    /// Makes the queues, each read by the lcore that polls it.
+    void make(const std::vector<QueueLayout>& layout);
+    /// Gives the queues to their lcores; ports run by now.
+    void connect();
+    /// Has the lcores wait for packets where they are to: in interrupt mode, if that is possible. `sends`:
+    /// whether the lcore sends, too.
+    void arm_interrupts(const std::function<bool(const Worker&)>& sends);
+    /// Delivers packets as `layout` says from now on, which has the same queues. No packet of a stream that
+    /// stays where it is finds no lane meanwhile; packets on their way to an lcore that loses the endpoint
+    /// are unmatched. Throws Error.
+    void deliver(const std::vector<QueueLayout>& layout, const Deliveries& to);
+
+    /// Returns why the worker cannot wait for packets; empty if it can.
+    std::string why_no_interrupts(const Worker& worker, bool sends) const;
+    bool is_silent_on(std::size_t port) const;
+    /// Returns the worker that has the fewest streams, of those that poll a queue of the port; it has one.
+    const Worker& least_busy(std::size_t port) const;
+
+    /// No lcore touches the port's queues from now on. Throws LcoreLost: then an lcore may still be inside
+    /// the port.
+    void take_off(std::size_t port);
+    /// The port runs again; it may be another device than before.
+    void put_on(std::size_t port);
+    /// Steers IGMP and ARP to our own hosts, where there are some. Throws Error.
+    void add_host_rules();
+    void add_host_rules(std::size_t port);
+    /// Has the lcores pass what they hear to a new host on the port, if it has one of ours.
+    void renew_host(std::size_t port);
+
+    std::size_t packets_between_lcores() const;
+    /// Has what is on its way between lcores arrive.
+    void close_distributors();
+    void clear() noexcept { queues_.clear(); }
+
+  private:
+    Queue::Reader& reader(Queue& queue, Worker& worker);
+    void connect(Queue& queue, const Queue::Reader& reader);
+    void switch_queue(Queue& queue, const QueueLayout& to, const Deliveries& streams);
+    recv::SourceTables tables_of(const Queue::Reader& reader, const QueueLayout& queue,
+                                 const Deliveries& to) const;
+    static recv::Distributor::Table distribution(const Queue& queue, const QueueLayout& to, const Plan& plan);
+    void stop_waiting(Worker& worker);
+
+    LcoreSet& lcores_;
+    PortSet& ports_;
+    std::vector<Queue> queues_;  ///< as the layout's
+    bool connected_ = false;     ///< ports run, and lcores poll their queues
+};
+
+}  // namespace spead::runtime

@@ -160,7 +160,7 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
         if (w.layout->heap_bytes == 0)
             throw_error(
                 where,
-                "the lcore on CPU {} has no memory for heaps: it only senders.planned(). Name it in `lcores` "
+                "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
                 "of [runtime], or another one in `lcores` of the stream",
                 cpu);
         if (r.max_bytes > w.arena.largest())

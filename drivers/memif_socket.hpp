@@ -27,8 +27,8 @@ void check_memif_socket(const port::DeviceString& device, bool client, const por
 /// removes the socket of a process that died, which would keep the PMD from listening. Throws Error.
 void prepare_memif_socket(const std::string& path, bool client, const std::string& where);
 
-/// Returns whether two names of sockets, as in sun_path, lead to the same one: paths may be spelled in several
-/// ways, also after the file has gone.
+/// Returns whether two names of sockets, as in sun_path, lead to the same one: paths may be spelled in
+/// several ways, also after the file has gone.
 bool is_same_socket(const std::string& name, const std::string& other);
 
 }  // namespace spead::drivers

@@ -158,11 +158,10 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
     for (const unsigned cpu : cpus) {
         const Worker& w = lcores.on_cpu(cpu);
         if (w.layout->heap_bytes == 0)
-            throw_error(
-                where,
-                "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
-                "of [runtime], or another one in `lcores` of the stream",
-                cpu);
+            throw_error(where,
+                        "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
+                        "of [runtime], or another one in `lcores` of the stream",
+                        cpu);
         if (r.max_bytes > w.arena.largest())
             throw_error(where,
                         "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is cut for "

@@ -24,6 +24,7 @@
 #include "runtime/sender_set.hpp"
 #include "runtime/stream.hpp"
 #include "runtime/stream_health.hpp"
+#include "runtime/waits.hpp"
 #include "stats/finding_log.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
@@ -31,9 +32,6 @@
 namespace spead::runtime {
 
 using Clock = std::chrono::steady_clock;
-
-/// How long the main thread sleeps before it looks again at what it waits for.
-inline constexpr std::chrono::milliseconds kStep{1};
 
 /// A round of the main thread that took longer was none of waiting: see WaitingTime.
 inline constexpr std::chrono::milliseconds kLongestRound{100};

@@ -23,8 +23,6 @@ constexpr auto kSettle = std::chrono::milliseconds(200);
 constexpr auto kSettleBlocking = std::chrono::seconds(2);
 /// A user who waits for a consumer so long is told.
 constexpr auto kTell = std::chrono::seconds(3);
-/// A round of waiting that took longer was none: see WaitingTime.
-constexpr std::chrono::milliseconds kRound{20};
 
 std::string seconds_text(std::chrono::nanoseconds d) {
     return fmt::format("{:g} s", std::chrono::duration<double>(d).count());

@@ -11,6 +11,7 @@
 
 #include "base/log.hpp"
 #include "base/waiting_time.hpp"
+#include "runtime/waits.hpp"
 
 namespace spead::runtime {
 
@@ -25,9 +26,6 @@ constexpr LcoreSet::Clock::duration kEndPatience = std::chrono::seconds(10);
 constexpr auto kTellWaiting = std::chrono::milliseconds(200);
 /// An lcore that answers ends at once, unless it has to share its CPU.
 constexpr LcoreSet::Clock::duration kQuit = std::chrono::seconds(10);
-/// A round of waiting that took longer was none: see WaitingTime.
-constexpr std::chrono::milliseconds kRound{20};
-constexpr std::chrono::milliseconds kStep{1};
 
 bool readable(int fd) {
     pollfd p{fd, POLLIN, 0};

@@ -8,16 +8,14 @@
 #include <fmt/format.h>
 
 #include "base/interruptible.hpp"
+#include "runtime/waits.hpp"
 
 namespace spead::runtime {
 
 namespace {
 
-using Clock = LinkHost::Clock;
-
 /// Reports go out within a few steps, unless the queue does not take them.
 constexpr auto kHostPatience = std::chrono::milliseconds(500);
-constexpr std::chrono::milliseconds kStep{1};
 
 }  // namespace
 
@@ -85,11 +83,11 @@ void PortSet::join(const Groups& wanted, int interrupt_fd) {
 /// the rest follows during the run.
 void PortSet::wait_for_joins(LinkHost& host, int interrupt_fd) {
     std::size_t left = host.igmp().pending();
-    Clock::time_point end = Clock::now() + kHostPatience;
-    for (serve_hosts(); host.igmp().pending() != 0 && Clock::now() < end; serve_hosts()) {
+    LinkHost::Clock::time_point end = LinkHost::Clock::now() + kHostPatience;
+    for (serve_hosts(); host.igmp().pending() != 0 && LinkHost::Clock::now() < end; serve_hosts()) {
         if (host.igmp().pending() != left) {
             left = host.igmp().pending();
-            end = Clock::now() + kHostPatience;
+            end = LinkHost::Clock::now() + kHostPatience;
         }
         wait_interruptibly(interrupt_fd, kStep, "IGMP", "groups were joined");
     }
@@ -110,13 +108,13 @@ void PortSet::leave_groups() {
         return std::all_of(ports_.begin(), ports_.end(),
                            [](const auto& p) { return p->host() == nullptr || p->host()->idle(); });
     };
-    const Clock::time_point end = Clock::now() + kHostPatience;
-    for (serve_hosts(); !all_told() && Clock::now() < end; serve_hosts())
+    const LinkHost::Clock::time_point end = LinkHost::Clock::now() + kHostPatience;
+    for (serve_hosts(); !all_told() && LinkHost::Clock::now() < end; serve_hosts())
         std::this_thread::sleep_for(kStep);
 }
 
 void PortSet::serve_hosts() {
-    const Clock::time_point now = Clock::now();
+    const LinkHost::Clock::time_point now = LinkHost::Clock::now();
     for (const auto& p : ports_)
         if (p->host() != nullptr && p->device().started())
             p->host()->serve(now);

@@ -3,17 +3,15 @@
 
 #include "base/log.hpp"
 #include "runtime/receive_queues.hpp"
+#include "runtime/waits.hpp"
 
 /// Receive queues of ports that stop, go and come back.
 namespace spead::runtime {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 /// Packets between lcores are waited for so long before the port is stopped.
 constexpr auto kPassOnPatience = std::chrono::seconds(2);
-constexpr std::chrono::milliseconds kStep{1};
 
 }  // namespace
 
@@ -32,8 +30,8 @@ void ReceiveQueues::take_off(std::size_t port) {
                     own->queue = nothing;
             },
             q.distributor.get(), q.readers.front().source, silent);
-        const Clock::time_point end = Clock::now() + kPassOnPatience;
-        while (q.distributor && q.distributor->on_their_way() != 0 && Clock::now() < end)
+        const LcoreSet::Clock::time_point end = LcoreSet::Clock::now() + kPassOnPatience;
+        while (q.distributor && q.distributor->on_their_way() != 0 && LcoreSet::Clock::now() < end)
             std::this_thread::sleep_for(kStep);
         // The pool may go with the port.
         for (const Queue::Reader& r : q.readers)

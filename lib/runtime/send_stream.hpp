@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "port/impaired_queue.hpp"
@@ -39,5 +40,8 @@ struct SendStream {
     /// Nothing of its packets is held back any more; what is, is to go now. Any thread.
     bool let_go_of_packets() noexcept;
 };
+
+/// Returns how messages name the sender: "send NAME".
+std::string where_of(const SendPlan& s);
 
 }  // namespace spead::runtime

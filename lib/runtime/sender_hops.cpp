@@ -9,6 +9,7 @@
 #include "base/log.hpp"
 #include "port/neighbours.hpp"
 #include "runtime/sender_set.hpp"
+#include "runtime/waits.hpp"
 
 /// The MAC addresses of unicast destinations, which may change during a run: the kernel knows them, or our
 /// own ARP hosts do.
@@ -19,7 +20,6 @@ namespace {
 /// How often the kernel's neighbour tables are looked at, and how many destinations of a sender at once.
 constexpr auto kLookAtHops = std::chrono::seconds(1);
 constexpr std::size_t kHopsAtOnce = 32;
-constexpr std::chrono::milliseconds kStep{1};
 
 }  // namespace
 

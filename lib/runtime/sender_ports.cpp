@@ -14,14 +14,6 @@
 /// back.
 namespace spead::runtime {
 
-namespace {
-
-std::string where_of(const SendPlan& s) {
-    return fmt::format("send {}", s.name);
-}
-
-}  // namespace
-
 /// A transmit queue for a sender that comes while others send: one that is free, or one that its lcore has
 /// already. A sender that names no lcore goes to the one with the least to do.
 SenderSet::Outlet SenderSet::outlet_for(const SendPlan& s, const Fresh& fresh) const {

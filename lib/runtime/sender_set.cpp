@@ -16,13 +16,9 @@
 
 namespace spead::runtime {
 
-namespace {
-
 std::string where_of(const SendPlan& s) {
     return fmt::format("send {}", s.name);
 }
-
-}  // namespace
 
 bool SendStream::let_go_of_packets() noexcept {
     if (!impaired)

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+
+namespace spead::runtime {
+
+/// How long the main thread sleeps before it looks again at what it waits for.
+inline constexpr std::chrono::milliseconds kStep{1};
+
+/// A round of waiting for the end of a run that took longer was none of waiting: see WaitingTime.
+inline constexpr std::chrono::milliseconds kRound{20};
+
+}  // namespace spead::runtime

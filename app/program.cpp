@@ -45,6 +45,7 @@
 #include "app/top.hpp"
 #include "app/verdict.hpp"
 #include "base/error.hpp"
+#include "base/line_output.hpp"
 #include "base/log.hpp"
 #include "base/privileges.hpp"
 #include "base/units.hpp"
@@ -321,6 +322,7 @@ int run_plan(const CommandLine& line) {
             }
             board->publish(now);
             progress.update(now);
+            standard_error().flush();
             tell_service(now);
         });
         service.stopping();
@@ -446,6 +448,9 @@ int carry_out(const CommandLine& line) {
 
 namespace {
 
+/// At the end, a reader of standard error that takes nothing for so long is not waited for any more.
+constexpr std::chrono::milliseconds kLastPatience{1000};
+
 int parse_and_carry_out(int argc, char** argv) {
     try {
         const CommandLine line =
@@ -470,11 +475,12 @@ int run_program(int argc, char** argv) {
     fill_standard_descriptors();
     // Nothing that it runs is to gain by being set-user-ID.
     refuse_new_privileges();
-    const int status = parse_and_carry_out(argc, argv);
+    int status = parse_and_carry_out(argc, argv);
     if (const auto why = finish_standard_output()) {
         tell(stderr, "dpdk-spead: standard output: not all that was printed is there: {}\n", *why);
-        return status == kSuccess ? kFailure : status;
+        status = status == kSuccess ? kFailure : status;
     }
+    standard_error().finish(kLastPatience);
     return status;
 }
 

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "app/tell.hpp"
 #include "base/log_stream.hpp"
 #include "base/units.hpp"
 
@@ -15,9 +14,9 @@ namespace spead::app {
 
 namespace {
 
-std::size_t terminal_columns(std::FILE* out) {
+std::size_t terminal_columns(const LineOutput& out) {
     winsize size{};
-    if (ioctl(fileno(out), TIOCGWINSZ, &size) != 0 || size.ws_col < 2)
+    if (ioctl(out.fd(), TIOCGWINSZ, &size) != 0 || size.ws_col < 2)
         return 80;
     return size.ws_col;
 }
@@ -82,7 +81,7 @@ std::string progress_line(const ProgressSample& from, const ProgressSample& to) 
     return line;
 }
 
-Progress::Progress(bool wanted, std::FILE* out) : out_(wanted && isatty(fileno(out)) == 1 ? out : nullptr) {
+Progress::Progress(bool wanted, LineOutput& out) : out_(wanted && isatty(out.fd()) == 1 ? &out : nullptr) {
     if (out_ == nullptr)
         return;
     LogStream::install();
@@ -101,28 +100,27 @@ void Progress::update(const stats::Snapshot& snapshot) {
         samples_.pop_front();
     std::string line = progress_line(samples_.front(), samples_.back());
     // One column short of the edge, where some terminals wrap.
-    line.resize(std::min(line.size(), terminal_columns(out_) - 1));
+    line.resize(std::min(line.size(), terminal_columns(*out_) - 1));
     const std::lock_guard lock(mutex_);
     draw(std::move(line));
 }
 
-/// Blanks cover what is left of a longer line.
+/// Blanks cover what is left of a longer line. A terminal that has not taken what came before gets no more.
 void Progress::draw(std::string line) {
-    tell(out_, "\r{:<{}}", line, shown_.size());
-    std::fflush(out_);
+    if (!out_->flush())
+        return;
+    out_->put(fmt::format("\r{:<{}}", line, shown_.size()));
     shown_ = std::move(line);
 }
 
-void Progress::erase() {
-    if (!shown_.empty())
-        tell(out_, "\r{}\r", std::string(shown_.size(), ' '));
+/// What takes the line away.
+std::string Progress::erased() const {
+    return shown_.empty() ? std::string() : fmt::format("\r{}\r", std::string(shown_.size(), ' '));
 }
 
 void Progress::above(std::string_view line) {
     const std::lock_guard lock(mutex_);
-    erase();
-    tell(out_, "{}\n", line);
-    draw(std::move(shown_));
+    out_->put(fmt::format("{}{}\n\r{}", erased(), line, shown_));
 }
 
 void Progress::finish() {
@@ -131,8 +129,8 @@ void Progress::finish() {
     // Nobody calls above() any more when this returns.
     LogStream::redirect({});
     const std::lock_guard lock(mutex_);
-    erase();
-    std::fflush(out_);
+    if (const std::string blank = erased(); !blank.empty())
+        out_->put(blank);
     shown_.clear();
     out_ = nullptr;
 }

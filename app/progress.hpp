@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <mutex>
 #include <string>
 #include <string_view>
 
+#include "base/line_output.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::app {
@@ -39,11 +39,12 @@ ProgressSample progress_sample(const stats::Snapshot& snapshot);
 std::string progress_line(const ProgressSample& from, const ProgressSample& to);
 
 /// A line on the terminal, written over at every update; nothing when `wanted` is false or `out` is no
-/// terminal. While it stands there, the log's lines go above it: one Progress at a time, and no PromptLog
-/// beside it. update() and finish() are called by one thread; any thread may log.
+/// terminal. A terminal that takes nothing (Ctrl-S) is not waited for. While the line stands there, the log's
+/// lines go above it: one Progress at a time, and no PromptLog beside it. update() and finish() are called by
+/// one thread; any thread may log.
 class Progress {
   public:
-    explicit Progress(bool wanted, std::FILE* out = stderr);
+    explicit Progress(bool wanted, LineOutput& out = standard_error());
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -55,14 +56,14 @@ class Progress {
 
   private:
     void draw(std::string line);
-    void erase();
+    std::string erased() const;
     /// A line of the log goes above the progress line.
     void above(std::string_view line);
 
     /// Rates are over about this long, so that bursts do not make the numbers jump.
     static constexpr double kWindow = 1.0;
 
-    std::FILE* out_;  ///< null: nothing is shown
+    LineOutput* out_;  ///< null: nothing is shown
     std::deque<ProgressSample> samples_;
     std::mutex mutex_;   ///< guards what is on the terminal
     std::string shown_;  ///< the line that is there now

@@ -98,7 +98,7 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
     facts.device = planned.device.devargs;
     const std::size_t bytes = planned.device.eal_bytes() + kOwnBytes;
     const unsigned cpu = runtime::allowed_cpus().front();
-    const StopSignals signals;
+    StopSignals signals;
     std::optional<memory::HugePageTurn> turn(std::in_place);
     const runtime::Eal eal(
         runtime::eal_arguments(
@@ -109,6 +109,7 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
             .words);
     turn.reset();
     const Findings found = try_all(planned, destination, facts, signals);
+    signals.give_back();
     if (options.json) {
         nlohmann::ordered_json document = findings_document(found);
         document["port"] = port_document(facts);

@@ -43,6 +43,9 @@ StopSignals::~StopSignals() {
     eventfd_write(over_, 1);
     if (waiting_.joinable())
         waiting_.join();
+    // What is still to be printed may wait for its reader.
+    take_pending();
+    let_them_end_the_process();
     close(fd_);
     close(over_);
 }
@@ -60,11 +63,15 @@ void StopSignals::let_them_end_the_process() const noexcept {
     pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
 }
 
-void StopSignals::give_back() noexcept {
-    // The one that was seen is still pending; taking it off first keeps it from ending the process now.
+/// The one that was seen is still pending; taking it off keeps it from ending the process now.
+void StopSignals::take_pending() const noexcept {
     signalfd_siginfo info;
     while (read(fd_, &info, sizeof info) == sizeof info) {
     }
+}
+
+void StopSignals::give_back() noexcept {
+    take_pending();
     try {
         waiting_ = std::thread([this] { end_at_once(); });
     } catch (const std::system_error&) {

@@ -18,6 +18,7 @@ class StopSignals {
     enum class Hangup : std::uint8_t { ends, reloads };
 
     explicit StopSignals(Hangup hangup = Hangup::ends);
+    /// From now on such a signal ends the process, as it does without this.
     ~StopSignals();
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
@@ -30,6 +31,7 @@ class StopSignals {
     void give_back() noexcept;
 
   private:
+    void take_pending() const noexcept;
     void end_at_once() const noexcept;
     void let_them_end_the_process() const noexcept;
 

@@ -7,13 +7,19 @@
 
 #include <fmt/format.h>
 
+#include "base/line_output.hpp"
+
 namespace spead::app {
 
-/// Prints for people. A reader that has gone (a closed pipe) is no reason to end: nothing is thrown.
+/// Prints for people. A reader that has gone (a closed pipe) is no reason to end: nothing is thrown. Standard
+/// error is never waited for long (LineOutput).
 template <typename... Args>
 void tell(std::FILE* to, fmt::format_string<Args...> format, Args&&... args) {
     const std::string text = fmt::format(format, std::forward<Args>(args)...);
-    std::fwrite(text.data(), 1, text.size(), to);
+    if (to == stderr)
+        standard_error().put(text);
+    else
+        std::fwrite(text.data(), 1, text.size(), to);
 }
 
 }  // namespace spead::app

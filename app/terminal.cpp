@@ -5,7 +5,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <new>
 #include <poll.h>
+#include <string>
 #include <string_view>
 #include <sys/ioctl.h>
 #include <sys/signalfd.h>
@@ -37,15 +39,8 @@ sigset_t signal_set() {
     return set;
 }
 
-/// What cannot be written is seen at the next wait: the terminal has gone.
-void put(std::string_view text) noexcept {
-    while (!text.empty()) {
-        const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-        if (written < 0 && errno != EINTR)
-            return;
-        text.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(written, 0)));
-    }
-}
+/// At the end, a terminal that takes nothing for so long (Ctrl-S) is left as it is.
+constexpr std::chrono::milliseconds kLastPatience{1000};
 
 }  // namespace
 
@@ -79,13 +74,19 @@ void Terminal::enter() {
     mode.c_oflag &= ~static_cast<tcflag_t>(OPOST);
     mode.c_cc[VMIN] = 1;
     mode.c_cc[VTIME] = 0;
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &mode);
-    put(kEnter);
+    tcsetattr(STDIN_FILENO, TCSANOW, &mode);
+    out_.put(kEnter);
 }
 
 void Terminal::leave() noexcept {
-    put(kLeave);
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &before_);
+    try {
+        out_.put(kLeave);
+    } catch (const std::bad_alloc&) {
+        // The terminal stays as it looks.
+    }
+    out_.finish(kLastPatience);
+    // Not TCSADRAIN: it would wait for a stopped terminal.
+    tcsetattr(STDIN_FILENO, TCSANOW, &before_);
 }
 
 TopSize Terminal::size() const {
@@ -96,6 +97,9 @@ TopSize Terminal::size() const {
 }
 
 void Terminal::draw(const TopFrame& frame) {
+    // A terminal that has not taken the last picture yet gets a newer one later.
+    if (!out_.flush())
+        return;
     std::string out(kHome);
     for (std::size_t i = 0; i < frame.lines.size(); i++) {
         const bool heading = i == frame.heading && i > 0;
@@ -110,7 +114,7 @@ void Terminal::draw(const TopFrame& frame) {
             out += "\r\n";
     }
     out += kRestOfScreen;
-    put(out);
+    out_.put(out);
 }
 
 Terminal::News Terminal::wait(std::chrono::milliseconds longest) {

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <string>
 #include <termios.h>
+#include <unistd.h>
 #include <vector>
 
 #include "app/top_frame.hpp"
+#include "base/line_output.hpp"
 
 namespace spead::app {
 
@@ -25,6 +27,7 @@ class Terminal {
     Terminal& operator=(const Terminal&) = delete;
 
     TopSize size() const;
+    /// Does nothing while the terminal has not taken the last picture (Ctrl-S). Does not wait for it.
     void draw(const TopFrame& frame);
 
     enum class News {
@@ -43,6 +46,7 @@ class Terminal {
 
     int signals_ = -1;
     termios before_{};
+    LineOutput out_{STDOUT_FILENO};
     std::string typed_;
 };
 

@@ -41,7 +41,6 @@ void guarded(const char* who, Work&& work) {
 /// Refusals of commands that nobody edits.
 void complain(std::string_view what) {
     tell(stderr, "dpdk-spead: {}", what);
-    std::fflush(stderr);
 }
 
 }  // namespace

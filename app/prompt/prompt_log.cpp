@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/prompt/prompt_log.hpp"
 
-#include <cstdio>
 #include <string>
 
+#include "base/line_output.hpp"
 #include "base/log_stream.hpp"
 
 namespace spead::app {
@@ -15,8 +15,8 @@ PromptLog::PromptLog(Ear& ear) : ear_(ear) {
 
 PromptLog::~PromptLog() {
     LogStream::redirect({});
-    const std::string left = ear_.take();
-    std::fwrite(left.data(), 1, left.size(), stderr);
+    if (const std::string left = ear_.take(); !left.empty())
+        standard_error().put(left);
 }
 
 }  // namespace spead::app

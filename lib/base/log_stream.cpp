@@ -11,6 +11,8 @@
 #include <fmt/format.h>
 #include <rte_log.h>
 
+#include "base/line_output.hpp"
+
 namespace spead {
 
 std::string LineLimiter::shape_of(std::string_view line) {
@@ -93,13 +95,15 @@ State& state() {
 void write_line(State& s, int level, std::string_view line) {
     // As EAL's own stream does; its levels are the system's and one.
     syslog(level > 0 ? level - 1 : LOG_NOTICE, "%.*s", static_cast<int>(line.size()), line.data());
-    if (s.reader && (level <= 0 || level > static_cast<int>(RTE_LOG_CRIT))) {
+    const bool critical = level > 0 && level <= static_cast<int>(RTE_LOG_CRIT);
+    if (s.reader && !critical) {
         s.reader(line);
         return;
     }
-    const std::string whole = std::string(line) + '\n';
-    std::fwrite(whole.data(), 1, whole.size(), stderr);
-    std::fflush(stderr);
+    standard_error().put(std::string(line) + '\n');
+    // Nothing may come after it that would write it.
+    if (critical)
+        standard_error().finish(LineOutput::kWait);
 }
 
 ssize_t on_log(void*, const char* text, std::size_t size) noexcept {

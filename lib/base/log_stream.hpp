@@ -40,7 +40,7 @@ class LineLimiter {
 };
 
 /// DPDK's log, with a limit on what DPDK says (the program's own lines have their own: LogLimiter), written
-/// to standard error and the system's log, as EAL does it, or to whoever asked for it.
+/// to standard error (base/line_output.hpp) and the system's log, or to whoever asked for it.
 ///
 /// One for the process, from install() on, for ever: a thread may log until the process has ended.
 /// Thread-safe.

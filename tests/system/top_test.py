@@ -175,6 +175,19 @@ class Top(telemetry.StayingUp):
         running.interrupt()
         running.wait()
 
+    def test_a_terminal_that_takes_nothing_does_not_keep_it_from_its_end(self):
+        running = self.start_settled()
+        screen = self.top("--interval", "100ms")
+        termios.tcflow(screen.slave, termios.TCOOFF)
+        # After a key a picture is drawn, before anything else is looked at.
+        screen.type(b"s")
+        running.wait_for(lambda: fcntl.ioctl(screen.slave, termios.FIONREAD, bytes(4)) == bytes(4), "key taken")
+        screen.process.send_signal(signal.SIGTERM)
+        self.assertEqual(screen.process.wait(30 * harness.PATIENCE), 0)
+        self.assertEqual(termios.tcgetattr(screen.slave), screen.before)
+        running.interrupt()
+        running.wait()
+
     def test_it_stops_for_a_while_and_comes_back(self):
         running = self.start_settled()
         screen = self.top()

@@ -8,6 +8,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/line_output.hpp"
 #include "base/log.hpp"
 #include "tests/unit/app/snapshots.hpp"
 
@@ -121,7 +122,8 @@ TEST(Progress, WritesOverItsLineOnATerminal) {
     Terminal terminal(200);
     if (terminal.file() == nullptr)
         GTEST_SKIP() << "this machine gives no pseudo terminal";
-    Progress progress(true, terminal.file());
+    LineOutput out(fileno(terminal.file()));
+    Progress progress(true, out);
     progress.update(at(1, 0, 0, 1000000));
     EXPECT_EQ(terminal.read(), "\r1.0 s | rx 0 b/s, 0 pps, 1.00 M heaps");
     progress.update(at(2, 125000000, 1000, 1));
@@ -139,7 +141,8 @@ TEST(Progress, LinesOfTheLogStandAboveIt) {
     Terminal terminal(200);
     if (terminal.file() == nullptr)
         GTEST_SKIP() << "this machine gives no pseudo terminal";
-    Progress progress(true, terminal.file());
+    LineOutput out(fileno(terminal.file()));
+    Progress progress(true, out);
     log_warning(LogType::app, "before the first");
     EXPECT_EQ(terminal.read(), "spead.app: before the first\r\n\r");
     progress.update(at(1, 0, 0, 1));
@@ -157,7 +160,8 @@ TEST(Progress, RatesAreOfTheLastSecondNotOfTheWholeRun) {
     Terminal terminal(200);
     if (terminal.file() == nullptr)
         GTEST_SKIP() << "this machine gives no pseudo terminal";
-    Progress progress(true, terminal.file());
+    LineOutput out(fileno(terminal.file()));
+    Progress progress(true, out);
     for (int i = 0; i <= 50; i++)
         progress.update(at(0.2 * i, 0, 0, 0));
     terminal.read();
@@ -172,7 +176,8 @@ TEST(Progress, NeverIsLongerThanTheTerminalIsWide) {
     Terminal terminal(20);
     if (terminal.file() == nullptr)
         GTEST_SKIP() << "this machine gives no pseudo terminal";
-    Progress progress(true, terminal.file());
+    LineOutput out(fileno(terminal.file()));
+    Progress progress(true, out);
     progress.update(at(1, 0, 0, 1));
     EXPECT_EQ(terminal.read(), "\r1.0 s | rx 0 b/s, 0");
 }
@@ -181,7 +186,8 @@ TEST(Progress, IsSilentWhenNotWanted) {
     Terminal terminal(200);
     if (terminal.file() == nullptr)
         GTEST_SKIP() << "this machine gives no pseudo terminal";
-    Progress progress(false, terminal.file());
+    LineOutput out(fileno(terminal.file()));
+    Progress progress(false, out);
     progress.update(at(1, 0, 0, 1));
     progress.finish();
     EXPECT_EQ(terminal.read(), "");
@@ -191,7 +197,8 @@ TEST(Progress, IsSilentWhenItsOutputIsNoTerminal) {
     std::FILE* file = std::tmpfile();
     ASSERT_NE(file, nullptr);
     {
-        Progress progress(true, file);
+        LineOutput out(fileno(file));
+        Progress progress(true, out);
         progress.update(at(1, 0, 0, 1));
     }
     EXPECT_EQ(std::ftell(file), 0);

@@ -52,7 +52,8 @@ class Rates {
     double seconds_;
 };
 
-void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rates& rates) {
+void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rates& rates,
+                 const RisingCounts& rising) {
     PartFamilies f(out, now.streams, "stream");
     const auto bytes = [](const StreamSnapshot& s) { return s.bytes; };
     const auto received = [](const StreamSnapshot& s) { return s.received; };
@@ -60,8 +61,12 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
     f.counter("spead_stream_received_packets_total",
               "Packets that matched an endpoint of the stream: the sum of their outcomes.", received);
     f.counters("spead_stream_packets_total", "Packets by what became of them.", "outcome",
-               kPacketOutcomeNames, [](const StreamSnapshot& s, std::size_t i) { return s.packets[i]; });
-    f.counter("spead_stream_heap_bytes_total", "Payload placed into heaps.", bytes);
+               kPacketOutcomeNames, [&rising](const StreamSnapshot& s, std::size_t i) {
+                   return i == static_cast<std::size_t>(PacketOutcome::placed) ? rising.of(s).placed
+                                                                               : s.packets[i];
+               });
+    f.counter("spead_stream_heap_bytes_total", "Payload placed into heaps.",
+              [&rising](const StreamSnapshot& s) { return rising.of(s).bytes; });
     f.counter("spead_stream_missing_packets_total",
               "Packets that never came of heaps that were given up; an estimate.",
               [](const StreamSnapshot& s) { return s.missing_packets; });
@@ -71,7 +76,7 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Rate
               "Placed packets that were not the next byte of their heap.",
               [](const StreamSnapshot& s) { return s.packets_reordered; });
     f.counter("spead_stream_heaps_started_total", "Heaps that got memory.",
-              [](const StreamSnapshot& s) { return s.heaps_started; });
+              [&rising](const StreamSnapshot& s) { return rising.of(s).heaps_started; });
     f.counters("spead_stream_heaps_total", "Heaps that ended, by how.", "end", kHeapEndNames,
                [](const StreamSnapshot& s, std::size_t i) { return s.heaps_ended[i]; });
     f.counter("spead_stream_heaps_delivered_total", "Heaps that the sink has had.",
@@ -408,7 +413,7 @@ void add_gauge(std::vector<MetricFamily>& out, const char* name, const char* hel
 
 }  // namespace
 
-std::vector<MetricFamily> metric_families(const View& view) {
+std::vector<MetricFamily> metric_families(const View& view, RisingCounts& rising) {
     std::vector<MetricFamily> out;
     if (!view)
         return out;
@@ -417,7 +422,8 @@ std::vector<MetricFamily> metric_families(const View& view) {
     add_gauge(out, "spead_run_duration_seconds", "Since the run began.", now.duration_s);
     add_gauge(out, "spead_snapshot_age_seconds", "How old the numbers are.",
               std::chrono::duration<double>(view.age).count());
-    add_streams(out, now, rates);
+    rising.update(now);
+    add_streams(out, now, rates, rising);
     add_endpoints(out, now);
     add_sends(out, now, rates);
     add_ports(out, now);

@@ -68,7 +68,7 @@ class Pages {
         const auto now = HttpServer::Clock::now();
         if (page_ == nullptr || now - made_ >= kSamePage) {
             std::vector<prometheus::MetricFamily> families = process_families(identity_, process_usage());
-            std::vector<prometheus::MetricFamily> of_run = metric_families(board_->look());
+            std::vector<prometheus::MetricFamily> of_run = metric_families(board_->look(), rising_);
             families.insert(families.end(), std::make_move_iterator(of_run.begin()),
                             std::make_move_iterator(of_run.end()));
             label_process(families, identity_.name);
@@ -86,6 +86,7 @@ class Pages {
 
     std::shared_ptr<const stats::SnapshotBoard> board_;
     ProcessIdentity identity_;
+    RisingCounts rising_;
     std::shared_ptr<const std::string> page_;
     HttpServer::Clock::time_point made_{};
 };

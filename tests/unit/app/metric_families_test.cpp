@@ -24,9 +24,10 @@ class MetricFamiliesTest : public testing::Test {
     std::vector<MetricFamily> after(const std::vector<stats::Snapshot>& snapshots) {
         for (const stats::Snapshot& s : snapshots)
             board.publish(s, time += 500ms);
-        return metric_families(board.look(time + 100ms));
+        return metric_families(board.look(time + 100ms), rising);
     }
     stats::SnapshotBoard board;
+    RisingCounts rising;
     stats::SnapshotBoard::Clock::time_point time{};
 };
 
@@ -44,7 +45,7 @@ std::optional<double> value(const std::vector<MetricFamily>& families, const std
 }
 
 TEST_F(MetricFamiliesTest, BeforeTheRunThereAreNone) {
-    EXPECT_TRUE(metric_families(board.look()).empty());
+    EXPECT_TRUE(metric_families(board.look(), rising).empty());
 }
 
 TEST_F(MetricFamiliesTest, CountsAreTheSnapshots) {
@@ -68,6 +69,25 @@ TEST_F(MetricFamiliesTest, CountsAreTheSnapshots) {
         101);
     EXPECT_EQ(value(all, "spead_run_duration_seconds", {}), 2.5);
     EXPECT_NEAR(value(all, "spead_snapshot_age_seconds", {}).value_or(-1), 0.1, 1e-9);
+}
+
+TEST_F(MetricFamiliesTest, CountersDoNotFallWhenAHeapIsRetracted) {
+    const Labels stream{{"stream", "s0"}};
+    const Labels placed{{"stream", "s0"}, {"outcome", "placed"}};
+    const auto before = after({test::numbered_snapshot()});
+    stats::Snapshot retracted = test::numbered_snapshot();
+    stats::StreamSnapshot& s = retracted.streams[0];
+    s.packets[static_cast<std::size_t>(PacketOutcome::placed)] -= 2;
+    s.packets[static_cast<std::size_t>(PacketOutcome::control)] += 2;
+    s.bytes -= 16;
+    s.control_bytes += 16;
+    s.heaps_started--;
+    const auto now = after({retracted});
+    EXPECT_EQ(value(now, "spead_stream_packets_total", placed),
+              value(before, "spead_stream_packets_total", placed));
+    for (const char* const name : {"spead_stream_heap_bytes_total", "spead_stream_heaps_started_total"})
+        EXPECT_EQ(value(now, name, stream), value(before, name, stream)) << name;
+    EXPECT_EQ(value(now, "spead_stream_control_bytes_total", stream), 158 + 16);
 }
 
 TEST_F(MetricFamiliesTest, CountersEndInTotalAndAllHaveHelpAndADifferentName) {

@@ -338,8 +338,7 @@ void lay_out_eal_memory(const Plan& plan, const port::Host& host, Layout& layout
                          (s.impair.empty() ? 0 : port::ImpairedQueue::memory_need(impaired_setup(s, p)));
         need[eal_node(host, p, layout.main_cpu)] += bytes;
     }
-    for (const SendPlan& s : plan.sends)
-        layout.send_bytes += (std::size_t{s.max_heaps} + 1) * s.heap_size;
+    layout.send_bytes = send_bytes(plan.sends);
     for (auto& [node, bytes] : need)
         bytes += bytes / 8;
     layout.eal_bytes = sum_of(need);

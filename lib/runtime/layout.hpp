@@ -97,6 +97,10 @@ void use_lcores_of_eal(Layout& layout, const EalOptions& options);
 /// Ordinary memory that a stream takes on each of its lcores besides its heaps: windows, tables, queues.
 std::size_t bookkeeping_bytes(const ReceivePlan& plan);
 
+/// Returns the payload of all heaps in flight. Throws Error, with the sender's name, when it is more than a
+/// process can map.
+std::size_t send_bytes(const std::vector<SendPlan>& sends);
+
 /// The sender's configuration as far as it is known before the port is open: enough for its memory need.
 send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port);
 /// How what a sender with `impair` sends is impaired, as far as the plan tells.

@@ -1,4 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
 #include "heap/window.hpp"
 #include "runtime/layout.hpp"
 
@@ -42,6 +48,22 @@ port::ImpairedQueue::Setup impaired_setup(const SendPlan& plan, const port::Plan
     setup.longest_frame = port::frame_of(plan.max_packet_size) + port::kVlanTag;
     setup.descriptors = port.device.tx.descriptors;
     return setup;
+}
+
+std::size_t send_bytes(const std::vector<SendPlan>& sends) {
+    constexpr std::size_t kMost = std::numeric_limits<std::ptrdiff_t>::max();
+    std::size_t sum = 0;
+    for (const SendPlan& s : sends) {
+        const std::size_t heaps = std::size_t{s.max_heaps} + 1;
+        if (s.heap_size > (kMost - sum) / heaps)
+            throw_error(fmt::format("send {}", s.name),
+                        "its heaps in flight need {} ((`max_heaps` {} + 1) x {}) and those of the senders "
+                        "before it {}, more than a process can map; lower max_heaps or heap_size",
+                        s.heap_size > kMost / heaps ? "more than 8192 PiB" : human_size(heaps * s.heap_size),
+                        s.max_heaps, human_size(s.heap_size), human_size(sum));
+        sum += heaps * s.heap_size;
+    }
+    return sum;
 }
 
 std::size_t bookkeeping_bytes(const ReceivePlan& plan) {

@@ -324,6 +324,20 @@ TEST(LayOut, AddsUpTheMemoryOfEverything) {
         << "a receive queue less, the sender's pools more";
 }
 
+TEST(LayOut, RefusesSendersWhosePayloadIsMoreThanAProcessCanMap) {
+    Plan plan = plan_of({}, {send_plan("d0", "p0"), send_plan("d1", "p0"), send_plan("d2", "p0"),
+                             send_plan("d3", "p0")});
+    for (SendPlan& s : plan.sends) {
+        s.max_heaps = 65535;
+        s.heap_size = std::uint64_t{1} << 46;
+    }
+    // Four times 2^16 heaps of 2^46 bytes are 2^64, which would be none.
+    EXPECT_THAT([&] { static_cast<void>(lay_out(plan)); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("send d1: its heaps in flight need 4096 PiB "
+                                                     "((`max_heaps` 65535 + 1) x 64 TiB)"),
+                                           HasSubstr("before it 4096 PiB"))));
+}
+
 TEST(LayOut, CountsWhatArenasReallyTake) {
     Plan plan = plan_of({receive("s0", "p0")}, {});
     plan.memory.heaps = 10 * kMiB;

@@ -12,6 +12,7 @@
 #include <rte_ethdev.h>
 #include <rte_interrupts.h>
 
+#include "base/descriptor.hpp"
 #include "base/error.hpp"
 
 namespace spead::port {
@@ -79,10 +80,17 @@ bool LinkGuard::wants_watch() const {
 void LinkGuard::watch(const std::function<std::vector<int>()>& find) {
     watches_.clear();  // before the search, which would find their duplicates
     const auto connections = find();
+    std::vector<Descriptor> duplicates;
     for (const int connection : connections) {
-        const int fd = ::fcntl(connection, F_DUPFD_CLOEXEC, 0);
-        if (fd >= 0) {
-            watches_.push_back(std::make_unique<Watch>(fd, gate_));
+        if (const int fd = ::fcntl(connection, F_DUPFD_CLOEXEC, 0); fd >= 0) {
+            duplicates.emplace_back(fd);
+        }
+    }
+    // The PMD may have closed a connection since it was found, and something else have its number.
+    const auto found_again = duplicates.empty() ? std::vector<int>{} : find();
+    for (Descriptor& fd : duplicates) {
+        if (std::ranges::find(found_again, fd.get()) != found_again.end()) {
+            watches_.push_back(std::make_unique<Watch>(fd.release(), gate_));
         }
     }
     if (watches_.empty() && !connections.empty()) {

@@ -26,6 +26,18 @@ std::string_view type_name(const toml::node& node) {
     }
 }
 
+/// ", " and the value, if it is short enough to be shown.
+std::string shown(const toml::node& node) {
+    constexpr std::size_t kLongest = 64;
+    if (const auto* text = node.as_string(); text != nullptr && text->get().size() <= kLongest)
+        return fmt::format(", \"{}\"", text->get());
+    if (const auto* number = node.as_integer(); number != nullptr)
+        return fmt::format(", {}", number->get());
+    if (const auto* real = node.as_floating_point(); real != nullptr)
+        return fmt::format(", {}", real->get());
+    return {};
+}
+
 std::string bracketed(const TableKeys& table) {
     return table.list ? fmt::format("[[{}]]", table.table) : fmt::format("[{}]", table.table);
 }
@@ -111,7 +123,7 @@ void TomlTable::require(std::string_view key, std::string_view example) const {
 
 void TomlTable::wrong_type(std::string_view key, const toml::node& value, std::string_view expected) const {
     throw UsageError(source_.at(value.source().begin),
-                     fmt::format("`{}` is {}; give {}", key, type_name(value), expected));
+                     fmt::format("`{}` is {}{}; give {}", key, type_name(value), shown(value), expected));
 }
 
 void TomlTable::read(std::string_view key, std::string& out) const {
@@ -119,7 +131,10 @@ void TomlTable::read(std::string_view key, std::string& out) const {
     if (value == nullptr)
         return;
     if (!value->is_string())
-        wrong_type(key, *value, "a string in quotes");
+        wrong_type(key, *value,
+                   value->is_integer()
+                       ? fmt::format("a string in quotes, as in {} = \"{}\"", key, value->as_integer()->get())
+                       : std::string("a string in quotes"));
     out = value->as_string()->get();
 }
 
@@ -137,7 +152,7 @@ void TomlTable::read(std::string_view key, double& out, Limits<double> limits) c
     if (value == nullptr)
         return;
     if (!value->is_number())
-        wrong_type(key, *value, "a number");
+        wrong_type(key, *value, fmt::format("a number, {} to {}", limits.min, limits.max));
     const double number = *value->value<double>();
     if (!limits.hold(number))
         throw UsageError(where(key),

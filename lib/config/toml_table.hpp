@@ -109,7 +109,7 @@ class TomlTable {
     template <typename T>
     T integer_in(std::string_view key, const toml::node& value, Limits<T> limits) const {
         if (!value.is_integer())
-            wrong_type(key, value, "a whole number");
+            wrong_type(key, value, fmt::format("a whole number, {} to {}", limits.min, limits.max));
         const std::int64_t number = value.as_integer()->get();
         // Signed to unsigned comparisons that cannot go wrong: every limit fits int64.
         if (number < static_cast<std::int64_t>(limits.min) || number > static_cast<std::int64_t>(limits.max))

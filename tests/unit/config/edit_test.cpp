@@ -12,6 +12,7 @@ namespace spead::config {
 namespace {
 
 using runtime::Plan;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -205,6 +206,12 @@ TEST(EndpointRanges, AreAsShortAsCanBe) {
     EXPECT_THAT(endpoint_ranges(endpoints),
                 ElementsAre("239.1.2.0:7148", "239.1.2.2+1:7148", "10.0.0.1:7148@10.0.0.2"));
     EXPECT_TRUE(endpoint_ranges({}).empty());
+}
+
+TEST_F(EditTest, AValueOfTheWrongTypeIsNamedWithWhatFits) {
+    const Plan before = plan();
+    EXPECT_THAT(refusal([&] { static_cast<void>(set_stream(before, "a", {{"heaps.ring", "lots"}})); }),
+                AllOf(HasSubstr("`ring` is a string, \"lots\"; give a whole number, "), HasSubstr(" to ")));
 }
 
 }  // namespace

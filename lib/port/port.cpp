@@ -124,14 +124,28 @@ bool Port::exhausted() const noexcept {
            });
 }
 
-bool Port::source_truncated() const noexcept {
+std::vector<std::string> Port::source_problems() const {
     const State& s = *state_;
-    return std::ranges::any_of(s.device.sources, &SourceFile::truncated) ||
-           std::ranges::any_of(s.rx, [](const RxState& state) {
-               return std::ranges::any_of(state.parts, [](const RxPart& part) {
-                   return part.ended_early.load(std::memory_order_relaxed);
-               });
-           });
+    std::vector<std::string> problems;
+    for (const SourceFile& file : s.device.sources) {
+        if (file.truncated) {
+            problems.push_back(fmt::format(
+                "port {}: its source {} is truncated: it ends inside record {}; copy or record it again",
+                s.planned.request.name, file.path, file.packets + 1));
+        }
+    }
+    for (const RxState& state : s.rx) {
+        for (const RxPart& part : state.parts) {
+            if (part.ended_early.load(std::memory_order_relaxed)) {
+                const SourceFile& file = s.device.sources[part.queue];
+                problems.push_back(
+                    fmt::format("port {}: its source {} was truncated during the run: it ended before its {} "
+                                "records were delivered; copy or record it again",
+                                s.planned.request.name, file.path, file.packets));
+            }
+        }
+    }
+    return problems;
 }
 
 std::string Port::output_problem() const {

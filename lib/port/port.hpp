@@ -130,9 +130,9 @@ class Port {
 
     /// Finite sources only (else false): every record has been delivered. May be called while lcores poll.
     bool exhausted() const noexcept;
-    /// A source file ends inside a record, or delivered fewer records than it held when it was opened: the
-    /// run should not end with status 0.
-    bool source_truncated() const noexcept;
+    /// Names each source file that ends inside a record, or delivered fewer records than it held when it was
+    /// opened. The run should not end with status 0 unless there is none. May be called while lcores poll.
+    std::vector<std::string> source_problems() const;
 
     /// Checks that the files written hold what was sent (net_pcap counts packets that a full disk lost as
     /// sent). Empty when all is well. May be called while lcores send; exact after stop().

@@ -131,8 +131,8 @@ void PortSet::report_end(std::vector<std::string>& problems, std::vector<std::st
         const port::Port& device = p->device();
         if (const std::string problem = device.output_problem(); !problem.empty())
             problems.push_back(problem);
-        if (device.source_truncated())
-            problems.push_back(fmt::format("port {}: its source is truncated", device.name()));
+        for (std::string& problem : device.source_problems())
+            problems.push_back(std::move(problem));
     }
     for (const auto& p : ports_) {
         const std::string& name = p->plan().name;

@@ -15,6 +15,7 @@ using spead::test::PcapFormat;
 using spead::test::PcapWriter;
 using spead::test::read_pcap;
 using spead::test::write_file;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -49,7 +50,7 @@ TEST_F(PcapPort, DeliversEveryRecordAndKnowsTheEnd) {
     auto port = open_port(request("net_pcap0,rx_pcap=" + write_capture(1000), 1, 0));
     EXPECT_TRUE(port->capabilities().finite);
     EXPECT_TRUE(port->capabilities().lossless);
-    EXPECT_FALSE(port->source_truncated());
+    EXPECT_THAT(port->source_problems(), IsEmpty());
     EXPECT_THAT(port->remarks(), IsEmpty());
     port->start();
     expect_frames(*port, 1000);
@@ -126,7 +127,9 @@ TEST_F(PcapPort, ATruncatedFileIsReplayedUpToItsLastWholeRecordAndRemarked) {
     EXPECT_THAT(port->remarks(), ElementsAre("port p0: " + path + " is truncated in record 10 at byte " +
                                              std::to_string(size - 16 - 69) +
                                              ": the 9 whole records before it will be replayed"));
-    EXPECT_TRUE(port->source_truncated());
+    EXPECT_THAT(port->source_problems(),
+                ElementsAre("port p0: its source " + path +
+                            " is truncated: it ends inside record 10; copy or record it again"));
     port->start();
     expect_frames(*port, 9);
 }
@@ -139,7 +142,8 @@ TEST_F(PcapPort, AFileThatShrinksAfterItWasCountedEndsTheRunInsteadOfHangingIt) 
     port->start();
     EXPECT_LT(receive(port->rx_queue(0), 1000).size(), 900U);
     EXPECT_TRUE(port->exhausted());
-    EXPECT_TRUE(port->source_truncated());
+    EXPECT_THAT(port->source_problems(),
+                ElementsAre(AllOf(HasSubstr(path), HasSubstr("it ended before its 1000 records"))));
     port->stop();
     EXPECT_THAT(port->remarks(), ElementsAre(HasSubstr("ended before its 1000 records were delivered")));
 }

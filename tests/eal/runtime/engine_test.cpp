@@ -303,7 +303,8 @@ TEST_F(Files, ThatAreTruncatedAreAProblem) {
                                  std::filesystem::file_size(directory_.file("in.pcap")) - 1);
     const Ended e = run(plan);
     EXPECT_EQ(e.reason, Reason::end_of_data);
-    EXPECT_THAT(e.problems, ElementsAre(HasSubstr("port p0: its source is truncated")));
+    EXPECT_THAT(e.problems, ElementsAre(HasSubstr("port p0: its source " + directory_.file("in.pcap") +
+                                                " is truncated")));
 }
 
 TEST(Reasons, HaveNames) {

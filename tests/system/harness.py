@@ -15,6 +15,8 @@ import time
 import unittest
 from pathlib import Path
 
+# meson sets it; who runs a script by hand need not.
+os.environ.setdefault("DPDK_SPEAD_SOURCE_ROOT", str(Path(__file__).resolve().parents[2]))
 # How many times longer than usual to wait: emulated machines are slow.
 PATIENCE = float(os.environ.get("DPDK_SPEAD_PATIENCE", "1"))
 # A shell starts background work with these ignored, and the program heeds that; the tests send them.

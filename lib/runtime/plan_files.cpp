@@ -1,16 +1,32 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/plan_files.hpp"
 
+#include <filesystem>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/error.hpp"
 #include "base/file_use.hpp"
 #include "capture/pcap_series.hpp"
 #include "runtime/file_sink.hpp"
 
 namespace spead::runtime {
+
+namespace {
+
+/// The directories that file sinks write into are made; those of captures are not.
+void check_directory(const std::string& path, const std::string& where) {
+    const auto parent = std::filesystem::path(path).parent_path();
+    std::error_code failed;
+    if (!parent.empty() && !std::filesystem::is_directory(parent, failed))
+        throw_error(where, "cannot write the capture file {}: there is no directory {}; make it with `mkdir -p`",
+                    path, parent.string());
+}
+
+}  // namespace
 
 void check_files(const Plan& plan, std::span<const port::PlannedPort> ports) {
     std::vector<FileUse> uses;
@@ -28,10 +44,13 @@ void check_files(const Plan& plan, std::span<const port::PlannedPort> ports) {
                                             fmt::format("sink of {}", r.name)));
         if (!r.capture)
             continue;
-        for (const std::string& path : r.capture->files)
-            uses.push_back(FileUse::planned(
-                capture::PcapSeries::first_name(path, *r.capture), FileUse::Way::write,
-                fmt::format("the capture of {} writes", r.name), fmt::format("capture of {}", r.name)));
+        const std::string where = fmt::format("capture of {}", r.name);
+        for (const std::string& path : r.capture->files) {
+            check_directory(path, where);
+            uses.push_back(FileUse::planned(capture::PcapSeries::first_name(path, *r.capture),
+                                            FileUse::Way::write,
+                                            fmt::format("the capture of {} writes", r.name), where));
+        }
     }
 }
 

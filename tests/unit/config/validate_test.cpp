@@ -298,6 +298,9 @@ TEST(Validate, CapturesHaveFilesOfTheirOwn) {
     };
     using Options = capture::Options;
     expect_accepted(with([](Options&) {}));
+    expect_refused(with([](Options& c) { c.files = {"-"}; }), "receive[0].capture.files",
+                   {"`-`", "standard output", "name a file"});
+    expect_accepted(with([](Options& c) { c.files = {"./-"}; }));
     expect_refused(with([](Options& c) { c.files.clear(); }), "receive[0].capture.files", {"0 files"});
     expect_refused(with([](Options& c) {
                        c.files = {"a", "b", "a"};

@@ -338,6 +338,16 @@ TEST(LayOut, RefusesSendersWhosePayloadIsMoreThanAProcessCanMap) {
                                            HasSubstr("before it 4096 PiB"))));
 }
 
+TEST(LayOut, RefusesACaptureWhoseDirectoryIsAbsent) {
+    Plan plan = plan_of({receive("s0", "p0")}, {});
+    plan.receives[0].capture.emplace().files = {"/nonexistent/data/a.pcap"};
+    EXPECT_THAT([&] { static_cast<void>(lay_out(plan)); },
+                ThrowsMessage<Error>(AllOf(HasSubstr("capture of s0: "),
+                                           HasSubstr("there is no directory /nonexistent/data; make it"))));
+    plan.receives[0].capture->files = {"/tmp/a.pcap", "b.pcap"};
+    EXPECT_NO_THROW(static_cast<void>(lay_out(plan)));
+}
+
 TEST(LayOut, CountsWhatArenasReallyTake) {
     Plan plan = plan_of({receive("s0", "p0")}, {});
     plan.memory.heaps = 10 * kMiB;

@@ -124,6 +124,25 @@ bool Loader::wanted(const capture::PcapReader::Record& record) {
     return refused == nullptr;
 }
 
+std::optional<std::string> Loader::unmatched() const {
+    std::optional<Endpoint> first;
+    std::size_t others = 0;
+    if (whole_)
+        for (const auto& [old, to] : rules_.map) {
+            if (matched_.contains(&to))
+                continue;
+            if (first)
+                ++others;
+            else
+                first = Endpoint{Ipv4{old.first}, old.second, {}};
+        }
+    if (!first)
+        return std::nullopt;
+    return fmt::format("no packet went to {}{}, so nothing of it was redirected; correct `--map`",
+                       to_string(*first),
+                       others == 0 ? "" : fmt::format(" or {} other destinations", others));
+}
+
 bool Loader::fill(Window& window) {
     window.used = 0;
     window.frames.clear();
@@ -138,6 +157,7 @@ bool Loader::fill(Window& window) {
             period_ =
                 counts_.records == 0 ? 0 : span + (counts_.records > 1 ? span / (counts_.records - 1) : 0);
             more = false;
+            whole_ = true;
             break;
         }
         const capture::PcapReader::Record& record = source->record;
@@ -151,6 +171,8 @@ bool Loader::fill(Window& window) {
             auto* const to = reinterpret_cast<std::uint8_t*>(window.base + at);
             std::memcpy(to, record.data, record.length);
             const Rewritten result = rewrite({to, record.length}, rules_);
+            if (result.mapped != nullptr)
+                matched_.insert(result.mapped);
             if (result.good) {
                 ++counts_.frames;
                 window.frames.push_back(

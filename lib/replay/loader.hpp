@@ -3,6 +3,8 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -62,6 +64,9 @@ class Loader {
     /// false.
     std::uint64_t period_ns() const noexcept { return period_; }
     const std::vector<std::string>& warnings() const noexcept { return warnings_; }
+    /// Returns a sentence about the old destinations of `map` that no datagram had; none if there are none,
+    /// or no pass is whole yet.
+    std::optional<std::string> unmatched() const;
 
   private:
     struct Source {
@@ -84,6 +89,8 @@ class Loader {
     std::uint32_t longest_;
     std::vector<Source> sources_;
     std::vector<std::string> warnings_;
+    std::set<const NewDestination*> matched_;  ///< entries of `map`
+    bool whole_ = false;                       ///< a pass has come to its end
     LoadCounts counts_;
     bool begun_ = false;            ///< the pass
     const Source* last_ = nullptr;  ///< where the last record came from

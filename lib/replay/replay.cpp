@@ -104,6 +104,7 @@ void Replay::read() {
 void Replay::publish() {
     const std::lock_guard lock(mutex_);
     warnings_ = loader_.warnings();
+    unmatched_ = loader_.unmatched();
     counts_ = loader_.counts();
 }
 
@@ -220,6 +221,8 @@ std::vector<std::string> Replay::warnings() const {
     tell(counts_.runts, "are shorter than an Ethernet header and are not sent");
     tell(counts_.too_long, "are longer than the port sends and are left out");
     tell(counts_.not_udp, "are no UDP datagrams, so they have no other destination, and are not sent");
+    if (unmatched_)
+        all.push_back(*unmatched_);
     return all;
 }
 

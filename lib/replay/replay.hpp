@@ -62,7 +62,8 @@ class Replay {
 
     /// Why files could not be read on; empty when all is well. Any thread.
     std::string failure() const;
-    /// Files that are not whole, and records that cannot be sent; complete after stop().
+    /// Files that are not whole, records that cannot be sent, and destinations of `map` that no datagram had;
+    /// complete after stop().
     std::vector<std::string> warnings() const;
     /// The files end before their last record.
     bool damaged() const;
@@ -94,6 +95,7 @@ class Replay {
     mutable std::mutex mutex_;  ///< of what follows
     std::string failure_;
     std::vector<std::string> warnings_;
+    std::optional<std::string> unmatched_;
     LoadCounts counts_;
 };
 

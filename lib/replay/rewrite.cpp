@@ -35,11 +35,9 @@ class Sum {
     std::uint64_t sum_;
 };
 
-const NewDestination* destination(const wire::UdpView& udp, const RewriteRules& rules) {
+const NewDestination* mapped(const wire::UdpView& udp, const RewriteRules& rules) {
     const auto found = rules.map.find({udp.dst_ip, udp.dst_port});
-    if (found != rules.map.end())
-        return &found->second;
-    return rules.to ? &*rules.to : nullptr;
+    return found == rules.map.end() ? nullptr : &found->second;
 }
 
 }  // namespace
@@ -61,7 +59,9 @@ Rewritten rewrite(std::span<std::uint8_t> frame, const RewriteRules& rules) noex
             ip[8] = *rules.ttl;
             ip_sum.replace16(before, load_be16(ip + 8));
         }
-        if (const NewDestination* const to = destination(udp, rules)) {
+        result.mapped = mapped(udp, rules);
+        const NewDestination* const other = rules.to ? &*rules.to : nullptr;
+        if (const NewDestination* const to = result.mapped != nullptr ? result.mapped : other) {
             ip_sum.replace32(udp.dst_ip, to->address.value);
             udp_sum.replace32(udp.dst_ip, to->address.value);
             udp_sum.replace16(udp.dst_port, to->port);

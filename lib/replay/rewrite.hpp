@@ -38,6 +38,7 @@ struct RewriteRules {
 struct Rewritten {
     bool good = true;        ///< false: a rule needs a UDP datagram, and there is none that can be read
     std::uint32_t skip = 0;  ///< bytes that the frame now begins later: tags that were taken away
+    const NewDestination* mapped = nullptr;  ///< the entry of `map` that it went by; null: none
 };
 
 /// Changes a frame in place; it may be anything. Checksums of IPv4 and UDP are brought up to date by the

@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/capture/records.hpp"
+#include "tests/unit/wire/frames.hpp"
 
 namespace spead::replay {
 namespace {
@@ -200,6 +201,23 @@ TEST_F(Loading, EveryRecordThatIsNotSentIsCounted) {
     Loader other({a}, Loader::Order::time, rules, 1514, "test");
     EXPECT_EQ(pass(other, 1 << 20).size(), 0U);
     EXPECT_EQ(other.counts(), (LoadCounts{6, 0, 1, 2, 1, 2}));
+}
+
+TEST_F(Loading, ADestinationThatNoDatagramHadIsTold) {
+    Kept datagram = record(0, 60);
+    datagram.bytes = wire::test::Frame{}.build();
+    datagram.on_wire = static_cast<std::uint32_t>(datagram.bytes.size());
+    wire::UdpView udp{};
+    ASSERT_EQ(
+        wire::parse_udp(datagram.bytes.data(), datagram.bytes.size(), datagram.bytes.size(), false, udp),
+        PortOutcome::stream);
+    RewriteRules rules;
+    rules.map[{udp.dst_ip, udp.dst_port}] = {Ipv4{0xEF000001}, 7148};
+    rules.map[{0xEF090909, 7148}] = {Ipv4{0xEF000002}, 7148};
+    Loader loader({write("a.pcap", {datagram})}, Loader::Order::time, rules, 0, "test");
+    EXPECT_EQ(loader.unmatched(), std::nullopt) << "nothing is known yet";
+    EXPECT_EQ(pass(loader, 1 << 20).size(), 1U);
+    EXPECT_THAT(loader.unmatched().value_or(""), HasSubstr("no packet went to 239.9.9.9:7148, so nothing"));
 }
 
 TEST_F(Loading, AFileThatIsNotWholeEndsEarlyAndTheOthersGoOn) {

@@ -254,7 +254,8 @@ class Rules {
             if (file.empty() || file.ends_with('/'))
                 fail(path + ".files", "`{}` names no file to capture into", file);
             if (file == "-")
-                fail(path + ".files", "`-` is no file, and captures do not go to standard output; name a file");
+                fail(path + ".files",
+                     "`-` is no file, and captures do not go to standard output; name a file");
         }
         in_range(path + ".rotate_size", c.rotate_size, kRotateSize);
         duration(path + ".rotate_seconds", c.rotate_seconds);

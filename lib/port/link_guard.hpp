@@ -30,9 +30,10 @@ class LinkGuard {
 
     /// Whether the port's link is up although nothing is watched, so that watch() has something to do. Cheap.
     bool wants_watch() const;
-    /// Watches the connections that `find` finds, of which it makes duplicates, and opens the gate if the link is still up then. With none
-    /// to watch the gate opens all the same, unguarded. `find` is called a second time, and must find the
-    /// duplicates too; one that it does not find is of something else, and is closed.
+    /// Watches the connections that `find` finds, of which it makes duplicates, and opens the gate if the
+    /// link is still up then. With none to watch the gate opens all the same, unguarded. `find` is called a
+    /// second time, and must find the duplicates too; one that it does not find is of something else, and is
+    /// closed.
     void watch(const std::function<std::vector<int>()>& find);
     /// Closes the gate and stops watching.
     void release();

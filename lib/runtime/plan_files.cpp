@@ -22,7 +22,8 @@ void check_directory(const std::string& path, const std::string& where) {
     const auto parent = std::filesystem::path(path).parent_path();
     std::error_code failed;
     if (!parent.empty() && !std::filesystem::is_directory(parent, failed))
-        throw_error(where, "cannot write the capture file {}: there is no directory {}; make it with `mkdir -p`",
+        throw_error(where,
+                    "cannot write the capture file {}: there is no directory {}; make it with `mkdir -p`",
                     path, parent.string());
 }
 

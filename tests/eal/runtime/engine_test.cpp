@@ -304,7 +304,7 @@ TEST_F(Files, ThatAreTruncatedAreAProblem) {
     const Ended e = run(plan);
     EXPECT_EQ(e.reason, Reason::end_of_data);
     EXPECT_THAT(e.problems, ElementsAre(HasSubstr("port p0: its source " + directory_.file("in.pcap") +
-                                                " is truncated")));
+                                                  " is truncated")));
 }
 
 TEST(Reasons, HaveNames) {

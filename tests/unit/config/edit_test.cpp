@@ -210,7 +210,9 @@ TEST(EndpointRanges, AreAsShortAsCanBe) {
 
 TEST_F(EditTest, AValueOfTheWrongTypeIsNamedWithWhatFits) {
     const Plan before = plan();
-    EXPECT_THAT(refusal([&] { static_cast<void>(set_stream(before, "a", {{"heaps.ring", "lots"}})); }),
+    EXPECT_THAT(refusal([&] {
+                    static_cast<void>(set_stream(before, "a", {{"heaps.ring", "lots"}}));
+                }),
                 AllOf(HasSubstr("`ring` is a string, \"lots\"; give a whole number, "), HasSubstr(" to ")));
 }
 

@@ -77,7 +77,8 @@ TEST(UnknownKey, TheFirstInTheFileIsReported) {
 TEST(WrongType, IsNamedWithTheRightOne) {
     expect_error(kReceive + "max_poll = \"ten\"\n",
                  {"a.toml:9:12", "`max_poll` is a string, \"ten\"; give a whole number, 1 to 1000000"});
-    expect_error(kReceive + "max_poll = 1.5\n", {"a.toml:9:12", "number with a fraction, 1.5", "whole number"});
+    expect_error(kReceive + "max_poll = 1.5\n",
+                 {"a.toml:9:12", "number with a fraction, 1.5", "whole number"});
     expect_error(kReceive + "in_order = \"yes\"\n",
                  {"a.toml:9:12", "`in_order` is a string", "true or false"});
     expect_error(kReceive + "in_order = 1\n", {"`in_order` is a whole number", "true or false"});
@@ -92,7 +93,8 @@ TEST(WrongType, IsNamedWithTheRightOne) {
     expect_error(kReceive + "lcores = [1, \"2\"]\n", {"a.toml:9:14", "`lcores` is a string", "whole number"});
     expect_error(kReceive + "heaps.timeout = [1]\n", {"`timeout` is a list", "250ms"});
     expect_error(kSend + "rate = true\n", {"`rate` is true or false", "10Gbps"});
-    expect_error(kSend + "burst_rate_ratio = \"x\"\n", {"`burst_rate_ratio` is a string", "give a number, 1 to 1000"});
+    expect_error(kSend + "burst_rate_ratio = \"x\"\n",
+                 {"`burst_rate_ratio` is a string", "give a number, 1 to 1000"});
     expect_error("version = 1\n[runtime]\nname = 2020-01-01\n", {"`name` is a date or time", "string"});
     expect_error(kPort + "[[receive]]\nname = \"s0\"\nport = \"p0\"\nendpoints = \"239.1.2.3:7148\"\n",
                  {"a.toml:8:13", "`endpoints` is a string", "list of strings"});

@@ -325,8 +325,8 @@ TEST(LayOut, AddsUpTheMemoryOfEverything) {
 }
 
 TEST(LayOut, RefusesSendersWhosePayloadIsMoreThanAProcessCanMap) {
-    Plan plan = plan_of({}, {send_plan("d0", "p0"), send_plan("d1", "p0"), send_plan("d2", "p0"),
-                             send_plan("d3", "p0")});
+    Plan plan = plan_of(
+        {}, {send_plan("d0", "p0"), send_plan("d1", "p0"), send_plan("d2", "p0"), send_plan("d3", "p0")});
     for (SendPlan& s : plan.sends) {
         s.max_heaps = 65535;
         s.heap_size = std::uint64_t{1} << 46;

@@ -33,14 +33,13 @@ Engine::State::State(const Plan& p, const Layout& l, const Surroundings& s)
       layout(l),
       surroundings(s),
       lcores(problems, {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
+      events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
       consumers(p.end.heaps) {
     set_lcore_patience();
 }
 
 Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
     : state_(std::make_unique<State>(plan, layout, surroundings)) {
-    if (!plan.runtime.on_event.empty())
-        state_->event_command.emplace(plan.runtime.on_event);
     state_->ports.open(plan.ports, state_->layout.ports);
     state_->make_workers();
     for (std::size_t i = 0; i < plan.receives.size(); i++)
@@ -139,11 +138,11 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
     Clock::time_point next_progress = Clock::now();
     for (;;) {
         // A negative descriptor is one that poll(2) passes over.
-        std::array<pollfd, 2> events{pollfd{run_interrupt_fd, POLLIN, 0},
-                                     pollfd{executor == nullptr ? -1 : executor->fd(), POLLIN, 0}};
+        std::array<pollfd, 2> ready{pollfd{run_interrupt_fd, POLLIN, 0},
+                                    pollfd{executor == nullptr ? -1 : executor->fd(), POLLIN, 0}};
         const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
-        if (poll(events.data(), events.size(), wait) > 0)
-            interrupted |= events[0].revents != 0;
+        if (poll(ready.data(), ready.size(), wait) > 0)
+            interrupted |= ready[0].revents != 0;
         if (executor != nullptr)
             executor->serve();
         if (interrupted)
@@ -157,8 +156,9 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
         watch_sinks();
         senders.let_go(surroundings.longest_finish);
         const stats::Snapshot now = take_snapshot();
-        watch_streams(now);
-        watch_sends(now.duration_s);
+        health.watch(now, plan.receives, streams, removed);
+        senders.watch(now.duration_s, events);
+        events.poll();
         if (failed)
             return Reason::failure;
         if (const std::optional<Reason> reason = ends.check(plan.end, end_facts(now)))

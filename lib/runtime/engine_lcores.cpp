@@ -54,17 +54,7 @@ void Engine::State::report_silence(const Worker& w, bool silent) {
         silent && !names.empty()
             ? fmt::format("{}; {} stand{} still", what, fmt::join(names, ", "), names.size() == 1 ? "s" : "")
             : what;
-    log_limited(lcore_news, LogType::runtime, silent ? LogLevel::warning : LogLevel::notice, "{}", text);
-    if (surroundings.on_lcore)
-        surroundings.on_lcore(text);
-    if (event_command)
-        event_command->run({{"SPEAD_LCORE", fmt::format("{}", w.layout->lcore)},
-                            {"SPEAD_CPU", fmt::format("{}", w.layout->cpu)},
-                            {"SPEAD_STREAM", ""},
-                            {"SPEAD_EVENT", silent ? "lcore_silent" : "lcore_back"},
-                            {"SPEAD_TEXT", text},
-                            {"SPEAD_TIME", fmt::format("{:.3f}", now)},
-                            {"SPEAD_NAME", plan.runtime.name}});
+    events.report({w.layout->lcore, w.layout->cpu, silent, text, now});
 }
 
 /// Says in a snapshot, which may be of an earlier moment, which lcores are silent now.

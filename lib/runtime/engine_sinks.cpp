@@ -27,7 +27,7 @@ void Engine::State::look_at_sink(Stream& stream, Sink& sink) {
     stream.last_event = {stats::StreamEvent::sink_failed,
                          std::chrono::duration<double>(Clock::now() - begin).count(),
                          "its sink takes no more heaps: " + *news};
-    tell(stream.name, *stream.last_event);
+    events.report(stream.name, *stream.last_event);
     problems.push_back(fmt::format("stream {}: {}", stream.name, stream.last_event->text));
 }
 
@@ -52,7 +52,7 @@ bool Engine::State::sinks_over() const {
     return any_failed && !left;
 }
 
-/// After add_health().
+/// After HealthMonitor::add_to().
 void Engine::State::add_last_events(stats::Snapshot& snap) const {
     for (std::size_t i = 0; i < streams.size(); i++) {
         stats::StreamSnapshot& s = snap.streams[i];

@@ -105,7 +105,7 @@ stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
     for (const auto& s : removed_streams)
         add_parts(*s, snap.removed);
     senders.add_to(snap);
-    add_health(snap);
+    health.add_to(snap, streams);
     add_last_events(snap);
     mark_silent(snap);
     if (depth != LcoreLook::Depth::counts)

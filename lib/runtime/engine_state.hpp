@@ -17,13 +17,13 @@
 #include "runtime/consumers.hpp"
 #include "runtime/end_conditions.hpp"
 #include "runtime/engine.hpp"
-#include "runtime/event_command.hpp"
+#include "runtime/event_reporter.hpp"
+#include "runtime/health_monitor.hpp"
 #include "runtime/lcore_set.hpp"
 #include "runtime/port_set.hpp"
 #include "runtime/receive_queues.hpp"
 #include "runtime/sender_set.hpp"
 #include "runtime/stream.hpp"
-#include "runtime/stream_health.hpp"
 #include "runtime/waits.hpp"
 #include "stats/finding_log.hpp"
 
@@ -93,16 +93,10 @@ struct Engine::State {
     void port_changed(std::size_t port);
     void add_details(stats::Snapshot& snap);
     stats::Snapshot shown(stats::Snapshot snap) const;
-    void watch_streams(const stats::Snapshot& now);
-    void watch_sends(double now);
-    static bool is_stalled(const Stream& stream);
-    void tell(const std::string& stream, const stats::LastEvent& event);
     void watch_sinks();
     void look_at_sink(Stream& stream, Sink& sink);
     bool sinks_over() const;
     void add_last_events(stats::Snapshot& snap) const;
-    void add_health(stats::Snapshot& snap) const;
-    bool is_received(std::uint32_t number) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
     EndFacts end_facts(const stats::Snapshot& now);
     bool ports_failed();
@@ -144,6 +138,7 @@ struct Engine::State {
     memory::RegionTable regions;
     PortSet ports;  ///< as plan.ports
     LcoreSet lcores;
+    EventReporter events;
     ReceiveQueues queues{lcores, ports};
     std::vector<std::unique_ptr<Stream>> streams;          ///< as plan.receives
     std::vector<std::unique_ptr<Stream>> removed_streams;  ///< with parts that still leave
@@ -164,15 +159,11 @@ struct Engine::State {
     std::vector<std::string> remarks;
     Clock::time_point begin{};
     double duration = 0;  ///< fixed when stopped
-    /// Of streams that are watched, or were, by number; `removed` gets what those counted that are no more.
-    std::map<std::uint32_t, StreamHealth> health;
-    double last_watch = 0;  ///< seconds of the run when they were last watched
-    std::optional<EventCommand> event_command;
+    HealthMonitor health{events};
     std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
     stats::FindingLog finding_log;
     std::map<std::uint32_t, std::vector<std::string>> unowned;  ///< by stream's number; likewise
     Clock::time_point next_look_at_absences{};
-    LogLimiter lcore_news;
     Clock::time_point next_look_at_ports{};
 };
 

@@ -36,7 +36,7 @@ void Engine::stop() noexcept {
         return;
     s.stopping = true;
     s.lcores.end_soon();
-    s.event_command.reset();
+    s.events.end();
     if (s.started) {
         s.carry_out([&s] { s.finish_sends(); });
         s.carry_out([&s] { s.ports.remember_rules(); });

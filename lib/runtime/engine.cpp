@@ -34,7 +34,8 @@ Engine::State::State(const Plan& p, const Layout& l, const Surroundings& s)
       surroundings(s),
       lcores(problems, {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
       events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
-      consumers(p.end.heaps) {
+      consumers(p.end.heaps),
+      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter}, problems) {
     set_lcore_patience();
 }
 
@@ -80,19 +81,8 @@ void Engine::State::make_workers() {
     }
     senders.make(plan.sends, interrupt_fd());
     queues.make(layout.queues);
-    for (const ReceivePlan& r : plan.receives) {
-        Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
-        stream.number = ++last_number;
-        stream.name = r.name;
-        if (!r.enabled)
-            continue;
-        stream.sink = surroundings.make_sink(r.sink, r.name);
-        keep_places(stream, r.endpoints);
-    }
-    for (std::size_t i = 0; i < streams.size(); i++)
-        if (plan.receives[i].enabled)
-            make_parts(i);
-    queues.deliver(layout.queues, {plan, streams});
+    streams.make(plan.receives, layout.queues);
+    queues.deliver(layout.queues, {plan, streams.current()});
     for (const auto& w : lcores) {
         const auto [mode, max_poll] = idling_of(*w);
         w->loop->set_mode(mode);
@@ -150,13 +140,13 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
         ports.serve_hosts();
         senders.follow_next_hops();
         const bool failed = ports_failed();
-        share_stops();
-        leave_parts();
-        captures.collect(streams);
-        watch_sinks();
+        streams.share_stops(plan.receives);
+        streams.let_go();
+        captures.collect(streams.current());
+        streams.watch_sinks(elapsed());
         senders.let_go(surroundings.longest_finish);
         const stats::Snapshot now = take_snapshot();
-        health.watch(now, plan.receives, streams, removed);
+        health.watch(now, plan.receives, streams.current(), streams.removed_counts());
         senders.watch(now.duration_s, events);
         events.poll();
         if (failed)
@@ -175,7 +165,7 @@ EndFacts Engine::State::end_facts(const stats::Snapshot& now) {
     EndFacts f;
     f.failed = lcores.any_lost() || consumers.failed() || senders.failed() || sinks_over();
     f.heaps_used_up = consumers.budget_used_up();
-    f.captured = senders.all().empty() && captures_over(streams);
+    f.captured = senders.all().empty() && captures_over(streams.current());
     f.seconds = now.duration_s;
     // Packets that belong to no stream keep no run alive; heaps on their way to a slow consumer do.
     for (const stats::StreamSnapshot& s : now.streams) {
@@ -184,7 +174,7 @@ EndFacts Engine::State::end_facts(const stats::Snapshot& now) {
     }
     f.silent = lcores.any_silent();
     f.receives = !plan.receives.empty();
-    f.stop_items = plan.end.exit_on_stop && all_stopped();
+    f.stop_items = plan.end.exit_on_stop && streams.all_stopped(plan.receives);
     if (ends.stays())
         return f;
     const auto all_streams = [this](const auto& is) {
@@ -210,26 +200,6 @@ bool Engine::State::everything_received(const stats::Snapshot& now) const {
                 come += s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
         return ports[p].device().capabilities().receives_own && now.ports[p].rx_packets >= come;
     });
-}
-
-/// Whether every endpoint of every stream has seen a stop item, on whichever lcore.
-bool Engine::State::all_stopped() const {
-    bool any = false;
-    for (std::size_t i = 0; i < streams.size(); i++) {
-        const Stream& s = *streams[i];
-        if (!plan.receives[i].enabled)
-            continue;
-        const std::vector<Endpoint>& endpoints = plan.receives[i].endpoints;
-        std::vector<char> seen(s.places.size(), 0);
-        for (const auto& part : s.parts)
-            for (std::size_t e = 0; e < std::min(seen.size(), part->stops.size()); e++)
-                seen[e] |= part->stops[e] != 0;
-        for (std::size_t e = 0; e < seen.size(); e++)
-            if (seen[e] == 0 && std::find(endpoints.begin(), endpoints.end(), s.places[e]) != endpoints.end())
-                return false;
-        any |= !s.parts.empty();
-    }
-    return any;
 }
 
 const std::vector<std::string>& Engine::problems() const noexcept {

@@ -115,8 +115,8 @@ void Engine::State::add_buffers(stats::PortSnapshot& s, const port::Port& p, con
 }
 
 void Engine::State::add_details(stats::Snapshot& snap) {
-    for (std::size_t i = 0; i < streams.size(); i++) {
-        const Stream& stream = *streams[i];
+    for (std::size_t i = 0; i < streams.current().size(); i++) {
+        const Stream& stream = *streams.current()[i];
         stats::StreamSnapshot& s = snap.streams[i];
         stats::StreamTimes times = stream.past_times;
         for (const Part* const part : stream.all_parts()) {
@@ -149,7 +149,7 @@ void Engine::clear() {
     s.base = s.take_snapshot(LcoreLook::Depth::full_then_forget);
     s.forget_peaks_kept();
     s.finding_log.clear(*s.base);
-    for (const auto& stream : s.streams)
+    for (const auto& stream : s.streams.current())
         stream->past_times = {};
 }
 

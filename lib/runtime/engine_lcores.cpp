@@ -38,16 +38,7 @@ bool Engine::State::is_silent_on(std::size_t port) const {
 void Engine::State::report_silence(const Worker& w, bool silent) {
     const double now = std::chrono::duration<double>(Clock::now() - begin).count();
     const std::string what = silent ? w.watch.sentence() : w.watch.end_sentence();
-    std::vector<std::string> names;
-    for (const auto& stream : streams) {
-        if (std::none_of(stream->parts.begin(), stream->parts.end(),
-                         [&w](const auto& part) { return part->worker == &w; }))
-            continue;
-        names.push_back(stream->name);
-        const stats::StreamEvent kind = silent ? stats::StreamEvent::stalled : stats::StreamEvent::back;
-        stream->past.events[static_cast<std::size_t>(kind)]++;
-        stream->last_event = {kind, now, what};
-    }
+    std::vector<std::string> names = streams.note_silence(w, silent, now, what);
     for (const SendStream* const s : senders.on(w))
         names.push_back(s->plan.name);
     const std::string text =

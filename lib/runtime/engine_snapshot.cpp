@@ -63,26 +63,26 @@ double Engine::State::elapsed() const {
 stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
     stats::Snapshot snap;
     snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
-    snap.captures = captures.written(streams);
+    snap.captures = captures.written(streams.current());
     snap.capabilities = permitted_privileges().names();
     snap.by_configuration = surroundings.by_configuration;
     snap.duration_s = elapsed();
     for (std::size_t i = 0; i < plan.receives.size(); i++) {
         stats::StreamSnapshot s;
         s.name = plan.receives[i].name;
-        s.number = streams[i]->number;
+        s.number = streams.current()[i]->number;
         s.endpoints = plan.receives[i].endpoint_texts;
         s.port = plan.receives[i].port;
         s.state = !plan.receives[i].enabled               ? "stopped"
                   : !ports[plan.receives[i].port].is_on() ? "waiting"
                                                           : "received";
-        s.add(streams[i]->past);
-        add_sinks(*streams[i], s);
+        s.add(streams.current()[i]->past);
+        add_sinks(*streams.current()[i], s);
         s.expected_rate = plan.receives[i].expected_rate;
         snap.streams.push_back(std::move(s));
     }
-    snap.removed = removed;
-    for (const auto& s : removed_streams) {
+    snap.removed = streams.removed_counts();
+    for (const auto& s : streams.removed()) {
         snap.removed.add(s->past);
         add_sinks(*s, snap.removed);
     }
@@ -99,14 +99,14 @@ stats::Snapshot Engine::State::take_snapshot(LcoreLook::Depth depth) {
         }
         snap.lcores.push_back(share_of(*w));
     }
-    captures.add_taken(streams, snap.captures);
-    for (std::size_t i = 0; i < streams.size(); i++)
-        add_parts(*streams[i], snap.streams[i]);
-    for (const auto& s : removed_streams)
+    captures.add_taken(streams.current(), snap.captures);
+    for (std::size_t i = 0; i < streams.current().size(); i++)
+        add_parts(*streams.current()[i], snap.streams[i]);
+    for (const auto& s : streams.removed())
         add_parts(*s, snap.removed);
     senders.add_to(snap);
-    health.add_to(snap, streams);
-    add_last_events(snap);
+    health.add_to(snap, streams.current());
+    streams.add_last_events(snap);
     mark_silent(snap);
     if (depth != LcoreLook::Depth::counts)
         add_details(snap);
@@ -128,11 +128,11 @@ stats::LcoreSnapshot Engine::State::share_of(const Worker& w) const {
                 sum = sum.value_or(0) + sum_of(part->counts.packets);
         return sum;
     };
-    for (std::size_t i = 0; i < streams.size(); i++)
-        if (const auto sum = received(*streams[i]))
-            l.streams.push_back({plan.receives[i].name, *sum, streams[i]->number});
+    for (std::size_t i = 0; i < streams.current().size(); i++)
+        if (const auto sum = received(*streams.current()[i]))
+            l.streams.push_back({plan.receives[i].name, *sum, streams.current()[i]->number});
     l.removed = w.removed;
-    for (const auto& s : removed_streams)
+    for (const auto& s : streams.removed())
         l.removed += received(*s).value_or(0);
     for (std::size_t n = 0; n < w.sources.size(); n++) {
         l.ports.push_back({plan.ports[w.source_ports[n]].name, sum_of(w.counts.ports[n].packets)});

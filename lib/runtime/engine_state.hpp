@@ -23,7 +23,7 @@
 #include "runtime/port_set.hpp"
 #include "runtime/receive_queues.hpp"
 #include "runtime/sender_set.hpp"
-#include "runtime/stream.hpp"
+#include "runtime/stream_set.hpp"
 #include "runtime/waits.hpp"
 #include "stats/finding_log.hpp"
 
@@ -41,10 +41,6 @@ struct Engine::State {
     void set_lcore_patience();
 
     void make_workers();
-    std::unique_ptr<Part> make_part(const Stream& stream, const ReceivePlan& r, Worker& worker);
-    void make_parts(std::size_t receive);
-    void install(Stream& stream, std::unique_ptr<Part> part);
-    void deal_memory(Worker& worker, bool with_leaving);
     std::pair<PollMode, std::uint32_t> idling_of(const Worker& worker) const;
     void set_idling(Worker& worker);
 
@@ -55,12 +51,7 @@ struct Engine::State {
     std::vector<unsigned> cpus_for(const ReceivePlan& r) const;
     Dealing deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const;
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
-    void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
     PortSet::Groups groups_of(const Plan& wanted) const;
-    void leave_parts();
-    void leave_parts(Stream& stream);
-    bool leave(Stream& stream, Leaving& leaving);
-    void fold(Stream& stream, const Part& part);
     bool anything_leaves() const;
 
     void launch();
@@ -93,16 +84,11 @@ struct Engine::State {
     void port_changed(std::size_t port);
     void add_details(stats::Snapshot& snap);
     stats::Snapshot shown(stats::Snapshot snap) const;
-    void watch_sinks();
-    void look_at_sink(Stream& stream, Sink& sink);
     bool sinks_over() const;
-    void add_last_events(stats::Snapshot& snap) const;
     stats::LcoreSnapshot share_of(const Worker& w) const;
     EndFacts end_facts(const stats::Snapshot& now);
     bool ports_failed();
-    bool all_stopped() const;
     Reason run(const std::function<void(const stats::Snapshot&)>& tick);
-    void share_stops();
     bool everything_received(const stats::Snapshot& now) const;
 
     /// What moves at the end of a run, and what holds it up.
@@ -120,8 +106,6 @@ struct Engine::State {
                     Clock::duration patience, Clock::duration longest = Clock::duration::max());
     std::string blocked_streams() const;
     std::string consumer_stuck() const;
-    void let_go_of_consumers();
-    void tell_what_was_lost();
     void finish_sends();
     void give_up(SendStream& s, Waited why, std::uint64_t left);
     void settle_receives();
@@ -140,12 +124,9 @@ struct Engine::State {
     LcoreSet lcores;
     EventReporter events;
     ReceiveQueues queues{lcores, ports};
-    std::vector<std::unique_ptr<Stream>> streams;          ///< as plan.receives
-    std::vector<std::unique_ptr<Stream>> removed_streams;  ///< with parts that still leave
-    stats::StreamSnapshot removed;                         ///< what streams that are no more have counted
-    std::uint32_t last_number = 0;                         ///< of a stream
     SenderSet senders{lcores, ports, regions, surroundings.make_producer, problems};
     Consumers consumers;
+    StreamSet streams;
     CaptureSet captures{lcores, problems};
     bool started = false;
     bool starting = true;  ///< launch() has not come to its end

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/stream_set.hpp"
+
 #include <algorithm>
 #include <set>
 
@@ -7,7 +9,6 @@
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "runtime/engine_state.hpp"
 #include "runtime/lossless.hpp"
 
 /// The streams of a run: their shares on lcores, and where those get their packets from.
@@ -53,45 +54,111 @@ const Part* part_on(const Stream& stream, const Worker& worker) {
     return nullptr;
 }
 
+void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues) {
+    for (const ReceivePlan& r : plans) {
+        Stream& stream = *current_.emplace_back(std::make_unique<Stream>());
+        stream.number = ++last_number_;
+        stream.name = r.name;
+        if (!r.enabled)
+            continue;
+        stream.sink = makers_.sink(r.sink, r.name);
+        keep_places(stream, r.endpoints);
+    }
+    for (std::size_t i = 0; i < current_.size(); i++)
+        if (plans[i].enabled)
+            make_parts(*current_[i], i, plans[i], queues);
+}
+
+StreamSet::Fresh StreamSet::make_fresh(const std::vector<ReceivePlan>& wanted, const Change& change) {
+    Fresh fresh;
+    fresh.streams.resize(wanted.size());
+    fresh.sinks.resize(wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); i++) {
+        const ReceivePlan& r = wanted[i];
+        const Change::Receive& c = change.receives[i];
+        if (!c.before) {
+            fresh.streams[i] = std::make_unique<Stream>();
+            fresh.streams[i]->number = ++last_number_;
+            fresh.streams[i]->name = r.name;
+        }
+        if (c.new_sink && r.enabled)
+            fresh.sinks[i] = makers_.sink(r.sink, r.name);
+    }
+    return fresh;
+}
+
+void StreamSet::exchange(const Change& change, Streams fresh) {
+    Streams now(fresh.size());
+    for (std::size_t i = 0; i < now.size(); i++) {
+        const Change::Receive& c = change.receives[i];
+        now[i] = c.before ? std::move(current_[*c.before]) : std::move(fresh[i]);
+    }
+    for (const std::size_t gone : change.removed)
+        removed_.push_back(std::move(current_[gone]));
+    current_ = std::move(now);
+}
+
+void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues,
+                      const Change& change, std::vector<std::shared_ptr<Sink>> sinks) {
+    for (std::size_t i = 0; i < current_.size(); i++) {
+        Stream& s = *current_[i];
+        const Change::Receive& c = change.receives[i];
+        if (c.kind == Change::Kind::parts)
+            s.send_parts_away();
+        if (c.new_sink)
+            s.send_sink_away(std::move(sinks[i]));
+        if (plans[i].enabled)
+            keep_places(s, plans[i].endpoints);
+        if (c.kind == Change::Kind::parts && plans[i].enabled) {
+            s.stopped = false;
+            make_parts(s, i, plans[i], queues);
+        }
+    }
+    for (const auto& s : removed_) {
+        s->send_parts_away();
+        s->send_sink_away(nullptr);
+    }
+}
+
 /// Not known to its lcore or the consumers yet.
-std::unique_ptr<Part> Engine::State::make_part(const Stream& stream, const ReceivePlan& r, Worker& worker) {
+std::unique_ptr<Part> StreamSet::make_part(const Stream& stream, const ReceivePlan& r, Worker& worker) {
     auto part = std::make_unique<Part>();
     const recv::LaneConfig config =
-        lane_config(r, stream.places, ports[r.port].device().capabilities().lossless);
+        lane_config(r, stream.places, ports_[r.port].device().capabilities().lossless);
     part->lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
-    if (auto filter = surroundings.make_filter(r))
+    if (auto filter = makers_.filter(r))
         part->lane->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
     part->worker = &worker;
     part->sink = stream.sink;
     return part;
 }
 
-/// The stream has a part on every lcore that the layout gives it to.
-void Engine::State::make_parts(std::size_t receive) {
-    Stream& stream = *streams[receive];
+/// The stream has a part on every lcore that the queues deliver it to.
+void StreamSet::make_parts(Stream& stream, std::size_t receive, const ReceivePlan& r,
+                           const std::vector<QueueLayout>& queues) {
     std::vector<std::unique_ptr<Part>> parts;
-    for (const auto& w : lcores) {
-        const bool mine = std::any_of(layout.queues.begin(), layout.queues.end(), [&](const QueueLayout& q) {
+    for (const auto& w : lcores_) {
+        const bool mine = std::any_of(queues.begin(), queues.end(), [&](const QueueLayout& q) {
             return std::any_of(q.deliveries.begin(), q.deliveries.end(), [&](const Delivery& d) {
                 return d.receive == receive &&
                        std::find(d.cpus.begin(), d.cpus.end(), w->layout->planned_cpu) != d.cpus.end();
             });
         });
         if (mine)
-            parts.push_back(make_part(stream, plan.receives[receive], *w));
+            parts.push_back(make_part(stream, r, *w));
     }
     for (auto& part : parts)
         install(stream, std::move(part));
 }
 
 /// The lcore and the consumers have it from now on; packets come once a classifier names it.
-void Engine::State::install(Stream& stream, std::unique_ptr<Part> part) {
+void StreamSet::install(Stream& stream, std::unique_ptr<Part> part) {
     Worker& worker = *part->worker;
     stream.parts.reserve(stream.parts.size() + 1);
     worker.parts.reserve(worker.parts.size() + 1);
-    part->feed = &consumers.add(part->lane->queue, *part->sink);
+    part->feed = &consumers_.add(part->lane->queue, *part->sink);
     Part& p = *stream.parts.emplace_back(std::move(part));
-    p.slot = lcores.ask(
+    p.slot = lcores_.ask(
         worker, [](recv::RxAgent* receiver, recv::SpeadLane* lane) { return receiver->add_lane(*lane); },
         &worker.loop->receiver(), p.lane.get());
     worker.parts.push_back(&p);
@@ -100,7 +167,7 @@ void Engine::State::install(Stream& stream, std::unique_ptr<Part> part) {
 
 /// Every stream can count on an equal share of its lcore's memory, and those that leave, too, as long as
 /// packets may still come to them.
-void Engine::State::deal_memory(Worker& worker, bool with_leaving) {
+void StreamSet::deal_memory(Worker& worker, bool with_leaving) {
     std::vector<heap::Window*> all;
     std::vector<heap::Window*> staying;
     for (Part* const part : worker.parts)
@@ -108,12 +175,12 @@ void Engine::State::deal_memory(Worker& worker, bool with_leaving) {
     if (with_leaving)
         staying = all;
     else
-        for (const auto& stream : streams)
+        for (const auto& stream : current_)
             for (const auto& part : stream->parts)
                 if (part->worker == &worker)
                     staying.push_back(&part->lane->window);
     const std::size_t quota = staying.empty() ? 0 : worker.arena.capacity() / staying.size();
-    lcores.ask(
+    lcores_.ask(
         worker,
         [](std::vector<heap::Window*>& windows, std::vector<heap::Window*>& with_quota, std::size_t bytes) {
             for (heap::Window* const window : windows)
@@ -126,7 +193,7 @@ void Engine::State::deal_memory(Worker& worker, bool with_leaving) {
 
 /// The endpoints keep their places in the lanes' tables; new ones take those that are free: of no endpoint
 /// that packets may still be counted for, in tables that are about to be exchanged or in parts that leave.
-void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
+void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
     const std::vector<Endpoint> before = std::exchange(stream.in_use, endpoints);
     const bool counting = !stream.leaving.empty();
     const auto wanted = [&](const Endpoint& e) {
@@ -165,63 +232,8 @@ void Engine::State::keep_places(Stream& stream, const std::vector<Endpoint>& end
     };
     const std::size_t n = stream.places.size();
     for (const auto& part : stream.parts)
-        stream.former.add(lcores.ask(*part->worker, enlarge, part->lane.get(), std::vector<std::uint64_t>(n),
-                                     std::vector<stats::EndpointCounters>(n), fresh));
-}
-
-/// What the worker's streams ask for: the mode, and the empty polls before it rests.
-std::pair<PollMode, std::uint32_t> Engine::State::idling_of(const Worker& worker) const {
-    std::optional<PollMode> mode;
-    std::uint32_t max_poll = 0;
-    for (std::size_t i = 0; i < streams.size(); i++) {
-        if (part_on(*streams[i], worker) == nullptr)
-            continue;
-        const ReceivePlan& r = plan.receives[i];
-        if (!mode || r.poll == PollMode::busy)
-            mode = r.poll;
-        max_poll = std::max(max_poll, r.max_poll);
-    }
-    return mode ? std::pair(*mode, max_poll) : std::pair(PollMode::adaptive, ReceivePlan{}.max_poll);
-}
-
-/// Streams have come or gone.
-void Engine::State::set_idling(Worker& worker) {
-    const auto [wanted, max_poll] = idling_of(worker);
-    PollMode mode = wanted;
-    if (mode == PollMode::interrupt &&
-        (!worker.loop->can_wait() ||
-         !queues.why_no_interrupts(worker, !senders.on(worker).empty()).empty())) {
-        mode = PollMode::adaptive;
-        if (worker.loop->mode() != mode)
-            log_notice(LogType::runtime, "lcore {} polls adaptively from now on", worker.layout->lcore);
-    }
-    lcores.ask(
-        worker,
-        [](LcoreLoop* loop, PollMode to, std::uint32_t polls) {
-            loop->set_mode(to);
-            loop->set_max_poll(polls);
-        },
-        worker.loop.get(), mode, max_poll);
-}
-
-/// A stop item comes to one lcore and stops the stream on all. A silent lcore is told when it is back.
-void Engine::State::share_stops() {
-    for (std::size_t i = 0; i < streams.size(); i++) {
-        Stream& s = *streams[i];
-        if (!plan.receives[i].stop_on_stop_item || s.parts.size() < 2 || s.stopped)
-            continue;
-        if (std::none_of(s.parts.begin(), s.parts.end(), [](const auto& part) { return part->stopped; }))
-            continue;
-        bool all = true;
-        for (const auto& part : s.parts) {
-            if (part->worker->watch.silent())
-                all = false;
-            else if (!part->stopped)
-                lcores.ask(
-                    *part->worker, [](heap::Window* window) { window->stop(); }, &part->lane->window);
-        }
-        s.stopped = all;
-    }
+        stream.former.add(lcores_.ask(*part->worker, enlarge, part->lane.get(), std::vector<std::uint64_t>(n),
+                                      std::vector<stats::EndpointCounters>(n), fresh));
 }
 
 }  // namespace spead::runtime

@@ -95,8 +95,7 @@ void Engine::start() {
 }
 
 void Engine::State::launch() {
-    started = true;
-    begin = Clock::now();
+    clock.start();
     ends.begin();
     ports.start();
     queues.connect();
@@ -143,9 +142,9 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
         streams.share_stops(plan.receives);
         streams.let_go();
         captures.collect(streams.current());
-        streams.watch_sinks(elapsed());
+        streams.watch_sinks(clock.seconds());
         senders.let_go(surroundings.longest_finish);
-        const stats::Snapshot now = take_snapshot();
+        const stats::Snapshot now = snapshots.take();
         health.watch(now, plan.receives, streams.current(), streams.removed_counts());
         senders.watch(now.duration_s, events);
         events.poll();
@@ -155,7 +154,7 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
             return *reason;
         if (Clock::now() >= next_progress) {
             if (tick)
-                tick(shown(detailed_snapshot()));
+                tick(snapshots.since_cleared(snapshots.take_detailed()));
             next_progress = Clock::now() + kProgress;
         }
     }

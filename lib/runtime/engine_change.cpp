@@ -44,7 +44,7 @@ std::vector<std::string> names_of_changed(const Plan& before, const Plan& after,
 
 void Engine::reconfigure(const Plan& wanted) {
     State& s = *state_;
-    if (!s.started || s.stopped)
+    if (!s.clock.started() || s.clock.stopped())
         throw_error("runtime", "nothing runs that could be changed");
     s.reconfigure(wanted);
 }
@@ -81,7 +81,7 @@ void Engine::State::reconfigure(const Plan& asked) {
                         "it has not finished what it was sending; try again when it has");
     }
     SenderSet::Fresh fresh = senders.make_new(wanted, change, interrupt_fd());
-    (void)detailed_snapshot();
+    (void)snapshots.take_detailed();
     const Plan before = plan;
     const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
     try {
@@ -104,7 +104,7 @@ void Engine::State::reconfigure(const Plan& asked) {
     }
     plan = wanted;
     set_lcore_patience();
-    parts_changed(names_of_changed(before, wanted, change));
+    snapshots.parts_changed(names_of_changed(before, wanted, change));
     const Clock::time_point end = Clock::now() + kLeavePatience;
     while (anything_leaves() && Clock::now() < end) {
         ports.serve_hosts();

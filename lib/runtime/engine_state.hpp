@@ -23,9 +23,9 @@
 #include "runtime/port_set.hpp"
 #include "runtime/receive_queues.hpp"
 #include "runtime/sender_set.hpp"
+#include "runtime/snapshots.hpp"
 #include "runtime/stream_set.hpp"
 #include "runtime/waits.hpp"
-#include "stats/finding_log.hpp"
 
 /// What an Engine owns, in the order in which it may be destroyed (backwards). Private to
 /// lib/runtime/engine*.cpp.
@@ -66,26 +66,10 @@ struct Engine::State {
 
     bool is_silent_on(std::size_t port) const;
     void report_silence(const Worker& w, bool silent);
-    void mark_silent(stats::Snapshot& snap) const;
-    void look_at(Worker& w, LcoreLook::Depth depth);
-    std::unique_ptr<LcoreLook> look_of(Worker& w, LcoreLook::Depth depth);
-    void keep(Worker& w, std::unique_ptr<LcoreLook> look);
 
     void start_planned_capture(std::size_t stream);
-    double elapsed() const;
-    stats::Snapshot take_snapshot(LcoreLook::Depth depth = LcoreLook::Depth::counts);
-    static void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken);
-    void keep_peaks(Worker& w, double at_s) const;
-    void forget_peaks_kept();
-    stats::Snapshot detailed_snapshot();
-    void tell_absences(stats::Snapshot& snap);
-    void look_for_absences(const stats::Snapshot& snap);
-    void parts_changed(const std::vector<std::string>& names);
     void port_changed(std::size_t port);
-    void add_details(stats::Snapshot& snap);
-    stats::Snapshot shown(stats::Snapshot snap) const;
     bool sinks_over() const;
-    stats::LcoreSnapshot share_of(const Worker& w) const;
     EndFacts end_facts(const stats::Snapshot& now);
     bool ports_failed();
     Reason run(const std::function<void(const stats::Snapshot&)>& tick);
@@ -118,6 +102,7 @@ struct Engine::State {
     Plan plan;      ///< as it is now
     Layout layout;  ///< of it
     const Surroundings surroundings;
+    RunClock clock;
     std::vector<std::string> problems;
     memory::RegionTable regions;
     PortSet ports;  ///< as plan.ports
@@ -128,23 +113,20 @@ struct Engine::State {
     Consumers consumers;
     StreamSet streams;
     CaptureSet captures{lcores, problems};
-    bool started = false;
-    bool starting = true;  ///< launch() has not come to its end
-    bool stopped = false;
-    bool stopping = false;  ///< stop() is at work
+    bool starting = true;   ///< launch() has not come to its end
+    bool stopping = false;  ///< stop() is at work, or was
+    bool ended = false;     ///< lcores have ended
     bool interrupted = false;
     int run_interrupt_fd = -1;  ///< of run(); -1: none
     EndConditions ends;
     Executor* executor = nullptr;  ///< posts what others want done
     bool told_of_consumers = false;
     std::vector<std::string> remarks;
-    Clock::time_point begin{};
-    double duration = 0;  ///< fixed when stopped
     HealthMonitor health{events};
-    std::optional<stats::Snapshot> base;  ///< of when the counters were cleared
-    stats::FindingLog finding_log;
-    std::map<std::uint32_t, std::vector<std::string>> unowned;  ///< by stream's number; likewise
-    Clock::time_point next_look_at_absences{};
+    LcoreCounts counts{plan, clock, lcores, ports, senders};
+    Snapshots snapshots{{plan, clock, ports, lcores, streams, senders, captures, health},
+                        counts,
+                        surroundings.by_configuration};
     Clock::time_point next_look_at_ports{};
 };
 

@@ -32,12 +32,12 @@ std::string seconds_text(std::chrono::nanoseconds d) {
 
 void Engine::stop() noexcept {
     State& s = *state_;
-    if (s.stopped)
+    if (s.ended)
         return;
     s.stopping = true;
     s.lcores.end_soon();
     s.events.end();
-    if (s.started) {
+    if (s.clock.started()) {
         s.carry_out([&s] { s.finish_sends(); });
         s.carry_out([&s] { s.ports.remember_rules(); });
         s.carry_out([&s] { s.ports.leave_groups(); });
@@ -51,9 +51,9 @@ void Engine::stop() noexcept {
         s.carry_out([&s] { s.lcores.stop(s.surroundings.port_patience); });
         s.carry_out([&s] { s.end_filters(); });
         s.carry_out([&s] { s.captures.stop_all(s.streams.current()); });
-        s.duration = std::chrono::duration<double>(Clock::now() - s.begin).count();
+        s.clock.stop();
     }
-    s.stopped = true;
+    s.ended = true;
     s.carry_out([&s] { s.stop_ports(); });
 }
 
@@ -71,7 +71,7 @@ void Engine::State::end_consumers() {
         for (const Part* const part : w->parts)
             part->lane->queue.close();
     consumers.join();
-    streams.watch_sinks(elapsed());
+    streams.watch_sinks(clock.seconds());
     if (consumers.failed())
         problems.push_back(consumers.failure());
 }
@@ -87,7 +87,7 @@ Engine::State::Look Engine::State::look() {
             },
             &std::as_const(*w->loop));
         l.pacing |= pacing.value_or(false);
-        look_at(*w, LcoreLook::Depth::counts);
+        counts.update(*w, LcoreLook::Depth::counts);
         for (const SendStream* const s : senders.on(*w))
             l.sent += s->counts.packets;
         for (const stats::RxCounters& source : w->counts.ports)
@@ -228,7 +228,7 @@ void Engine::State::settle_receives() {
     });
     const auto step = [&] {
         streams.let_go_of_consumers(stopping);
-        const stats::Snapshot now = take_snapshot();
+        const stats::Snapshot now = snapshots.take();
         return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
             const stats::PortSnapshot& p = now.ports[ports.index_of(r.port)];
             return !own(r) || p.rx_packets >= p.tx_packets;

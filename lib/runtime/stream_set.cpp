@@ -47,6 +47,15 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
 
 }  // namespace
 
+std::vector<const Part*> Stream::all_parts() const {
+    std::vector<const Part*> all;
+    for (const auto& part : parts)
+        all.push_back(part.get());
+    for (const Leaving& one : leaving)
+        all.push_back(one.part.get());
+    return all;
+}
+
 const Part* part_on(const Stream& stream, const Worker& worker) {
     for (const auto& part : stream.parts)
         if (part->worker == &worker)

@@ -81,6 +81,9 @@ class StreamSet {
     /// Whether every endpoint of every enabled stream has seen a stop item, on whichever lcore.
     bool all_stopped(const std::vector<ReceivePlan>& plans) const;
 
+    /// Begins the times of heaps anew, of parts that are no more.
+    void forget_times();
+
     /// Reports sinks that have failed since; `now` in seconds of the run.
     void watch_sinks(double now);
     /// Adds the latest event of sinks and lcores to the streams of a snapshot, after HealthMonitor::add_to().

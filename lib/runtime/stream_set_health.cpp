@@ -55,6 +55,11 @@ std::vector<std::string> StreamSet::note_silence(const Worker& worker, bool sile
     return names;
 }
 
+void StreamSet::forget_times() {
+    for (const auto& stream : current_)
+        stream->past_times = {};
+}
+
 void StreamSet::look_for_blocked() {
     for (const auto* const list : {&current_, &removed_})
         for (const auto& s : *list) {

@@ -4,38 +4,11 @@
 
 #include <rte_cycles.h>
 
-#include "runtime/engine_state.hpp"
+#include "runtime/snapshots.hpp"
 #include "stats/since.hpp"
 
-/// What explains the counts of a snapshot: times of heaps, high-water marks, senders; and clearing it all.
+/// What explains the counts of a snapshot: times of heaps, high-water marks, senders.
 namespace spead::runtime {
-
-/// After a look at all that the lcore knows.
-void Engine::State::keep_peaks(Worker& w, double at_s) const {
-    w.longest_loop.add(at_s, w.counts.lcore.longest_loop);
-    w.buffers_taken.resize(w.sources.size());
-    for (std::size_t n = 0; n < w.counts.ports.size(); n++) {
-        const std::uint32_t size = ports[w.source_ports[n]].device().rx_sizes().mbufs;
-        if (const std::uint32_t free = w.counts.ports[n].fewest_free_mbufs;
-            free != stats::RxCounters::kNeverLooked)
-            w.buffers_taken[n].add(at_s, size - std::min(free, size));
-    }
-    for (Part* const part : w.parts) {
-        part->queued.add(at_s, part->details.ring_most);
-        part->memory_used.add(at_s, part->details.pool_most);
-    }
-}
-
-void Engine::State::forget_peaks_kept() {
-    for (const auto& w : lcores) {
-        w->longest_loop.forget();
-        w->buffers_taken.clear();
-        for (Part* const part : w->parts) {
-            part->queued.forget();
-            part->memory_used.forget();
-        }
-    }
-}
 
 namespace {
 
@@ -107,16 +80,9 @@ void tell_senders(stats::PortSnapshot& p, const Senders& senders) {
 
 }  // namespace
 
-void Engine::State::add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken) {
-    const std::uint32_t size = p.rx_sizes().mbufs;
-    const auto free = [size](std::uint64_t most) { return size - static_cast<std::uint32_t>(most); };
-    if (!taken.empty() && (!s.buffers || free(taken.peak().ever) < s.buffers->fewest_free))
-        s.buffers = {size, free(taken.peak().ever), free(taken.peak().minute)};
-}
-
-void Engine::State::add_details(stats::Snapshot& snap) {
-    for (std::size_t i = 0; i < streams.current().size(); i++) {
-        const Stream& stream = *streams.current()[i];
+void Snapshots::add_details(stats::Snapshot& snap) {
+    for (std::size_t i = 0; i < of_.streams.current().size(); i++) {
+        const Stream& stream = *of_.streams.current()[i];
         stats::StreamSnapshot& s = snap.streams[i];
         stats::StreamTimes times = stream.past_times;
         for (const Part* const part : stream.all_parts()) {
@@ -124,37 +90,19 @@ void Engine::State::add_details(stats::Snapshot& snap) {
             times.gap.merge(part->details.times.gap);
             tell_marks(s, *part);
         }
-        add_endpoints(s, stream, plan.receives[i].endpoints);
+        add_endpoints(s, stream, of_.plan.receives[i].endpoints);
         s.latency = stats::in_seconds(times.latency, snap.ticks_per_second);
         s.gap = stats::in_seconds(times.gap, snap.ticks_per_second);
     }
     std::vector<Senders> found(snap.ports.size());
-    for (const auto& w : lcores)
+    for (const auto& w : of_.lcores)
         for (std::size_t n = 0; n < w->counts.sources.size(); n++)
             add_senders(snap.ports[w->source_ports[n]], found[w->source_ports[n]], *w, w->counts.sources[n]);
     for (std::size_t i = 0; i < found.size(); i++)
         tell_senders(snap.ports[i], found[i]);
-    tell_absences(snap);
+    add_absences(snap);
     // What an lcore that does not answer told last may be of different times.
-    snap.detailed = !lcores.any_silent();
-}
-
-stats::Snapshot Engine::State::shown(stats::Snapshot snap) const {
-    return base ? stats::since(std::move(snap), *base) : snap;
-}
-
-void Engine::clear() {
-    State& s = *state_;
-    s.lcores.need_answers();
-    s.base = s.take_snapshot(LcoreLook::Depth::full_then_forget);
-    s.forget_peaks_kept();
-    s.finding_log.clear(*s.base);
-    for (const auto& stream : s.streams.current())
-        stream->past_times = {};
-}
-
-stats::Snapshot Engine::totals() {
-    return state_->take_snapshot();
+    snap.detailed = !of_.lcores.any_silent();
 }
 
 }  // namespace spead::runtime

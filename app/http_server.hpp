@@ -13,6 +13,7 @@
 
 #include "app/prompt/descriptor.hpp"
 #include "base/listen_address.hpp"
+#include "base/log.hpp"
 
 namespace spead::app {
 
@@ -64,6 +65,7 @@ class HttpServer {
 
     void serve();
     bool serve_once(Clock::time_point& accepts);
+    void send_away(std::string_view why, Clock::time_point& accepts);
     bool accept_some();
     bool step(Client& client, Clock::time_point now);
     bool read(Client& client);
@@ -77,6 +79,7 @@ class HttpServer {
     Descriptor listener_;
     Descriptor stop_;
     std::list<Client> clients_;  ///< oldest first
+    LogLimiter trouble_;
     std::thread thread_;
 };
 

@@ -37,8 +37,8 @@ class HttpServer {
         std::string type = "text/plain; charset=utf-8";
         std::shared_ptr<const std::string> body;
     };
-    /// What is at a path, without its query; runs on the server's thread. Status 404 for what is not there.
-    /// What it throws is answered with status 500.
+    /// Returns the page at a path, without its query; status 404 if there is none. Runs on the server's
+    /// thread. If it throws, the answer has status 500.
     using Pages = std::function<Page(std::string_view path)>;
 
     /// Its thread runs on `cpus`. Throws std::system_error when nothing can listen there, Error without a

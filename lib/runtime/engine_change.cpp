@@ -363,7 +363,7 @@ bool Engine::State::leave(Stream& stream, Leaving& leaving) {
     Part& part = *leaving.part;
     Worker& w = *part.worker;
     // A look at a silent lcore is on its way, and at the part.
-    if (w.lost || w.watch.silent())
+    if (is_silent(w))
         return false;
     if (leaving.step == Leaving::Step::flush) {
         let_go_of_consumers();

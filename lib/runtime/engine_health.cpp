@@ -65,7 +65,7 @@ void Engine::State::watch_streams(const stats::Snapshot& now) {
 /// Whether an lcore that receives the stream is silent.
 bool Engine::State::is_stalled(const Stream& stream) {
     return std::any_of(stream.parts.begin(), stream.parts.end(),
-                       [](const auto& part) { return part->worker->lost || part->worker->watch.silent(); });
+                       [](const auto& part) { return is_silent(*part->worker); });
 }
 
 void Engine::State::tell(const std::string& stream, const stats::LastEvent& event) {

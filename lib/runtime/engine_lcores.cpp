@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/engine_state.hpp"
 
@@ -40,8 +39,7 @@ void Engine::State::report_silence(const Worker& w, bool silent) {
     const std::string what = silent ? w.watch.sentence() : w.watch.end_sentence();
     std::vector<std::string> names;
     for (const auto& stream : streams) {
-        if (std::none_of(stream->parts.begin(), stream->parts.end(),
-                         [&w](const auto& part) { return part->worker == &w; }))
+        if (part_on(*stream, w) == nullptr)
             continue;
         names.push_back(stream->name);
         const stats::StreamEvent kind = silent ? stats::StreamEvent::stalled : stats::StreamEvent::back;
@@ -73,8 +71,7 @@ void Engine::State::mark_silent(stats::Snapshot& snap) const {
         for (const auto& w : lcores) {
             if (w->layout->lcore != l.lcore)
                 continue;
-            l.silent_s =
-                w->lost || w->watch.silent() ? std::chrono::duration<double>(w->watch.silence()).count() : 0;
+            l.silent_s = is_silent(*w) ? std::chrono::duration<double>(w->watch.silence()).count() : 0;
             l.silences = w->watch.silences();
             l.activity = l.silent_s > 0 ? w->watch.activity() : std::string();
             if (l.silent_s > 0)

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
 #include <rte_cycles.h>
 
 #include "base/privileges.hpp"

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <set>
 
-#include <fmt/format.h>
 #include <rte_cycles.h>
 
-#include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/engine_state.hpp"
 #include "runtime/lossless.hpp"

@@ -64,7 +64,7 @@ struct AttachOptions {
     bool operator==(const AttachOptions&) const = default;
 };
 
-/// What options say besides, and before, the configuration file.
+/// Holds the values that options give besides the configuration file, and before it.
 struct RuntimeOptions {
     std::string control;  ///< empty: nothing
     std::optional<ListenAddress> metrics;

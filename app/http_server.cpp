@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <rte_errno.h>
 
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
@@ -127,20 +128,22 @@ HttpServer::~HttpServer() {
 }
 
 void HttpServer::serve() {
-    LogLimiter trouble;
     Clock::time_point accepts{};
     for (bool goes_on = true; goes_on;) {
         try {
             goes_on = serve_once(accepts);
         } catch (const std::exception& error) {
-            // No memory, or fewer descriptors than there are clients: those who come later find it there.
-            clients_.clear();
-            accepts = Clock::now() + kRest;
-            log_limited(trouble, LogType::app, LogLevel::error, "http: all clients were sent away: {}",
-                        error.what());
-            std::this_thread::sleep_for(kRest);
+            send_away(error.what(), accepts);
         }
     }
+}
+
+/// No memory, or fewer descriptors than there are clients: those who come later find it there.
+void HttpServer::send_away(std::string_view why, Clock::time_point& accepts) {
+    clients_.clear();
+    accepts = Clock::now() + kRest;
+    log_limited(trouble_, LogType::app, LogLevel::error, "http: all clients were sent away: {}", why);
+    std::this_thread::sleep_for(kRest);
 }
 
 /// Waits for somebody once. `accepts`: nobody is accepted before. False: the server ends.
@@ -158,8 +161,10 @@ bool HttpServer::serve_once(Clock::time_point& accepts) {
                          : static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(
                                                 std::max(next - now, Clock::duration::zero()))
                                                 .count());
-    if (poll(fds.data(), fds.size(), wait) < 0 && errno != EINTR)
-        throw std::system_error(errno, std::generic_category(), "poll");
+    if (poll(fds.data(), fds.size(), wait) < 0 && errno != EINTR) {
+        send_away(fmt::format("poll: {}", rte_strerror(errno)), accepts);
+        return true;
+    }
     if (fds[0].revents != 0)
         return false;
     if (fds[1].revents != 0 && !accept_some())

@@ -13,6 +13,7 @@
 
 #include "app/prompt/descriptor.hpp"
 #include "base/listen_address.hpp"
+#include "base/log.hpp"
 
 namespace spead::app {
 
@@ -36,8 +37,8 @@ class HttpServer {
         std::string type = "text/plain; charset=utf-8";
         std::shared_ptr<const std::string> body;
     };
-    /// What is at a path, without its query; runs on the server's thread. Status 404 for what is not there.
-    /// What it throws is answered with status 500.
+    /// Returns the page at a path, without its query; status 404 if there is none. Runs on the server's
+    /// thread. If it throws, the answer has status 500.
     using Pages = std::function<Page(std::string_view path)>;
 
     /// Its thread runs on `cpus`. Throws std::system_error when nothing can listen there, Error without a
@@ -64,6 +65,7 @@ class HttpServer {
 
     void serve();
     bool serve_once(Clock::time_point& accepts);
+    void send_away(std::string_view why, Clock::time_point& accepts);
     bool accept_some();
     bool step(Client& client, Clock::time_point now);
     bool read(Client& client);
@@ -77,6 +79,7 @@ class HttpServer {
     Descriptor listener_;
     Descriptor stop_;
     std::list<Client> clients_;  ///< oldest first
+    LogLimiter trouble_;
     std::thread thread_;
 };
 

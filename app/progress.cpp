@@ -113,7 +113,7 @@ void Progress::draw(std::string line) {
     shown_ = std::move(line);
 }
 
-/// What takes the line away.
+/// Returns the text that takes the line away.
 std::string Progress::erased() const {
     return shown_.empty() ? std::string() : fmt::format("\r{}\r", std::string(shown_.size(), ' '));
 }

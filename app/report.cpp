@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/capture_report.hpp"
+#include "app/json.hpp"
 #include "app/report_details.hpp"
 #include "app/table.hpp"
 #include "base/units.hpp"
@@ -17,7 +18,6 @@ namespace spead::app {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using stats::PortSnapshot;
 using stats::SendSnapshot;
 using stats::Snapshot;

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/json.hpp"
 #include "app/prompt/key_words.hpp"
 #include "base/endpoint.hpp"
 #include "stats/diagnosis.hpp"
@@ -10,8 +11,6 @@
 namespace spead::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// By the fewest packets of each size: {"1": n, "2": n, "4": n...}.
 Json burst_sizes_json(const stats::BurstSizes& sizes) {

@@ -7,14 +7,13 @@
 
 #include <rte_telemetry.h>
 
+#include "app/json.hpp"
 #include "app/telemetry_fit.hpp"
 #include "base/error.hpp"
 
 namespace spead::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Served {
     std::mutex mutex;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "app/capture_report.hpp"
+#include "app/json.hpp"
 #include "app/report.hpp"
 #include "app/report_details.hpp"
 #include "app/telemetry_fit.hpp"
@@ -19,7 +20,6 @@ namespace spead::app {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
 using stats::Snapshot;
 using View = stats::SnapshotBoard::View;
 

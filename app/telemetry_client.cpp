@@ -13,14 +13,13 @@
 #include <fmt/format.h>
 
 #include "app/foreign_json.hpp"
+#include "app/json.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 
 namespace spead::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kGreeting = 1024;
 constexpr std::size_t kLongest = std::size_t{1} << 20;

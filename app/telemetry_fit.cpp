@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 #include <rte_telemetry.h>
 
+#include "app/json.hpp"
+
 namespace spead::app {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Room for "left_out" in every object.
 constexpr std::size_t kMembers = RTE_TEL_MAX_DICT_ENTRIES - 1;

@@ -10,6 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "app/json.hpp"
 #include "app/top_frame.hpp"
 #include "base/outcome.hpp"
 #include "stats/rates.hpp"
@@ -17,8 +18,6 @@
 /// Reads what `top` shows out of reports. Members that are absent or of another kind count as nothing, since
 /// the process may be of another version. Pure.
 namespace spead::app {
-
-using Json = nlohmann::ordered_json;
 
 /// Of a stream's packets, those that count as lost to it.
 inline constexpr std::array kLosses{PacketOutcome::late,         PacketOutcome::malformed,

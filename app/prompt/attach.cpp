@@ -111,7 +111,7 @@ class Relay {
             unsent_.assign(buffer_.data(), static_cast<std::size_t>(size));
     }
 
-    /// As much as the other side takes now.
+    /// Sends as much as the other side takes now.
     void send_on() {
         while (!unsent_.empty()) {
             const ssize_t size = ::send(socket_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);

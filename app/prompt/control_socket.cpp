@@ -31,6 +31,8 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kGreeting = "dpdk-spead-attach 1 ";
 constexpr int kBacklog = 64;
+/// Bytes of a frame's first line, its end included.
+constexpr std::size_t kLongestHead = 32;
 /// Whoever attaches waits so long to be let in; whoever only looks does not.
 constexpr std::chrono::seconds kPatience{10};
 constexpr std::chrono::milliseconds kGlance{1};
@@ -156,8 +158,9 @@ std::string Frame::bytes() const {
 }
 
 std::optional<Frame> Frame::take(std::string& buffer) {
-    const std::size_t end = buffer.find('\n');
-    if (end == std::string::npos && buffer.size() < 32)
+    // However it comes in pieces, a longer first line is refused.
+    const std::size_t end = std::string_view(buffer).substr(0, kLongestHead).find('\n');
+    if (end == std::string::npos && buffer.size() < kLongestHead)
         return std::nullopt;
     std::size_t size = 0;
     const auto is_size = [&] {

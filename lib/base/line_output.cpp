@@ -87,7 +87,7 @@ bool LineOutput::wait_writable(std::chrono::milliseconds longest) const noexcept
     return poll(&fd, 1, static_cast<int>(longest.count())) > 0;
 }
 
-/// As much as is taken now. Returns whether anything was.
+/// Writes as much as is taken now. Returns whether anything was.
 bool LineOutput::write_kept() noexcept {
     std::size_t done = 0;
     while (done < kept_.size() || dropped_ > 0) {

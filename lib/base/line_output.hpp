@@ -16,7 +16,7 @@ namespace spead {
 
 /// Writes lines to a descriptor whose reader may be slow, stopped (Ctrl-S), or may never read.
 ///
-/// What a pipe, a terminal or a socket does not take at once is kept, up to kMostKept bytes, and written
+/// Keeps text that a pipe, a terminal or a socket does not take at once, up to kMostKept bytes, and writes it
 /// later. If more comes, a caller waits for the reader, for at most kWait in each kWindow. A reader that took
 /// nothing in all that time is not waited for again before it has taken something. Lines that do not fit then
 /// are dropped, and a note on their number stands in their place. Files and other devices are written to at
@@ -46,7 +46,7 @@ class LineOutput {
     /// For a caller who comes by regularly, so that a reader gets lines, and the note, without a next line.
     bool flush() noexcept;
 
-    /// As flush(), and waits for the reader until it has taken nothing for `patience`.
+    /// Does what flush() does, and waits for the reader until it has taken nothing for `patience`.
     bool finish(std::chrono::milliseconds patience) noexcept;
 
   private:

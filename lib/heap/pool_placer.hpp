@@ -9,8 +9,9 @@
 
 namespace spead::heap {
 
-/// What several placers know of the arena they share. Control world until its lcore runs, then that lcore's
-/// alone: a read and a write of it elsewhere, even of the same value, undo what the lcore wrote meanwhile.
+/// Holds what several placers know of the arena they share. Control world until its lcore runs, then that
+/// lcore's alone: a read and a write of it elsewhere, even of the same value, undo what the lcore wrote
+/// meanwhile.
 ///
 /// A promise to a stream that can wait is kept later, if need be: such streams lend each other what none of
 /// them uses, so that one of them can have more heaps live than its share holds while the others are idle.

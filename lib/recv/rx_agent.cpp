@@ -62,10 +62,6 @@ std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
     source.talkers.add(udp.src_ip, target == nullptr ? stats::Talkers::kNoLane : target->lane, packets);
 }
 
-PacketWay way_of(const wire::UdpView& udp) {
-    return {{udp.src_ip}, {udp.dst_ip}, udp.src_port, udp.dst_port};
-}
-
 /// Of a frame without tag and options.
 PacketWay way_of(const std::uint8_t* frame) {
     return {{load_be32(frame + 26)}, {load_be32(frame + 30)}, load_be16(frame + 34), load_be16(frame + 36)};

@@ -9,13 +9,19 @@
 
 #include "memory/copy.hpp"
 #include "recv/lane.hpp"
+#include "recv/packet_filter.hpp"
 #include "recv/source.hpp"
 #include "recv/spead_decoder.hpp"
 #include "stats/counters.hpp"
+#include "wire/net.hpp"
 
 struct rte_mbuf;
 
 namespace spead::recv {
+
+inline PacketWay way_of(const wire::UdpView& udp) noexcept {
+    return {{udp.src_ip}, {udp.dst_ip}, udp.src_port, udp.dst_port};
+}
 
 /// The receiving duty of one lcore: any number of (port, queue) sources, any number of streams.
 ///

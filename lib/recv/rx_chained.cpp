@@ -51,8 +51,7 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
         lane.counters[PacketOutcome::malformed]++;
         return PortOutcome::stream;
     }
-    const PacketWay way{{udp.src_ip}, {udp.dst_ip}, udp.src_port, udp.dst_port};
-    if (lane.filter && !filter(lane, view, way, mbuf, udp.payload_offset + payload_at, now))
+    if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
         return PortOutcome::stream;
     heap::Record* record = nullptr;
     const Accepted a = accept(lane, target->endpoint, view, udp.src_ip, now, record);

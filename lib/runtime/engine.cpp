@@ -7,12 +7,9 @@
 
 #include <fmt/format.h>
 #include <rte_cycles.h>
-#include <rte_errno.h>
-#include <rte_launch.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "port/neighbours.hpp"
 #include "runtime/engine_state.hpp"
 
 namespace spead::runtime {

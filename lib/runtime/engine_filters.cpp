@@ -3,10 +3,18 @@
 
 #include <fmt/format.h>
 
+#include "base/waiting_time.hpp"
 #include "runtime/engine_state.hpp"
 
 /// The filters of a run, at its end.
 namespace spead::runtime {
+
+namespace {
+
+/// A round that took longer was none of waiting: see WaitingTime.
+constexpr std::chrono::milliseconds kLongestRound{100};
+
+}  // namespace
 
 /// Buffers that filters hold come back while their ports still run; what does not is told, and the pool it
 /// came from stays allocated. Lcores have been joined.

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <thread>
 
 #include <fmt/format.h>
 
 #include "base/error.hpp"
 #include "base/log.hpp"
-#include "port/netdev.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/engine_state.hpp"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/log.hpp"
-#include "base/waiting_time.hpp"
 #include "memory/region.hpp"
 #include "runtime/capture_set.hpp"
 #include "runtime/change.hpp"
@@ -32,9 +31,6 @@
 namespace spead::runtime {
 
 using Clock = std::chrono::steady_clock;
-
-/// A round of the main thread that took longer was none of waiting: see WaitingTime.
-inline constexpr std::chrono::milliseconds kLongestRound{100};
 
 struct Engine::State {
     State(const Plan& p, const Layout& l, const Surroundings& s);

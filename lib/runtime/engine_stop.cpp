@@ -5,10 +5,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <rte_cycles.h>
-#include <rte_launch.h>
 
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "base/waiting_time.hpp"
 #include "runtime/engine_state.hpp"
 
 /// The orderly end of a run: senders finish while receivers poll on (external buffers come back that way),

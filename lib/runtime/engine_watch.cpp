@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <fmt/format.h>
-
 #include "base/log.hpp"
 #include "runtime/engine_state.hpp"
 

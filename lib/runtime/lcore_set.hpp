@@ -45,7 +45,6 @@ class LcoreSet {
     Worker& add(const WorkerLayout& layout) {
         return *workers_.emplace_back(std::make_unique<Worker>(layout));
     }
-    std::size_t size() const noexcept { return workers_.size(); }
     auto begin() const noexcept { return workers_.begin(); }
     auto end() const noexcept { return workers_.end(); }
     /// Returns the worker whose lcore was planned on the CPU, which is one of the layout's.

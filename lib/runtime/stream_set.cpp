@@ -2,12 +2,9 @@
 #include "runtime/stream_set.hpp"
 
 #include <algorithm>
-#include <set>
 
-#include <fmt/format.h>
 #include <rte_cycles.h>
 
-#include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/lossless.hpp"
 

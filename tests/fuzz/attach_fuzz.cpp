@@ -90,6 +90,7 @@ std::vector<Input> fuzz::seeds() {
     add(3, Frame{'e', "no stream is called s1\n"}.bytes() + Frame{'o', ""}.bytes() + Frame{'s', "2"}.bytes());
     add(7, "o 67108864\n");
     add(2, "o 99999999999999999999\nx");
+    add(2, "o " + std::string(38, '0') + "\nx");
     for (const bool interactive : {false, true}) {
         std::string text = Greeting{interactive, "/a directory/with blanks", !interactive}.text();
         text.pop_back();

@@ -6,33 +6,31 @@
 namespace spead::runtime {
 namespace {
 
-using News = LinkWatch::News;
-
 TEST(LinkWatch, HasNothingToTellOfALinkThatStays) {
     LinkWatch watch;
     for (int i = 0; i < 3; i++)
-        EXPECT_EQ(watch.update(true), News::none);
+        EXPECT_EQ(watch.update(true), LinkWatch::News::none);
     EXPECT_EQ(watch.losses(), 0U);
 }
 
 TEST(LinkWatch, TellsTheFirstLossAndReturnOnce) {
     LinkWatch watch;
-    EXPECT_EQ(watch.update(true), News::none);
-    EXPECT_EQ(watch.update(false), News::lost);
-    EXPECT_EQ(watch.update(false), News::none);
-    EXPECT_EQ(watch.update(true), News::back);
-    EXPECT_EQ(watch.update(true), News::none);
+    EXPECT_EQ(watch.update(true), LinkWatch::News::none);
+    EXPECT_EQ(watch.update(false), LinkWatch::News::lost);
+    EXPECT_EQ(watch.update(false), LinkWatch::News::none);
+    EXPECT_EQ(watch.update(true), LinkWatch::News::back);
+    EXPECT_EQ(watch.update(true), LinkWatch::News::none);
     for (int i = 0; i < 4; i++) {
-        EXPECT_EQ(watch.update(false), News::none) << "a link that flaps is no news";
-        EXPECT_EQ(watch.update(true), News::none);
+        EXPECT_EQ(watch.update(false), LinkWatch::News::none) << "a link that flaps is no news";
+        EXPECT_EQ(watch.update(true), LinkWatch::News::none);
     }
     EXPECT_EQ(watch.losses(), 5U);
 }
 
 TEST(LinkWatch, TellsOfAPortThatHasNoLinkFromTheStart) {
     LinkWatch watch;
-    EXPECT_EQ(watch.update(false), News::lost);
-    EXPECT_EQ(watch.update(true), News::back);
+    EXPECT_EQ(watch.update(false), LinkWatch::News::lost);
+    EXPECT_EQ(watch.update(true), LinkWatch::News::back);
 }
 
 TEST(PeerWatch, TellsOnceThatNobodyHasComeForSomeTime) {

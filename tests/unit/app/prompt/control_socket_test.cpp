@@ -95,8 +95,9 @@ TEST(Frame, ComesBackFromAnyCut) {
 }
 
 TEST(Frame, OtherBytesAreRefused) {
-    for (std::string bytes : {"HTTP/1.1 400 Bad Request\r\n", "o -1\n", "o 99999999999999999999\n", "x 1\na",
-                              "oooooooooooooooooooooooooooooooooooooooooo"})
+    for (std::string bytes :
+         {"HTTP/1.1 400 Bad Request\r\n", "o -1\n", "o 99999999999999999999\n", "x 1\na",
+          "oooooooooooooooooooooooooooooooooooooooooo", "o 00000000000000000000000000000000000001\na"})
         EXPECT_THROW(Frame::take(bytes), Error) << bytes;
 }
 

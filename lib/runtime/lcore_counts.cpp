@@ -12,8 +12,7 @@ void LcoreCounts::mark_silent(stats::Snapshot& snap) const {
         for (const auto& w : lcores_) {
             if (w->layout->lcore != l.lcore)
                 continue;
-            l.silent_s =
-                w->lost || w->watch.silent() ? std::chrono::duration<double>(w->watch.silence()).count() : 0;
+            l.silent_s = is_silent(*w) ? std::chrono::duration<double>(w->watch.silence()).count() : 0;
             l.silences = w->watch.silences();
             l.activity = l.silent_s > 0 ? w->watch.activity() : std::string();
             if (l.silent_s > 0)

@@ -16,8 +16,9 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr auto kTick = std::chrono::milliseconds(20);
-constexpr auto kProgress = std::chrono::milliseconds(200);
+/// How long run() waits for requests before its next round, and how often it calls tick.
+constexpr auto kRunRound = std::chrono::milliseconds(20);
+constexpr auto kTick = std::chrono::milliseconds(200);
 
 /// What the ring is assumed to be filled with when the longest sleep of an idle lcore is worked out.
 constexpr std::uint32_t kTypicalPacket = 1024;
@@ -110,51 +111,56 @@ void Engine::State::launch() {
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
     State& s = *state_;
-    s.run_interrupt_fd = interrupt_fd;
     s.lcores.set_interrupt(interrupt_fd);
+    s.next_tick = Clock::now();
+    for (;;) {
+        // A negative descriptor is one that poll(2) passes over.
+        std::array<pollfd, 2> ready{pollfd{interrupt_fd, POLLIN, 0},
+                                    pollfd{s.executor == nullptr ? -1 : s.executor->fd(), POLLIN, 0}};
+        const auto wait = static_cast<int>(std::chrono::milliseconds(kRunRound).count());
+        if (poll(ready.data(), ready.size(), wait) > 0)
+            s.interrupted |= ready[0].revents != 0;
+        if (const std::optional<Reason> reason = step(tick))
+            return *reason;
+    }
+}
+
+std::optional<Engine::Reason> Engine::step(const std::function<void(const stats::Snapshot&)>& tick) {
     try {
-        return s.run(tick);
+        return state_->step(tick);
     } catch (const LcoreLost&) {
         // Among the problems already.
         return Reason::failure;
     }
 }
 
-Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot&)>& tick) {
-    Clock::time_point next_progress = Clock::now();
-    for (;;) {
-        // A negative descriptor is one that poll(2) passes over.
-        std::array<pollfd, 2> ready{pollfd{run_interrupt_fd, POLLIN, 0},
-                                    pollfd{executor == nullptr ? -1 : executor->fd(), POLLIN, 0}};
-        const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
-        if (poll(ready.data(), ready.size(), wait) > 0)
-            interrupted |= ready[0].revents != 0;
-        if (executor != nullptr)
-            executor->serve();
-        if (interrupted)
-            return Reason::interrupted;
-        ports.serve_hosts();
-        senders.follow_next_hops();
-        const bool failed = ports_failed();
-        streams.share_stops(plan.receives);
-        streams.let_go();
-        captures.collect(streams.current());
-        streams.watch_sinks(clock.seconds());
-        senders.let_go(surroundings.longest_finish);
-        const stats::Snapshot now = snapshots.take();
-        health.watch(now, plan.receives, streams.current(), streams.removed_counts());
-        senders.watch(now.duration_s, events);
-        events.poll();
-        if (failed)
-            return Reason::failure;
-        if (const std::optional<Reason> reason = ends.check(plan.end, end_facts(now)))
-            return *reason;
-        if (Clock::now() >= next_progress) {
-            if (tick)
-                tick(snapshots.since_cleared(snapshots.take_detailed()));
-            next_progress = Clock::now() + kProgress;
-        }
+std::optional<Engine::Reason> Engine::State::step(const std::function<void(const stats::Snapshot&)>& tick) {
+    if (executor != nullptr)
+        executor->serve();
+    if (interrupted)
+        return Reason::interrupted;
+    ports.serve_hosts();
+    senders.follow_next_hops();
+    const bool failed = ports_failed();
+    streams.share_stops(plan.receives);
+    streams.let_go();
+    captures.collect(streams.current());
+    streams.watch_sinks(clock.seconds());
+    senders.let_go(surroundings.longest_finish);
+    const stats::Snapshot now = snapshots.take();
+    health.watch(now, plan.receives, streams.current(), streams.removed_counts());
+    senders.watch(now.duration_s, events);
+    events.poll();
+    if (failed)
+        return Reason::failure;
+    if (const std::optional<Reason> reason = ends.check(plan.end, end_facts(now)))
+        return reason;
+    if (Clock::now() >= next_tick) {
+        if (tick)
+            tick(snapshots.since_cleared(snapshots.take_detailed()));
+        next_tick = Clock::now() + kTick;
     }
+    return std::nullopt;
 }
 
 EndFacts Engine::State::end_facts(const stats::Snapshot& now) {

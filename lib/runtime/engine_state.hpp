@@ -68,7 +68,7 @@ struct Engine::State {
     bool sinks_over() const;
     EndFacts end_facts(const stats::Snapshot& now);
     bool ports_failed();
-    Reason run(const std::function<void(const stats::Snapshot&)>& tick);
+    std::optional<Reason> step(const std::function<void(const stats::Snapshot&)>& tick);
     bool everything_received(const stats::Snapshot& now) const;
 
     /// What moves at the end of a run, and what holds it up.
@@ -113,7 +113,6 @@ struct Engine::State {
     bool stopping = false;  ///< stop() is at work, or was
     bool ended = false;     ///< lcores have ended
     bool interrupted = false;
-    int run_interrupt_fd = -1;  ///< of run(); -1: none
     EndConditions ends;
     Executor* executor = nullptr;  ///< posts what others want done
     bool told_of_consumers = false;
@@ -124,6 +123,7 @@ struct Engine::State {
                         counts,
                         surroundings.by_configuration};
     Clock::time_point next_look_at_ports{};
+    Clock::time_point next_tick{};
 };
 
 }  // namespace spead::runtime

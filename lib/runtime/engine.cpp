@@ -30,10 +30,11 @@ Engine::State::State(const Plan& p, const Layout& l, const Surroundings& s)
     : plan(p),
       layout(l),
       surroundings(s),
-      lcores(problems, {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
+      lcores(notes.problems,
+             {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
       events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
       consumers(p.end.heaps),
-      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter}, problems) {
+      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter}, notes.problems) {
     set_lcore_patience();
 }
 
@@ -49,13 +50,25 @@ Engine::~Engine() {
     stop();
     if (!state_->lcores.any_lost())
         return;
-    state_->carry_out([this] { state_->lcores.stop(state_->surroundings.port_patience); });
+    state_->shutdown.stop_lcores();
     if (state_->lcores.any_lost()) {
         log_error(LogType::runtime, "an lcore is still at work; its ports and memory are left to it");
         static_cast<void>(state_.release());
         return;
     }
-    state_->carry_out([this] { state_->stop_ports(); });
+    state_->shutdown.end_ports();
+}
+
+void Engine::stop() noexcept {
+    State& s = *state_;
+    if (s.ended)
+        return;
+    s.lcores.end_soon();
+    s.events.end();
+    if (s.clock.started())
+        s.shutdown.end_run(s.interrupted);
+    s.ended = true;
+    s.shutdown.end_ports();
 }
 
 void Engine::State::make_workers() {
@@ -205,11 +218,11 @@ bool Engine::State::everything_received(const stats::Snapshot& now) const {
 }
 
 const std::vector<std::string>& Engine::problems() const noexcept {
-    return state_->problems;
+    return state_->notes.problems;
 }
 
 std::vector<std::string> Engine::remarks() const {
-    std::vector<std::string> all = state_->remarks;
+    std::vector<std::string> all = state_->notes.remarks;
     // What was known before the ports were open is among the layout's remarks.
     for (std::size_t i = 0; i < state_->ports.size(); i++)
         for (const std::string& remark : state_->ports[i].device().remarks())

@@ -96,7 +96,7 @@ void Engine::State::reconfigure(const Plan& asked) {
             const Change undo = compare(plan, back);
             move_to(back, undo, cpus_before);
         } catch (const std::exception& e) {
-            problems.push_back(fmt::format("a change failed, and could not be undone: {}", e.what()));
+            notes.problems.push_back(fmt::format("a change failed, and could not be undone: {}", e.what()));
             interrupted = true;
             lcores.end_soon();
         }

@@ -21,7 +21,9 @@
 #include "runtime/lcore_set.hpp"
 #include "runtime/port_set.hpp"
 #include "runtime/receive_queues.hpp"
+#include "runtime/run_notes.hpp"
 #include "runtime/sender_set.hpp"
+#include "runtime/shutdown.hpp"
 #include "runtime/snapshots.hpp"
 #include "runtime/stream_set.hpp"
 #include "runtime/waits.hpp"
@@ -71,57 +73,34 @@ struct Engine::State {
     std::optional<Reason> step(const std::function<void(const stats::Snapshot&)>& tick);
     bool everything_received(const stats::Snapshot& now) const;
 
-    /// What moves at the end of a run, and what holds it up.
-    struct Look {
-        std::uint64_t sent = 0;      ///< packets
-        std::uint64_t received = 0;  ///< packets of streams
-        std::uint64_t finished = 0;  ///< heaps, by the consumers that streams wait for
-        bool pacing = false;         ///< a sender waits for its time
-        bool blocked = false;        ///< a stream waits for its consumer
-    };
-    enum class Waited : std::uint8_t { done, stuck, consumer, too_long };
-
-    Look look();
-    Waited wait_for(const std::function<bool()>& step, std::uint64_t Look::*progress,
-                    Clock::duration patience, Clock::duration longest = Clock::duration::max());
-    std::string blocked_streams() const;
-    std::string consumer_stuck() const;
-    void finish_sends();
-    void give_up(SendStream& s, Waited why, std::uint64_t left);
-    void settle_receives();
-    void flush_receives();
-    void end_consumers();
-    void end_filters();
-    void stop_ports();
-    void carry_out(const std::function<void()>& step) noexcept;
-
     Plan plan;      ///< as it is now
     Layout layout;  ///< of it
     const Surroundings surroundings;
     RunClock clock;
-    std::vector<std::string> problems;
+    RunNotes notes;
     memory::RegionTable regions;
     PortSet ports;  ///< as plan.ports
     LcoreSet lcores;
     EventReporter events;
     ReceiveQueues queues{lcores, ports};
-    SenderSet senders{lcores, ports, regions, surroundings.make_producer, problems};
+    SenderSet senders{lcores, ports, regions, surroundings.make_producer, notes.problems};
     Consumers consumers;
     StreamSet streams;
-    CaptureSet captures{lcores, problems};
-    bool starting = true;   ///< launch() has not come to its end
-    bool stopping = false;  ///< stop() is at work, or was
-    bool ended = false;     ///< lcores have ended
+    CaptureSet captures{lcores, notes.problems};
+    bool starting = true;  ///< launch() has not come to its end
+    bool ended = false;    ///< lcores have ended
     bool interrupted = false;
     EndConditions ends;
     Executor* executor = nullptr;  ///< posts what others want done
-    bool told_of_consumers = false;
-    std::vector<std::string> remarks;
     HealthMonitor health{events};
     LcoreCounts counts{plan, clock, lcores, ports, senders};
     Snapshots snapshots{{plan, clock, ports, lcores, streams, senders, captures, health},
                         counts,
                         surroundings.by_configuration};
+    Shutdown shutdown{
+        {plan, clock, ports, lcores, queues, senders, consumers, streams, captures, counts, snapshots, notes},
+        {surroundings.port_patience, surroundings.consumer_patience, surroundings.holder_patience,
+         surroundings.longest_finish}};
     Clock::time_point next_look_at_ports{};
     Clock::time_point next_tick{};
 };

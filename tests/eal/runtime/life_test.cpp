@@ -105,9 +105,9 @@ TEST(Engine, IsSteppedByALoopThatIsNotItsOwn) {
     int ticks = 0;
     std::optional<Reason> reason;
     while (!(reason = engine.step([&ticks](const stats::Snapshot& s) {
-                 ticks++;
-                 expect_identities(s);
-             })))
+        ticks++;
+        expect_identities(s);
+    })))
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
     EXPECT_EQ(reason, Reason::sent);
     EXPECT_EQ(streams, 1U);

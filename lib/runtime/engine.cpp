@@ -35,7 +35,7 @@ Engine::State::State(const Plan& p, const Layout& l, const Surroundings& s)
       events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
       consumers(p.end.heaps),
       streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter}, notes.problems) {
-    set_lcore_patience();
+    lcores.set_patience(plan.runtime.lcore_timeout, s.lcore_patience);
 }
 
 Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
@@ -43,7 +43,8 @@ Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surro
     state_->ports.open(plan.ports, state_->layout.ports);
     state_->make_workers();
     for (std::size_t i = 0; i < plan.receives.size(); i++)
-        state_->start_planned_capture(i);
+        state_->captures.start_planned(*state_->streams.current()[i], plan.receives[i],
+                                       state_->layout.control_cpus());
 }
 
 Engine::~Engine() {
@@ -90,14 +91,14 @@ void Engine::State::make_workers() {
             worker.shares.emplace(worker.arena.capacity());
         }
     }
-    senders.make(plan.sends, interrupt_fd());
+    senders.make(plan.sends, surroundings.interrupt_fd);
     queues.make(layout.queues);
     streams.make(plan.receives, layout.queues);
     queues.deliver(layout.queues, {plan, streams.current()});
     for (const auto& w : lcores) {
-        const auto [mode, max_poll] = idling_of(*w);
-        w->loop->set_mode(mode);
-        w->loop->set_max_poll(max_poll);
+        const IdleWish wish = idle_wish(*w, streams.current(), plan.receives);
+        w->loop->set_mode(wish.mode);
+        w->loop->set_max_poll(wish.max_poll);
     }
 }
 
@@ -117,9 +118,22 @@ void Engine::State::launch() {
     consumers.start(static_cast<unsigned>(control.size()), control, plan.runtime.live);
     queues.add_host_rules();
     ports.add_rules(layout.rules);
-    ports.join(groups_of(plan), interrupt_fd());
-    senders.start(control, interrupt_fd());
-    starting = false;
+    ports.join(ports.groups_of(plan.receives), surroundings.interrupt_fd);
+    senders.start(control, surroundings.interrupt_fd);
+}
+
+/// The lcore has fallen silent, or is back: its streams stand still, or go on.
+void Engine::State::report_silence(const Worker& w, bool silent) {
+    const double now = clock.seconds();
+    const std::string what = silent ? w.watch.sentence() : w.watch.end_sentence();
+    std::vector<std::string> names = streams.note_silence(w, silent, now, what);
+    for (const SendStream* const s : senders.on(w))
+        names.push_back(s->plan.name);
+    const std::string text =
+        silent && !names.empty()
+            ? fmt::format("{}; {} stand{} still", what, fmt::join(names, ", "), names.size() == 1 ? "s" : "")
+            : what;
+    events.report({w.layout->lcore, w.layout->cpu, silent, text, now});
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
@@ -154,7 +168,7 @@ std::optional<Engine::Reason> Engine::State::step(const std::function<void(const
         return Reason::interrupted;
     ports.serve_hosts();
     senders.follow_next_hops();
-    const bool failed = ports_failed();
+    const bool ports_work = outages.watch();
     streams.share_stops(plan.receives);
     streams.let_go();
     captures.collect(streams.current());
@@ -164,7 +178,7 @@ std::optional<Engine::Reason> Engine::State::step(const std::function<void(const
     health.watch(now, plan.receives, streams.current(), streams.removed_counts());
     senders.watch(now.duration_s, events);
     events.poll();
-    if (failed)
+    if (!ports_work)
         return Reason::failure;
     if (const std::optional<Reason> reason = ends.check(plan.end, end_facts(now)))
         return reason;

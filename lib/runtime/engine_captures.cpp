@@ -42,11 +42,4 @@ std::optional<stats::CaptureSnapshot> Engine::stopped_capture(std::uint64_t numb
     return state_->captures.stopped(number);
 }
 
-/// Captures that the plan asks for, of streams that are received.
-void Engine::State::start_planned_capture(std::size_t stream) {
-    const ReceivePlan& r = plan.receives[stream];
-    if (r.capture && r.enabled && !streams.current()[stream]->capture)
-        captures.start(*streams.current()[stream], r, *r.capture, layout.control_cpus());
-}
-
 }  // namespace spead::runtime

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rte_ethdev.h>
-
 #include "base/error.hpp"
 #include "runtime/engine_state.hpp"
 
@@ -24,15 +22,36 @@ void Engine::interrupt() noexcept {
     state_->lcores.end_soon();
 }
 
+/// A failure of the change's undo ends the run, too.
+void Engine::reconfigure(const Plan& wanted) {
+    State& s = *state_;
+    s.need_running();
+    try {
+        s.reconfiguration.carry_out(wanted);
+    } catch (const std::exception&) {
+        if (s.reconfiguration.failed())
+            interrupt();
+        throw;
+    }
+}
+
+void Engine::State::need_running() const {
+    if (!clock.started() || clock.stopped())
+        throw_error("runtime", "nothing runs that could be changed");
+}
+
+void Engine::stop_port(const std::string& port) {
+    state_->need_running();
+    state_->outages.stop(port);
+}
+
+void Engine::start_port(const std::string& port) {
+    state_->need_running();
+    state_->outages.start(port);
+}
+
 send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) {
-    for (const auto& s : state_->senders.planned())
-        if (s->plan.name == send) {
-            state_->lcores.need_answers();
-            return state_->lcores.ask(
-                *s->worker, [](send::Sender* sender, std::uint32_t n) { return sender->dummy(n); },
-                s->sender.get(), packets);
-        }
-    throw_error("send", "there is no sender `{}`", send);
+    return state_->senders.dummy(send, packets);
 }
 
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {
@@ -44,20 +63,14 @@ std::vector<std::pair<std::string, std::uint64_t>> Engine::xstats(const std::str
     const std::size_t i = s.ports.index_of(port);
     if (i == s.ports.size())
         throw_error("port", "there is no port `{}`", port);
-    const std::uint16_t id = s.ports[i].device().port_id();
-    const int count = rte_eth_xstats_get_names(id, nullptr, 0);
-    if (count <= 0)
-        return {};
-    std::vector<rte_eth_xstat_name> names(static_cast<std::size_t>(count));
-    std::vector<rte_eth_xstat> values(names.size());
-    if (rte_eth_xstats_get_names(id, names.data(), static_cast<unsigned>(count)) != count ||
-        rte_eth_xstats_get(id, values.data(), static_cast<unsigned>(count)) != count)
-        return {};
-    std::vector<std::pair<std::string, std::uint64_t>> all;
-    for (const rte_eth_xstat& value : values)
-        if (value.id < names.size())
-            all.emplace_back(names[value.id].name, value.value);
-    return all;
+    return s.ports[i].xstats();
+}
+
+void Engine::mark_silent(stats::Snapshot& snapshot) const {
+    const State& s = *state_;
+    if (s.clock.started() && !s.clock.stopped())
+        snapshot.duration_s = s.clock.seconds() - snapshot.cleared_s;
+    s.counts.mark_silent(snapshot);
 }
 
 stats::Snapshot Engine::snapshot() {

@@ -12,15 +12,17 @@
 #include "base/log.hpp"
 #include "memory/region.hpp"
 #include "runtime/capture_set.hpp"
-#include "runtime/change.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/end_conditions.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/event_reporter.hpp"
 #include "runtime/health_monitor.hpp"
+#include "runtime/idling.hpp"
 #include "runtime/lcore_set.hpp"
+#include "runtime/port_outages.hpp"
 #include "runtime/port_set.hpp"
 #include "runtime/receive_queues.hpp"
+#include "runtime/reconfiguration.hpp"
 #include "runtime/run_notes.hpp"
 #include "runtime/sender_set.hpp"
 #include "runtime/shutdown.hpp"
@@ -36,42 +38,15 @@ using Clock = std::chrono::steady_clock;
 
 struct Engine::State {
     State(const Plan& p, const Layout& l, const Surroundings& s);
-    void set_lcore_patience();
 
     void make_workers();
-    std::pair<PollMode, std::uint32_t> idling_of(const Worker& worker) const;
-    void set_idling(Worker& worker);
-
-    void reconfigure(const Plan& wanted);
-    void check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const;
-    void check_lossless(const Plan& wanted, const Change& change,
-                        const std::vector<std::vector<unsigned>>& cpus) const;
-    std::vector<unsigned> cpus_for(const ReceivePlan& r) const;
-    Dealing deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const;
-    void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
-    PortSet::Groups groups_of(const Plan& wanted) const;
-    bool anything_leaves() const;
-
     void launch();
-    /// Of a start that can be given up; a run that is interrupted ends in order.
-    int interrupt_fd() const { return starting ? surroundings.interrupt_fd : -1; }
-    std::size_t running_port(const std::string& name) const;
-    void take_off(std::size_t port);
-    void put_on(std::size_t port);
-    void shut(std::size_t port);
-    void lose_port(std::size_t port, const std::string& netdev);
-    void look_for(std::size_t port);
-
-    bool is_silent_on(std::size_t port) const;
     void report_silence(const Worker& w, bool silent);
-
-    void start_planned_capture(std::size_t stream);
-    void port_changed(std::size_t port);
-    bool sinks_over() const;
-    EndFacts end_facts(const stats::Snapshot& now);
-    bool ports_failed();
     std::optional<Reason> step(const std::function<void(const stats::Snapshot&)>& tick);
+    EndFacts end_facts(const stats::Snapshot& now);
+    bool sinks_over() const;
     bool everything_received(const stats::Snapshot& now) const;
+    void need_running() const;
 
     Plan plan;      ///< as it is now
     Layout layout;  ///< of it
@@ -97,11 +72,15 @@ struct Engine::State {
     Snapshots snapshots{{plan, clock, ports, lcores, streams, senders, captures, health},
                         counts,
                         surroundings.by_configuration};
+    Idling idling{lcores, queues, senders};
+    Reconfiguration reconfiguration{
+        {plan, layout, ports, lcores, queues, senders, streams, captures, idling, snapshots, notes.problems},
+        {surroundings.lcore_patience, surroundings.longest_finish}};
+    PortOutages outages{{plan, layout, ports, lcores, queues, senders, snapshots}};
     Shutdown shutdown{
         {plan, clock, ports, lcores, queues, senders, consumers, streams, captures, counts, snapshots, notes},
         {surroundings.port_patience, surroundings.consumer_patience, surroundings.holder_patience,
          surroundings.longest_finish}};
-    Clock::time_point next_look_at_ports{};
     Clock::time_point next_tick{};
 };
 

@@ -52,6 +52,8 @@ class LcoreSet {
 
     /// Sets how long an lcore that does not answer is waited for.
     void set_patience(Clock::duration patience) noexcept { patience_ = patience; }
+    /// Does the same with a plan's timeout in seconds (0: for ever), or with `otherwise` if it has none.
+    void set_patience(const std::optional<double>& timeout, Clock::duration otherwise) noexcept;
     /// The run ends: no lcore is waited for longer than kEndPatience.
     void end_soon() noexcept { ending_ = true; }
     /// The same from the moment when the descriptor is readable; -1: none.

@@ -3,6 +3,7 @@
 
 #include "runtime/feeder.hpp"
 #include "tests/eal/runtime/live_rig.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 /// Senders that come, go, stop and start while others send.
 namespace spead::runtime::test {
@@ -168,6 +169,38 @@ TEST(ChangeSends, SendersAreAsBeforeWhenOneCannotBeStarted) {
         EXPECT_EQ(s.streams.size(), 1U);
     });
     const Ended e = script.run(live_plan(1), surroundings);
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+}
+
+TEST(ChangeSends, AStreamWhoseStartIsUndoneIsNotCapturedAnyMore) {
+    const spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
+    Surroundings surroundings;
+    surroundings.make_producer = [](const SendPlan& s, send::Sender& sender,
+                                    memory::RegionTable& regions) -> std::unique_ptr<Producer> {
+        if (s.name == "bad")
+            return std::make_unique<Reluctant>();
+        return std::make_unique<Feeder>(s, sender, regions);
+    };
+    Plan plan = live_plan(2);
+    plan.receives[1].enabled = false;
+    plan.receives[1].capture.emplace().files = {scratch.file("a.pcap")};
+    Script script;
+    script.add([](Engine& engine, const stats::Snapshot&) {
+        Plan wanted = engine.plan();
+        const Plan before = wanted;
+        wanted.receives[1].enabled = true;
+        wanted.sends.push_back(sender("bad", "239.5.0.1:7148"));
+        EXPECT_THROW(engine.reconfigure(wanted), Error);
+        EXPECT_EQ(engine.plan(), before);
+        EXPECT_THROW(engine.stop_capture("s1"), Error) << "nothing is captured";
+    });
+    // It can be started, and captured, as if nothing had been.
+    script.wait([](const stats::Snapshot& s) { return s.captures.at(0).finished; });
+    script.change([&](Plan& p) { p.receives[1].enabled = true; });
+    script.wait([](const stats::Snapshot& s) { return s.streams[1].heaps_verified > 10; });
+    script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_capture("s1"); });
+    const Ended e = script.run(plan, surroundings);
     EXPECT_THAT(e.problems, IsEmpty());
     expect_nothing_lost(e.last.streams[0]);
 }

@@ -5,8 +5,19 @@
 /// What the control world asks of a running engine.
 namespace spead::runtime {
 
+namespace {
+
+std::size_t stream_index(const Plan& plan, const std::string& name) {
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (plan.receives[i].name == name)
+            return i;
+    throw_error(name, "there is no such stream");
+}
+
+}  // namespace
+
 const Plan& Engine::plan() const noexcept {
-    return state_->plan;
+    return state_->parts.plan;
 }
 
 void Engine::serve(Executor& executor) noexcept {
@@ -19,7 +30,7 @@ void Engine::stay() noexcept {
 
 void Engine::interrupt() noexcept {
     state_->interrupted = true;
-    state_->lcores.end_soon();
+    state_->parts.lcores.end_soon();
 }
 
 /// A failure of the change's undo ends the run, too.
@@ -36,7 +47,7 @@ void Engine::reconfigure(const Plan& wanted) {
 }
 
 void Engine::State::need_running() const {
-    if (!clock.started() || clock.stopped())
+    if (!parts.clock.started() || parts.clock.stopped())
         throw_error("runtime", "nothing runs that could be changed");
 }
 
@@ -51,25 +62,25 @@ void Engine::start_port(const std::string& port) {
 }
 
 send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) {
-    return state_->senders.dummy(send, packets);
+    return state_->parts.senders.dummy(send, packets);
 }
 
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {
-    return state_->ports.rules();
+    return state_->parts.ports.rules();
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> Engine::xstats(const std::string& port) const {
     const State& s = *state_;
-    const std::size_t i = s.ports.index_of(port);
-    if (i == s.ports.size())
+    const std::size_t i = s.parts.ports.index_of(port);
+    if (i == s.parts.ports.size())
         throw_error("port", "there is no port `{}`", port);
-    return s.ports[i].xstats();
+    return s.parts.ports[i].xstats();
 }
 
 void Engine::mark_silent(stats::Snapshot& snapshot) const {
     const State& s = *state_;
-    if (s.clock.started() && !s.clock.stopped())
-        snapshot.duration_s = s.clock.seconds() - snapshot.cleared_s;
+    if (s.parts.clock.started() && !s.parts.clock.stopped())
+        snapshot.duration_s = s.parts.clock.seconds() - snapshot.cleared_s;
     s.counts.mark_silent(snapshot);
 }
 
@@ -79,13 +90,48 @@ stats::Snapshot Engine::snapshot() {
 
 void Engine::clear() {
     State& s = *state_;
-    s.lcores.need_answers();
+    s.parts.lcores.need_answers();
     s.snapshots.clear();
-    s.streams.forget_times();
+    s.parts.streams.forget_times();
 }
 
 stats::Snapshot Engine::totals() {
     return state_->snapshots.take();
+}
+
+void Engine::start_capture(const std::string& stream, const capture::Options& options) {
+    RunParts& p = state_->parts;
+    const std::size_t i = stream_index(p.plan, stream);
+    Stream& s = *p.streams.current()[i];
+    p.lcores.need_answers();
+    if (s.capture)
+        throw_error(stream, "it is being captured already; stop that capture first");
+    if (s.parts.empty())
+        throw_error(stream, "it is not received now; start it first");
+    p.captures.start(s, p.plan.receives[i], options, p.layout.control_cpus());
+}
+
+std::uint64_t Engine::stop_capture(const std::string& stream) {
+    RunParts& p = state_->parts;
+    Stream& s = *p.streams.current()[stream_index(p.plan, stream)];
+    p.lcores.need_answers();
+    if (!s.capture)
+        throw_error(stream, "it is not being captured");
+    if (!p.captures.stop(s))
+        throw_error(stream, "its capture cannot be ended, an lcore does not answer");
+    return s.capture_number;
+}
+
+std::optional<stats::CaptureSnapshot> Engine::stopped_capture(std::uint64_t number) const {
+    return state_->parts.captures.stopped(number);
+}
+
+const std::vector<std::string>& Engine::problems() const noexcept {
+    return state_->parts.notes.problems;
+}
+
+std::vector<std::string> Engine::remarks() const {
+    return state_->parts.remarks();
 }
 
 }  // namespace spead::runtime

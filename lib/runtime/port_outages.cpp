@@ -15,7 +15,7 @@ namespace spead::runtime {
 namespace {
 
 /// How often the kernel is asked for links and files.
-constexpr auto kLook = std::chrono::milliseconds(200);
+constexpr auto kLookAtPorts = std::chrono::milliseconds(200);
 
 }  // namespace
 
@@ -145,7 +145,7 @@ bool PortOutages::watch() {
     const Clock::time_point time = Clock::now();
     if (time < next_look_)
         return true;
-    next_look_ = time + kLook;
+    next_look_ = time + kLookAtPorts;
     log_settled(of_.ports.link_news(), LogType::runtime, LogLevel::notice, "links");
     log_settled(of_.senders.hop_news(), LogType::runtime, LogLevel::notice, "next hops");
     bool failed = false;

@@ -87,7 +87,12 @@ class Engine {
     /// about five times a second with a snapshot.
     Reason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
 
-    // While it runs; the main thread calls these, from tick or through an Executor that run() serves.
+    /// Does one round of run() without its wait: for a process that has a loop of its own. Returns why the
+    /// run ends, if it does. Call it every 20 ms, and when the Executor's descriptor becomes readable.
+    std::optional<Reason> step(const std::function<void(const stats::Snapshot&)>& tick);
+
+    // While it runs; the main thread calls these, from tick, between steps, or through an Executor that run()
+    // serves.
 
     /// The plan as it is now: what was changed since the start included.
     const Plan& plan() const noexcept;

@@ -26,9 +26,9 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 /// What EAL itself, rings and device structures take.
-constexpr std::size_t kEalBase = 24 * kMiB;
+constexpr std::size_t kEalBase = 24 * kMebibyte;
 
 /// A CPU for each port that receives and each sender, in the order of the plan.
 class Assignment {
@@ -377,9 +377,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
         throw_error("memory",
                     "this run does not fit: {} MiB for heaps + {} MiB for windows and queues + {} MiB of "
                     "payload to send + {} MiB for EAL = {} MiB, and {} MiB are available; lower {}",
-                    layout.heap_bytes / kMiB, layout.bookkeeping_bytes / kMiB, layout.send_bytes / kMiB,
-                    (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMiB,
-                    ordinary / kMiB, available / kMiB,
+                    layout.heap_bytes / kMebibyte, layout.bookkeeping_bytes / kMebibyte,
+                    layout.send_bytes / kMebibyte,
+                    (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMebibyte,
+                    ordinary / kMebibyte, available / kMebibyte,
                     plan.receives.empty()
                         ? "the heaps in flight: their size (--heap-size) or their number (max_heaps)"
                         : "[memory] heaps (--memory), the rings, or the packet buffers (--buffer-size)");

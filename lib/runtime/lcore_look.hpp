@@ -13,7 +13,7 @@
 #include "send/sender.hpp"
 #include "stats/counters.hpp"
 
-/// What a look at one worker lcore brings. Private to lib/runtime/engine*.cpp.
+/// What a look at one worker lcore brings. Private to lib/runtime.
 namespace spead::runtime {
 
 struct Part;

@@ -41,6 +41,18 @@ std::size_t PortSet::index_of(const std::string& name) const noexcept {
     return static_cast<std::size_t>(found - ports_.begin());
 }
 
+PortSet::Groups PortSet::groups_of(const std::vector<ReceivePlan>& receives) const {
+    Groups all(size());
+    for (const ReceivePlan& r : receives)
+        if (r.enabled) {
+            std::vector<Endpoint>& here = all[index_of(r.port)];
+            here.insert(here.end(), r.endpoints.begin(), r.endpoints.end());
+        }
+    for (std::vector<Endpoint>& here : all)
+        std::sort(here.begin(), here.end());
+    return all;
+}
+
 void PortSet::add_rules(const std::vector<PortRule>& wanted) {
     for (const PortRule& r : wanted)
         if (ports_[r.port]->is_on())

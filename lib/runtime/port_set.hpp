@@ -34,6 +34,8 @@ class PortSet {
     LivePort& operator[](const std::string& name) const noexcept { return *ports_[index_of(name)]; }
     /// Returns size() if no port has this name.
     std::size_t index_of(const std::string& name) const noexcept;
+    /// Returns what the streams receive, and where.
+    Groups groups_of(const std::vector<ReceivePlan>& receives) const;
 
     /// Adds rules to ports that are on. Throws Error.
     void add_rules(const std::vector<PortRule>& wanted);

@@ -78,6 +78,8 @@ class SenderSet {
     void cut_if_too_long(SendStream& s, Clock::duration longest_finish);
     static void cut(SendStream& s, send::Cut cut);
     send::Backlog backlog(SendStream& s);
+    /// Calls send::Sender::dummy on the lcore of the sender of that name. Throws Error.
+    send::DummyResult dummy(const std::string& name, std::uint32_t packets);
 
     /// The lcores let go of the port's queues: heaps wait.
     void take_off(std::size_t port);

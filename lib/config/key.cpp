@@ -43,6 +43,8 @@ std::string human_limit(const Key& key, std::int64_t limit) {
 }
 
 std::string range_text(const Key& key) {
+    if (key.range.max == INT64_MAX)
+        return fmt::format("{} or more", key.range.min);
     return fmt::format("{} to {}{}", human_limit(key, key.range.min), human_limit(key, key.range.max),
                        key.zero ? ", or 0" : "");
 }

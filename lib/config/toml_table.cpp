@@ -186,7 +186,7 @@ T TomlTable::in_range(const Key& key, const toml::node& place, T number) const {
 
 Value TomlTable::read_integer(const Key& key, const toml::node& value) const {
     if (!value.is_integer())
-        wrong_type(key.name, value, fmt::format("a whole number, {} to {}", key.range.min, key.range.max));
+        wrong_type(key.name, value, fmt::format("a whole number, {}", accepted(key)));
     const std::int64_t number = in_range(key, value, value.as_integer()->get());
     if (key.range.min < 0)
         return number;

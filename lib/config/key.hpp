@@ -78,6 +78,7 @@ struct Key {
     std::string_view unset{};    ///< in docs, what holds while it is unset or empty: "looked up"
     std::string_view example{};  ///< a valid value as in the file; every text and list of texts has one
     std::string_view option{};   ///< spelling on the command line, with its dashes
+    std::string_view word{};     ///< in the option's help, what stands for a text: "MAC"
     std::string_view help;       ///< one sentence
     /// Refuses texts that are not of the key's language; null: any text is good. Throws UsageError.
     void (*check)(const std::string& text, const std::string& where) = nullptr;

@@ -31,6 +31,7 @@ constexpr std::array kAliases{
     Alias{"streams", "[[receive]] or [[send]]"},
     Alias{"main", "main_cpu"},
     Alias{"cpus", "lcores"},
+    Alias{"file", "files in [receive.capture]"},
 };
 
 /// "--ring-heaps" as a habit would have it in a file: "ring_heaps".

@@ -55,24 +55,6 @@ inline constexpr std::int64_t kMaxHeapCount = (std::int64_t{1} << 56) - 1;
 
 inline constexpr std::size_t kCaptureFiles = 16;
 
-// Ranges of the command line's options.
-inline constexpr Limits<std::uint32_t> kMaxPoll{1, 1000000};
-inline constexpr Limits<std::uint64_t> kBufferSize{0, std::uint64_t{1} << 36};
-inline constexpr Limits<std::uint32_t> kSubstreams{1, 65536};
-inline constexpr Limits<std::uint32_t> kMaxLive{1, 65536};
-inline constexpr Limits<std::uint32_t> kRing{1, 1048576};
-inline constexpr Limits<std::uint32_t> kHistory{0, 1048576};
-inline constexpr Limits<std::uint64_t> kBurstSize{1, std::uint64_t{1} << 32};
-inline constexpr Limits<std::uint32_t> kItems{1, 1048576};
-inline constexpr Limits<std::int64_t> kSendHeaps{-1, INT64_MAX};
-inline constexpr Limits<std::uint64_t> kHeapCount{0, kMaxHeapCount};
-inline constexpr Limits<std::uint64_t> kCountStep{1, kMaxHeapCount};
-inline constexpr Limits<std::uint64_t> kRotateSize{0, std::uint64_t{1} << 50};
-inline constexpr Limits<std::uint32_t> kSnapLength{1, capture::kLongestRecord};
-inline constexpr Limits<std::uint64_t> kCaptureCount{0, INT64_MAX};
-inline constexpr Limits<std::uint64_t> kCaptureBuffer{std::uint64_t{1} << 20, std::uint64_t{1} << 40};
-inline constexpr Limits<std::uint64_t> kEndHeaps{0, INT64_MAX};
-
 /// Bytes of IPv4 and UDP headers: an MTU minus these is the largest UDP payload.
 inline constexpr std::uint32_t kIpUdpHeaders = 28;
 /// Generated items have the ids from here on (spead2's tools).

@@ -18,7 +18,7 @@ constexpr std::array kCaptureKeys{
         .field = texts<&ReceivePlan::capture, &Options::files>,
         .required = true,
         .example = "[\"s0.pcap\"]",
-        .option = "--file",
+        .option = "FILE",
         .help = "Lists the pcap files; packets are spread over them",
     },
     Key{

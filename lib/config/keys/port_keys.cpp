@@ -25,6 +25,7 @@ constexpr std::array kPortKeys{
         .required = true,
         .example = "\"net_af_packet0,iface=veth0\"",
         .option = "--port",
+        .word = "DEVICE",
         .help =
             "Selects the device: a network interface, an address of one, a PCI address, an RDMA device or "
             "a device string",
@@ -42,6 +43,7 @@ constexpr std::array kPortKeys{
         .unset = "the network interface's",
         .example = "\"10.0.0.5\"",
         .option = "--address",
+        .word = "A.B.C.D",
         .help = "Sets the port's own IPv4 address, the source of what it sends",
     },
     Key{

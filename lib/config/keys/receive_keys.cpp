@@ -119,6 +119,7 @@ constexpr std::array kReceiveKeys{
         .unset = "all packets",
         .example = "\"item 0x1600 == 5\"",
         .option = "--filter",
+        .word = "EXPRESSION",
         .help = "Keeps only packets for which the expression holds",
         .check = check_filter,
     },

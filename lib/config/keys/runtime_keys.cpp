@@ -47,6 +47,7 @@ constexpr std::array kRuntimeKeys{
         .unset = "`\"auto\"` for `run`, if it can; off for other commands",
         .example = "\"auto\"",
         .option = "--control",
+        .word = "auto|PATH|off",
         .help = "Sets where attach finds the process: auto (by its name), a path, or off",
     },
     Key{
@@ -56,6 +57,7 @@ constexpr std::array kRuntimeKeys{
         .unset = "`\"notice\"`",
         .example = "\"info\"",
         .option = "--log-level",
+        .word = "LEVEL",
         .help = "Logs from this level on: error, warning, notice, info, debug, or PATTERN:LEVEL",
         .check = [](const std::string& level, const std::string& where) { check_log_level(level, where); },
     },
@@ -88,6 +90,7 @@ constexpr std::array kRuntimeKeys{
         .unset = "off",
         .example = "\"127.0.0.1:9100\"",
         .option = "--metrics",
+        .word = "[ADDRESS:]PORT",
         .help = "Serves metrics to Prometheus at [ADDRESS:]PORT; without ADDRESS on 127.0.0.1",
     },
 };

@@ -50,6 +50,7 @@ constexpr std::array kSendKeys{
         .unset = "looked up",
         .example = "\"02:00:00:00:00:05\"",
         .option = "--dst-mac",
+        .word = "MAC",
         .help = "Sends unicast packets to this MAC address, the host's or router's",
     },
     Key{
@@ -186,6 +187,7 @@ constexpr std::array kSendKeys{
         .unset = "nothing",
         .example = "\"loss=1%,reorder=10,seed=7\"",
         .option = "--impair",
+        .word = "WHAT",
         .help = "Loses, repeats, reorders, delays or corrupts packets on purpose",
         .check = [](const std::string& impair,
                     const std::string& where) { port::Impairments::parse(impair, where); },

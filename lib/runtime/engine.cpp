@@ -30,14 +30,14 @@ Engine::State::State(const Plan& p, const Layout& l, const Surroundings& s)
       layout(l),
       surroundings(s),
       lcores(problems, {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
-      consumers(p.end.heaps) {
+      events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
+      consumers(p.end.heaps),
+      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter}, problems) {
     set_lcore_patience();
 }
 
 Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
     : state_(std::make_unique<State>(plan, layout, surroundings)) {
-    if (!plan.runtime.on_event.empty())
-        state_->event_command.emplace(plan.runtime.on_event);
     state_->ports.open(plan.ports, state_->layout.ports);
     state_->make_workers();
     for (std::size_t i = 0; i < plan.receives.size(); i++)
@@ -78,19 +78,8 @@ void Engine::State::make_workers() {
     }
     senders.make(plan.sends, interrupt_fd());
     queues.make(layout.queues);
-    for (const ReceivePlan& r : plan.receives) {
-        Stream& stream = *streams.emplace_back(std::make_unique<Stream>());
-        stream.number = ++last_number;
-        stream.name = r.name;
-        if (!r.enabled)
-            continue;
-        stream.sink = surroundings.make_sink(r.sink, r.name);
-        keep_places(stream, r.endpoints);
-    }
-    for (std::size_t i = 0; i < streams.size(); i++)
-        if (plan.receives[i].enabled)
-            make_parts(i);
-    queues.deliver(layout.queues, {plan, streams});
+    streams.make(plan.receives, layout.queues);
+    queues.deliver(layout.queues, {plan, streams.current()});
     for (const auto& w : lcores) {
         const auto [mode, max_poll] = idling_of(*w);
         w->loop->set_mode(mode);
@@ -103,8 +92,7 @@ void Engine::start() {
 }
 
 void Engine::State::launch() {
-    started = true;
-    begin = Clock::now();
+    clock.start();
     ends.begin();
     ports.start();
     queues.connect();
@@ -136,11 +124,11 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
     Clock::time_point next_progress = Clock::now();
     for (;;) {
         // A negative descriptor is one that poll(2) passes over.
-        std::array<pollfd, 2> events{pollfd{run_interrupt_fd, POLLIN, 0},
-                                     pollfd{executor == nullptr ? -1 : executor->fd(), POLLIN, 0}};
+        std::array<pollfd, 2> ready{pollfd{run_interrupt_fd, POLLIN, 0},
+                                    pollfd{executor == nullptr ? -1 : executor->fd(), POLLIN, 0}};
         const auto wait = static_cast<int>(std::chrono::milliseconds(kTick).count());
-        if (poll(events.data(), events.size(), wait) > 0)
-            interrupted |= events[0].revents != 0;
+        if (poll(ready.data(), ready.size(), wait) > 0)
+            interrupted |= ready[0].revents != 0;
         if (executor != nullptr)
             executor->serve();
         if (interrupted)
@@ -148,21 +136,22 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
         ports.serve_hosts();
         senders.follow_next_hops();
         const bool failed = ports_failed();
-        share_stops();
-        leave_parts();
-        captures.collect(streams);
-        watch_sinks();
+        streams.share_stops(plan.receives);
+        streams.let_go();
+        captures.collect(streams.current());
+        streams.watch_sinks(clock.seconds());
         senders.let_go(surroundings.longest_finish);
-        const stats::Snapshot now = take_snapshot();
-        watch_streams(now);
-        watch_sends(now.duration_s);
+        const stats::Snapshot now = snapshots.take();
+        health.watch(now, plan.receives, streams.current(), streams.removed_counts());
+        senders.watch(now.duration_s, events);
+        events.poll();
         if (failed)
             return Reason::failure;
         if (const std::optional<Reason> reason = ends.check(plan.end, end_facts(now)))
             return *reason;
         if (Clock::now() >= next_progress) {
             if (tick)
-                tick(shown(detailed_snapshot()));
+                tick(snapshots.since_cleared(snapshots.take_detailed()));
             next_progress = Clock::now() + kProgress;
         }
     }
@@ -172,7 +161,7 @@ EndFacts Engine::State::end_facts(const stats::Snapshot& now) {
     EndFacts f;
     f.failed = lcores.any_lost() || consumers.failed() || senders.failed() || sinks_over();
     f.heaps_used_up = consumers.budget_used_up();
-    f.captured = senders.all().empty() && captures_over(streams);
+    f.captured = senders.all().empty() && captures_over(streams.current());
     f.seconds = now.duration_s;
     // Packets that belong to no stream keep no run alive; heaps on their way to a slow consumer do.
     for (const stats::StreamSnapshot& s : now.streams) {
@@ -181,7 +170,7 @@ EndFacts Engine::State::end_facts(const stats::Snapshot& now) {
     }
     f.silent = lcores.any_silent();
     f.receives = !plan.receives.empty();
-    f.stop_items = plan.end.exit_on_stop && all_stopped();
+    f.stop_items = plan.end.exit_on_stop && streams.all_stopped(plan.receives);
     if (ends.stays())
         return f;
     const auto all_streams = [this](const auto& is) {
@@ -207,26 +196,6 @@ bool Engine::State::everything_received(const stats::Snapshot& now) const {
                 come += s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
         return ports[p].device().capabilities().receives_own && now.ports[p].rx_packets >= come;
     });
-}
-
-/// Whether every endpoint of every stream has seen a stop item, on whichever lcore.
-bool Engine::State::all_stopped() const {
-    bool any = false;
-    for (std::size_t i = 0; i < streams.size(); i++) {
-        const Stream& s = *streams[i];
-        if (!plan.receives[i].enabled)
-            continue;
-        const std::vector<Endpoint>& endpoints = plan.receives[i].endpoints;
-        std::vector<char> seen(s.places.size(), 0);
-        for (const auto& part : s.parts)
-            for (std::size_t e = 0; e < std::min(seen.size(), part->stops.size()); e++)
-                seen[e] |= part->stops[e] != 0;
-        for (std::size_t e = 0; e < seen.size(); e++)
-            if (seen[e] == 0 && std::find(endpoints.begin(), endpoints.end(), s.places[e]) != endpoints.end())
-                return false;
-        any |= !s.parts.empty();
-    }
-    return any;
 }
 
 const std::vector<std::string>& Engine::problems() const noexcept {

@@ -20,22 +20,22 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
     s.lcores.need_answers();
-    if (s.streams[i]->capture)
+    if (s.streams.current()[i]->capture)
         throw_error(stream, "it is being captured already; stop that capture first");
-    if (s.streams[i]->parts.empty())
+    if (s.streams.current()[i]->parts.empty())
         throw_error(stream, "it is not received now; start it first");
-    s.captures.start(*s.streams[i], s.plan.receives[i], options, s.layout.control_cpus());
+    s.captures.start(*s.streams.current()[i], s.plan.receives[i], options, s.layout.control_cpus());
 }
 
 std::uint64_t Engine::stop_capture(const std::string& stream) {
     State& s = *state_;
     const std::size_t i = stream_index(s.plan, stream);
     s.lcores.need_answers();
-    if (!s.streams[i]->capture)
+    if (!s.streams.current()[i]->capture)
         throw_error(stream, "it is not being captured");
-    if (!s.captures.stop(*s.streams[i]))
+    if (!s.captures.stop(*s.streams.current()[i]))
         throw_error(stream, "its capture cannot be ended, an lcore does not answer");
-    return s.streams[i]->capture_number;
+    return s.streams.current()[i]->capture_number;
 }
 
 std::optional<stats::CaptureSnapshot> Engine::stopped_capture(std::uint64_t number) const {
@@ -45,8 +45,8 @@ std::optional<stats::CaptureSnapshot> Engine::stopped_capture(std::uint64_t numb
 /// Captures that the plan asks for, of streams that are received.
 void Engine::State::start_planned_capture(std::size_t stream) {
     const ReceivePlan& r = plan.receives[stream];
-    if (r.capture && r.enabled && !streams[stream]->capture)
-        captures.start(*streams[stream], r, *r.capture, layout.control_cpus());
+    if (r.capture && r.enabled && !streams.current()[stream]->capture)
+        captures.start(*streams.current()[stream], r, *r.capture, layout.control_cpus());
 }
 
 }  // namespace spead::runtime

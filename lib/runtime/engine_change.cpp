@@ -44,7 +44,7 @@ std::vector<std::string> names_of_changed(const Plan& before, const Plan& after,
 
 void Engine::reconfigure(const Plan& wanted) {
     State& s = *state_;
-    if (!s.started || s.stopped)
+    if (!s.clock.started() || s.clock.stopped())
         throw_error("runtime", "nothing runs that could be changed");
     s.reconfigure(wanted);
 }
@@ -58,7 +58,7 @@ void Engine::State::reconfigure(const Plan& asked) {
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const ReceivePlan& r = wanted.receives[i];
         const Change::Receive& c = change.receives[i];
-        if (c.before && c.kind == Change::Kind::parts && streams[*c.before]->capture)
+        if (c.before && c.kind == Change::Kind::parts && streams.current()[*c.before]->capture)
             throw_error(fmt::format("receive {}", r.name),
                         "it is being captured, which a change of its lcores or windows would cut; stop the "
                         "capture first");
@@ -70,7 +70,7 @@ void Engine::State::reconfigure(const Plan& asked) {
     }
     check_lossless(wanted, change, cpus);
     for (const std::size_t gone : change.removed)
-        if (streams[gone]->capture)
+        if (streams.current()[gone]->capture)
             throw_error(fmt::format("receive {}", plan.receives[gone].name),
                         "it is being captured; stop the capture first");
     for (std::size_t i = 0; i < wanted.sends.size(); i++) {
@@ -81,7 +81,7 @@ void Engine::State::reconfigure(const Plan& asked) {
                         "it has not finished what it was sending; try again when it has");
     }
     SenderSet::Fresh fresh = senders.make_new(wanted, change, interrupt_fd());
-    (void)detailed_snapshot();
+    (void)snapshots.take_detailed();
     const Plan before = plan;
     const std::vector<std::vector<unsigned>> cpus_before = layout.stream_cpus;
     try {
@@ -104,12 +104,12 @@ void Engine::State::reconfigure(const Plan& asked) {
     }
     plan = wanted;
     set_lcore_patience();
-    parts_changed(names_of_changed(before, wanted, change));
+    snapshots.parts_changed(names_of_changed(before, wanted, change));
     const Clock::time_point end = Clock::now() + kLeavePatience;
     while (anything_leaves() && Clock::now() < end) {
         ports.serve_hosts();
         std::this_thread::sleep_for(kStep);
-        leave_parts();
+        streams.let_go();
         senders.let_go(surroundings.longest_finish);
     }
 }
@@ -241,202 +241,34 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
                             const std::vector<std::vector<unsigned>>& cpus) {
     // Sinks are what most often cannot be made: before anything has changed. New windows and queues are made
     // further down, when lcores know the plan; a failure there is undone like that of a port.
-    std::vector<std::unique_ptr<Stream>> fresh(wanted.receives.size());
-    std::vector<std::shared_ptr<Sink>> sinks(wanted.receives.size());
-    for (std::size_t i = 0; i < wanted.receives.size(); i++) {
-        const ReceivePlan& r = wanted.receives[i];
-        const Change::Receive& c = change.receives[i];
-        if (!c.before) {
-            fresh[i] = std::make_unique<Stream>();
-            fresh[i]->number = ++last_number;
-            fresh[i]->name = r.name;
-        }
-        if (c.new_sink && r.enabled)
-            sinks[i] = surroundings.make_sink(r.sink, r.name);
-    }
+    StreamSet::Fresh fresh = streams.make_fresh(wanted.receives, change);
     Dealing to = deal(wanted, cpus);
 
     ports.leave_groups_but(groups_of(wanted));
     ports.remove_rules_but(to.rules);
 
-    std::vector<std::unique_ptr<Stream>> now(wanted.receives.size());
-    for (std::size_t i = 0; i < wanted.receives.size(); i++) {
-        const Change::Receive& c = change.receives[i];
-        now[i] = c.before ? std::move(streams[*c.before]) : std::move(fresh[i]);
-    }
-    for (const std::size_t gone : change.removed) {
+    for (const std::size_t gone : change.removed)
         captures.stream_removed(plan.receives[gone].name);
-        removed_streams.push_back(std::move(streams[gone]));
-    }
-    streams = std::move(now);
+    streams.exchange(change, std::move(fresh.streams));
     plan = wanted;
     set_lcore_patience();
     static_cast<Dealing&>(layout) = std::move(to);
 
-    for (std::size_t i = 0; i < streams.size(); i++) {
-        Stream& s = *streams[i];
-        const Change::Receive& c = change.receives[i];
-        if (c.kind == Change::Kind::parts)
-            s.send_parts_away();
-        if (c.new_sink)
-            s.send_sink_away(std::move(sinks[i]));
-        if (plan.receives[i].enabled)
-            keep_places(s, plan.receives[i].endpoints);
-        if (c.kind == Change::Kind::parts && plan.receives[i].enabled) {
-            s.stopped = false;
-            make_parts(i);
-        }
-    }
-    for (const auto& s : removed_streams) {
-        s->send_parts_away();
-        s->send_sink_away(nullptr);
-    }
-    queues.deliver(layout.queues, {plan, streams});
+    streams.renew(plan.receives, layout.queues, change, std::move(fresh.sinks));
+    queues.deliver(layout.queues, {plan, streams.current()});
     for (const auto& w : lcores) {
-        deal_memory(*w, false);
+        streams.deal_memory(*w, false);
         set_idling(*w);
     }
     ports.add_rules(layout.rules);
     ports.join(groups_of(plan), interrupt_fd());
-    for (std::size_t i = 0; i < streams.size(); i++)
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
         if (change.receives[i].kind == Change::Kind::parts)
             start_planned_capture(i);
 }
 
-void Stream::send_parts_away() {
-    for (auto& part : parts)
-        leaving.push_back({std::move(part)});
-    parts.clear();
-}
-
-void Stream::send_sink_away(std::shared_ptr<Sink> successor) {
-    if (sink)
-        old_sinks.push_back(std::move(sink));
-    sink = std::move(successor);
-}
-
 bool Engine::State::anything_leaves() const {
-    return !removed_streams.empty() || senders.any_leaving() ||
-           std::any_of(streams.begin(), streams.end(), [](const auto& s) { return !s->leaving.empty(); });
-}
-
-/// Lets go of what its lcore and its consumer are done with.
-void Engine::State::leave_parts() {
-    for (const auto& s : streams)
-        if (!s->leaving.empty())
-            leave_parts(*s);
-    for (const auto& s : removed_streams) {
-        leave_parts(*s);
-        if (!s->leaving.empty())
-            continue;
-        removed.add(s->past);
-        for (const auto& w : lcores)
-            if (const auto past = w->past.find(s->number); past != w->past.end()) {
-                w->removed += past->second;
-                w->past.erase(past);
-            }
-    }
-    std::erase_if(removed_streams, [](const auto& s) { return s->leaving.empty(); });
-}
-
-void Engine::State::leave_parts(Stream& stream) {
-    for (std::size_t i = 0; i < stream.leaving.size();)
-        if (leave(stream, stream.leaving[i])) {
-            fold(stream, *stream.leaving[i].part);
-            stream.leaving.erase(stream.leaving.begin() + static_cast<std::ptrdiff_t>(i));
-        } else {
-            i++;
-        }
-    std::erase_if(stream.old_sinks, [&](const std::shared_ptr<Sink>& sink) {
-        if (std::any_of(stream.leaving.begin(), stream.leaving.end(),
-                        [&sink](const Leaving& l) { return l.part->sink == sink; }))
-            return false;
-        look_at_sink(stream, *sink);
-        stream.past.heaps_verified += sink->verified();
-        stream.past.heaps_wrong += sink->wrong();
-        return true;
-    });
-}
-
-/// A step further on the way out; true when the part is no longer known to its lcore or the consumers.
-bool Engine::State::leave(Stream& stream, Leaving& leaving) {
-    Part& part = *leaving.part;
-    Worker& w = *part.worker;
-    // A look at a silent lcore is on its way, and at the part.
-    if (is_silent(w))
-        return false;
-    if (leaving.step == Leaving::Step::flush) {
-        let_go_of_consumers();
-        // A consumer that is waited for (on_full = block) makes room when it can.
-        const auto flush = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
-            // Not while a source still names it: a change that failed half way may leave that.
-            for (const recv::Source* const s : receiver->sources())
-                if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
-                    return false;
-            window->reclaim();
-            window->flush(rte_rdtsc());
-            return !window->has_ended();
-        };
-        if (!lcores.try_ask(w, flush, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
-                 .value_or(false))
-            return false;
-        if (part.lane->filter)
-            part.lane->filter->ending();
-        part.lane->queue.close();
-        leaving.step = Leaving::Step::consume;
-    }
-    if (leaving.step == Leaving::Step::consume) {
-        const std::optional<Consumers::Done> taken = consumers.remove(*part.feed, part.sink != stream.sink);
-        if (!taken)
-            return false;
-        part.done = *taken;
-        part.feed = nullptr;
-        leaving.step = Leaving::Step::reclaim;
-    }
-    struct Last {
-        bool done = false;
-        stats::StreamCounters counts;
-        LaneDetails details;
-    };
-    const auto reclaim = [](recv::RxAgent* receiver, recv::SpeadLane* lane, std::uint16_t slot, Last& last) {
-        lane->window.reclaim();
-        last.done = lane->window.records_out() == 0;
-        if (lane->filter) {
-            lane->filter->reclaim(lane->counters);
-            last.done &= lane->filter->packets_out() == 0;
-        }
-        if (!last.done)
-            return std::move(last);
-        lane->window.set_quota(0);
-        receiver->remove_lane(slot);
-        for (recv::Source* const source : receiver->sources())
-            source->talkers.forget_lane(slot);
-        last.counts = lane->counters;
-        last.details.take(*lane);
-        return std::move(last);
-    };
-    Last room;
-    room.details.fit(*part.lane);
-    auto last = lcores.try_ask(w, reclaim, &w.loop->receiver(), part.lane.get(), part.slot, std::move(room));
-    if (!last || !last->done)
-        return false;
-    part.counts = last->counts;
-    part.details = std::move(last->details);
-    return true;
-}
-
-/// The stream keeps what its part has counted.
-void Engine::State::fold(Stream& stream, const Part& part) {
-    Worker& w = *part.worker;
-    stream.past.add(part.counts, part.done.delivered, part.done.unwritten);
-    for (const std::uint64_t n : part.counts.packets)
-        w.past[stream.number] += n;
-    stream.past_endpoints.resize(std::max(stream.past_endpoints.size(), part.details.endpoints.size()));
-    for (std::size_t e = 0; e < part.details.endpoints.size(); e++)
-        stream.past_endpoints[e].add(part.details.endpoints[e]);
-    stream.past_times.latency.merge(part.details.times.latency);
-    stream.past_times.gap.merge(part.details.times.gap);
-    std::erase(w.parts, &part);
+    return streams.any_leaving() || senders.any_leaving();
 }
 
 }  // namespace spead::runtime

@@ -60,4 +60,19 @@ std::vector<std::pair<std::string, std::uint64_t>> Engine::xstats(const std::str
     return all;
 }
 
+stats::Snapshot Engine::snapshot() {
+    return state_->snapshots.since_cleared(state_->snapshots.take_detailed());
+}
+
+void Engine::clear() {
+    State& s = *state_;
+    s.lcores.need_answers();
+    s.snapshots.clear();
+    s.streams.forget_times();
+}
+
+stats::Snapshot Engine::totals() {
+    return state_->snapshots.take();
+}
+
 }  // namespace spead::runtime

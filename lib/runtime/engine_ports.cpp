@@ -21,7 +21,7 @@ void Engine::stop_port(const std::string& port) {
         throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
     if (!s.ports[i].device().started())
         throw_error(fmt::format("port {}", port), "it is stopped already");
-    (void)s.detailed_snapshot();
+    (void)s.snapshots.take_detailed();
     s.take_off(i);
     s.ports[i].device().stop();
     s.port_changed(i);
@@ -56,11 +56,11 @@ void Engine::State::port_changed(std::size_t port) {
     for (const ReceivePlan& r : plan.receives)
         if (r.port == plan.ports[port].name)
             names.push_back(r.name);
-    parts_changed(names);
+    snapshots.parts_changed(names);
 }
 
 std::size_t Engine::State::running_port(const std::string& name) const {
-    if (!started || stopped)
+    if (!clock.started() || clock.stopped())
         throw_error("runtime", "nothing runs that could be changed");
     const std::size_t i = ports.index_of(name);
     if (i == ports.size())

@@ -32,25 +32,28 @@ std::string seconds_text(std::chrono::nanoseconds d) {
 
 void Engine::stop() noexcept {
     State& s = *state_;
-    if (s.stopped)
+    if (s.ended)
         return;
     s.stopping = true;
     s.lcores.end_soon();
-    s.event_command.reset();
-    if (s.started) {
+    s.events.end();
+    if (s.clock.started()) {
         s.carry_out([&s] { s.finish_sends(); });
         s.carry_out([&s] { s.ports.remember_rules(); });
         s.carry_out([&s] { s.ports.leave_groups(); });
         s.carry_out([&s] { s.settle_receives(); });
         s.carry_out([&s] { s.flush_receives(); });
-        s.carry_out([&s] { s.tell_what_was_lost(); });
+        s.carry_out([&s] {
+            for (std::string& lost : s.streams.lost_although_waited())
+                s.problems.push_back(std::move(lost));
+        });
         s.carry_out([&s] { s.end_consumers(); });
         s.carry_out([&s] { s.lcores.stop(s.surroundings.port_patience); });
         s.carry_out([&s] { s.end_filters(); });
-        s.carry_out([&s] { s.captures.stop_all(s.streams); });
-        s.duration = std::chrono::duration<double>(Clock::now() - s.begin).count();
+        s.carry_out([&s] { s.captures.stop_all(s.streams.current()); });
+        s.clock.stop();
     }
-    s.stopped = true;
+    s.ended = true;
     s.carry_out([&s] { s.stop_ports(); });
 }
 
@@ -68,29 +71,9 @@ void Engine::State::end_consumers() {
         for (const Part* const part : w->parts)
             part->lane->queue.close();
     consumers.join();
-    watch_sinks();
+    streams.watch_sinks(clock.seconds());
     if (consumers.failed())
         problems.push_back(consumers.failure());
-}
-
-/// Consumers that have no memory, or had their number of heaps, take no more: no stream may wait for them.
-void Engine::State::let_go_of_consumers() {
-    if (!consumers.failed() && !consumers.budget_used_up())
-        return;
-    for (const auto& w : lcores) {
-        if (w->lost || (!stopping && w->watch.silent()))
-            continue;
-        std::vector<heap::Window*> windows;
-        for (Part* const part : w->parts)
-            windows.push_back(&part->lane->window);
-        static_cast<void>(lcores.try_ask(
-            *w,
-            [](const std::vector<heap::Window*>& all) {
-                for (heap::Window* const window : all)
-                    window->set_on_full(heap::OnFull::drop_newest);
-            },
-            std::move(windows)));
-    }
 }
 
 Engine::State::Look Engine::State::look() {
@@ -104,18 +87,17 @@ Engine::State::Look Engine::State::look() {
             },
             &std::as_const(*w->loop));
         l.pacing |= pacing.value_or(false);
-        look_at(*w, LcoreLook::Depth::counts);
+        counts.update(*w, LcoreLook::Depth::counts);
         for (const SendStream* const s : senders.on(*w))
             l.sent += s->counts.packets;
         for (const stats::RxCounters& source : w->counts.ports)
             l.received += source[PortOutcome::stream];
     }
-    for (const auto* const list : {&streams, &removed_streams})
+    streams.look_for_blocked();
+    for (const auto* const list : {&streams.current(), &streams.removed()})
         for (const auto& s : *list) {
-            const std::vector<const Part*> parts = s->all_parts();
-            s->blocked = std::any_of(parts.begin(), parts.end(), [](const Part* p) { return p->blocked; });
             l.blocked |= s->blocked;
-            for (const Part* const part : parts)
+            for (const Part* const part : s->all_parts())
                 if (s->blocked && part->feed != nullptr)
                     l.finished += part->feed->done().all();
         }
@@ -164,12 +146,7 @@ Engine::State::Waited Engine::State::wait_for(const std::function<bool()>& step,
 
 /// The streams that wait for their consumers.
 std::string Engine::State::blocked_streams() const {
-    std::vector<std::string> names;
-    for (const auto* const list : {&streams, &removed_streams})
-        for (const auto& s : *list)
-            if (s->blocked)
-                names.push_back(s->all_parts().front()->lane->config.name);
-    return fmt::format("{}", fmt::join(names, ", "));
+    return fmt::format("{}", fmt::join(streams.blocked(), ", "));
 }
 
 std::string Engine::State::consumer_stuck() const {
@@ -182,7 +159,7 @@ void Engine::State::finish_sends() {
     for (SendStream* const s : all)
         s->feeder->request_stop();
     const auto step = [&] {
-        let_go_of_consumers();
+        streams.let_go_of_consumers(stopping);
         for (SendStream* const s : all)
             senders.cut_if_too_long(*s, surroundings.longest_finish);
         return senders.done();
@@ -246,12 +223,12 @@ void Engine::State::settle_receives() {
     const auto own = [this](const ReceivePlan& r) {
         return ports[r.port].device().capabilities().receives_own;
     };
-    const bool blocks = std::any_of(streams.begin(), streams.end(), [](const auto& s) {
+    const bool blocks = std::any_of(streams.current().begin(), streams.current().end(), [](const auto& s) {
         return !s->parts.empty() && s->parts.front()->lane->config.window.on_full == heap::OnFull::block;
     });
     const auto step = [&] {
-        let_go_of_consumers();
-        const stats::Snapshot now = take_snapshot();
+        streams.let_go_of_consumers(stopping);
+        const stats::Snapshot now = snapshots.take();
         return std::all_of(plan.receives.begin(), plan.receives.end(), [&](const ReceivePlan& r) {
             const stats::PortSnapshot& p = now.ports[ports.index_of(r.port)];
             return !own(r) || p.rx_packets >= p.tx_packets;
@@ -262,7 +239,7 @@ void Engine::State::settle_receives() {
     // What is on its way between lcores arrives before they stop.
     queues.close_distributors();
     const auto arrived = [this] {
-        let_go_of_consumers();
+        streams.let_go_of_consumers(stopping);
         return queues.packets_between_lcores() == 0 || lcores.any_lost();
     };
     if (wait_for(arrived, &Look::received, surroundings.consumer_patience) != Waited::done)
@@ -278,7 +255,7 @@ void Engine::State::settle_receives() {
 /// is lost here.
 void Engine::State::flush_receives() {
     const auto flush = [this] {
-        let_go_of_consumers();
+        streams.let_go_of_consumers(stopping);
         bool all = true;
         // Heaps of an lcore that is lost are not waited for.
         for (const auto& w : lcores)
@@ -297,38 +274,6 @@ void Engine::State::flush_receives() {
     for (const auto& w : lcores)
         static_cast<void>(lcores.try_ask(
             *w, [](recv::RxAgent* receiver) { receiver->drop_rest(); }, &w->loop->receiver()));
-}
-
-/// A stream whose source could wait loses packets only if more heaps were in flight at once than there was
-/// memory for, or if nobody waited for its consumer any more, which has been told.
-void Engine::State::tell_what_was_lost() {
-    if (consumers.failed() || consumers.budget_used_up())
-        return;
-    for (const auto& s : streams)
-        for (const auto& part : s->parts) {
-            const heap::WindowConfig& window = part->lane->config.window;
-            const Worker& w = *part->worker;
-            const std::uint64_t lost =
-                lcores
-                    .try_ask(
-                        *part->worker,
-                        [](const recv::SpeadLane* lane) {
-                            const stats::StreamCounters& c = lane->counters;
-                            return lane->window.waits() ? c[PacketOutcome::no_memory] - c.packets_at_limit
-                                                        : 0;
-                        },
-                        static_cast<const recv::SpeadLane*>(part->lane.get()))
-                    .value_or(0);
-            if (lost != 0)
-                problems.push_back(
-                    fmt::format("stream {}: {} packets were lost although their source could wait: more "
-                                "heaps were in flight at "
-                                "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
-                                "live, and one more "
-                                "begins); raise `[memory] heaps` (--memory)",
-                                s->name, lost, human_size(w.arena.capacity()), w.parts.size(),
-                                w.layout->lcore, window.live_capacity()));
-        }
 }
 
 void Engine::State::stop_ports() {

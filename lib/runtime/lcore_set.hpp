@@ -111,9 +111,4 @@ class LcoreSet {
     Clock::time_point next_wait_{};
 };
 
-/// Whether the lcore is silent, or lost.
-inline bool is_silent(const Worker& w) noexcept {
-    return w.lost || w.watch.silent();
-}
-
 }  // namespace spead::runtime

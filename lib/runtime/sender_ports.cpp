@@ -164,6 +164,17 @@ void SenderSet::connect(SendStream& s) {
         s.sender.get(), s.impaired.get(), queue, times, port.mac(), address);
 }
 
+void SenderSet::watch(double now, EventReporter& events) {
+    for (const auto& s : planned_) {
+        const LivePort& port = ports_[s->port];
+        const SendHealth::Look look{s->plan.enabled && port.is_on() && !s->worker->lost, s->stuck,
+                                    s->counts.outages, port.plan().name,
+                                    s->counts.outages == 0 ? std::string() : suspects_of(*s)};
+        for (const stats::LastEvent& event : s->health.update(now, look))
+            events.report(s->plan.name, event);
+    }
+}
+
 std::string SenderSet::suspects_of(const SendStream& s) const {
     const port::Port& p = ports_[s.port].device();
     return runtime::suspects_of(

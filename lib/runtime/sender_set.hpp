@@ -12,6 +12,7 @@
 #include "base/log.hpp"
 #include "memory/region.hpp"
 #include "runtime/change.hpp"
+#include "runtime/event_reporter.hpp"
 #include "runtime/lcore_set.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/port_set.hpp"
@@ -90,6 +91,8 @@ class SenderSet {
 
     /// Adds the senders, as their lcores counted when they last answered; after the ports.
     void add_to(stats::Snapshot& snap) const;
+    /// Reports senders whose port takes nothing, by the counts of a snapshot; `now` counts from the start.
+    void watch(double now, EventReporter& events);
     /// Returns the likely causes of the port's taking nothing, as a clause.
     std::string suspects_of(const SendStream& s) const;
 

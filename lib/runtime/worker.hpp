@@ -51,4 +51,9 @@ struct Worker {
     std::uint64_t removed = 0;
 };
 
+/// Returns whether the lcore is silent or lost.
+inline bool is_silent(const Worker& w) noexcept {
+    return w.lost || w.watch.silent();
+}
+
 }  // namespace spead::runtime

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.hpp"
+#include "runtime/event_command.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead::runtime {
+
+/// Reports each event of a run once through every channel: the log, the hooks, and the user's command.
+///
+/// Main thread only. The command runs beside the run (EventCommand); nothing here waits for it but end().
+class EventReporter {
+  public:
+    struct Hooks {
+        std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event;
+        std::function<void(const std::string& what)> on_lcore;
+    };
+    /// An lcore that has fallen silent, or is back.
+    struct LcoreEvent {
+        unsigned lcore = 0;
+        unsigned cpu = 0;
+        bool silent = false;
+        std::string text;  ///< a sentence that names the lcore
+        double at_s = 0;   ///< of the run
+    };
+
+    /// `name` is the run's, for the command; `command`: a program and its arguments, or empty. Throws Error
+    /// when there is no such program.
+    EventReporter(std::string name, const std::vector<std::string>& command, Hooks hooks);
+
+    /// Reports an event of a stream or a sender.
+    void report(const std::string& stream, const stats::LastEvent& event);
+    void report(const LcoreEvent& event);
+    /// Looks whether the command has ended, and starts the next. Call it at every round.
+    void poll();
+    /// Ends a command that runs; no other is started.
+    void end() noexcept { command_.reset(); }
+
+  private:
+    const std::string name_;
+    Hooks hooks_;
+    std::optional<EventCommand> command_;
+    LogLimiter lcore_news_;
+};
+
+}  // namespace spead::runtime

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/health_monitor.hpp"
+
+#include <algorithm>
+
+#include "runtime/worker.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// Seconds between two looks, which are fifty a second, that say that the main thread did not run.
+constexpr double kStoodStill = 1;
+
+/// Returns no limits for a stream that is stopped.
+HealthLimits limits_of(const ReceivePlan& r) {
+    return r.enabled ? HealthLimits{r.silent_after, r.loss_threshold, r.expected_rate} : HealthLimits{};
+}
+
+void add_events(stats::StreamSnapshot& to, const StreamHealth& from) {
+    for (std::size_t e = 0; e < stats::kStreamEvents; e++)
+        to.events[e] += from.events(static_cast<stats::StreamEvent>(e));
+}
+
+/// Whether an lcore that receives the stream is silent.
+bool is_stalled(const Stream& stream) {
+    return std::any_of(stream.parts.begin(), stream.parts.end(),
+                       [](const auto& part) { return is_silent(*part->worker); });
+}
+
+bool is_received(const HealthMonitor::Streams& streams, std::uint32_t number) {
+    return std::any_of(streams.begin(), streams.end(),
+                       [number](const auto& stream) { return stream->number == number; });
+}
+
+}  // namespace
+
+void HealthMonitor::watch(const stats::Snapshot& now, const std::vector<ReceivePlan>& plans,
+                          const Streams& streams, stats::StreamSnapshot& removed) {
+    const bool stood_still = now.duration_s - last_watch_ > kStoodStill;
+    last_watch_ = now.duration_s;
+    for (std::size_t i = 0; i < plans.size(); i++) {
+        const HealthLimits limits = limits_of(plans[i]);
+        const std::uint32_t number = streams[i]->number;
+        if (!limits.any() && !health_.contains(number))
+            continue;
+        StreamHealth& stream = health_.try_emplace(number, limits).first->second;
+        // What the stream has had meanwhile is not known; it is judged anew when its lcores answer, and when
+        // the whole process goes on after it was stopped.
+        const bool stalled = is_stalled(*streams[i]);
+        if (stream.limits() != limits || stalled || stood_still)
+            stream.expect(limits);
+        if (stalled)
+            continue;
+        for (const stats::LastEvent& event :
+             stream.update(now.duration_s, StreamHealth::counts_of(now.streams[i])))
+            events_.report(plans[i].name, event);
+    }
+    std::erase_if(health_, [&](const auto& watched) {
+        if (is_received(streams, watched.first))
+            return false;
+        add_events(removed, watched.second);
+        return true;
+    });
+}
+
+void HealthMonitor::add_to(stats::Snapshot& snap, const Streams& streams) const {
+    for (std::size_t i = 0; i < streams.size(); i++) {
+        const auto found = health_.find(streams[i]->number);
+        if (found == health_.end())
+            continue;
+        stats::StreamSnapshot& s = snap.streams[i];
+        s.health = found->second.state();
+        add_events(s, found->second);
+        s.last_event = found->second.last_event();
+    }
+    for (const auto& [number, watched] : health_)
+        if (!is_received(streams, number))
+            add_events(snap.removed, watched);
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/lcore_counts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace spead::runtime {
+
+/// Says in a snapshot, which may be of an earlier moment, which lcores are silent now.
+void LcoreCounts::mark_silent(stats::Snapshot& snap) const {
+    for (stats::LcoreSnapshot& l : snap.lcores)
+        for (const auto& w : lcores_) {
+            if (w->layout->lcore != l.lcore)
+                continue;
+            l.silent_s = is_silent(*w) ? std::chrono::duration<double>(w->watch.silence()).count() : 0;
+            l.silences = w->watch.silences();
+            l.activity = l.silent_s > 0 ? w->watch.activity() : std::string();
+            if (l.silent_s > 0)
+                for (const stats::LcoreSnapshot::Share& share : l.streams)
+                    for (stats::StreamSnapshot& s : snap.streams)
+                        if (s.number == share.number && s.state == "received")
+                            s.health = stats::kStalled;
+        }
+}
+
+/// Memory for a look, and what to look at.
+std::unique_ptr<LcoreLook> LcoreCounts::make_look(Worker& w, LcoreLook::Depth depth) {
+    std::unique_ptr<LcoreLook> look = w.spare != nullptr ? std::move(w.spare) : std::make_unique<LcoreLook>();
+    const bool full = depth != LcoreLook::Depth::counts;
+    look->loop = w.loop.get();
+    look->depth = depth;
+    look->parts.resize(w.parts.size());
+    for (std::size_t i = 0; i < w.parts.size(); i++) {
+        LcoreLook::OfPart& p = look->parts[i];
+        p.part = w.parts[i];
+        p.lane = w.parts[i]->lane.get();
+        p.feed = w.parts[i]->feed;
+        p.tap = w.parts[i]->tap_counts;
+        p.done = w.parts[i]->done;
+        p.stops.assign(plan_.end.exit_on_stop ? p.lane->stops_seen.size() : 0, 0);
+        if (full)
+            p.details.fit(*p.lane);
+    }
+    look->sources.resize(w.sources.size());
+    for (std::size_t i = 0; i < w.sources.size(); i++)
+        look->sources[i].source = w.sources[i].get();
+    look->sends.clear();
+    for (SendStream* const s : senders_.on(w))
+        look->sends.push_back({s, s->sender.get(), s->impaired.get(), {}, false});
+    return look;
+}
+
+/// Brings what the worker's lcore has counted up to date. An lcore that does not answer is left alone once it
+/// is known to be silent: the look is taken when it comes back, or makes way for something else.
+void LcoreCounts::update(Worker& w, LcoreLook::Depth depth) {
+    if (w.lost)
+        return;
+    if (depth == LcoreLook::Depth::full_then_forget) {
+        const auto take = [](std::unique_ptr<LcoreLook>& look) {
+            look->take();
+            return std::move(look);
+        };
+        keep(w, lcores_.ask(w, take, make_look(w, depth)));
+        return;
+    }
+    std::unique_ptr<LcoreLook> look = lcores_.look(w, [&] { return make_look(w, depth); });
+    if (look == nullptr)
+        return;
+    const bool enough = look->depth >= depth;
+    keep(w, std::move(look));
+    if (!enough)
+        update(w, depth);
+}
+
+void LcoreCounts::keep(Worker& w, std::unique_ptr<LcoreLook> look) {
+    const bool full = look->depth != LcoreLook::Depth::counts;
+    w.counts.lcore = look->lcore;
+    for (LcoreLook::OfPart& p : look->parts) {
+        Part& part = *p.part;
+        part.counts = p.counts;
+        part.done = p.done;
+        part.tap_counts = p.tap;
+        part.blocked = p.blocked;
+        part.stopped = p.stopped;
+        std::swap(part.stops, p.stops);
+        if (full)
+            std::swap(part.details, p.details);
+    }
+    w.counts.ports.resize(look->sources.size());
+    if (full)
+        w.counts.sources.resize(look->sources.size());
+    for (std::size_t i = 0; i < look->sources.size(); i++) {
+        w.counts.ports[i] = look->sources[i].counts;
+        if (full)
+            w.counts.sources[i] = look->sources[i].details;
+    }
+    for (const LcoreLook::OfSend& s : look->sends) {
+        s.stream->counts = s.counts;
+        s.stream->stuck = s.stuck;
+    }
+    if (full)
+        keep_peaks(w);
+    w.spare = std::move(look);
+}
+
+/// After a look at all that the lcore knows.
+void LcoreCounts::keep_peaks(Worker& w) const {
+    const double at_s = clock_.seconds();
+    w.longest_loop.add(at_s, w.counts.lcore.longest_loop);
+    w.buffers_taken.resize(w.sources.size());
+    for (std::size_t n = 0; n < w.counts.ports.size(); n++) {
+        const std::uint32_t size = ports_[w.source_ports[n]].device().rx_sizes().mbufs;
+        if (const std::uint32_t free = w.counts.ports[n].fewest_free_mbufs;
+            free != stats::RxCounters::kNeverLooked)
+            w.buffers_taken[n].add(at_s, size - std::min(free, size));
+    }
+    for (Part* const part : w.parts) {
+        part->queued.add(at_s, part->details.ring_most);
+        part->memory_used.add(at_s, part->details.pool_most);
+    }
+}
+
+void LcoreCounts::forget_peaks() {
+    for (const auto& w : lcores_) {
+        w->longest_loop.forget();
+        w->buffers_taken.clear();
+        for (Part* const part : w->parts) {
+            part->queued.forget();
+            part->memory_used.forget();
+        }
+    }
+}
+
+}  // namespace spead::runtime

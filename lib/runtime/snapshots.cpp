@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/snapshots.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <rte_cycles.h>
+
+#include "base/privileges.hpp"
+#include "stats/since.hpp"
+
+/// What a run has counted, as far as its lcores answer.
+namespace spead::runtime {
+
+namespace {
+
+template <typename Array>
+std::uint64_t sum_of(const Array& values) {
+    return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
+/// What the stream's parts had counted when their lcores last answered.
+void add_parts(const Stream& stream, stats::StreamSnapshot& to) {
+    for (const Part* const part : stream.all_parts())
+        to.add(part->counts, part->done.delivered, part->done.unwritten);
+    for (const auto& part : stream.parts)
+        to.queue_heaps += part->lane->queue.capacity();
+}
+
+/// What its sinks found. Before the lcores are asked: what has been looked at was delivered before.
+void add_sinks(const Stream& stream, stats::StreamSnapshot& to) {
+    const auto add_sink = [&to](const Sink& sink) {
+        to.heaps_verified += sink.verified();
+        to.heaps_wrong += sink.wrong();
+    };
+    if (stream.sink) {
+        add_sink(*stream.sink);
+        to.sink_failure = stream.sink->failure();
+    }
+    for (const auto& sink : stream.old_sinks)
+        add_sink(*sink);
+}
+
+void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken) {
+    const std::uint32_t size = p.rx_sizes().mbufs;
+    const auto free = [size](std::uint64_t most) { return size - static_cast<std::uint32_t>(most); };
+    if (!taken.empty() && (!s.buffers || free(taken.peak().ever) < s.buffers->fewest_free))
+        s.buffers = {size, free(taken.peak().ever), free(taken.peak().minute)};
+}
+
+}  // namespace
+
+stats::Snapshot Snapshots::take(LcoreLook::Depth depth) {
+    stats::Snapshot snap;
+    snap.ticks_per_second = static_cast<double>(rte_get_tsc_hz());
+    snap.captures = of_.captures.written(of_.streams.current());
+    snap.capabilities = permitted_privileges().names();
+    snap.by_configuration = by_configuration_;
+    snap.duration_s = of_.clock.seconds();
+    add_streams(snap);
+    for (std::size_t i = 0; i < of_.ports.size(); i++)
+        snap.ports.push_back(of_.ports[i].snapshot());
+    add_lcores(snap, depth);
+    of_.captures.add_taken(of_.streams.current(), snap.captures);
+    for (std::size_t i = 0; i < snap.streams.size(); i++)
+        add_parts(*of_.streams.current()[i], snap.streams[i]);
+    for (const auto& s : of_.streams.removed())
+        add_parts(*s, snap.removed);
+    of_.senders.add_to(snap);
+    of_.health.add_to(snap, of_.streams.current());
+    of_.streams.add_last_events(snap);
+    counts_.mark_silent(snap);
+    if (depth != LcoreLook::Depth::counts)
+        add_details(snap);
+    return snap;
+}
+
+/// What is known of streams before their lcores are asked.
+void Snapshots::add_streams(stats::Snapshot& snap) const {
+    for (std::size_t i = 0; i < of_.plan.receives.size(); i++) {
+        const ReceivePlan& r = of_.plan.receives[i];
+        const Stream& stream = *of_.streams.current()[i];
+        stats::StreamSnapshot s;
+        s.name = r.name;
+        s.number = stream.number;
+        s.endpoints = r.endpoint_texts;
+        s.port = r.port;
+        s.state = !r.enabled ? "stopped" : !of_.ports[r.port].is_on() ? "waiting" : "received";
+        s.add(stream.past);
+        add_sinks(stream, s);
+        s.expected_rate = r.expected_rate;
+        snap.streams.push_back(std::move(s));
+    }
+    snap.removed = of_.streams.removed_counts();
+    for (const auto& s : of_.streams.removed()) {
+        snap.removed.add(s->past);
+        add_sinks(*s, snap.removed);
+    }
+}
+
+void Snapshots::add_lcores(stats::Snapshot& snap, LcoreLook::Depth depth) {
+    for (const auto& w : of_.lcores) {
+        counts_.update(*w, depth);
+        for (std::size_t n = 0; n < w->sources.size(); n++) {
+            const std::size_t port = w->source_ports[n];
+            snap.ports[port].add(w->counts.ports[n]);
+            if (n < w->buffers_taken.size())
+                add_buffers(snap.ports[port], of_.ports[port].device(), w->buffers_taken[n]);
+        }
+        snap.lcores.push_back(share_of(*w));
+    }
+}
+
+/// From what the lcore counted when it last answered.
+stats::LcoreSnapshot Snapshots::share_of(const Worker& w) const {
+    stats::LcoreSnapshot l;
+    l.lcore = w.layout->lcore;
+    l.cpu = w.layout->cpu;
+    l.poll = runtime::name_of(w.loop->mode());
+    const auto received = [&w](const Stream& s) -> std::optional<std::uint64_t> {
+        std::optional<std::uint64_t> sum;
+        if (const auto past = w.past.find(s.number); past != w.past.end())
+            sum = past->second;
+        for (const Part* const part : s.all_parts())
+            if (part->worker == &w)
+                sum = sum.value_or(0) + sum_of(part->counts.packets);
+        return sum;
+    };
+    for (std::size_t i = 0; i < of_.streams.current().size(); i++)
+        if (const auto sum = received(*of_.streams.current()[i]))
+            l.streams.push_back({of_.plan.receives[i].name, *sum, of_.streams.current()[i]->number});
+    l.removed = w.removed;
+    for (const auto& s : of_.streams.removed())
+        l.removed += received(*s).value_or(0);
+    for (std::size_t n = 0; n < w.sources.size(); n++) {
+        l.ports.push_back({of_.plan.ports[w.source_ports[n]].name, sum_of(w.counts.ports[n].packets)});
+        l.add(w.counts.ports[n]);
+    }
+    l.counters = w.counts.lcore;
+    l.counters.longest_loop = w.longest_loop.peak().ever;
+    l.longest_loop_minute = w.longest_loop.peak().minute;
+    l.longest_loop_now = w.longest_loop.peak().now;
+    for (const auto& s : of_.senders.planned())
+        if (s->worker == &w)
+            l.sends.push_back(s->plan.name);
+    return l;
+}
+
+stats::Snapshot Snapshots::take_detailed() {
+    stats::Snapshot now = take(LcoreLook::Depth::full);
+    findings_.observe(now);
+    return now;
+}
+
+stats::Snapshot Snapshots::since_cleared(stats::Snapshot snap) const {
+    return base_ ? stats::since(std::move(snap), *base_) : snap;
+}
+
+void Snapshots::clear() {
+    base_ = take(LcoreLook::Depth::full_then_forget);
+    counts_.forget_peaks();
+    findings_.clear(*base_);
+}
+
+void Snapshots::parts_changed(const std::vector<std::string>& names) {
+    stats::Snapshot now = take(LcoreLook::Depth::full);
+    findings_.changed(now, names);
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/stream_set.hpp"
+
+#include <algorithm>
+
+#include <rte_cycles.h>
+
+#include "base/log.hpp"
+#include "runtime/lossless.hpp"
+
+/// The streams of a run: their shares on lcores, and where those get their packets from.
+namespace spead::runtime {
+
+namespace {
+
+std::uint64_t ticks(double s) {
+    return static_cast<std::uint64_t>(s * static_cast<double>(rte_get_tsc_hz()));
+}
+
+heap::OnFull on_full(const ReceivePlan& r, bool lossless) {
+    if (waits_for_consumer(r, lossless))
+        return heap::OnFull::block;
+    return r.on_full == OnFull::drop_oldest ? heap::OnFull::drop_oldest : heap::OnFull::drop_newest;
+}
+
+recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless) {
+    recv::LaneConfig c;
+    c.name = r.name;
+    c.endpoints = places;
+    c.max_packet_size = r.max_packet_size;
+    c.queue_heaps = r.ring;
+    c.window.substreams = r.substreams;
+    c.window.max_live = r.max_live;
+    c.window.max_heap_bytes = r.max_bytes;
+    c.window.history = r.history;
+    c.window.history_ticks = ticks(r.history_time);
+    c.window.timeout_ticks = r.timeout > 0 ? std::max<std::uint64_t>(1, ticks(r.timeout)) : 0;
+    c.window.in_order = r.in_order;
+    c.window.guarded = true;
+    c.window.stop_on_stop_item = r.stop_on_stop_item;
+    c.window.on_full = on_full(r, lossless);
+    return c;
+}
+
+}  // namespace
+
+std::vector<const Part*> Stream::all_parts() const {
+    std::vector<const Part*> all;
+    for (const auto& part : parts)
+        all.push_back(part.get());
+    for (const Leaving& one : leaving)
+        all.push_back(one.part.get());
+    return all;
+}
+
+const Part* part_on(const Stream& stream, const Worker& worker) {
+    for (const auto& part : stream.parts)
+        if (part->worker == &worker)
+            return part.get();
+    return nullptr;
+}
+
+void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues) {
+    for (const ReceivePlan& r : plans) {
+        Stream& stream = *current_.emplace_back(std::make_unique<Stream>());
+        stream.number = ++last_number_;
+        stream.name = r.name;
+        if (!r.enabled)
+            continue;
+        stream.sink = makers_.sink(r.sink, r.name);
+        keep_places(stream, r.endpoints);
+    }
+    for (std::size_t i = 0; i < current_.size(); i++)
+        if (plans[i].enabled)
+            make_parts(*current_[i], i, plans[i], queues);
+}
+
+StreamSet::Fresh StreamSet::make_fresh(const std::vector<ReceivePlan>& wanted, const Change& change) {
+    Fresh fresh;
+    fresh.streams.resize(wanted.size());
+    fresh.sinks.resize(wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); i++) {
+        const ReceivePlan& r = wanted[i];
+        const Change::Receive& c = change.receives[i];
+        if (!c.before) {
+            fresh.streams[i] = std::make_unique<Stream>();
+            fresh.streams[i]->number = ++last_number_;
+            fresh.streams[i]->name = r.name;
+        }
+        if (c.new_sink && r.enabled)
+            fresh.sinks[i] = makers_.sink(r.sink, r.name);
+    }
+    return fresh;
+}
+
+void StreamSet::exchange(const Change& change, Streams fresh) {
+    Streams now(fresh.size());
+    for (std::size_t i = 0; i < now.size(); i++) {
+        const Change::Receive& c = change.receives[i];
+        now[i] = c.before ? std::move(current_[*c.before]) : std::move(fresh[i]);
+    }
+    for (const std::size_t gone : change.removed)
+        removed_.push_back(std::move(current_[gone]));
+    current_ = std::move(now);
+}
+
+void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues,
+                      const Change& change, std::vector<std::shared_ptr<Sink>> sinks) {
+    for (std::size_t i = 0; i < current_.size(); i++) {
+        Stream& s = *current_[i];
+        const Change::Receive& c = change.receives[i];
+        if (c.kind == Change::Kind::parts)
+            s.send_parts_away();
+        if (c.new_sink)
+            s.send_sink_away(std::move(sinks[i]));
+        if (plans[i].enabled)
+            keep_places(s, plans[i].endpoints);
+        if (c.kind == Change::Kind::parts && plans[i].enabled) {
+            s.stopped = false;
+            make_parts(s, i, plans[i], queues);
+        }
+    }
+    for (const auto& s : removed_) {
+        s->send_parts_away();
+        s->send_sink_away(nullptr);
+    }
+}
+
+/// Not known to its lcore or the consumers yet.
+std::unique_ptr<Part> StreamSet::make_part(const Stream& stream, const ReceivePlan& r, Worker& worker) {
+    auto part = std::make_unique<Part>();
+    const recv::LaneConfig config =
+        lane_config(r, stream.places, ports_[r.port].device().capabilities().lossless);
+    part->lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
+    if (auto filter = makers_.filter(r))
+        part->lane->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
+    part->worker = &worker;
+    part->sink = stream.sink;
+    return part;
+}
+
+/// The stream has a part on every lcore that the queues deliver it to.
+void StreamSet::make_parts(Stream& stream, std::size_t receive, const ReceivePlan& r,
+                           const std::vector<QueueLayout>& queues) {
+    std::vector<std::unique_ptr<Part>> parts;
+    for (const auto& w : lcores_) {
+        const bool mine = std::any_of(queues.begin(), queues.end(), [&](const QueueLayout& q) {
+            return std::any_of(q.deliveries.begin(), q.deliveries.end(), [&](const Delivery& d) {
+                return d.receive == receive &&
+                       std::find(d.cpus.begin(), d.cpus.end(), w->layout->planned_cpu) != d.cpus.end();
+            });
+        });
+        if (mine)
+            parts.push_back(make_part(stream, r, *w));
+    }
+    for (auto& part : parts)
+        install(stream, std::move(part));
+}
+
+/// The lcore and the consumers have it from now on; packets come once a classifier names it.
+void StreamSet::install(Stream& stream, std::unique_ptr<Part> part) {
+    Worker& worker = *part->worker;
+    stream.parts.reserve(stream.parts.size() + 1);
+    worker.parts.reserve(worker.parts.size() + 1);
+    part->feed = &consumers_.add(part->lane->queue, *part->sink);
+    Part& p = *stream.parts.emplace_back(std::move(part));
+    p.slot = lcores_.ask(
+        worker, [](recv::RxAgent* receiver, recv::SpeadLane* lane) { return receiver->add_lane(*lane); },
+        &worker.loop->receiver(), p.lane.get());
+    worker.parts.push_back(&p);
+    deal_memory(worker, true);
+}
+
+/// Every stream can count on an equal share of its lcore's memory, and those that leave, too, as long as
+/// packets may still come to them.
+void StreamSet::deal_memory(Worker& worker, bool with_leaving) {
+    std::vector<heap::Window*> all;
+    std::vector<heap::Window*> staying;
+    for (Part* const part : worker.parts)
+        all.push_back(&part->lane->window);
+    if (with_leaving)
+        staying = all;
+    else
+        for (const auto& stream : current_)
+            for (const auto& part : stream->parts)
+                if (part->worker == &worker)
+                    staying.push_back(&part->lane->window);
+    const std::size_t quota = staying.empty() ? 0 : worker.arena.capacity() / staying.size();
+    lcores_.ask(
+        worker,
+        [](std::vector<heap::Window*>& windows, std::vector<heap::Window*>& with_quota, std::size_t bytes) {
+            for (heap::Window* const window : windows)
+                window->set_quota(0);
+            for (heap::Window* const window : with_quota)
+                window->set_quota(bytes);
+        },
+        std::move(all), std::move(staying), quota);
+}
+
+/// The endpoints keep their places in the lanes' tables; new ones take those that are free: of no endpoint
+/// that packets may still be counted for, in tables that are about to be exchanged or in parts that leave.
+void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
+    const std::vector<Endpoint> before = std::exchange(stream.in_use, endpoints);
+    const bool counting = !stream.leaving.empty();
+    const auto wanted = [&](const Endpoint& e) {
+        return counting || std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end() ||
+               std::find(before.begin(), before.end(), e) != before.end();
+    };
+    std::vector<std::size_t> fresh;
+    for (const Endpoint& e : endpoints) {
+        if (std::find(stream.places.begin(), stream.places.end(), e) != stream.places.end())
+            continue;
+        const auto free = std::find_if_not(stream.places.begin(), stream.places.end(), wanted);
+        fresh.push_back(static_cast<std::size_t>(free - stream.places.begin()));
+        if (free == stream.places.end())
+            stream.places.push_back(e);
+        else
+            *free = e;
+    }
+    stream.past_endpoints.resize(stream.places.size());
+    for (const std::size_t place : fresh)
+        stream.former.add(std::exchange(stream.past_endpoints[place], {}));
+    // The lcore moves its counts into larger tables; returns what it had counted at the places that are
+    // fresh.
+    const auto enlarge = [](recv::SpeadLane* lane, std::vector<std::uint64_t>& stops,
+                            std::vector<stats::EndpointCounters>& counters,
+                            const std::vector<std::size_t>& places) {
+        std::copy(lane->stops_seen.begin(), lane->stops_seen.end(), stops.begin());
+        std::copy(lane->endpoints.begin(), lane->endpoints.end(), counters.begin());
+        stats::EndpointCounters former;
+        for (const std::size_t place : places) {
+            stops[place] = 0;
+            former.add(std::exchange(counters[place], {}));
+        }
+        std::swap(lane->stops_seen, stops);
+        std::swap(lane->endpoints, counters);
+        return former;
+    };
+    const std::size_t n = stream.places.size();
+    for (const auto& part : stream.parts)
+        stream.former.add(lcores_.ask(*part->worker, enlarge, part->lane.get(), std::vector<std::uint64_t>(n),
+                                      std::vector<stats::EndpointCounters>(n), fresh));
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/units.hpp"
+#include "runtime/stream_set.hpp"
+
+/// Events of streams: sinks that failed, lcores that fell silent, consumers that keep them waiting.
+namespace spead::runtime {
+
+void StreamSet::watch_sinks(double now) {
+    now_ = now;
+    for (const auto* const all : {&current_, &removed_})
+        for (const auto& s : *all) {
+            if (s->sink)
+                look_at_sink(*s, *s->sink);
+            for (const auto& sink : s->old_sinks)
+                look_at_sink(*s, *sink);
+        }
+}
+
+/// One that has failed is told of once.
+void StreamSet::look_at_sink(Stream& stream, Sink& sink) {
+    const std::optional<std::string> news = sink.news();
+    if (!news)
+        return;
+    stream.past.events[static_cast<std::size_t>(stats::StreamEvent::sink_failed)]++;
+    stream.last_event = {stats::StreamEvent::sink_failed, now_, "its sink takes no more heaps: " + *news};
+    events_.report(stream.name, *stream.last_event);
+    problems_.push_back(fmt::format("stream {}: {}", stream.name, stream.last_event->text));
+}
+
+/// After HealthMonitor::add_to().
+void StreamSet::add_last_events(stats::Snapshot& snap) const {
+    for (std::size_t i = 0; i < current_.size(); i++) {
+        stats::StreamSnapshot& s = snap.streams[i];
+        const std::optional<stats::LastEvent>& event = current_[i]->last_event;
+        if (event && (!s.last_event || s.last_event->at_s <= event->at_s))
+            s.last_event = event;
+    }
+}
+
+std::vector<std::string> StreamSet::note_silence(const Worker& worker, bool silent, double now,
+                                                 const std::string& text) {
+    std::vector<std::string> names;
+    for (const auto& stream : current_) {
+        if (part_on(*stream, worker) == nullptr)
+            continue;
+        names.push_back(stream->name);
+        const stats::StreamEvent kind = silent ? stats::StreamEvent::stalled : stats::StreamEvent::back;
+        stream->past.events[static_cast<std::size_t>(kind)]++;
+        stream->last_event = {kind, now, text};
+    }
+    return names;
+}
+
+void StreamSet::forget_times() {
+    for (const auto& stream : current_)
+        stream->past_times = {};
+}
+
+void StreamSet::look_for_blocked() {
+    for (const auto* const list : {&current_, &removed_})
+        for (const auto& s : *list) {
+            const std::vector<const Part*> parts = s->all_parts();
+            s->blocked = std::any_of(parts.begin(), parts.end(), [](const Part* p) { return p->blocked; });
+        }
+}
+
+std::vector<std::string> StreamSet::blocked() const {
+    std::vector<std::string> names;
+    for (const auto* const list : {&current_, &removed_})
+        for (const auto& s : *list)
+            if (s->blocked)
+                names.push_back(s->name);
+    return names;
+}
+
+/// A stream whose source could wait loses packets only if more heaps were in flight at once than there was
+/// memory for, or if nobody waited for its consumer any more, which has been told.
+std::vector<std::string> StreamSet::lost_although_waited() {
+    std::vector<std::string> problems;
+    if (consumers_.failed() || consumers_.budget_used_up())
+        return problems;
+    for (const auto& s : current_)
+        for (const auto& part : s->parts) {
+            const heap::WindowConfig& window = part->lane->config.window;
+            const Worker& w = *part->worker;
+            const std::uint64_t lost =
+                lcores_
+                    .try_ask(
+                        *part->worker,
+                        [](const recv::SpeadLane* lane) {
+                            const stats::StreamCounters& c = lane->counters;
+                            return lane->window.waits() ? c[PacketOutcome::no_memory] - c.packets_at_limit
+                                                        : 0;
+                        },
+                        static_cast<const recv::SpeadLane*>(part->lane.get()))
+                    .value_or(0);
+            if (lost != 0)
+                problems.push_back(
+                    fmt::format("stream {}: {} packets were lost although their source could wait: more "
+                                "heaps were in flight at "
+                                "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
+                                "live, and one more "
+                                "begins); raise `[memory] heaps` (--memory)",
+                                s->name, lost, human_size(w.arena.capacity()), w.parts.size(),
+                                w.layout->lcore, window.live_capacity()));
+        }
+    return problems;
+}
+
+}  // namespace spead::runtime

@@ -195,11 +195,7 @@ void add_common_options(CLI::App& app, CommandLine& result) {
     options.text("--json", result.json_path, "FILE", "Write the final report as JSON; - = standard output");
     options.flag("--quiet", result.quiet, "No progress line and no table");
     options.flag("--check", result.check, "Check everything, print the plan and EAL's options, and exit");
-    options.add("--log-level", "LEVEL", "notice", "error, warning, notice, info, debug, or PATTERN:LEVEL",
-                [&result](const std::string& text) {
-                    check_log_level(text, "--log-level");
-                    result.plan.runtime.log_level = text;
-                });
+    options.key("runtime.log_level", &result.plan.runtime, {.default_text = "notice"});
 }
 
 void add_top_options(CLI::App& app, TopOptions& top) {
@@ -212,33 +208,11 @@ void add_top_options(CLI::App& app, TopOptions& top) {
     options.choice("--sort", top.view.sort, kTopSortWords, "What its rows are sorted by");
 }
 
-void add_metrics_option(CLI::App& app, CommandLine& result) {
-    OptionSet(app).add("--metrics", "[ADDRESS:]PORT", "",
-                       "Where Prometheus may fetch metrics; without ADDRESS on 127.0.0.1",
-                       [&result](const std::string& text) {
-                           result.given.metrics = parse_listen_address(text, "--metrics");
-                       });
-}
-
-void add_capabilities_option(CLI::App& app, CommandLine& result) {
-    OptionSet(app).add("--capabilities", "needed|all", "needed",
-                       "What to keep of root's power after the start; needed = by the ports",
-                       [&result](const std::string& text) {
-                           result.given.capabilities =
-                               config::choose(config::kKeptCapabilities, text, "--capabilities");
-                       });
-}
-
-void add_lcore_timeout(CLI::App& app, CommandLine& result) {
-    OptionSet(app).add("--lcore-timeout", "TIME|off", "30s",
-                       "End the run when an lcore has not answered for so long; off = never",
-                       [&result](const std::string& text) {
-                           const double time = text == "off" ? 0 : parse_duration(text, "--lcore-timeout");
-                           if (text != "off" && !config::kLcoreTimeout.hold(time))
-                               throw_usage("--lcore-timeout", "`{}` is out of range; give 1s or more, or off",
-                                           text);
-                           result.given.lcore_timeout = time;
-                       });
+/// Adds the option of a key of [runtime] that is given besides the configuration file.
+void add_runtime_option(CLI::App& app, RuntimeOptions& given, std::string_view name,
+                        const std::string& default_text = {}) {
+    OptionSet(app).key(fmt::format("runtime.{}", name), &given.values,
+                       {.default_text = default_text, .then = [&given, name] { given.names.emplace(name); }});
 }
 
 void add_prompt_options(CLI::App& app, CommandLine& result) {
@@ -247,12 +221,7 @@ void add_prompt_options(CLI::App& app, CommandLine& result) {
                  "A prompt to look and to change things while it runs");
     options.text("--cmdline-file", result.cmdline_file, "FILE",
                  "Carry out this file's commands at the start");
-    options.add("--control", "auto|PATH|off", "auto for run, else off",
-                "Socket for dpdk-spead attach; auto = by [runtime] name", [&result](const std::string& text) {
-                    if (text.empty())
-                        throw_usage("--control", "it is empty; give auto, off or a path");
-                    result.given.control = text;
-                });
+    add_runtime_option(app, result.given, "control", "auto for run, else off");
 }
 
 /// Cuts the command for the other side off attach's words.
@@ -361,14 +330,10 @@ void check_bench(const BenchOptions& bench) {
 }  // namespace
 
 void RuntimeOptions::apply_to(runtime::RuntimePlan& plan) const {
-    if (!control.empty())
-        plan.control = control;
-    if (metrics)
-        plan.metrics = metrics;
-    if (capabilities)
-        plan.capabilities = *capabilities;
-    if (lcore_timeout)
-        plan.lcore_timeout = lcore_timeout;
+    for (const std::string& name : names) {
+        const config::Field& field = config::find_key("runtime", name)->field;
+        field.set(&plan, field.get(&values), [](std::string_view) { return std::string(); });
+    }
 }
 
 CommandLine parse_command_line(int argc, const char* const* argv, const Environment& environment,
@@ -448,11 +413,11 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
         command->allow_extras();
     }
     for (CLI::App* command : {&recv, &send, &loopback, &capture, &replay, &run})
-        add_lcore_timeout(*command, result);
+        add_runtime_option(*command, result.given, "lcore_timeout", "30s");
     for (CLI::App* command : {&recv, &send, &loopback, &run})
-        add_metrics_option(*command, result);
+        add_runtime_option(*command, result.given, "metrics");
     for (CLI::App* command : {&recv, &send, &loopback, &capture, &run})
-        add_capabilities_option(*command, result);
+        add_runtime_option(*command, result.given, "capabilities");
     for (CLI::App* command : {&info, &check, &selftest, &top, &attach})
         command->allow_extras();
     for (CLI::App* command : {&recv, &send, &loopback, &run})

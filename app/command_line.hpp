@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -66,10 +67,8 @@ struct AttachOptions {
 
 /// Holds the values that options give besides the configuration file, and before it.
 struct RuntimeOptions {
-    std::string control;  ///< empty: nothing
-    std::optional<ListenAddress> metrics;
-    std::optional<runtime::KeptCapabilities> capabilities;
-    std::optional<double> lcore_timeout;
+    runtime::RuntimePlan values;
+    std::set<std::string, std::less<>> names;  ///< keys of [runtime] that were given
 
     /// Writes what was given over what the file says.
     void apply_to(runtime::RuntimePlan& plan) const;

@@ -32,7 +32,7 @@ Engine::State::State(const Plan& p, const Layout& l, const Surroundings& s)
       lcores(problems, {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
       events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
       consumers(p.end.heaps),
-      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter}, problems) {
+      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter, s.user_queues}, problems) {
     set_lcore_patience();
 }
 
@@ -138,6 +138,7 @@ Engine::Reason Engine::State::run(const std::function<void(const stats::Snapshot
         const bool failed = ports_failed();
         streams.share_stops(plan.receives);
         streams.let_go();
+        streams.serve_users(plan.receives, queues.packets_between_lcores() != 0);
         captures.collect(streams.current());
         streams.watch_sinks(clock.seconds());
         senders.let_go(surroundings.longest_finish);

@@ -67,6 +67,8 @@ void Engine::State::reconfigure(const Plan& asked) {
         cpus.push_back(placed ? layout.stream_cpus[*c.before] : cpus_for(r));
         if (c.kind == Change::Kind::parts && r.enabled)
             check_room(r, cpus.back());
+        if (c.kind == Change::Kind::parts && c.before)
+            streams.check_users(*c.before);
     }
     check_lossless(wanted, change, cpus);
     for (const std::size_t gone : change.removed)
@@ -157,12 +159,12 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
     std::size_t bookkeeping = 0;
     for (const unsigned cpu : cpus) {
         const Worker& w = lcores.on_cpu(cpu);
-        if (w.layout->heap_bytes == 0)
+        if (r.memory == 0 && w.layout->heap_bytes == 0)
             throw_error(where,
                         "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
                         "of [runtime], or another one in `lcores` of the stream",
                         cpu);
-        if (r.max_bytes > w.arena.largest())
+        if (r.memory == 0 && r.max_bytes > w.arena.largest())
             throw_error(where,
                         "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is cut for "
                         "heaps of at most {}",
@@ -170,13 +172,14 @@ void Engine::State::check_room(const ReceivePlan& r, const std::vector<unsigned>
         if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
             throw_error(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
                         w.parts.size());
-        bookkeeping += bookkeeping_bytes(r);
+        bookkeeping += bookkeeping_bytes(r) + own_heap_bytes(r);
     }
     if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
         throw_error(where,
-                    "its windows and queues need {}, and {} are available; lower `ring`, `max_live` "
-                    "or `substreams`",
-                    human_size(bookkeeping), human_size(available));
+                    "its windows and queues{} need {}, and {} are available; lower `ring`, `max_live` "
+                    "or `substreams`{}",
+                    r.memory == 0 ? "" : ", and its heaps,", human_size(bookkeeping), human_size(available),
+                    r.memory == 0 ? "" : ", or give it less memory");
 }
 
 /// Streams that come or change must leave room for what may not be lost.
@@ -193,9 +196,16 @@ void Engine::State::check_lossless(const Plan& wanted, const Change& change,
             if (!r.enabled ||
                 std::find(cpus[i].begin(), cpus[i].end(), w->layout->planned_cpu) == cpus[i].end())
                 continue;
-            sharing++;
             const bool lossless = ports[r.port].device().capabilities().lossless;
-            if (lossless && waits_for_consumer(r, lossless))
+            const bool waits = lossless && waits_for_consumer(r, lossless);
+            if (r.memory != 0) {
+                const ReceivePlan* const one = &r;
+                if (const std::string why = why_not_lossless(own_memory(r, waits, one)); !why.empty())
+                    throw UsageError(why);
+                continue;
+            }
+            sharing++;
+            if (waits)
                 waiting.push_back(&r);
         }
         if (const std::string why =
@@ -254,7 +264,7 @@ void Engine::State::move_to(const Plan& wanted, const Change& change,
     set_lcore_patience();
     static_cast<Dealing&>(layout) = std::move(to);
 
-    streams.renew(plan.receives, layout.queues, change, std::move(fresh.sinks));
+    streams.renew(plan.receives, layout.queues, change, std::move(fresh));
     queues.deliver(layout.queues, {plan, streams.current()});
     for (const auto& w : lcores) {
         streams.deal_memory(*w, false);

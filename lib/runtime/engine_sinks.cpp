@@ -18,9 +18,9 @@ bool Engine::State::sinks_over() const {
     for (std::size_t i = 0; i < streams.current().size(); i++) {
         const ReceivePlan& r = plan.receives[i];
         const Stream& s = *streams.current()[i];
-        if (!r.enabled || !s.sink)
+        if (!r.enabled || (!s.sink && !s.users))
             continue;
-        const bool failed = s.sink->failed();
+        const bool failed = s.sink && s.sink->failed();
         if (failed && r.sink.on_error == OnSinkError::end)
             return true;
         any_failed |= failed;

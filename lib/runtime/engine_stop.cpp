@@ -70,6 +70,7 @@ void Engine::State::end_consumers() {
     for (const auto& w : lcores)
         for (const Part* const part : w->parts)
             part->lane->queue.close();
+    streams.end_users();
     consumers.join();
     streams.watch_sinks(clock.seconds());
     if (consumers.failed())
@@ -98,8 +99,8 @@ Engine::State::Look Engine::State::look() {
         for (const auto& s : *list) {
             l.blocked |= s->blocked;
             for (const Part* const part : s->all_parts())
-                if (s->blocked && part->feed != nullptr)
-                    l.finished += part->feed->done().all();
+                if (const HeapTally* const tally = part->tally(); s->blocked && tally != nullptr)
+                    l.finished += tally->done().all();
         }
     return l;
 }

@@ -79,15 +79,23 @@ std::vector<std::string> of_lcores(const Plan& plan, const Layout& layout, Tell 
     std::vector<std::string> said;
     for (const WorkerLayout& w : layout.workers) {
         std::vector<const ReceivePlan*> waiting;
+        std::size_t sharing = 0;
         for (const std::size_t i : w.receives) {
             const ReceivePlan& r = plan.receives[i];
             const bool lossless = layout.port(r.port).device.capabilities.lossless;
             const bool places = !(r.capture && r.capture->only);
+            if (r.memory != 0) {
+                const ReceivePlan* const one = &r;
+                const bool waits = r.enabled && places && lossless && waits_for_consumer(r, lossless);
+                if (std::string text = tell(own_memory(r, waits, one)); !text.empty())
+                    said.push_back(std::move(text));
+                continue;
+            }
+            sharing++;
             if (r.enabled && places && lossless && waits_for_consumer(r, lossless))
                 waiting.push_back(&r);
         }
-        if (std::string text = tell({w.heap_bytes, w.largest_heap, w.receives.size(), waiting});
-            !text.empty())
+        if (std::string text = tell({w.heap_bytes, w.largest_heap, sharing, waiting}); !text.empty())
             said.push_back(std::move(text));
     }
     return said;

@@ -14,14 +14,14 @@
 #include "runtime/engine.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/producer.hpp"
-#include "runtime/sink.hpp"
+#include "runtime/user_queues.hpp"
 #include "spead/process.hpp"
 
 namespace spead::door {
 
 /// What a stream of the front door has instead of a sink, a filter and a producer of the plan's.
 struct StreamHooks {
-    std::function<std::unique_ptr<runtime::Sink>(const runtime::SinkPlan&)> make_sink{};
+    std::shared_ptr<runtime::UserQueues> user_queues{};  ///< of a stream with SinkKind::user
     std::function<std::unique_ptr<recv::PacketFilter>(const runtime::ReceivePlan&)> make_filter{};
     std::function<std::unique_ptr<runtime::Producer>(const runtime::SendPlan&, send::Sender&,
                                                      memory::RegionTable&)>

@@ -97,7 +97,7 @@ void Engine::State::launch() {
     ports.start();
     queues.connect();
     queues.arm_interrupts([this](const Worker& w) { return !senders.on(w).empty(); });
-    lcores.launch();
+    launch_lcores();
 
     const std::vector<unsigned> control = layout.control_cpus();
     consumers.start(static_cast<unsigned>(control.size()), control, plan.runtime.live);

@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "port/driver.hpp"
 #include "runtime/end_conditions.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/filters.hpp"
@@ -44,6 +46,10 @@ struct Surroundings {
     /// Readable when whoever starts the engine wants no more of it: a start that waits for others gives up
     /// then, with an Error. -1: none.
     int interrupt_fd = -1;
+    /// Families of ports that may be opened while it runs; empty: none may. Outlives the engine.
+    std::span<const port::Driver* const> drivers{};
+    /// Lcores that nothing runs on are not started before something does.
+    bool rest_unused_lcores = false;
     /// Advice names keys of a configuration, not options of a command.
     bool by_configuration = false;
     /// Called on the main thread, within run(), when something befalls a stream that is watched, or a sender
@@ -93,6 +99,9 @@ class Engine {
     /// come, go and change, streams move to other lcores, senders come, go, start, stop and change their
     /// rate. What is the same in both loses nothing. What is removed is left, flushed and drained first, or
     /// sends what is in flight.
+    ///
+    /// Ports come, too, where Surroundings::drivers has some; one that was opened stays open when the rest of
+    /// the change fails.
     ///
     /// Throws Error, and has changed nothing, when something differs that cannot change during a run (ports,
     /// memory, lcores, what a sender sends; it says which), or has no room; also when a port refuses a rule

@@ -53,7 +53,9 @@ void Engine::State::reconfigure(const Plan& asked) {
     lcores.need_answers();
     need_kept_descriptors("a change");
     Plan wanted = asked;
-    const Change change = compare(plan, wanted);
+    const Change change =
+        compare(plan, wanted, surroundings.drivers.empty() ? NewPorts::refused : NewPorts::welcome);
+    open_new_ports(wanted);
     std::vector<std::vector<unsigned>> cpus;
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const ReceivePlan& r = wanted.receives[i];
@@ -91,6 +93,7 @@ void Engine::State::reconfigure(const Plan& asked) {
         senders.change(wanted, change, std::move(fresh), layout.control_cpus());
         for (const auto& w : lcores)
             set_idling(*w);
+        launch_lcores();
     } catch (const std::exception&) {
         try {
             Plan back = before;

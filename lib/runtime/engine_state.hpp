@@ -48,6 +48,9 @@ struct Engine::State {
     Dealing deal(const Plan& wanted, const std::vector<std::vector<unsigned>>& cpus) const;
     void move_to(const Plan& wanted, const Change& change, const std::vector<std::vector<unsigned>>& cpus);
     PortSet::Groups groups_of(const Plan& wanted) const;
+    std::vector<unsigned> cpus_of_new_port(const Plan& wanted, const PortPlan& port) const;
+    void open_new_ports(const Plan& wanted);
+    void launch_lcores();
     bool anything_leaves() const;
 
     void launch();

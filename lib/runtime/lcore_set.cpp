@@ -42,8 +42,10 @@ Worker& LcoreSet::on_cpu(unsigned cpu) const {
     return **found;
 }
 
-void LcoreSet::launch() {
+void LcoreSet::launch(const std::function<bool(const Worker&)>& needed) {
     for (const auto& w : workers_) {
+        if (w->launched || !needed(*w))
+            continue;
         w->loop->prepare();
         const int rc = rte_eal_remote_launch(
             [](void* loop) {

@@ -57,8 +57,9 @@ class LcoreSet {
     /// The same from the moment when the descriptor is readable; -1: none.
     void set_interrupt(int fd) noexcept { interrupt_fd_ = fd; }
 
-    /// Starts the loops of all lcores. Throws Error.
-    void launch();
+    /// Starts the loops of the lcores that are needed and do not run. The main thread itself carries out what
+    /// others are asked. Throws Error.
+    void launch(const std::function<bool(const Worker&)>& needed);
     /// Ends the loops of all lcores, and waits for them; for one that is lost, `longest` at most.
     void stop(Clock::duration longest);
 

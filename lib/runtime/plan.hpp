@@ -64,7 +64,10 @@ struct RuntimePlan {
 };
 
 struct MemoryPlan {
-    std::uint64_t heaps = std::uint64_t{512} << 20;  ///< bytes for heap payloads, all streams together
+    /// Bytes for heap payloads, all streams together; 0: each stream has memory of its own.
+    std::uint64_t heaps = std::uint64_t{512} << 20;
+    /// EAL memory for ports that are opened while the program runs. No key: only programs in C++ do that.
+    std::uint64_t spare_eal = 0;
     bool operator==(const MemoryPlan&) const = default;
 };
 

@@ -29,6 +29,12 @@ void PortSet::start() {
         p->device().start();
 }
 
+void PortSet::add(const PortPlan& plan, const port::PlannedPort& planned) {
+    auto port = std::make_unique<LivePort>(plan, planned);
+    port->device().start();
+    ports_.push_back(std::move(port));
+}
+
 std::size_t PortSet::index_of(const std::string& name) const noexcept {
     const auto found =
         std::find_if(ports_.begin(), ports_.end(), [&](const auto& p) { return p->plan().name == name; });

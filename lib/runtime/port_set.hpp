@@ -26,6 +26,8 @@ class PortSet {
     void open(const std::vector<PortPlan>& plans, const std::vector<port::PlannedPort>& planned);
     /// Starts the devices. Throws Error.
     void start();
+    /// Opens and starts one more port while the others run. Throws Error; then there is none.
+    void add(const PortPlan& plan, const port::PlannedPort& planned);
 
     std::size_t size() const noexcept { return ports_.size(); }
     LivePort& operator[](std::size_t i) const noexcept { return *ports_[i]; }

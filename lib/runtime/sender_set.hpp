@@ -51,6 +51,9 @@ class SenderSet {
     /// the CPUs `control`. Throws Error.
     void start(const std::vector<unsigned>& control, int interrupt_fd);
 
+    /// Notes that a port has been opened since.
+    void note_ports() { gone_.resize(ports_.size()); }
+
     /// Returns those of the plan, in its order.
     const std::vector<std::unique_ptr<SendStream>>& planned() const noexcept { return planned_; }
     /// Returns those that are removed and not done yet, too.

@@ -277,6 +277,7 @@ RecvStats RecvStream::stats() const {
     } catch (const Error&) {
         if (s.session->running())
             throw;
+        now = stats_in(s.session->last_snapshot(), s.name);
     }
     const std::lock_guard lock(s.mutex);
     if (now)

@@ -191,7 +191,8 @@ class SPEAD_API RecvStream {
     void remove_endpoint(const std::string& endpoint);
     void move_to(const std::vector<unsigned>& lcores);  ///< CPUs
 
-    /// Asks the lcores. After the end of the session: the counts of the last time that it was asked.
+    /// Asks the lcores. After the end of the session: its last counts, of which `heaps_waiting` may have been
+    /// taken since.
     RecvStats stats() const;
 
     /// Iterates until the stream ends: for (const spead::Heap& heap : stream).

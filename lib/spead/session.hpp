@@ -2,14 +2,12 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "memory/region.hpp"
 #include "recv/packet_filter.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/executor.hpp"
@@ -19,7 +17,8 @@
 
 namespace spead::door {
 
-/// What a stream of the front door has instead of a sink, a filter and a producer of the plan's.
+/// What a stream of the front door has instead of a sink, a filter and a producer of the plan's. Called on
+/// the session's thread, perhaps again and again.
 struct StreamHooks {
     std::shared_ptr<runtime::UserQueues> user_queues{};  ///< of a stream with SinkKind::user
     std::function<std::unique_ptr<recv::PacketFilter>(const runtime::ReceivePlan&)> make_filter{};
@@ -32,12 +31,15 @@ struct StreamHooks {
 /// edit of the engine's plan.
 ///
 /// Any thread may call anything. Calls are carried out on the session's thread, one after the other, and wait
-/// for it with a bound (runtime::Executor::kPatience). Not installed: it names the engine.
+/// for it with a bound (runtime::Executor::kPatience); from within a hook there is nothing that may be
+/// called. Not installed: it names the engine.
 class Session {
   public:
     /// Starts EAL, unless it runs, and an engine without ports. Throws Error, when a session lives, too, and
     /// UsageError.
     static std::shared_ptr<Session> start(const ProcessConfig& config);
+    /// Returns the session that lives; starts one where none does.
+    static std::shared_ptr<Session> shared(const ProcessConfig& config);
     /// Returns the session that lives; null: none.
     static std::shared_ptr<Session> current();
 
@@ -49,7 +51,11 @@ class Session {
     /// Ends the engine: orderly, and bounded by its patience. Idempotent.
     void stop() noexcept;
     bool running() const noexcept;
+    /// Returns what went wrong, after the session's end.
     std::vector<std::string> problems() const;
+
+    /// Returns what the engine had counted at its end; nothing while it runs.
+    stats::Snapshot last_snapshot() const;
 
     /// Adds the stream to the plan, on the port that `interface` names, which is opened unless it is open;
     /// `plan.port` is filled in here, and so is an empty `plan.name`. Returns the name. Throws Error; then
@@ -68,17 +74,19 @@ class Session {
     /// ended or does not answer.
     template <typename Function>
     auto on_engine(Function&& function) {
-        return executor_.call([&] { return function(engine()); });
+        return executor().call([&] { return function(engine()); });
     }
 
   private:
-    explicit Session(const ProcessConfig& config);
-    void run(const ProcessConfig& config);
+    struct State;
+    static std::shared_ptr<Session> living();
+    static std::shared_ptr<Session> start_first(const ProcessConfig& config);
+    explicit Session(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+    runtime::Executor& executor();
     runtime::Engine& engine();
 
-    struct State;
-    runtime::Executor executor_;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_;  ///< also its thread's, until it has ended
 };
 
 }  // namespace spead::door

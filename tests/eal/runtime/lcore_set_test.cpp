@@ -38,7 +38,7 @@ class Lcores : public testing::Test {
                                                        static_cast<double>(rte_get_tsc_hz()) / 1e6),
                                             true);
         }
-        lcores.launch();
+        lcores.launch([](const Worker&) { return true; });
     }
     ~Lcores() override {
         gate.open = true;

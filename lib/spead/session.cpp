@@ -33,6 +33,8 @@ namespace {
 constexpr auto kStartPatience = std::chrono::minutes(2);
 /// Longer than an engine waits for its ports, consumers and lcores together.
 constexpr auto kStopPatience = std::chrono::seconds(90);
+/// How long a stream whose source can wait holds up the end for a user who takes no heap.
+constexpr auto kUserPatience = std::chrono::seconds(2);
 /// Descriptors of a session without ports.
 constexpr std::size_t kDescriptors = 64;
 
@@ -104,6 +106,8 @@ runtime::Surroundings Session::State::surroundings() {
                    ? found->second.make_producer(p, sender, regions)
                    : std::make_unique<runtime::Feeder>(p, sender, regions);
     };
+    // Users who take no heaps may be the very thread that waits for the end.
+    s.consumer_patience = kUserPatience;
     s.interrupt_fd = stop_fd;
     s.drivers = drivers::table();
     s.rest_unused_lcores = true;

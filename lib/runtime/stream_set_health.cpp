@@ -104,9 +104,10 @@ std::vector<std::string> StreamSet::lost_although_waited() {
                     "heaps were in flight at "
                     "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
                     "live, and one more "
-                    "begins); raise `[memory] heaps` (--memory)",
+                    "begins); raise {}",
                     s->name, lost, human_size(part->arena->capacity()), part->owns_arena ? 1 : w.parts.size(),
-                    w.layout->lcore, window.live_capacity()));
+                    w.layout->lcore, window.live_capacity(),
+                    part->owns_arena ? "its `memory`" : "`[memory] heaps` (--memory)"));
         }
     return problems;
 }

@@ -196,7 +196,7 @@ class SPEAD_API RecvStream {
     RecvStats stats() const;
 
     /// Iterates until the stream ends: for (const spead::Heap& heap : stream).
-    class iterator {
+    class iterator {  // NOLINT(readability-identifier-naming): as containers call it
       public:
         using value_type = Heap;
         using difference_type = std::ptrdiff_t;

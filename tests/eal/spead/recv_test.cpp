@@ -392,11 +392,19 @@ TEST(RecvStream, FeedsAnItemGroup) {
     for (Heap& heap : stream)
         changed += group.update(std::move(heap)).size();
     EXPECT_GE(changed, 20U);
-    ASSERT_GE(group.size(), 1U);
-    const DescribedItem& item = *group.find(group.ids().front());
-    EXPECT_TRUE(item.has_value());
-    EXPECT_GT(item.version(), 19U);
-    EXPECT_EQ(item.view<std::uint8_t>().size(), item.bytes().size());
+    const DescribedItem* const item = group.find("Test item 0");
+    ASSERT_NE(item, nullptr);
+    EXPECT_EQ(item->version(), 21U);
+    EXPECT_THAT(item->shape(), testing::ElementsAre(2000));
+    const auto words = item->array<std::uint32_t>();
+    ASSERT_TRUE(words);
+    ASSERT_EQ(item->bytes().size(), 8000U);
+    for (std::size_t i = 0; i < 2000; i++) {
+        std::uint32_t word = 0;
+        for (const std::byte b : item->bytes().subspan(i * 4, 4))
+            word = word << 8 | std::to_integer<std::uint32_t>(b);
+        ASSERT_EQ((*words)[i], word);
+    }
 }
 
 TEST(RecvStream, RefusesWhatCannotBeAndLeavesNothingBehind) {
@@ -410,6 +418,8 @@ TEST(RecvStream, RefusesWhatCannotBeAndLeavesNothingBehind) {
     EXPECT_THAT(refused([](RecvConfig& c) { c.endpoints = {"239.1.2.3"}; }), HasSubstr("port"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.memory = 0; }), HasSubstr("memory"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.memory = std::size_t{1} << 60; }), Not(IsEmpty()));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.max_heap_bytes = 2 * kMiB; }),
+                HasSubstr("raise its `memory` to 10 MiB"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.max_heaps = 0; }), HasSubstr("max_live"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.lcores = {9999}; }), HasSubstr("9999"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.interface = "no-such-thing"; }), HasSubstr("no-such-thing"));

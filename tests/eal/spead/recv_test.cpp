@@ -419,7 +419,7 @@ TEST(RecvStream, RefusesWhatCannotBeAndLeavesNothingBehind) {
     EXPECT_THAT(refused([](RecvConfig& c) { c.memory = 0; }), HasSubstr("memory"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.memory = std::size_t{1} << 60; }), Not(IsEmpty()));
     EXPECT_THAT(refused([](RecvConfig& c) { c.max_heap_bytes = 2 * kMiB; }),
-                HasSubstr("raise its `memory` to 10 MiB"));
+                HasSubstr("raise its `memory` to 10240 KiB"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.max_heaps = 0; }), HasSubstr("max_live"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.lcores = {9999}; }), HasSubstr("9999"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.interface = "no-such-thing"; }), HasSubstr("no-such-thing"));

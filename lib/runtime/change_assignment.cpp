@@ -72,12 +72,12 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
     std::size_t bookkeeping = 0;
     for (const unsigned cpu : cpus) {
         const Worker& w = of_.lcores.on_cpu(cpu);
-        if (w.layout->heap_bytes == 0)
+        if (r.memory == 0 && w.layout->heap_bytes == 0)
             throw_error(where,
                         "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
                         "of [runtime], or another one in `lcores` of the stream",
                         cpu);
-        if (r.max_bytes > w.arena.largest())
+        if (r.memory == 0 && r.max_bytes > w.arena.largest())
             throw_error(where,
                         "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is cut for "
                         "heaps of at most {}",
@@ -85,13 +85,14 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
         if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
             throw_error(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
                         w.parts.size());
-        bookkeeping += bookkeeping_bytes(r);
+        bookkeeping += bookkeeping_bytes(r) + own_heap_bytes(r);
     }
     if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
         throw_error(where,
-                    "its windows and queues need {}, and {} are available; lower `ring`, `max_live` "
-                    "or `substreams`",
-                    human_size(bookkeeping), human_size(available));
+                    "its windows and queues{} need {}, and {} are available; lower `ring`, `max_live` "
+                    "or `substreams`{}",
+                    r.memory == 0 ? "" : ", and its heaps,", human_size(bookkeeping), human_size(available),
+                    r.memory == 0 ? "" : ", or give it less memory");
 }
 
 /// Streams that come or change must leave room for what may not be lost.
@@ -107,9 +108,16 @@ void ChangeAssignment::check_lossless(const Plan& wanted, const Change& change, 
             if (!r.enabled ||
                 std::find(cpus[i].begin(), cpus[i].end(), w->layout->planned_cpu) == cpus[i].end())
                 continue;
-            sharing++;
             const bool lossless = of_.ports[r.port].device().capabilities().lossless;
-            if (lossless && waits_for_consumer(r, lossless))
+            const bool waits = lossless && waits_for_consumer(r, lossless);
+            if (r.memory != 0) {
+                const ReceivePlan* const one = &r;
+                if (const std::string why = why_not_lossless(own_memory(r, waits, one)); !why.empty())
+                    throw UsageError(why);
+                continue;
+            }
+            sharing++;
+            if (waits)
                 waiting.push_back(&r);
         }
         if (const std::string why =

@@ -90,6 +90,7 @@ std::optional<Engine::Reason> Engine::State::step(const std::function<void(const
     const bool ports_work = outages.watch();
     parts.streams.share_stops(parts.plan.receives);
     parts.streams.let_go();
+    parts.streams.serve_users(parts.plan.receives, parts.queues.packets_between_lcores() != 0);
     parts.captures.collect(parts.streams.current());
     parts.streams.watch_sinks(parts.clock.seconds());
     parts.senders.let_go(surroundings.longest_finish);

@@ -19,6 +19,7 @@
 #include "runtime/plan.hpp"
 #include "runtime/producer.hpp"
 #include "runtime/sink.hpp"
+#include "runtime/user_queues.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::runtime {
@@ -29,6 +30,8 @@ struct Surroundings {
         runtime::make_sink;
     /// The filter of a stream on one of its lcores; null: none.
     std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> make_filter = runtime::make_filter;
+    /// Whose heaps a stream with SinkKind::user has: the same for each name as long as the stream is there.
+    std::function<std::shared_ptr<UserQueues>(const std::string& stream)> user_queues{};
     /// Null: a Feeder. The sender and the region table outlive the producer.
     std::function<std::unique_ptr<Producer>(const SendPlan&, send::Sender&, memory::RegionTable&)>
         make_producer{};

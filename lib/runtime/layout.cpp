@@ -186,7 +186,8 @@ void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assign
                         if (std::find(worker.receives.begin(), worker.receives.end(), i) ==
                             worker.receives.end())
                             worker.receives.push_back(i);
-                        worker.largest_heap = std::max(worker.largest_heap, plan.receives[i].max_bytes);
+                        if (plan.receives[i].memory == 0)
+                            worker.largest_heap = std::max(worker.largest_heap, plan.receives[i].max_bytes);
                     }
 }
 
@@ -222,17 +223,22 @@ void add_spare_workers(const Plan& plan, Assignment& assignment, Layout& layout)
             assignment.worker(cpu, true);
     std::uint64_t largest = 0;
     for (const ReceivePlan& r : plan.receives)
-        largest = std::max(largest, r.max_bytes);
+        if (r.memory == 0)
+            largest = std::max(largest, r.max_bytes);
     for (WorkerLayout& w : layout.workers)
         if (may_receive(plan, w))
-            w.largest_heap = std::max(largest, plan.receives.empty() ? ReceivePlan{}.max_bytes : 0);
+            w.largest_heap = largest == 0 ? ReceivePlan{}.max_bytes : largest;
 }
 
 /// Streams' shares of the memory for heaps; an lcore that waits for streams has one, too.
 std::size_t heap_shares(const Plan& plan, const WorkerLayout& w) {
     if (plan.memory.heaps == 0)
         return 0;
-    return may_receive(plan, w) ? std::max<std::size_t>(1, w.receives.size()) : w.receives.size();
+    const auto shares =
+        static_cast<std::size_t>(std::count_if(w.receives.begin(), w.receives.end(), [&plan](std::size_t i) {
+            return plan.receives[i].memory == 0;
+        }));
+    return may_receive(plan, w) ? std::max<std::size_t>(1, shares) : shares;
 }
 
 /// A card's buffers are on its NUMA node; EAL puts those of other devices on the main lcore's.
@@ -364,8 +370,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
                         "of two",
                         human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
     for (const WorkerLayout& w : layout.workers)
-        for (const std::size_t i : w.receives)
+        for (const std::size_t i : w.receives) {
             layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
+            layout.heap_bytes += own_heap_bytes(plan.receives[i]);
+        }
 
     const HugeMemory pages = huge_memory(host);
     const std::size_t huge = pages.free_bytes();

@@ -86,6 +86,8 @@ void Reconfiguration::check(const Plan& wanted, const Change& change) const {
             throw_error(fmt::format("receive {}", wanted.receives[i].name),
                         "it is being captured, which a change of its lcores or windows would cut; stop the "
                         "capture first");
+        if (c.before && c.kind == Change::Kind::parts)
+            of_.streams.check_users(*c.before);
     }
     for (const std::size_t gone : change.removed)
         if (of_.streams.current()[gone]->capture)
@@ -131,7 +133,7 @@ void Reconfiguration::move_streams(const Target& to, const Change& change, Strea
     of_.lcores.set_patience(of_.plan.runtime.lcore_timeout, patience_.lcore);
     static_cast<Dealing&>(of_.layout) = to.queues;
 
-    of_.streams.renew(of_.plan.receives, of_.layout.queues, change, std::move(fresh.sinks));
+    of_.streams.renew(of_.plan.receives, of_.layout.queues, change, std::move(fresh));
     of_.queues.deliver(of_.layout.queues, {of_.plan, of_.streams.current()});
     for (const auto& w : of_.lcores)
         of_.streams.deal_memory(*w, false);

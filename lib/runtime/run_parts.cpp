@@ -28,7 +28,7 @@ RunParts::RunParts(const Plan& p, const Layout& l, const Surroundings& s)
       events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
       senders(lcores, ports, regions, s.make_producer, notes.problems),
       consumers(p.end.heaps),
-      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter}, notes.problems) {
+      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter, s.user_queues}, notes.problems) {
     if (s.rest_unused_lcores)
         lcores.launch_only([this](const Worker& w) {
             return !w.parts.empty() || !w.sources.empty() || !senders.on(w).empty();

@@ -68,6 +68,7 @@ void Shutdown::end_consumers() {
     for (const auto& w : of_.lcores)
         for (const Part* const part : w->parts)
             part->lane->queue.close();
+    of_.streams.end_users();
     of_.consumers.join();
     of_.streams.watch_sinks(of_.clock.seconds());
     if (of_.consumers.failed())
@@ -97,8 +98,8 @@ EndProgress Shutdown::look() {
         for (const auto& s : *list) {
             l.blocked |= s->blocked;
             for (const Part* const part : s->all_parts())
-                if (s->blocked && part->feed != nullptr)
-                    l.finished += part->feed->done().all();
+                if (const HeapTally* const tally = part->tally(); s->blocked && tally != nullptr)
+                    l.finished += tally->done().all();
         }
     return l;
 }

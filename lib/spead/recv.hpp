@@ -57,12 +57,23 @@ struct Item {
     std::uint64_t id = 0;
     bool immediate = false;              ///< `value` is the item's value; else `bytes` are
     std::uint64_t value = 0;             ///< host byte order
-    std::span<const std::byte> bytes{};  ///< in the heap's memory
+    std::span<const std::byte> bytes{};  ///< in the heap's memory; empty: some of them did not arrive
 };
 
+namespace runtime {
+struct HeapLoan;
+}
+namespace door {
+struct HeapAccess;
+}
+
 /// A received heap, lent to the user: a move-only handle. Its memory is valid until the handle is destroyed,
-/// on any thread, also after the stream or the session has ended. A stream that cannot get its heaps back
-/// runs out of memory and counts what it then has to drop.
+/// on any thread, also after the stream or the session has ended; until then it keeps all of the stream's
+/// memory (RecvConfig::memory) on its lcore. A stream that cannot get its heaps back runs out of memory and
+/// counts what it then has to drop, or stops where its source can wait.
+///
+/// Different heaps may be used by different threads; one by several threads at once as long as none of them
+/// moves, assigns or destroys it.
 class SPEAD_API Heap {
   public:
     Heap() noexcept;
@@ -89,40 +100,61 @@ class SPEAD_API Heap {
 
     /// Returns length() bytes. Bytes that did not arrive are undefined.
     std::span<const std::byte> payload() const noexcept;
-    /// Returns the item pointers in the order in which they came, without those of the packet itself (heap
-    /// count, heap length, payload offset and length).
+    /// Bytes [begin, end) of the payload.
+    struct Hole {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+    };
+    /// Returns what did not arrive of payload(), in order; empty for complete heaps.
+    std::vector<Hole> missing() const;
+    /// Returns the items, those with bytes in the order of the payload, then immediates in the order of their
+    /// values; without those of the packets themselves (heap count, heap length, payload offset and length).
     std::vector<Item> items() const;
-    /// Returns the first item with this id, as far as it is an immediate.
+    /// Returns the value of the immediate with this id that came first.
     std::optional<std::uint64_t> immediate(std::uint64_t id) const noexcept;
-    /// Returns the bytes of the first item with this id; empty if there is none, or it did not arrive.
-    std::span<const std::byte> bytes(std::uint64_t id) const noexcept;
+    /// Returns the bytes of the first item with this id that has any; empty if there is none, or it did not
+    /// arrive as a whole. items() is cheaper for several.
+    std::span<const std::byte> bytes(std::uint64_t id) const;
 
-    struct Loan;
+    static constexpr std::size_t kLoanBytes = 4 * sizeof(void*);
 
   private:
-    friend class RecvStream;
-    friend class ItemGroup;
-    explicit Heap(std::unique_ptr<Loan> loan) noexcept;
-    std::unique_ptr<Loan> loan_;
+    friend struct door::HeapAccess;
+    explicit Heap(runtime::HeapLoan&& loan) noexcept;
+    alignas(void*) std::byte loan_[kLoanBytes];
 };
 
-/// Counts since the stream was made. Every packet is in one of the groups of `packets`.
-struct RecvStats {
-    std::uint64_t packets = 0;           ///< addressed to the stream, as far as a receive queue had room
-    std::uint64_t bytes = 0;             ///< payload placed into heaps
-    std::uint64_t heaps = 0;             ///< complete, handed over or waiting for it
-    std::uint64_t heaps_incomplete = 0;  ///< handed over or waiting for it
-    std::uint64_t heaps_dropped = 0;     ///< finished, and no room was left in the ring
-    std::uint64_t heaps_waiting = 0;     ///< in the ring now
-    std::uint64_t packets_lost = 0;      ///< the port's queue overflowed; of all streams of the port
-    std::uint64_t packets_rejected = 0;  ///< malformed, too large, late, without memory, filtered...
-};
-
-/// Receives heaps. One thread at a time uses the consuming calls (get, get_for, try_get, the iterator, fd);
-/// any thread may use the others.
+/// Counts since the stream was made (docs/counters.md).
 ///
-/// Heaps of one lcore come in the order in which they finished. Destroying the stream stops it; heaps that
-/// are out stay valid.
+/// packets = placed + duplicate + late + no_memory + filtered + control + stopped + captured + rejected.
+/// Heaps that finished = heaps_taken + heaps_waiting + heaps_dropped + heaps_abandoned.
+struct RecvStats {
+    std::uint64_t packets = 0;            ///< addressed to the stream, as far as a receive queue had room
+    std::uint64_t packets_placed = 0;     ///< contributed to a heap
+    std::uint64_t packets_duplicate = 0;  ///< brought nothing new
+    std::uint64_t packets_late = 0;       ///< of heaps that were given up before
+    std::uint64_t packets_no_memory = 0;  ///< found no room: too many heaps live, waiting or held
+    std::uint64_t packets_filtered = 0;   ///< dropped by the filter
+    std::uint64_t packets_control = 0;    ///< of heaps that carry only stream control
+    std::uint64_t packets_stopped = 0;    ///< came when the stream had been stopped by a stop item
+    std::uint64_t packets_captured = 0;   ///< ended in a capture
+    std::uint64_t packets_rejected = 0;   ///< malformed, oversize, contradictory or out of order
+    std::uint64_t packets_lost = 0;  ///< not in `packets`: the port's queue overflowed; of all its streams
+    std::uint64_t bytes = 0;         ///< payload placed into heaps
+    std::uint64_t heaps = 0;         ///< finished complete
+    std::uint64_t heaps_incomplete = 0;  ///< finished with bytes missing
+    std::uint64_t heaps_live = 0;        ///< not finished
+    std::uint64_t heaps_taken = 0;       ///< by the user
+    std::uint64_t heaps_waiting = 0;     ///< for the user
+    std::uint64_t heaps_dropped = 0;     ///< finished, and found no room in the ring
+    std::uint64_t heaps_abandoned = 0;   ///< waited when the stream was destroyed
+};
+
+/// Receives heaps. Any thread may call anything, several at once may take heaps; one iterator is for one
+/// thread. Nobody may use the stream while it is moved, assigned or destroyed.
+///
+/// Heaps of one lcore come in the order in which they finished. Destroying the stream stops it and drops the
+/// heaps that wait; heaps that are out stay valid.
 class SPEAD_API RecvStream {
   public:
     /// Opens the port, unless another stream has; takes lcores and memory; joins the groups. Throws Error and
@@ -132,6 +164,7 @@ class SPEAD_API RecvStream {
     RecvStream& operator=(RecvStream&&) noexcept;
     ~RecvStream();
 
+    /// Empty after a move.
     const std::string& name() const noexcept;
 
     /// Waits for the next heap. Empty: the stream has ended, by stop(), a stop item, the end of a file or of
@@ -141,24 +174,29 @@ class SPEAD_API RecvStream {
     std::optional<Heap> get_for(std::chrono::nanoseconds patience);
     /// Takes a heap that is there. When there is none, fd() becomes readable with the next one.
     std::optional<Heap> try_get();
-    /// Whether no heap will come any more.
+    /// Whether no heap is there and none will come, unless start() is called.
     bool ended() const noexcept;
     /// Returns a descriptor for poll, epoll and asynchronous frameworks: readable when try_get() found
-    /// nothing and a heap, or the end, has come since. Owned by the stream.
+    /// nothing and a heap, or the end, has come since. After the end it stays readable. Owned by the stream.
     int fd() const noexcept;
 
     // Changes while it runs. Each throws Error, and has changed nothing, when the change cannot be.
 
-    void start();          ///< receives (again)
-    void stop() noexcept;  ///< receives no more: groups are left, live heaps handed over; then get() ends
+    /// Receives (again), also after a stop item.
+    void start();
+    /// Receives no more: groups are left, live heaps handed over; then get() ends. Does nothing when the
+    /// session has ended, or cannot be reached for longer than its patience.
+    void stop() noexcept;
     void add_endpoint(const std::string& endpoint);
     void remove_endpoint(const std::string& endpoint);
     void move_to(const std::vector<unsigned>& lcores);  ///< CPUs
 
+    /// Asks the lcores. After the end of the session: its last counts, of which `heaps_waiting` may have been
+    /// taken since.
     RecvStats stats() const;
 
     /// Iterates until the stream ends: for (const spead::Heap& heap : stream).
-    class iterator {
+    class iterator {  // NOLINT(readability-identifier-naming): as containers call it
       public:
         using value_type = Heap;
         using difference_type = std::ptrdiff_t;

@@ -33,6 +33,8 @@ namespace {
 constexpr auto kStartPatience = std::chrono::minutes(2);
 /// Longer than an engine waits for its ports, consumers and lcores together.
 constexpr auto kStopPatience = std::chrono::seconds(90);
+/// How long a stream whose source can wait holds up the end for a user who takes no heap.
+constexpr auto kUserPatience = std::chrono::seconds(2);
 /// Descriptors of a session without ports.
 constexpr std::size_t kDescriptors = 64;
 
@@ -75,6 +77,7 @@ struct Session::State {
     std::condition_variable changed;
     bool ended = false;
     std::vector<std::string> problems;
+    stats::Snapshot last;
 
     void run() noexcept;
     void run_engine();
@@ -84,13 +87,12 @@ struct Session::State {
                 const std::function<void(runtime::Plan&)>& take_out);
 };
 
-/// Which sinks, filters and producers the engine makes is for the streams to say.
+/// Which users, filters and producers the engine makes is for the streams to say.
 runtime::Surroundings Session::State::surroundings() {
     runtime::Surroundings s;
-    s.make_sink = [this](const runtime::SinkPlan& sink, const std::string& stream) {
+    s.user_queues = [this](const std::string& stream) {
         const auto found = hooks.find(stream);
-        return found != hooks.end() && found->second.make_sink ? found->second.make_sink(sink)
-                                                               : runtime::make_sink(sink, stream);
+        return found == hooks.end() ? nullptr : found->second.user_queues;
     };
     s.make_filter = [this](const runtime::ReceivePlan& r) {
         const auto found = hooks.find(r.name);
@@ -104,6 +106,8 @@ runtime::Surroundings Session::State::surroundings() {
                    ? found->second.make_producer(p, sender, regions)
                    : std::make_unique<runtime::Feeder>(p, sender, regions);
     };
+    // Users who take no heaps may be the very thread that waits for the end.
+    s.consumer_patience = kUserPatience;
     s.interrupt_fd = stop_fd;
     s.drivers = drivers::table();
     s.rest_unused_lcores = true;
@@ -129,6 +133,7 @@ void Session::State::run_engine() {
     engine = nullptr;
     running.stop();
     const std::lock_guard lock(mutex);
+    last = running.snapshot();
     problems = running.problems();
     if (reason != runtime::Engine::Reason::interrupted && problems.empty())
         problems.push_back(fmt::format("the session has ended: {}", runtime::name_of(reason)));
@@ -226,6 +231,11 @@ bool Session::running() const noexcept {
 std::vector<std::string> Session::problems() const {
     const std::lock_guard lock(state_->mutex);
     return state_->problems;
+}
+
+stats::Snapshot Session::last_snapshot() const {
+    const std::lock_guard lock(state_->mutex);
+    return state_->last;
 }
 
 runtime::Executor& Session::executor() {

@@ -12,7 +12,7 @@
 #include "runtime/engine.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/producer.hpp"
-#include "runtime/sink.hpp"
+#include "runtime/user_queues.hpp"
 #include "spead/process.hpp"
 
 namespace spead::door {
@@ -20,7 +20,7 @@ namespace spead::door {
 /// What a stream of the front door has instead of a sink, a filter and a producer of the plan's. Called on
 /// the session's thread, perhaps again and again.
 struct StreamHooks {
-    std::function<std::unique_ptr<runtime::Sink>(const runtime::SinkPlan&)> make_sink{};
+    std::shared_ptr<runtime::UserQueues> user_queues{};  ///< of a stream with SinkKind::user
     std::function<std::unique_ptr<recv::PacketFilter>(const runtime::ReceivePlan&)> make_filter{};
     std::function<std::unique_ptr<runtime::Producer>(const runtime::SendPlan&, send::Sender&,
                                                      memory::RegionTable&)>
@@ -53,6 +53,9 @@ class Session {
     bool running() const noexcept;
     /// Returns what went wrong, after the session's end.
     std::vector<std::string> problems() const;
+
+    /// Returns what the engine had counted at its end; nothing while it runs.
+    stats::Snapshot last_snapshot() const;
 
     /// Adds the stream to the plan, on the port that `interface` names, which is opened unless it is open;
     /// `plan.port` is filled in here, and so is an empty `plan.name`. Returns the name. Throws Error; then

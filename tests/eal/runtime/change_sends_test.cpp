@@ -128,10 +128,6 @@ class Reluctant final : public Producer {
     void join() override {}
     bool done() const noexcept override { return true; }
     std::string failure() const override { return {}; }
-    const memory::Mapping& mapping() const noexcept override { return memory_; }
-
-  private:
-    memory::Mapping memory_{4096};
 };
 
 TEST(ChangeSends, SendersAreAsBeforeWhenOneCannotBeStarted) {

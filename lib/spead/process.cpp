@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/units.hpp"
+#include "observe/report.hpp"
 #include "spead/plan_edits.hpp"
 #include "spead/session.hpp"
 
@@ -58,6 +59,11 @@ bool Process::running() const noexcept {
 
 std::vector<std::string> Process::problems() const {
     return session_->problems();
+}
+
+std::string Process::report() const {
+    return observe::report_json(
+        session_->on_engine([](runtime::Engine& engine) { return engine.snapshot(); }));
 }
 
 }  // namespace spead

@@ -113,6 +113,12 @@ class Engine {
     /// or a membership, or a sender cannot be made or started: then everything is as before.
     void reconfigure(const Plan& wanted);
 
+    /// Lets senders send straight from the region, until remove_region(). Throws Error, and nothing has
+    /// changed: an empty range, one that overlaps another, too many, or a device refuses.
+    void add_region(const memory::Region& region);
+    /// No heap in flight refers to the region any more. Throws Error when no region starts at `base`.
+    void remove_region(const std::byte* base);
+
     /// Stops a port, or starts it again, while the others run: its groups are left and its rules removed, and
     /// come back with it; streams and senders wait. Throws Error when it is so already, and when the
     /// device refuses.

@@ -65,6 +65,14 @@ send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) 
     return state_->parts.senders.dummy(send, packets);
 }
 
+void Engine::add_region(const memory::Region& region) {
+    state_->senders.add_region(region);
+}
+
+void Engine::remove_region(const std::byte* base) {
+    state_->senders.remove_region(base);
+}
+
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {
     return state_->parts.ports.rules();
 }

@@ -27,6 +27,10 @@ struct SendConfig {
     double burst_rate_ratio = 1.05;        ///< how much faster late packets catch up
     std::uint8_t ttl = 1;
     std::uint8_t dscp = 0;
+    /// Where packets to unicast endpoints go: the host's MAC address, or the router's. Empty: the kernel
+    /// knows, on interfaces that it sees.
+    std::string dst_mac{};
+    bool udp_checksum = false;
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
     std::uint32_t max_heaps = 4;           ///< in flight
     std::chrono::nanoseconds timeout{0};   ///< within which a heap must be sent; 0: as long as it takes
@@ -55,15 +59,17 @@ class SPEAD_API SendHeap {
     explicit SendHeap(unsigned address_bits = 48);
     SendHeap(SendHeap&&) noexcept;
     SendHeap& operator=(SendHeap&&) noexcept;
-    /// A heap that is in flight waits for its completion first.
+    /// A heap in flight waits for its completion first, so that memory that is destroyed after it is not read
+    /// any more. After 10 s its stream is stopped, which gives the heap up; after 20 s the wait ends, and the
+    /// log says that the memory may still be read.
     ~SendHeap();
 
     // Each returns the item's number in the heap and throws Error for an id below 5 or above the flavour's.
 
     std::size_t add(std::uint64_t id, std::span<const std::byte> bytes);
-    template <class T>
-    std::size_t add(std::uint64_t id, std::span<T> values) {
-        return add(id, std::as_bytes(values));
+    template <class T, std::size_t kExtent>
+    std::size_t add(std::uint64_t id, std::span<T, kExtent> values) {
+        return add(id, std::span<const std::byte>(std::as_bytes(values)));
     }
     std::size_t add_immediate(std::uint64_t id, std::uint64_t value);
     std::size_t add_descriptor(const ItemDescription& item);
@@ -81,12 +87,12 @@ class SPEAD_API SendHeap {
 
   private:
     friend class SendStream;
-    std::unique_ptr<State> state_;
+    std::shared_ptr<State> state_;
 };
 
 enum class SendStatus : std::uint8_t {
     sent,      ///< every packet was given to the port
-    aborted,   ///< the stream was stopped before
+    aborted,   ///< the stream, its port or the session ended before
     timed_out  ///< SendConfig::timeout was over before
 };
 
@@ -103,7 +109,7 @@ struct SendOptions {
 
 /// Counts since the stream was made.
 struct SendStats {
-    std::uint64_t heaps = 0;    ///< sent
+    std::uint64_t heaps = 0;    ///< sent, without those of end()
     std::uint64_t packets = 0;  ///< given to the port
     std::uint64_t bytes = 0;    ///< payload of them
     std::uint64_t heaps_aborted = 0;
@@ -112,8 +118,11 @@ struct SendStats {
 };
 
 /// Sends heaps from the user's memory. One thread at a time uses send, try_send, async_send, wait_for, flush,
-/// poll and end; any thread may use the others. Destroying the stream waits, with a bound, for the heaps in
-/// flight, and gives up the rest.
+/// poll and end; any thread may use the others.
+///
+/// Items in registered Memory are sent without a copy where the port can; all others are copied by the lcore.
+/// When the session or the port ends, heaps in flight complete as aborted, and further ones are refused with
+/// an Error. Destroying the stream waits 5 s for the heaps in flight, and gives up the rest.
 class SPEAD_API SendStream {
   public:
     /// Opens the port, unless another stream has, and takes an lcore. Throws Error and UsageError, and
@@ -133,7 +142,7 @@ class SPEAD_API SendStream {
     /// The same without waiting: false when max_heaps are in flight.
     bool try_send(SendHeap& heap, const SendOptions& options = {});
     /// As send(), with a future of what becomes of the heap. It is fulfilled by this stream's calls: poll(),
-    /// wait_for(), flush(), send(). It holds an Error when the stream ends before.
+    /// wait_for(), flush(), send(). When the stream ends before, the heap's status is `aborted`.
     std::future<SendResult> async_send(SendHeap& heap, const SendOptions& options = {});
     /// The same with a function, which those calls run on the calling thread.
     void async_send(SendHeap& heap, std::function<void(const SendResult&)> done,
@@ -141,10 +150,10 @@ class SPEAD_API SendStream {
 
     /// Waits until the heap is no longer in flight; at once if it is not. Throws Error when it was given up.
     void wait_for(const SendHeap& heap);
-    /// Waits until no heap is in flight.
+    /// Waits until no heap is in flight, sent or not.
     void flush();
-    /// Takes completions that are there; returns how many. When there is none, fd() becomes readable with the
-    /// next one.
+    /// Takes completions that are there; returns how many. Never waits. From the first call of fd() on, the
+    /// descriptor becomes readable with the next completion, and when the stream ends.
     std::size_t poll();
     int fd() const noexcept;
     std::size_t in_flight() const noexcept;
@@ -163,6 +172,9 @@ class SPEAD_API SendStream {
 
   private:
     struct State;
+    bool submit(SendHeap& heap, const SendOptions& options, std::function<void(const SendResult&)> done,
+                bool wait);
+
     std::unique_ptr<State> state_;
 };
 

@@ -133,10 +133,6 @@ class Reluctant final : public Producer {
     void join() override {}
     bool done() const noexcept override { return true; }
     std::string failure() const override { return {}; }
-    const memory::Mapping& mapping() const noexcept override { return memory_; }
-
-  private:
-    memory::Mapping memory_{4096};
 };
 
 std::unique_ptr<Producer> make_bad_one(const SendPlan& s, send::Sender& sender,

@@ -6,7 +6,7 @@
 
 #include <rte_version.h>
 
-#include "app/bench_pair_options.hpp"
+#include "app/bench/bench_pair_options.hpp"
 #include "app/option_set.hpp"
 #include "app/stream_options.hpp"
 #include "base/error.hpp"

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "app/bench_pair.hpp"
-#include "app/info.hpp"
+#include "app/bench/bench_pair.hpp"
+#include "app/inspect/info.hpp"
+#include "app/inspect/selftest.hpp"
 #include "app/replay.hpp"
-#include "app/selftest.hpp"
-#include "app/top.hpp"
+#include "app/top/top.hpp"
 #include "port/candidates.hpp"
 #include "runtime/plan.hpp"
 

@@ -18,41 +18,32 @@
 #include <fmt/ranges.h>
 #include <rte_version.h>
 
-#include "app/bench_assemble.hpp"
-#include "app/bench_latency.hpp"
-#include "app/bench_link.hpp"
-#include "app/bench_transmit.hpp"
-#include "app/check.hpp"
+#include "app/bench/bench_assemble.hpp"
+#include "app/bench/bench_latency.hpp"
+#include "app/bench/bench_link.hpp"
+#include "app/bench/bench_transmit.hpp"
 #include "app/command_line.hpp"
-#include "app/info.hpp"
-#include "app/kept_privileges.hpp"
-#include "app/metrics.hpp"
-#include "app/progress.hpp"
+#include "app/inspect/check.hpp"
+#include "app/inspect/info.hpp"
+#include "app/inspect/selftest.hpp"
 #include "app/prompt/attach.hpp"
 #include "app/prompt/console.hpp"
 #include "app/prompt/engine_process.hpp"
-#include "app/prompt/key_words.hpp"
-#include "app/reload_signal.hpp"
 #include "app/replay.hpp"
-#include "app/report.hpp"
-#include "app/report_file.hpp"
-#include "app/selftest.hpp"
-#include "app/service_notifier.hpp"
-#include "app/standard_streams.hpp"
-#include "app/stop_signals.hpp"
-#include "app/telemetry.hpp"
-#include "app/tell.hpp"
-#include "app/top.hpp"
+#include "app/top/top.hpp"
 #include "app/verdict.hpp"
 #include "base/error.hpp"
 #include "base/line_output.hpp"
 #include "base/log.hpp"
 #include "base/privileges.hpp"
+#include "base/tell.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
 #include "drivers/table.hpp"
 #include "memory/huge_turn.hpp"
+#include "observe/observe.hpp"
 #include "port/host.hpp"
+#include "process/process.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/engine.hpp"
@@ -109,9 +100,9 @@ class ServiceStatus {
         for (const stats::LcoreSnapshot& l : now.lcores)
             if (l.silent_s > 0)
                 return l.silence();
-        const ProgressSample sample = progress_sample(now);
+        const observe::ProgressSample sample = observe::progress_sample(now);
         if (sample.time_s - last_.time_s >= kEvery) {
-            text_ = progress_line(last_, sample);
+            text_ = observe::progress_line(last_, sample);
             last_ = sample;
         }
         return text_;
@@ -119,7 +110,7 @@ class ServiceStatus {
 
   private:
     static constexpr double kEvery = 5;
-    ProgressSample last_;
+    observe::ProgressSample last_;
     std::string text_ = "running";
 };
 
@@ -211,7 +202,7 @@ FileUse claim_input(const std::string& path, FileUse::Way way, const std::string
 int run_plan(const CommandLine& line) {
     const FileUse configuration = claim_input(line.config_path, FileUse::Way::read_anew, "--config");
     const FileUse commands = claim_input(line.cmdline_file, FileUse::Way::read, "--cmdline-file");
-    const FileUse report = claim_report(line.json_path, "--json");
+    const FileUse report = observe::claim_report(line.json_path, "--json");
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(line.eal_args);
     runtime::Plan plan = line.plan;
     plan.runtime.live |= wants_control(line);
@@ -229,15 +220,16 @@ int run_plan(const CommandLine& line) {
         tell(stdout, "{}\n{}", config::to_toml(line.plan), as_comments(runtime::describe(layout, line.plan)));
         return kSuccess;
     }
-    check_writable(line.json_path);
+    observe::check_writable(line.json_path);
     if (line.plan.runtime.metrics)
-        check_metrics(*line.plan.runtime.metrics);
+        observe::check_metrics(*line.plan.runtime.metrics);
     check_readable(line.cmdline_file);
     const bool reloads = !line.config_path.empty();
-    StopSignals signals(reloads ? StopSignals::Hangup::reloads : StopSignals::Hangup::ends);
-    ReloadSignal hangups(reloads);
+    process::StopSignals signals(reloads ? process::StopSignals::Hangup::reloads
+                                         : process::StopSignals::Hangup::ends);
+    process::ReloadSignal hangups(reloads);
     std::optional<ControlSocket> socket = control_socket(line);
-    ServiceNotifier service(environment, getpid());
+    process::ServiceNotifier service(environment, getpid());
     const runtime::Eal eal(layout.eal_args);
     turn.reset();
     runtime::use_lcores_of_eal(layout, eal_options);
@@ -246,11 +238,12 @@ int run_plan(const CommandLine& line) {
 
     // Threads that serve others look at the board as long as they like, rather than at the engine.
     const auto board = std::make_shared<stats::SnapshotBoard>();
-    const Telemetry telemetry(std::make_shared<TelemetryAnswers>(board, facts_of(line.plan)));
-    std::optional<Metrics> metrics;
+    const observe::Telemetry telemetry(
+        std::make_shared<observe::TelemetryAnswers>(board, facts_of(line.plan)));
+    std::optional<observe::Metrics> metrics;
     if (line.plan.runtime.metrics) {
         metrics.emplace(board, *line.plan.runtime.metrics, layout.control_cpus(),
-                        ProcessIdentity{line.plan.runtime.name, DPDK_SPEAD_VERSION, rte_version()});
+                        observe::ProcessIdentity{line.plan.runtime.name, DPDK_SPEAD_VERSION, rte_version()});
         log_notice(LogType::app, "metrics are at http://{}/metrics", to_string(metrics->address()));
     }
     stats::Snapshot last;
@@ -276,9 +269,9 @@ int run_plan(const CommandLine& line) {
         const runtime::Engine* running = nullptr;
         const auto tell_service = [&](const stats::Snapshot& now) {
             if (all_answer(now))
-                service.alive(ServiceNotifier::Clock::now());
+                service.alive(process::ServiceNotifier::Clock::now());
             if (service.active())
-                service.status(status.line(now), ServiceNotifier::Clock::now());
+                service.status(status.line(now), process::ServiceNotifier::Clock::now());
         };
         // The main thread waits for an lcore, and has nothing newer to show.
         surroundings.on_wait = [&] {
@@ -298,17 +291,17 @@ int run_plan(const CommandLine& line) {
             engine.stay();
         engine.start();
         if (plan.runtime.capabilities == runtime::KeptCapabilities::needed) {
-            std::vector<PathInUse> paths = paths_in_use(layout.ports, plan);
-            add_written(paths, line.json_path);
-            add_written(paths, socket ? socket->path() : "");
-            add_read(paths, line.config_path);
-            give_up_privileges(privileges_after_start(layout.ports, plan), paths);
+            std::vector<process::PathInUse> paths = process::paths_in_use(layout.ports, plan);
+            process::add_written(paths, line.json_path);
+            process::add_written(paths, socket ? socket->path() : "");
+            process::add_read(paths, line.config_path);
+            process::give_up_privileges(process::privileges_after_start(layout.ports, plan), paths);
         }
         service.ready();
         if (!line.quiet)
             tell(stderr, "{}\n", started_text(line.plan));
         // The terminal is the prompt's where there is one.
-        Progress progress(!line.quiet && !line.interactive);
+        observe::Progress progress(!line.quiet && !line.interactive);
         EngineProcess process(engine, executor, *board);
         Console console(process, {line.interactive, line.cmdline_file,
                                   line.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO,
@@ -347,7 +340,9 @@ int run_plan(const CommandLine& line) {
     // Standard output is the report's when it was asked for there.
     std::FILE* const out = line.json_path == "-" ? stderr : stdout;
     if (!line.quiet)
-        tell(out, "{}", line.command == Command::run ? with_keys(report_table(last)) : report_table(last));
+        tell(out, "{}",
+             line.command == Command::run ? observe::with_keys(observe::report_table(last))
+                                          : observe::report_table(last));
     bool good = true;
     if (line.command == Command::loopback) {
         const LoopbackVerdict verdict = judge_loopback(total, reason);
@@ -359,7 +354,7 @@ int run_plan(const CommandLine& line) {
             problems.push_back(std::move(problem));
     }
     if (!line.json_path.empty())
-        write_file(line.json_path, report_json(last));
+        observe::write_file(line.json_path, observe::report_json(last));
     for (const std::string& broken : stats::broken_identities(last))
         problems.push_back("counters do not add up: " + broken);
     std::fflush(stdout);
@@ -385,9 +380,9 @@ int run_bench(const CommandLine& line) {
         tell(stdout, "EAL arguments: {}\n", fmt::join(arguments.words, " "));
         return kSuccess;
     }
-    const FileUse report = claim_report(line.json_path, "--json");
-    check_writable(line.json_path);
-    const StopSignals signals;
+    const FileUse report = observe::claim_report(line.json_path, "--json");
+    observe::check_writable(line.json_path);
+    const process::StopSignals signals;
     const runtime::Eal eal(arguments.words);
     turn.reset();
     for (const std::string& remark : arguments.remarks)
@@ -405,10 +400,10 @@ int run_bench_pair(const CommandLine& line) {
         const PairOutcome outcome = serve_pair(line.pair, line.eal_args);
         return outcome.interrupted ? kFailure : kSuccess;
     }
-    const FileUse report = claim_report(line.json_path, "--json");
-    const FileUse histogram = claim_report(line.pair.histogram_path, "--histogram");
-    check_writable(line.json_path);
-    check_writable(line.pair.histogram_path);
+    const FileUse report = observe::claim_report(line.json_path, "--json");
+    const FileUse histogram = observe::claim_report(line.pair.histogram_path, "--histogram");
+    observe::check_writable(line.json_path);
+    observe::check_writable(line.pair.histogram_path);
     if (line.command == Command::bench_latency)
         return bench_latency(line.pair, line.eal_args, line.json_path, line.quiet);
     return bench_link(line.pair, line.eal_args, line.json_path, line.quiet);
@@ -449,7 +444,7 @@ int carry_out(const CommandLine& line) {
 namespace {
 
 /// At the end, a reader of standard error that takes nothing for so long is not waited for any more.
-constexpr std::chrono::milliseconds kLastPatience{1000};
+constexpr std::chrono::milliseconds kLastWordsPatience{1000};
 
 int parse_and_carry_out(int argc, char** argv) {
     try {
@@ -472,15 +467,15 @@ int parse_and_carry_out(int argc, char** argv) {
 }  // namespace
 
 int run_program(int argc, char** argv) {
-    fill_standard_descriptors();
+    process::fill_standard_descriptors();
     // Nothing that it runs is to gain by being set-user-ID.
     refuse_new_privileges();
     int status = parse_and_carry_out(argc, argv);
-    if (const auto why = finish_standard_output()) {
+    if (const auto why = process::finish_standard_output()) {
         tell(stderr, "dpdk-spead: standard output: not all that was printed is there: {}\n", *why);
         status = status == kSuccess ? kFailure : status;
     }
-    standard_error().finish(kLastPatience);
+    standard_error().finish(kLastWordsPatience);
     return status;
 }
 

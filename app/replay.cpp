@@ -19,23 +19,23 @@
 #include <rte_pause.h>
 
 #include "app/command_line.hpp"
-#include "app/kept_privileges.hpp"
-#include "app/report.hpp"
-#include "app/report_file.hpp"
-#include "app/stop_signals.hpp"
-#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/file_use.hpp"
 #include "base/log.hpp"
 #include "base/mailbox.hpp"
 #include "base/privileges.hpp"
+#include "base/tell.hpp"
 #include "base/units.hpp"
 #include "base/waiting_time.hpp"
 #include "capture/pcap_reader.hpp"
 #include "drivers/table.hpp"
 #include "memory/huge_turn.hpp"
+#include "observe/report.hpp"
+#include "observe/report_file.hpp"
 #include "port/impaired_queue.hpp"
 #include "port/neighbours.hpp"
+#include "process/kept_privileges.hpp"
+#include "process/stop_signals.hpp"
 #include "replay/replay.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/eal.hpp"
@@ -57,7 +57,7 @@ constexpr int kTickMs = 20;
 /// A link that is slow to come up is given so long; a peer (memif) may take as long as it likes.
 constexpr std::chrono::seconds kLinkPatience{5};
 /// A port that takes nothing for so long at the end is given up.
-constexpr std::chrono::seconds kPortPatience{2};
+constexpr std::chrono::seconds kStoppedPortPatience{2};
 /// Once the replay ends, its lcore is waited for no longer than this.
 constexpr Clock::duration kEndPatience = std::chrono::seconds(10);
 /// An lcore sleeps rather than spins when its next packet is further away than this.
@@ -174,7 +174,7 @@ struct Place {
 class Run {
   public:
     Run(const ReplayOptions& options, const Place& place, port::Port& port, replay::Replay& replay,
-        port::ImpairedQueue* impaired, StopSignals& signals)
+        port::ImpairedQueue* impaired, process::StopSignals& signals)
         : options_(options),
           place_(place),
           port_(port),
@@ -249,7 +249,8 @@ class Run {
     /// What is held back is sent, as far as the port takes it.
     void wait_for_impaired() {
         WaitingTime waited(std::chrono::milliseconds(2 * kTickMs));
-        while (!lost_ && impaired_ != nullptr && !impaired_->empty() && waited.add() <= kPortPatience) {
+        while (!lost_ && impaired_ != nullptr && !impaired_->empty() &&
+               waited.add() <= kStoppedPortPatience) {
             impaired_->flush();
             std::this_thread::sleep_for(std::chrono::milliseconds(1));
         }
@@ -323,7 +324,7 @@ class Run {
             if (now != last || sent->has_time || !port_.link_up() || !replay_.reading_done()) {
                 last = now;
                 unmoved.restart();
-            } else if (unmoved.add() > kPortPatience) {
+            } else if (unmoved.add() > kStoppedPortPatience) {
                 problems_.push_back(fmt::format("port {} takes no more packets", port_.device_name()));
                 return;
             }
@@ -335,7 +336,7 @@ class Run {
     port::Port& port_;
     replay::Replay& replay_;
     port::ImpairedQueue* impaired_;
-    StopSignals& signals_;
+    process::StopSignals& signals_;
     std::unique_ptr<Sending> sending_;
     runtime::LcoreWatch watch_;
     bool ending_ = false;
@@ -364,7 +365,7 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     std::vector<FileUse> files;
     for (const std::string& file : options.replay.files)
         files.push_back(FileUse::planned(file, FileUse::Way::read, "the replay reads", kWhere));
-    files.push_back(claim_report(json_path, "--json"));
+    files.push_back(observe::claim_report(json_path, "--json"));
     const port::PlannedPort planned = planned_port(options, eal_options);
     runtime::check_files({}, {&planned, 1});
     const std::uint32_t longest =
@@ -393,8 +394,8 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
         tell(stdout, "EAL arguments: {}\n", fmt::join(arguments.words, " "));
         return kSuccess;
     }
-    check_writable(json_path);
-    StopSignals signals;
+    observe::check_writable(json_path);
+    process::StopSignals signals;
     const runtime::Eal eal(arguments.words);
     turn.reset();
     for (const std::string& remark : arguments.remarks)
@@ -424,11 +425,11 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
     replay.prepare(*port, impaired ? impaired->queue() : port->tx_queue(0),
                    static_cast<double>(rte_get_tsc_hz()));
     port->start();
-    std::vector<PathInUse> paths = paths_in_use({&planned, 1}, {});
-    add_written(paths, json_path);
+    std::vector<process::PathInUse> paths = process::paths_in_use({&planned, 1}, {});
+    process::add_written(paths, json_path);
     for (const std::string& file : captures.files)
-        add_read(paths, file);
-    give_up_privileges(planned.device.kept, paths);
+        process::add_read(paths, file);
+    process::give_up_privileges(planned.device.kept, paths);
     if (!quiet)
         tell(stderr, "{} sends {} on {}; Ctrl-C ends\n", kWhere, fmt::join(captures.files, " "),
              port->device_name());
@@ -465,9 +466,9 @@ int replay(const ReplayOptions& options, const std::vector<std::string>& eal_wor
         problems.push_back("counters do not add up: " + broken);
 
     if (!quiet)
-        tell(json_path == "-" ? stderr : stdout, "{}", report_table(last));
+        tell(json_path == "-" ? stderr : stdout, "{}", observe::report_table(last));
     if (!json_path.empty())
-        write_file(json_path, report_json(last));
+        observe::write_file(json_path, observe::report_json(last));
     std::fflush(stdout);
     for (const std::string& problem : problems)
         tell(stderr, "dpdk-spead: {}\n", problem);

@@ -19,7 +19,7 @@
 #include <fmt/format.h>
 
 #include "app/prompt/control_socket.hpp"
-#include "app/prompt/terminal.hpp"
+#include "app/prompt/raw_terminal.hpp"
 #include "app/prompt/words.hpp"
 #include "base/error.hpp"
 
@@ -28,7 +28,7 @@ namespace spead::app {
 namespace {
 
 /// A process that lets somebody in says so at once.
-constexpr int kAnswerMs = 10'000;
+constexpr int kAttachAnswerMs = 10'000;
 
 /// Signals that would end the process with the terminal as it is now.
 class Signals {
@@ -59,7 +59,7 @@ class Signals {
 };
 
 /// A pipe or terminal that is writable takes so much without waiting.
-constexpr std::size_t kChunk = 512;
+constexpr std::size_t kAttachChunk = 512;
 
 /// Relays until the other side says how it ended. Waits for everybody at once: the other side may take no
 /// more before its answers are read, and a signal ends any wait.
@@ -81,12 +81,12 @@ class Relay {
             std::array<pollfd, 4> fds{pollfd{socket_, wanted, 0}, pollfd{signals_.fd(), POLLIN, 0},
                                       pollfd{unsent_.empty() ? input_ : -1, POLLIN, 0},
                                       pollfd{STDOUT_FILENO, 0, 0}};
-            const int ready = poll(fds.data(), fds.size(), answered_ ? -1 : kAnswerMs);
+            const int ready = poll(fds.data(), fds.size(), answered_ ? -1 : kAttachAnswerMs);
             if (ready < 0 && errno != EINTR)
                 throw_error("attach", "{}", std::strerror(errno));
             if (ready == 0)
                 throw_error("attach", "the process has not answered for {} s: it is stopped, or very busy",
-                            kAnswerMs / 1000);
+                            kAttachAnswerMs / 1000);
             if (fds[1].revents != 0 && (signal_ = signals_.taken()) != 0)
                 return std::nullopt;
             if (fds[2].revents != 0)
@@ -141,7 +141,7 @@ class Relay {
                 return false;
             if (fds[0].revents == 0)
                 continue;
-            const ssize_t written = write(fd, text.data(), std::min(text.size(), kChunk));
+            const ssize_t written = write(fd, text.data(), std::min(text.size(), kAttachChunk));
             if (written < 0 && errno != EINTR && errno != EAGAIN)
                 throw_error("attach", "cannot write: {}", std::strerror(errno));
             if (written > 0)

@@ -13,12 +13,12 @@
 #include <fmt/format.h>
 
 #include "app/prompt/prompt_log.hpp"
+#include "app/prompt/raw_terminal.hpp"
 #include "app/prompt/session.hpp"
-#include "app/prompt/terminal.hpp"
-#include "app/tell.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
+#include "base/tell.hpp"
 #include "runtime/consumers.hpp"
 
 namespace spead::app {

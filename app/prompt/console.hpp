@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "app/prompt/control_socket.hpp"
-#include "app/prompt/descriptor.hpp"
 #include "app/prompt/grammar.hpp"
 #include "app/prompt/handshakes.hpp"
+#include "app/prompt/line.hpp"
 #include "app/prompt/notices.hpp"
 #include "app/prompt/process.hpp"
 

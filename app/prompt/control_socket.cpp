@@ -17,10 +17,10 @@
 #include <fmt/ranges.h>
 
 #include "app/prompt/named_sockets.hpp"
-#include "app/prompt/start_lock.hpp"
-#include "app/user_name.hpp"
 #include "base/error.hpp"
 #include "base/own_directory.hpp"
+#include "base/user_name.hpp"
+#include "process/start_lock.hpp"
 #include "runtime/descriptors.hpp"
 
 namespace spead::app {
@@ -29,12 +29,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kGreeting = "dpdk-spead-attach 1 ";
+constexpr std::string_view kAttachGreeting = "dpdk-spead-attach 1 ";
 constexpr int kBacklog = 64;
 /// Bytes of a frame's first line, its end included.
 constexpr std::size_t kLongestHead = 32;
 /// Whoever attaches waits so long to be let in; whoever only looks does not.
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kAttachPatience{10};
 constexpr std::chrono::milliseconds kGlance{1};
 constexpr std::size_t kLongestFrame = std::size_t{64} << 20;
 
@@ -115,7 +115,7 @@ std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
 void explain(const std::string& path, int error) {
     if (error == EAGAIN)
         throw_error(path, "the process there has accepted nobody for {} s: it is stopped, or very busy",
-                    kPatience.count());
+                    kAttachPatience.count());
     if (error == EACCES || error == EPERM)
         throw_error(path, "it belongs to user {}; attach as that user or as root", owner_of(path));
     if (error != ENOENT && error != ENOTDIR && error != ECONNREFUSED)
@@ -134,7 +134,7 @@ void explain(const std::string& path, int error) {
 }  // namespace
 
 std::string Greeting::text() const {
-    return fmt::format("{}{} {}\n", kGreeting,
+    return fmt::format("{}{} {}\n", kAttachGreeting,
                        interactive ? "keys"
                        : lone      ? "command"
                                    : "commands",
@@ -142,9 +142,9 @@ std::string Greeting::text() const {
 }
 
 std::optional<Greeting> Greeting::parse(std::string_view line) {
-    if (!line.starts_with(kGreeting))
+    if (!line.starts_with(kAttachGreeting))
         return std::nullopt;
-    line.remove_prefix(kGreeting.size());
+    line.remove_prefix(kAttachGreeting.size());
     const std::size_t blank = std::min(line.find(' '), line.size());
     const std::string_view mode = line.substr(0, blank);
     if (mode != "keys" && mode != "commands" && mode != "command")
@@ -216,7 +216,7 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
     if (error)
         throw_error(path_, "cannot make a control socket there: {}", error.message());
     // Of two processes that start at once, one looks and binds first.
-    const StartLock lock(path_);
+    const process::StartLock lock(path_);
     if (const auto pid = who_listens(path_))
         throw_error(path_,
                     "{} listens there already; attach to it (dpdk-spead attach {}), end it, or give this "
@@ -263,7 +263,7 @@ int ControlSocket::accept(Descriptor& connection, std::string& refusal) const {
 Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user) {
     if (target.find('/') != std::string::npos) {
         Descriptor socket = new_socket();
-        const int error = connect_socket(socket, target, kPatience);
+        const int error = connect_socket(socket, target, kAttachPatience);
         if (error == 0)
             return socket;
         explain(target, error);
@@ -287,7 +287,7 @@ Descriptor connect_to(const std::string& target, const Environment& environment,
         if (s.name != target)
             continue;
         Descriptor socket = new_socket();
-        if (const int error = connect_socket(socket, s.path, kPatience); error != 0) {
+        if (const int error = connect_socket(socket, s.path, kAttachPatience); error != 0) {
             if (!found)
                 explain(s.path, error);
             continue;

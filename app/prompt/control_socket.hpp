@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "app/command_line.hpp"
-#include "app/prompt/descriptor.hpp"
+#include "app/prompt/line.hpp"
 
 /// Where a running process is found: a Unix socket by its name, for its own user (and root) only.
 namespace spead::app {

@@ -8,13 +8,13 @@
 #include <fmt/ranges.h>
 
 #include "app/prompt/words.hpp"
-#include "app/table.hpp"
 #include "base/endpoint.hpp"
 #include "base/error.hpp"
 #include "base/suggest.hpp"
 #include "base/units.hpp"
 #include "config/edit.hpp"
 #include "config/key_meanings.hpp"
+#include "observe/table.hpp"
 
 namespace spead::app {
 
@@ -428,7 +428,7 @@ std::string Grammar::help(const std::vector<std::string>& words) const {
     }
     std::size_t width = 0;
     for (const std::size_t c : candidates)
-        width = std::max(width, display_width(commands_[c].syntax));
+        width = std::max(width, observe::display_width(commands_[c].syntax));
     width = std::min<std::size_t>(width, 46);
     std::string text;
     for (const std::size_t c : candidates)

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "app/prompt/control_socket.hpp"
-#include "app/prompt/descriptor.hpp"
+#include "app/prompt/line.hpp"
 
 namespace spead::app {
 

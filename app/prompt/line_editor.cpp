@@ -8,8 +8,8 @@
 #include <climits>
 #include <fmt/format.h>
 
-#include "app/table.hpp"
 #include "base/error.hpp"
+#include "observe/table.hpp"
 
 namespace spead::app {
 
@@ -189,7 +189,7 @@ int LineEditor::complete(std::string_view left, char* out, unsigned size, int& s
 std::string LineEditor::choice_line(std::size_t i) const {
     std::size_t width = 0;
     for (const Grammar::Choice& choice : shown_.choices)
-        width = std::max(width, display_width(choice.text));
+        width = std::max(width, observe::display_width(choice.text));
     const Grammar::Choice& choice = shown_.choices[i];
     if (choice.help.empty())
         return choice.text;

@@ -10,18 +10,18 @@ namespace spead::app {
 namespace {
 
 /// Of one directory. A service has one; this user's may have many.
-constexpr std::size_t kMostSockets = 512;
+constexpr std::size_t kMostControlSockets = 512;
 
 }  // namespace
 
-std::vector<NamedSocket> named_sockets(const PlaceSearch& search) {
+std::vector<NamedSocket> named_sockets(const process::PlaceSearch& search) {
     std::vector<NamedSocket> found;
-    for (const Place& place : process_places("dpdk-spead", search)) {
+    for (const process::Place& place : process::process_places("dpdk-spead", search)) {
         if (!place.trusted)
             continue;
-        for (const std::string& entry : entries_of(place.directory, kMostSockets)) {
+        for (const std::string& entry : process::entries_of(place.directory, kMostControlSockets)) {
             std::string path = fmt::format("{}/{}", place.directory, entry);
-            if (entry.ends_with(kControlSuffix) && is_socket_file(path))
+            if (entry.ends_with(kControlSuffix) && process::is_socket_file(path))
                 found.push_back(
                     {entry.substr(0, entry.size() - kControlSuffix.size()), std::move(path), place.owner});
         }

@@ -6,7 +6,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "app/process_places.hpp"
+#include "process/process_places.hpp"
 
 /// Control sockets that can be attached to by a name.
 namespace spead::app {
@@ -22,6 +22,6 @@ struct NamedSocket {
 
 /// Returns the sockets in the directories of this user, of root and of services, this user's first. Nobody
 /// may listen at some of them any more. Other users' are left out: they could take any name.
-std::vector<NamedSocket> named_sockets(const PlaceSearch& search);
+std::vector<NamedSocket> named_sockets(const process::PlaceSearch& search);
 
 }  // namespace spead::app

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "app/prompt/descriptor.hpp"
+#include "app/prompt/line.hpp"
 
 /// What those at a prompt are told without having asked.
 namespace spead::app {

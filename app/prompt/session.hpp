@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "app/prompt/context.hpp"
-#include "app/prompt/descriptor.hpp"
+#include "app/prompt/line.hpp"
 
 namespace spead::app {
 

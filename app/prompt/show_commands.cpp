@@ -5,14 +5,14 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/capture_report.hpp"
 #include "app/prompt/context.hpp"
-#include "app/prompt/key_words.hpp"
-#include "app/report.hpp"
-#include "app/table.hpp"
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
+#include "observe/capture_report.hpp"
+#include "observe/key_words.hpp"
+#include "observe/report.hpp"
+#include "observe/table.hpp"
 #include "stats/since.hpp"
 
 /// Commands that look and change nothing.
@@ -63,7 +63,7 @@ void keep_only_stream(stats::Snapshot& now, const std::string& name) {
 }
 
 /// Every number of a part of the JSON report, by the name it has there.
-void flatten(Table& table, const std::string& path, const nlohmann::ordered_json& value) {
+void flatten(observe::Table& table, const std::string& path, const nlohmann::ordered_json& value) {
     if (value.is_object()) {
         for (const auto& [key, inner] : value.items())
             flatten(table, path.empty() ? key : path + "." + key, inner);
@@ -77,10 +77,10 @@ void flatten(Table& table, const std::string& path, const nlohmann::ordered_json
 
 /// Of "streams", "sends" or "ports", each with an empty line before it.
 std::string counters_of(const stats::Snapshot& now, const char* list) {
-    const nlohmann::ordered_json document = report_document(now);
+    const nlohmann::ordered_json document = observe::report_document(now);
     std::string text;
     for (const auto& part : document[list]) {
-        Table table;
+        observe::Table table;
         flatten(table, "", part);
         text += "\n" + table.text();
     }
@@ -90,9 +90,9 @@ std::string counters_of(const stats::Snapshot& now, const char* list) {
 /// What the report would say about this stream, sender or port; of all, if the name is empty.
 std::string advice_about(const stats::Snapshot& now, const std::string& name) {
     std::string text;
-    for (const std::string& sentence : report_advice(now))
+    for (const std::string& sentence : observe::report_advice(now))
         if (name.empty() || sentence.starts_with(name + ":"))
-            text += with_keys(sentence) + "\n";
+            text += observe::with_keys(sentence) + "\n";
     return text.empty() ? text : "\n" + text;
 }
 
@@ -107,7 +107,7 @@ void show_stream(Context& context, const Call& call) {
     const std::string name = chosen(call, "STREAM");
     if (!name.empty())
         keep_only_stream(picture.now, name);
-    const ReportTables tables = report_tables(picture.now, picture.from());
+    const observe::ReportTables tables = observe::report_tables(picture.now, picture.from());
     std::string text = head(context, picture);
     if (picture.now.streams.empty())
         text += "no stream is received\n";
@@ -124,7 +124,7 @@ void show_heap(Context& context, const Call& call) {
     const std::string name = chosen(call, "STREAM");
     if (!name.empty())
         keep_only_stream(picture.now, name);
-    const std::string text = report_tables(picture.now, picture.from()).heaps;
+    const std::string text = observe::report_tables(picture.now, picture.from()).heaps;
     context.seat.print(head(context, picture) + (text.empty() ? "no stream is received\n" : text));
 }
 
@@ -133,7 +133,7 @@ void show_send(Context& context, const Call& call) {
     const std::string name = chosen(call, "SEND");
     if (!name.empty())
         keep_only(picture.now.sends, name);
-    std::string text = report_tables(picture.now, picture.from()).sends;
+    std::string text = observe::report_tables(picture.now, picture.from()).sends;
     if (text.empty())
         text = "nothing is sent\n";
     if (!name.empty())
@@ -155,12 +155,12 @@ void show_capture(Context& context, const Call& call) {
                                : fmt::format("stream {} is not captured, nor was in this run\n", name));
         return;
     }
-    std::string text = captures_table(now);
+    std::string text = observe::captures_table(now);
     for (const stats::CaptureSnapshot& c : now.captures)
         if (!c.failure.empty())
             text += fmt::format("{}: {}\n", c.stream, c.failure);
-    for (const std::string& sentence : capture_advice(now))
-        text += with_keys(sentence) + "\n";
+    for (const std::string& sentence : observe::capture_advice(now))
+        text += observe::with_keys(sentence) + "\n";
     context.seat.print(text);
 }
 
@@ -169,7 +169,7 @@ void show_port(Context& context, const Call& call) {
     const std::string name = chosen(call, "PORT");
     if (!name.empty())
         keep_only(picture.now.ports, name);
-    std::string text = head(context, picture) + report_tables(picture.now, picture.from()).ports;
+    std::string text = head(context, picture) + observe::report_tables(picture.now, picture.from()).ports;
     if (!name.empty())
         text += counters_of(picture.now, "ports");
     picture.now.streams.clear();
@@ -177,7 +177,7 @@ void show_port(Context& context, const Call& call) {
 }
 
 void show_xstats(Context& context, const Call& call) {
-    Table table;
+    observe::Table table;
     for (const auto& [name, value] : context.process.xstats(call.value("PORT"))) {
         table.row("counter of the device", name);
         table.count("value", value);
@@ -206,7 +206,7 @@ std::uint64_t earlier_share(const Picture& picture, unsigned lcore, const std::s
 void show_queue(Context& context, const Call& call) {
     const Picture picture = picture_of(context);
     const std::string port = chosen(call, "PORT");
-    Table table;
+    observe::Table table;
     for (const stats::LcoreSnapshot& l : picture.now.lcores)
         for (const auto& share : l.ports) {
             if (!port.empty() && share.name != port)
@@ -227,7 +227,7 @@ void show_queue(Context& context, const Call& call) {
 void show_lcore(Context& context, const Call& call) {
     const Picture picture = picture_of(context);
     const std::string wanted = chosen(call, "LCORE");
-    Table table;
+    observe::Table table;
     std::uint64_t sum = 0;
     for (const stats::LcoreSnapshot& l : picture.now.lcores) {
         const std::string id = fmt::format("{}", l.lcore);
@@ -274,7 +274,7 @@ void show_flow(Context& context, const Call& call) {
     const runtime::Plan plan = context.process.plan();
     const auto rules = context.process.rules();
     const stats::Snapshot now = context.process.snapshot();
-    Table table;
+    observe::Table table;
     std::string text;
     for (std::size_t i = 0; i < rules.size() && i < plan.ports.size(); i++) {
         const std::string& port = plan.ports[i].name;
@@ -298,7 +298,7 @@ void show_memory(Context& context, const Call&) {
     const runtime::Plan plan = context.process.plan();
     const stats::Snapshot now = context.process.snapshot();
     std::string text = fmt::format("{} for heaps, all streams together\n", size_text(plan.memory.heaps));
-    Table streams;
+    observe::Table streams;
     for (const stats::StreamSnapshot& s : now.streams) {
         streams.row("stream", s.name);
         streams.count("live heaps", s.heaps_live);
@@ -307,7 +307,7 @@ void show_memory(Context& context, const Call&) {
     }
     if (!streams.empty())
         text += "\n" + streams.text();
-    Table table;
+    observe::Table table;
     std::uint64_t bytes = 0;
     for (const Process::Pool& pool : context.process.pools()) {
         table.row("pool of packets", pool.name);

@@ -6,7 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "app/json_channel.hpp"
+#include "app/bench/json_channel.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/refusal.hpp"
 

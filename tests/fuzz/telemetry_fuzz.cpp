@@ -5,20 +5,20 @@
 #include <memory>
 #include <string>
 
-#include "app/telemetry_answers.hpp"
-#include "app/telemetry_fit.hpp"
+#include "observe/telemetry_answers.hpp"
+#include "observe/telemetry_fit.hpp"
 #include "stats/snapshot_board.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/fuzz.hpp"
-#include "tests/unit/app/snapshots.hpp"
+#include "tests/unit/observe/snapshots.hpp"
 
 namespace {
 
 using namespace spead;
-using app::kTelemetryCommands;
 using fuzz::Choices;
 using fuzz::Input;
 using fuzz::require;
+using observe::kTelemetryCommands;
 using Json = nlohmann::ordered_json;
 
 /// Deeper than any answer of ours.
@@ -45,7 +45,7 @@ void check_value(const Json& value) {
             "telemetry has neither null, nor truth, nor fractions");
     if (value.is_string()) {
         const auto& text = value.get_ref<const std::string&>();
-        require(is_plain(text) && text.size() <= app::kTelemetryString, "strings are short and plain");
+        require(is_plain(text) && text.size() <= observe::kTelemetryString, "strings are short and plain");
     }
     if (value.is_object()) {
         for (const auto& [name, member] : value.items()) {
@@ -71,18 +71,18 @@ void check_value(const Json& value) {
 void check_answer(const Json& answer) {
     if (answer.is_string()) {
         const auto& text = answer.get_ref<const std::string&>();
-        require(text.size() <= app::kTelemetryText && is_plain(text), "a text fits as it is");
+        require(text.size() <= observe::kTelemetryText && is_plain(text), "a text fits as it is");
         return;
     }
     require(answer.is_object() || answer.is_array(), "an answer is an object, a list or a text");
-    const Json fitted = app::fit_telemetry(answer);
+    const Json fitted = observe::fit_telemetry(answer);
     require(fitted.is_object() || fitted.is_array(), "it stays one");
     check_value(fitted);
-    require(fitted.dump().size() <= app::kTelemetryBytes, "an answer fits");
+    require(fitted.dump().size() <= observe::kTelemetryBytes, "an answer fits");
 }
 
 /// All pieces of the report make the document again.
-void check_report(app::TelemetryAnswers& answers) {
+void check_report(observe::TelemetryAnswers& answers) {
     const Json head = answers.answer("/spead/report", "");
     const auto size = head.at("size").get<std::size_t>();
     std::string text;
@@ -117,7 +117,7 @@ std::vector<Input> fuzz::seeds() {
         input.insert(input.end(), parameter.begin(), parameter.end());
         inputs.push_back(input);
     };
-    for (std::size_t i = 0; i < kTelemetryCommands.size(); i++) {
+    for (std::size_t i = 0; i < observe::kTelemetryCommands.size(); i++) {
         for (const char* const parameter :
              {"", "s0", "d0", "p0", "0", "1", "18446744073709551616", "1,0", "2,8000", "-1"}) {
             add(i, parameter);
@@ -133,7 +133,7 @@ std::vector<Input> fuzz::seeds() {
 
 /// The first byte is the command, the others its parameter; 255 and what is near: the others are an answer.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static app::TelemetryAnswers answers(board(), {{"name", "fuzz"}});
+    static observe::TelemetryAnswers answers(board(), {{"name", "fuzz"}});
     static const bool whole = (check_report(answers), true);
     (void)whole;
     Choices choices({data, size});
@@ -141,7 +141,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const auto rest = choices.rest();
     const std::string text(rest.begin(), rest.end());
     if (which < 128) {
-        check_answer(answers.answer(kTelemetryCommands[which % kTelemetryCommands.size()].name, text));
+        check_answer(answers.answer(
+            observe::kTelemetryCommands[which % observe::kTelemetryCommands.size()].name, text));
     } else if (depth(text) <= kDeepest) {
         const Json answer = Json::parse(text, nullptr, false);
         if (answer.is_object() || answer.is_array()) {

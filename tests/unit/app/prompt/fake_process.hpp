@@ -4,7 +4,7 @@
 #include "app/prompt/process.hpp"
 #include "base/error.hpp"
 #include "config/config.hpp"
-#include "tests/unit/app/snapshots.hpp"
+#include "tests/unit/observe/snapshots.hpp"
 
 namespace spead::test {
 

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/bench/bench_pair.hpp"
+#include "app/bench/latency_origin.hpp"
+
+namespace spead::app {
+
+struct LatencyRow {
+    PairCase c;
+    double load = 0;  ///< bytes of UDP payload per second; 0: ping-pong
+    LatencyOrigin::Result result;
+};
+
+inline constexpr std::array<double, 5> kLatencyPercentiles{50, 90, 99, 99.9, 99.99};
+
+/// Whether so many values say something about the percentile: at least one lies above it.
+bool percentile_means_something(double percent, std::uint64_t values);
+
+std::string latency_table(const std::vector<LatencyRow>& rows);
+std::string latency_json(const PairOptions& options, const std::vector<LatencyRow>& rows,
+                         std::string_view packet_pages);
+/// One line per bucket: payload_bytes,heap_bytes,load_bps,lowest_ns,highest_ns,heaps.
+std::string latency_csv(const std::vector<LatencyRow>& rows);
+
+/// `bench latency`; returns the program's exit status.
+int bench_latency(const PairOptions& options, const std::vector<std::string>& eal_args,
+                  const std::string& json_path, bool quiet);
+
+}  // namespace spead::app

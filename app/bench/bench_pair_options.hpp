@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "app/bench/bench_pair.hpp"
+
+namespace spead::app {
+
+/// Sets the defaults of bench link or bench latency (as `options.kind` says) and adds their options to the
+/// command. `options` must outlive the parse.
+void add_pair_options(CLI::App& app, PairOptions& options);
+
+}  // namespace spead::app

@@ -1,0 +1,501 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Carries out what app/bench/bench_pair.hpp describes: engines, their cases in turn, and the talk between
+/// two processes.
+#include <cerrno>
+#include <charconv>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+#include <sched.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/bench/bench_pair.hpp"
+#include "app/bench/engine_beside.hpp"
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "config/limits.hpp"
+#include "config/names.hpp"
+#include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
+#include "observe/foreign_json.hpp"
+#include "process/kept_privileges.hpp"
+#include "process/stop_signals.hpp"
+#include "runtime/consumers.hpp"
+#include "runtime/eal.hpp"
+
+namespace spead::app {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kBenchGreeting = "dpdk-spead bench 1";
+constexpr std::size_t kMostCases = 1000;
+
+/// The cases of one process, laid out before EAL starts.
+struct Prepared {
+    std::vector<runtime::Plan> plans;
+    std::vector<runtime::Layout> layouts;
+    std::vector<std::string> eal_args;
+
+    Prepared(const PairOptions& options, Ends ends, const runtime::EalOptions& eal) {
+        std::size_t most = 0;
+        for (const PairCase& c : cases_of(options)) {
+            plans.push_back(pair_plan(options, c, ends));
+            layouts.push_back(runtime::lay_out(plans.back(), eal, drivers::table()));
+            // One EAL serves all cases, one after the other.
+            if (layouts.back().eal_bytes > most) {
+                most = layouts.back().eal_bytes;
+                eal_args = layouts.back().eal_args;
+            }
+        }
+    }
+};
+
+/// What of an engine a benchmark works with.
+struct Parts {
+    CountingSink* counting = nullptr;
+    ReflectingSink* reflecting = nullptr;
+    BenchHeaps* there = nullptr;
+    BenchHeaps* back = nullptr;
+};
+
+runtime::Surroundings surroundings_of(const PairOptions& options, const PairBench* bench, Parts& parts) {
+    runtime::Surroundings s;
+    s.make_sink = [&options, bench, &parts](const runtime::SinkPlan&,
+                                            const std::string& stream) -> std::unique_ptr<runtime::Sink> {
+        if (stream == "back")
+            return bench->make_return_sink();
+        if (options.kind == PairKind::latency) {
+            auto sink = std::make_unique<ReflectingSink>();
+            parts.reflecting = sink.get();
+            return sink;
+        }
+        auto sink = std::make_unique<CountingSink>();
+        parts.counting = sink.get();
+        return sink;
+    };
+    s.make_producer = [&options, &parts](const runtime::SendPlan& plan, send::Sender& sender,
+                                         memory::RegionTable& regions) {
+        auto heaps = std::make_unique<BenchHeaps>(plan, sender, regions, options.kind == PairKind::latency);
+        (plan.name == "d0" ? parts.there : parts.back) = heaps.get();
+        return heaps;
+    };
+    return s;
+}
+
+/// Engine of one case, from its ports' opening to their end.
+class CaseEngine {
+  public:
+    CaseEngine(const PairOptions& options, const PairBench* bench, const Prepared& prepared, std::size_t i,
+               const runtime::EalOptions& eal) {
+        runtime::Layout layout = prepared.layouts[i];
+        runtime::use_lcores_of_eal(layout, eal);
+        engine_ = std::make_unique<runtime::Engine>(prepared.plans[i], layout,
+                                                    surroundings_of(options, bench, parts_));
+        if (parts_.reflecting != nullptr)
+            parts_.reflecting->send_with(*parts_.back);
+        engine_->start();
+    }
+    runtime::Engine& engine() { return *engine_; }
+    Parts& parts() { return parts_; }
+    /// Stops, and says what went wrong.
+    std::vector<std::string> end() {
+        engine_->stop();
+        std::vector<std::string> problems = engine_->problems();
+        for (const std::string& broken : stats::broken_identities(engine_->snapshot()))
+            problems.push_back("counters do not add up: " + broken);
+        return problems;
+    }
+
+  private:
+    Parts parts_;
+    std::unique_ptr<runtime::Engine> engine_;
+};
+
+/// The far end in this process: its sink.
+class LocalEnd final : public FarEnd {
+  public:
+    void use(CountingSink* sink) { sink_ = sink; }
+    void open(std::size_t) override {}
+    void begin(std::uint64_t first) override { sink_->begin(first); }
+    Count count() override { return {sink_->complete(), sink_->broken()}; }
+    std::vector<std::string> close() override { return {}; }
+
+  private:
+    CountingSink* sink_ = nullptr;
+};
+
+class RemoteEnd final : public FarEnd {
+  public:
+    RemoteEnd(JsonChannel& channel, int stop_fd) : channel_(channel), stop_fd_(stop_fd) {}
+    void open(std::size_t i) override { ask({{"do", "open"}, {"case", i}}); }
+    void begin(std::uint64_t first) override { ask({{"do", "begin"}, {"first", first}}); }
+    Count count() override {
+        const json answer = ask({{"do", "count"}});
+        return {answer.value("complete", std::uint64_t{0}), answer.value("broken", std::uint64_t{0})};
+    }
+    std::vector<std::string> close() override {
+        return ask({{"do", "close"}}).value("problems", std::vector<std::string>{});
+    }
+
+  private:
+    json ask(const json& question) try {
+        return channel_.ask(question, stop_fd_);
+    } catch (const json::exception&) {
+        throw_error("bench", "the other end does not speak as bench does");
+    }
+    JsonChannel& channel_;
+    int stop_fd_;
+};
+
+json greeting_of(const PairOptions& options) {
+    json cases = json::array();
+    for (const PairCase& c : cases_of(options))
+        cases.push_back({{"payload", c.payload}, {"heap", c.heap}});
+    return {{"bench", kBenchGreeting},
+            {"kind", options.kind == PairKind::link ? "link" : "latency"},
+            {"to", options.to},
+            {"cases", cases}};
+}
+
+/// What the near end wants, with the ports and lcores of this one. What comes is checked as if it had been
+/// typed.
+PairOptions options_of(const json& greeting, const PairOptions& own) try {
+    PairOptions options = own;
+    if (greeting.at("bench") != kBenchGreeting)
+        throw_error("bench", "the other end is of another version: {}", greeting.at("bench").dump());
+    options.kind = greeting.at("kind") == "latency" ? PairKind::latency : PairKind::link;
+    options.to = greeting.at("to").get<std::string>();
+    if (greeting.at("cases").size() > kMostCases)
+        throw_error("bench", "the other end asks for {} cases, {} at most are done",
+                    greeting.at("cases").size(), kMostCases);
+    options.payload_sizes.clear();
+    options.heap_sizes.clear();
+    return options;
+} catch (const json::exception&) {
+    throw_error("bench", "the other end does not speak as bench does");
+}
+
+std::vector<PairCase> cases_from(const json& greeting, PairKind kind) try {
+    std::vector<PairCase> cases;
+    const std::uint64_t least = kind == PairKind::latency ? BenchHeaps::kStampBytes : 1;
+    for (const json& c : greeting.at("cases")) {
+        const PairCase one{c.at("payload").get<std::uint32_t>(), c.at("heap").get<std::uint64_t>()};
+        if (one.payload < 1 || one.payload > 65400 || one.heap < one.payload || one.heap < least ||
+            !config::kHeapSize.hold(one.heap))
+            throw_error("bench", "the other end asks for packets of {} bytes in heaps of {}", one.payload,
+                        one.heap);
+        cases.push_back(one);
+    }
+    return cases;
+} catch (const json::exception&) {
+    throw_error("bench", "the other end does not speak as bench does");
+}
+
+/// CPUs of the two processes of this machine: half each, as far as there are enough.
+struct Halves {
+    std::vector<unsigned> near;
+    std::vector<unsigned> far;
+};
+
+Halves halve(const std::vector<unsigned>& cpus) {
+    if (cpus.size() < 2)
+        return {cpus, cpus};
+    const auto middle = cpus.begin() + static_cast<std::ptrdiff_t>((cpus.size() + 1) / 2);
+    return {{cpus.begin(), middle}, {middle, cpus.end()}};
+}
+
+void keep_to(const std::vector<unsigned>& cpus) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const unsigned cpu : cpus)
+        CPU_SET(cpu, &set);
+    sched_setaffinity(0, sizeof set, &set);
+}
+
+/// A directory for the socket of two processes, which nobody else may enter.
+class MeetingPlace {
+  public:
+    MeetingPlace() : directory_(std::filesystem::temp_directory_path() / "dpdk-spead-bench-XXXXXX") {
+        if (mkdtemp(directory_.data()) == nullptr)
+            throw_error("bench", "cannot make the directory {}: {}", directory_, std::strerror(errno));
+    }
+    ~MeetingPlace() {
+        unlink(socket().c_str());
+        rmdir(directory_.c_str());
+    }
+    MeetingPlace(const MeetingPlace&) = delete;
+    MeetingPlace& operator=(const MeetingPlace&) = delete;
+    std::string socket() const { return directory_ + "/memif.sock"; }
+
+  private:
+    std::string directory_;
+};
+
+/// The process that is started where no ports are named; waits for its end.
+class SecondProcess {
+  public:
+    /// Gives `options` the ports of both.
+    SecondProcess(PairOptions& options, const runtime::EalOptions& eal) {
+        if (!eal.words.empty())
+            throw_usage("EAL",
+                        "its options are for one process, and without ports bench starts a second one; name "
+                        "the ports, "
+                        "or use --server and --client");
+        options.tx_port = fmt::format("net_memif0,role=client,socket={}", meeting_.socket());
+        const std::vector<unsigned> cpus = runtime::allowed_cpus();
+        Halves halves = halve(cpus);
+        if (options.tx_lcore || options.rx_lcore)
+            halves = {cpus, cpus};
+        std::vector<std::string> words{
+            "bench",     options.kind == PairKind::link ? "link" : "latency",
+            "--server",  fmt::format("fd:{}", JsonChannel::kChildDescriptor),
+            "--rx-port", fmt::format("net_memif0,role=server,socket={}", meeting_.socket()),
+            "--poll",    std::string(config::name_in(config::kPollModes, options.poll))};
+        if (options.rx_lcore)
+            words.insert(words.end(), {"--rx-lcore", std::to_string(*options.rx_lcore)});
+        socket_ = JsonChannel::start_process(words, halves.far, pid_);
+        keep_to(halves.near);
+    }
+    /// The other process ends by itself when its socket is closed. One that does not is made to.
+    ~SecondProcess() {
+        if (!ends_within(kEndPatience)) {
+            kill(pid_, SIGTERM);
+            if (!ends_within(kEndPatience)) {
+                kill(pid_, SIGKILL);
+                ends_within(kEndPatience);
+            }
+        }
+    }
+    SecondProcess(const SecondProcess&) = delete;
+    SecondProcess& operator=(const SecondProcess&) = delete;
+    int socket() const noexcept { return socket_; }
+
+  private:
+    static constexpr std::chrono::seconds kEndPatience{30};
+
+    bool ends_within(std::chrono::seconds patience) const {
+        const auto end = std::chrono::steady_clock::now() + patience;
+        for (;;) {
+            int status = 0;
+            const pid_t ended = waitpid(pid_, &status, WNOHANG);
+            if (ended == pid_ || (ended < 0 && errno != EINTR))
+                return true;
+            if (std::chrono::steady_clock::now() > end)
+                return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+    }
+
+    MeetingPlace meeting_;
+    pid_t pid_ = -1;
+    int socket_ = -1;
+};
+
+bool alone(const PairOptions& options) {
+    return options.client.empty() && options.tx_port.empty();
+}
+
+Ends ends_of(const PairOptions& options) {
+    return {true, options.client.empty() && !options.tx_port.empty()};
+}
+
+void tell_remarks(const runtime::Layout& layout) {
+    for (const std::string& remark : layout.remarks)
+        log_info(LogType::app, "{}", remark);
+}
+
+}  // namespace
+
+PairOutcome run_pair(const PairOptions& typed, const std::vector<std::string>& eal_args,
+                     const PairBench& bench) {
+    PairOptions options = typed;
+    const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_args);
+    PairOutcome outcome;
+    const process::StopSignals signals;
+    // Waits for its process last, when the channel to it is closed.
+    std::unique_ptr<SecondProcess> second;
+    const Ends ends = ends_of(options);
+    if (alone(options))
+        second = std::make_unique<SecondProcess>(options, eal_options);
+    try {
+        std::unique_ptr<JsonChannel> channel;
+        if (second)
+            channel = std::make_unique<JsonChannel>(second->socket());
+        else if (!options.client.empty())
+            channel = std::make_unique<JsonChannel>(JsonChannel::connect_to(options.client, signals.fd()));
+        std::optional<memory::HugePageTurn> turn(std::in_place);
+        const Prepared prepared(options, ends, eal_options);
+        const runtime::Eal eal(prepared.eal_args);
+        turn.reset();
+        outcome.packet_pages = runtime::Eal::pages();
+        tell_remarks(prepared.layouts.front());
+        LocalEnd local;
+        std::unique_ptr<RemoteEnd> remote;
+        if (channel) {
+            channel->ask(greeting_of(options), signals.fd());
+            remote = std::make_unique<RemoteEnd>(*channel, signals.fd());
+        }
+        FarEnd& far = remote ? static_cast<FarEnd&>(*remote) : local;
+        const std::vector<PairCase> cases = cases_of(options);
+        for (std::size_t i = 0; i < cases.size() && !outcome.interrupted; i++) {
+            far.open(i);
+            CaseEngine e(options, &bench, prepared, i, eal_options);
+            local.use(e.parts().counting);
+            outcome.interrupted = run_beside(e.engine(), signals.fd(), [&](const BesideEnd& end) {
+                runtime::run_on(e.parts().there->cpus());
+                PairRun run{i, cases[i], *e.parts().there, far, end.cancelled};
+                bench.measure(run);
+            });
+            for (std::string& problem : e.end())
+                outcome.problems.push_back(std::move(problem));
+            if (outcome.interrupted)
+                break;
+            for (const std::string& problem : far.close())
+                outcome.problems.push_back("the other end: " + problem);
+        }
+    } catch (const Interrupted&) {
+        outcome.interrupted = true;
+    }
+    return outcome;
+}
+
+namespace {
+
+/// Answers the near end while the engine of a case runs, until it is to end.
+void answer(JsonChannel& channel, Parts& parts, int stop_fd) {
+    for (;;) {
+        const json question = channel.receive(stop_fd);
+        const std::string what = observe::text_in(question, "do");
+        if (what == "close")
+            return;
+        if (what == "begin" && parts.counting != nullptr) {
+            parts.counting->begin(observe::number_in(question, "first"));
+            channel.send({{"ok", true}});
+        } else if (what == "count" && parts.counting != nullptr) {
+            channel.send({{"complete", parts.counting->complete()}, {"broken", parts.counting->broken()}});
+        } else {
+            throw_error("bench", "the other end asks for `{}`", what);
+        }
+    }
+}
+
+int connected(const std::string& server, int stop_fd) {
+    if (!server.starts_with("fd:"))
+        return JsonChannel::accept_one(server, stop_fd);
+    int fd = -1;
+    const std::string number = server.substr(3);
+    std::from_chars(number.data(), number.data() + number.size(), fd);
+    if (fd < 0)
+        throw_usage("--server", "`{}` names no descriptor", server);
+    return fd;
+}
+
+}  // namespace
+
+namespace {
+
+/// All cases of the greeting, each prepared as if it alone had been typed.
+Prepared prepare_far(PairOptions options, const std::vector<PairCase>& cases,
+                     const runtime::EalOptions& eal) {
+    Prepared all(options, {}, eal);
+    std::size_t most = 0;
+    for (const PairCase& c : cases) {
+        options.payload_sizes = {c.payload};
+        options.heap_sizes = {c.heap};
+        Prepared one(options, {false, true}, eal);
+        all.plans.push_back(std::move(one.plans.front()));
+        if (one.layouts.front().eal_bytes > most) {
+            most = one.layouts.front().eal_bytes;
+            all.eal_args = one.eal_args;
+        }
+        all.layouts.push_back(std::move(one.layouts.front()));
+    }
+    return all;
+}
+
+/// Until the near end has what it wants, or a signal comes; that is the result.
+bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptions& eal_options,
+           int signal_fd) {
+    const json greeting = channel.receive(signal_fd);
+    const PairOptions options = options_of(greeting, own);
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const Prepared prepared = prepare_far(options, cases_from(greeting, options.kind), eal_options);
+    if (prepared.plans.empty())
+        throw_error("bench", "the other end asks for nothing");
+    const runtime::Eal eal(prepared.eal_args);
+    turn.reset();
+    tell_remarks(prepared.layouts.front());
+    channel.send({{"ok", true}});
+    for (;;) {
+        json question;
+        try {
+            question = channel.receive(signal_fd);
+        } catch (const ChannelClosed&) {
+            return false;
+        }
+        const std::size_t i = observe::number_in(question, "case", prepared.plans.size());
+        if (observe::text_in(question, "do") != "open" || i >= prepared.plans.size())
+            throw_error("bench", "the other end asks for {}", question.dump());
+        CaseEngine e(options, nullptr, prepared, i, eal_options);
+        // Cases that follow open the same port, for which it needs no more.
+        process::give_up_privileges(
+            process::privileges_after_start(prepared.layouts[i].ports, prepared.plans[i]), {});
+        channel.send({{"ok", true}});
+        if (run_beside(e.engine(), signal_fd,
+                       [&](const BesideEnd& end) { answer(channel, e.parts(), end.fd); }))
+            return true;
+        channel.send({{"ok", true}, {"problems", e.end()}});
+    }
+}
+
+}  // namespace
+
+PairOutcome serve_pair(const PairOptions& own, const std::vector<std::string>& eal_args) {
+    PairOutcome outcome;
+    const process::StopSignals signals;
+    const bool told = own.server.starts_with("fd:");  // the near end says for both what goes wrong
+    try {
+        JsonChannel channel(connected(own.server, signals.fd()));
+        try {
+            outcome.interrupted = serve(channel, own, runtime::EalOptions::parse(eal_args), signals.fd());
+        } catch (const ChannelClosed&) {
+            throw;
+        } catch (const std::exception& error) {
+            channel.send({{"error", error.what()}});
+            throw;
+        }
+    } catch (const Interrupted&) {
+        outcome.interrupted = true;
+    } catch (const std::exception&) {
+        if (!told)
+            throw;
+        outcome.interrupted = true;
+    }
+    return outcome;
+}
+
+std::string describe_pair(const PairOptions& typed, const std::vector<std::string>& eal_args) {
+    PairOptions options = typed;
+    Ends ends = ends_of(options);
+    if (!options.server.empty())
+        ends = {false, true};
+    std::optional<MeetingPlace> meeting;
+    if (alone(options))
+        options.tx_port = fmt::format("net_memif0,role=client,socket={}", meeting.emplace().socket());
+    const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_args);
+    const Prepared prepared(options, ends, eal_options);
+    return fmt::format("{} cases; the first:\n{}", prepared.plans.size(),
+                       runtime::describe(prepared.layouts.front(), prepared.plans.front()));
+}
+
+}  // namespace spead::app

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <mutex>
+
+#include "app/bench/latency_origin.hpp"
+#include "runtime/sink.hpp"
+
+namespace spead::app {
+
+/// Whom what comes back is told to; rows of a latency benchmark are measured one after the other.
+struct MeasuredRow {
+    std::mutex mutex;
+    LatencyOrigin* origin = nullptr;  ///< null: nobody
+};
+
+/// Takes the heaps of BenchHeaps that came back, and reports their stamps.
+class ReturnSink final : public runtime::Sink {
+  public:
+    /// `clock` is the one of the stamps. The row outlives this.
+    ReturnSink(MeasuredRow& row, std::function<std::uint64_t()> clock)
+        : row_(row), clock_(std::move(clock)) {}
+    void consume(const heap::Heap& heap) override;
+
+  private:
+    MeasuredRow& row_;
+    std::function<std::uint64_t()> clock_;
+};
+
+}  // namespace spead::app

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/inspect/check.hpp"
+
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
+
+#include "app/command_line.hpp"
+#include "app/inspect/check_machine.hpp"
+#include "base/error.hpp"
+#include "base/tell.hpp"
+#include "base/units.hpp"
+#include "drivers/table.hpp"
+#include "process/kept_privileges.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// EAL memory that a run without a plan may take: a receiving port with the default sizes.
+constexpr std::size_t kUsualEalBytes = std::size_t{64} << 20;
+
+void check_planned(const port::Host& host, const runtime::Layout& layout, const runtime::Plan& plan,
+                   const AskPauseFrames& pauses, Findings& findings) {
+    std::set<unsigned> cpus;
+    for (const runtime::WorkerLayout& worker : layout.workers)
+        cpus.insert(worker.cpu);
+    const bool card = runtime::BusNeeds::of(layout.ports).pci;
+    findings.push_back(
+        {Verdict::ok,
+         "memory",
+         fmt::format("{} for heaps, {} for windows and queues, {} of payload to send, {} for EAL",
+                     human_size(layout.heap_bytes), human_size(layout.bookkeeping_bytes),
+                     human_size(layout.send_bytes), human_size(layout.eal_bytes)),
+         {}});
+    findings.push_back(check_huge_pages(host, layout.eal_memory, card));
+    if (card)
+        findings.push_back(check_memlock(host, layout.eal_bytes + layout.heap_bytes + layout.send_bytes));
+    if (layout.shares_cpus)
+        findings.push_back({Verdict::warn,
+                            "lcores",
+                            fmt::format("{} share {} CPUs; name others, or use a larger machine",
+                                        layout.workers.size() + 1, layout.allowed_cpus.size()),
+                            {}});
+    else
+        findings.push_back({Verdict::ok,
+                            "lcores",
+                            fmt::format("{}, each on a CPU of its own", layout.workers.size() + 1),
+                            {}});
+    const std::vector<std::string> kept = process::privileges_after_start(layout.ports, plan).names();
+    findings.push_back(
+        {Verdict::ok,
+         "after the start",
+         fmt::format("{} kept, all other capabilities are given up",
+                     kept.empty() ? std::string("none is") : fmt::format("{} are", fmt::join(kept, ", "))),
+         {}});
+    findings.push_back(check_governor(host, cpus));
+    findings.push_back(check_isolation(host, cpus));
+    for (const port::PlannedPort& port : layout.ports)
+        append(findings, check_port(host, layout, plan, port, pauses));
+    append(findings, check_membership(host, layout, plan));
+}
+
+}  // namespace
+
+Findings check_all(const port::Host& host, const runtime::Plan& plan, const runtime::EalOptions& options,
+                   std::span<const port::Driver* const> drivers, const AskPauseFrames& pauses) {
+    Findings findings{check_capabilities(host)};
+    if (plan.ports.empty()) {
+        findings.push_back({Verdict::ok, "ports", "none named: only the machine is looked at", {}});
+        findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
+        findings.push_back(check_memlock(host, kUsualEalBytes));
+        return findings;
+    }
+    try {
+        check_planned(host, runtime::lay_out(plan, options, drivers, host), plan, pauses, findings);
+    } catch (const Error& error) {
+        const bool usage = dynamic_cast<const UsageError*>(&error) != nullptr;
+        findings.push_back({Verdict::fail, "plan", error.what(), {}, usage});
+        findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
+    }
+    return findings;
+}
+
+int check(const runtime::Plan& plan, const std::vector<std::string>& eal_words, bool json) {
+    const Findings findings = check_all(port::this_host(), plan, runtime::EalOptions::parse(eal_words),
+                                        drivers::table(), pause_frames);
+    if (json)
+        tell(stdout, "{}\n", findings_document(findings).dump(2));
+    else
+        tell(stdout, "{}", describe(findings));
+    return !any_failed(findings) ? kSuccess : only_usage_failed(findings) ? kUsage : kFailure;
+}
+
+}  // namespace spead::app

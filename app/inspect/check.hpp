@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "app/inspect/check_ports.hpp"
+#include "app/inspect/findings.hpp"
+#include "port/driver.hpp"
+#include "runtime/layout.hpp"
+
+namespace spead::app {
+
+/// Everything that `check` looks at, for a plan that may have no ports. A plan that cannot be laid out is a
+/// finding that fails, and the machine is still looked at.
+Findings check_all(const port::Host& host, const runtime::Plan& plan, const runtime::EalOptions& options,
+                   std::span<const port::Driver* const> drivers, const AskPauseFrames& pauses);
+
+/// `check`: prints the findings, as lines or as JSON. Neither starts EAL nor changes anything. Returns an
+/// exit status: 1 when something fails.
+int check(const runtime::Plan& plan, const std::vector<std::string>& eal_words, bool json);
+
+}  // namespace spead::app

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/inspect/check_machine.hpp"
+
+#include <algorithm>
+#include <array>
+#include <linux/capability.h>
+#include <map>
+#include <sstream>
+#include <tuple>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/endpoint.hpp"
+#include "base/units.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// "2,4-7" of the kernel's CPU lists.
+std::set<unsigned> cpus_in(const std::string& list) {
+    std::set<unsigned> cpus;
+    std::istringstream ranges(list);
+    for (std::string range; std::getline(ranges, range, ',');) {
+        std::istringstream words(range);
+        unsigned first = 0;
+        if (!(words >> first))
+            continue;
+        unsigned last = first;
+        if (words.peek() == '-')
+            words.ignore() >> last;
+        for (unsigned cpu = first; cpu <= last && last < 65536; cpu++)
+            cpus.insert(cpu);
+    }
+    return cpus;
+}
+
+}  // namespace
+
+Finding check_huge_pages(const port::Host& host, const runtime::EalMemory& need, bool must) {
+    const runtime::HugeMemory have = runtime::huge_memory(host);
+    const auto shortage = runtime::huge_shortage(have, need);
+    if (!shortage)
+        return {Verdict::ok,
+                "huge pages",
+                fmt::format("{}; {} needed", runtime::describe(have), human_size(runtime::sum_of(need))),
+                {}};
+    return {must ? Verdict::fail : Verdict::warn, "huge pages",
+            fmt::format("{}; {}", shortage->reason,
+                        must ? "a card works with nothing else" : "ordinary pages are used instead"),
+            shortage->command};
+}
+
+Finding check_memlock(const port::Host& host, std::size_t bytes) {
+    const std::uint64_t lockable = host.lockable();
+    if (lockable == UINT64_MAX)
+        return {Verdict::ok, "locked memory", "no limit", {}};
+    const std::string text =
+        fmt::format("limit {}, {} reached by cards", human_size(lockable), human_size(bytes));
+    if (lockable >= bytes)
+        return {Verdict::ok, "locked memory", text, {}};
+    return {Verdict::fail, "locked memory", text, "ulimit -l unlimited"};
+}
+
+Finding check_capabilities(const port::Host& host) {
+    static constexpr std::array<std::pair<int, std::string_view>, 5> kUsed{{{CAP_NET_RAW, "CAP_NET_RAW"},
+                                                                            {CAP_NET_ADMIN, "CAP_NET_ADMIN"},
+                                                                            {CAP_IPC_LOCK, "CAP_IPC_LOCK"},
+                                                                            {CAP_BPF, "CAP_BPF"},
+                                                                            {CAP_PERFMON, "CAP_PERFMON"}}};
+    std::vector<std::string_view> missing;
+    for (const auto& [capability, name] : kUsed)
+        if (!host.capable(capability))
+            missing.push_back(name);
+    if (missing.empty())
+        return {Verdict::ok,
+                "capabilities",
+                "CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK, CAP_BPF, CAP_PERFMON",
+                {}};
+    return {
+        Verdict::warn, "capabilities",
+        fmt::format(
+            "without {} (the last two are net_af_xdp's); ring, pcap, null, memif and vhost-user need none",
+            fmt::join(missing, ", ")),
+        "setcap cap_net_raw,cap_net_admin,cap_ipc_lock,cap_bpf,cap_perfmon+ep $(command -v dpdk-spead)"};
+}
+
+Finding check_governor(const port::Host& host, const std::set<unsigned>& cpus) {
+    std::vector<std::string> slow;
+    bool scales = false;
+    for (const unsigned cpu : cpus) {
+        const auto governor =
+            host.files.text(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu));
+        scales |= governor.has_value();
+        if (governor && *governor != "performance")
+            slow.push_back(fmt::format("CPU {}: {}", cpu, *governor));
+    }
+    if (slow.empty())
+        return {Verdict::ok,
+                "CPU frequency",
+                scales ? "governor performance" : "not scaled by this kernel (a virtual machine?)",
+                {}};
+    return {Verdict::warn, "CPU frequency", fmt::format("{}", fmt::join(slow, ", ")),
+            "cpupower frequency-set -g performance"};
+}
+
+Finding check_isolation(const port::Host& host, const std::set<unsigned>& cpus) {
+    const auto isolated = cpus_in(host.files.text("/sys/devices/system/cpu/isolated").value_or(""));
+    std::vector<unsigned> shared;
+    std::ranges::copy_if(cpus, std::back_inserter(shared),
+                         [&](unsigned cpu) { return !isolated.contains(cpu); });
+    if (shared.empty())
+        return {Verdict::ok, "isolated CPUs", fmt::format("{}", fmt::join(cpus, ",")), {}};
+    const std::string list = fmt::format("{}", fmt::join(shared, ","));
+    return {Verdict::warn, "isolated CPUs", fmt::format("the kernel runs other work on CPU {} too", list),
+            fmt::format(
+                "grubby --update-kernel=ALL --args=\"isolcpus={0} nohz_full={0} rcu_nocbs={0}\" (or the same "
+                "in GRUB_CMDLINE_LINUX, then update-grub), and reboot",
+                list)};
+}
+
+Findings check_membership(const port::Host& host, const runtime::Layout& layout, const runtime::Plan& plan) {
+    Findings findings;
+    std::map<std::uint32_t, std::set<std::uint32_t>> sources;
+    std::set<std::string> netdevs;
+    for (const runtime::ReceivePlan& r : plan.receives) {
+        const port::PlannedPort& port = layout.port(r.port);
+        if (port.device.capabilities.membership != port::Membership::kernel_socket)
+            continue;
+        netdevs.insert(port.device.netdev);
+        for (const Endpoint& e : r.endpoints)
+            if (e.address.is_multicast())
+                sources[e.address.value].insert(e.source.value);
+    }
+    if (netdevs.empty())
+        return findings;
+    // Where a socket is full another one is opened: only 0 is a limit.
+    std::size_t most = 0;
+    for (const auto& [group, of_group] : sources)
+        most = std::max(most, of_group.contains(0) ? 0 : of_group.size());
+    for (const auto& [name, usual, wanted] :
+         {std::tuple{"igmp_max_memberships", 20, sources.size()}, std::tuple{"igmp_max_msf", 10, most}}) {
+        const std::int64_t limit =
+            host.files.number(fmt::format("/proc/sys/net/ipv4/{}", name)).value_or(usual);
+        if (wanted > 0 && limit <= 0)
+            findings.push_back({Verdict::fail, "groups",
+                                fmt::format("net.ipv4.{} is {}: no group can be joined{}", name, limit,
+                                            most == 0 ? "" : " from named sources"),
+                                fmt::format("sysctl -w net.ipv4.{}={}", name, usual)});
+    }
+    if (findings.empty())
+        findings.push_back(
+            {Verdict::ok,
+             "groups",
+             fmt::format("{} to join{}", sources.size(),
+                         most == 0 ? "" : fmt::format(", from up to {} named sources each", most)),
+             {}});
+    for (const std::string& netdev : netdevs) {
+        const auto filter = [&](const std::string& name) {
+            return host.files.number(fmt::format("/proc/sys/net/ipv4/conf/{}/rp_filter", name)).value_or(0);
+        };
+        // The kernel takes the larger of the two.
+        if (const std::int64_t mode = std::max(filter("all"), filter(netdev)); mode == 1)
+            findings.push_back(
+                {Verdict::warn, "IGMP queries",
+                 fmt::format("rp_filter of {} is strict: queries of a router without a route back are "
+                             "dropped, and memberships then end",
+                             netdev),
+                 fmt::format("sysctl -w net.ipv4.conf.all.rp_filter=2 net.ipv4.conf.{}.rp_filter=2",
+                             netdev)});
+    }
+    return findings;
+}
+
+}  // namespace spead::app

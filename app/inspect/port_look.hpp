@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "app/inspect/port_facts.hpp"
+#include "port/driver.hpp"
+#include "port/netdev.hpp"
+#include "port/port.hpp"
+
+namespace spead::app {
+
+/// Adds what an open port and its device tell to what was known before. `driver`: the port's.
+void fill(PortFacts& facts, const port::Port& port, const port::Driver& driver);
+
+/// The link of an interface of the kernel, which tells it also of a port that is not started.
+std::string netdev_link(const port::NetdevFacts& netdev);
+
+}  // namespace spead::app

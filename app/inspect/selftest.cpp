@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/inspect/selftest.hpp"
+
+#include <optional>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "app/command_line.hpp"
+#include "app/inspect/port_look.hpp"
+#include "app/inspect/selftest_steps.hpp"
+#include "base/error.hpp"
+#include "base/tell.hpp"
+#include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
+#include "process/stop_signals.hpp"
+#include "runtime/eal.hpp"
+#include "runtime/layout.hpp"
+#include "runtime/numa.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// What the sender of the test needs of EAL beside the port.
+constexpr std::size_t kOwnBytes = std::size_t{32} << 20;
+
+port::PlannedPort plan_port(const SelftestOptions& options, const runtime::EalOptions& eal) {
+    port::PortRequest request;
+    request.name = options.port;
+    request.device = options.port;
+    request.rx_queues = 2;
+    request.fewer_queues_do = true;
+    request.tx_queues = 1;
+    request.interrupts = true;
+    request.max_rx_packet = request.max_tx_packet = 1000;
+    return port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
+}
+
+Endpoint destination_of(const SelftestOptions& options) {
+    const std::vector<Endpoint> all = parse_endpoints(options.destination);
+    if (all.size() != 1 || !all.front().address.is_multicast() || all.front().has_source())
+        throw_usage("--to", "`{}` is not one multicast group with a port, as in 239.255.77.77:9",
+                    options.destination);
+    return all.front();
+}
+
+/// Ends after the step in which one of the signals came.
+Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, PortFacts& facts,
+                 const process::StopSignals& signals) {
+    Findings found;
+    const auto go_on = [&signals] {
+        if (signals.came())
+            throw Error("interrupted; the other steps were not tried");
+    };
+    std::unique_ptr<port::Port> port;
+    try {
+        port = port::Port::open(planned);
+        fill(facts, *port, *planned.driver);
+        found.push_back({Verdict::ok, "open", port->sizes(), {}});
+        port->start();
+        found.push_back(
+            {Verdict::ok, "start", port->capabilities().isolation ? "isolated" : "not isolated", {}});
+        go_on();
+        append(found, try_rules(*port));
+        go_on();
+        append(found, try_memory(*port));
+        go_on();
+        append(found, try_queues(*port));
+        go_on();
+        port->stop();
+        port->start();
+        found.push_back({Verdict::ok, "stop and start again", "as often as one likes", {}});
+        go_on();
+        append(found, try_sending(*port, destination));
+        port->close();
+        for (const std::string& remark : port->remarks())
+            found.push_back({Verdict::warn, "remark", remark, {}});
+    } catch (const Error& error) {
+        found.push_back({Verdict::fail, port ? "port" : "open", error.what(), {}});
+    }
+    return found;
+}
+
+}  // namespace
+
+int selftest(const SelftestOptions& options, const std::vector<std::string>& eal_words) {
+    const Endpoint destination = destination_of(options);
+    const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_words);
+    const port::PlannedPort planned = plan_port(options, eal_options);
+    PortFacts facts;
+    facts.named = options.port;
+    facts.family = planned.driver->name();
+    facts.device = planned.device.devargs;
+    const std::size_t bytes = planned.device.eal_bytes() + kOwnBytes;
+    const unsigned cpu = runtime::allowed_cpus().front();
+    process::StopSignals signals;
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::Eal eal(
+        runtime::eal_arguments(
+            eal_options, {.memory = {{runtime::eal_node(port::this_host(), planned, cpu), bytes + bytes / 8}},
+                          .lcores = fmt::format("0@{}", cpu),
+                          .name = "dpdk-spead-selftest",
+                          .bus = runtime::BusNeeds::of({&planned, 1})})
+            .words);
+    turn.reset();
+    const Findings found = try_all(planned, destination, facts, signals);
+    signals.give_back();
+    if (options.json) {
+        nlohmann::ordered_json document = findings_document(found);
+        document["port"] = port_document(facts);
+        tell(stdout, "{}\n", document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+    } else {
+        tell(stdout, "{}\n{}", describe(facts), describe(found));
+    }
+    return any_failed(found) ? kFailure : kSuccess;
+}
+
+}  // namespace spead::app

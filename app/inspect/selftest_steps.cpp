@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/inspect/selftest_steps.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+#include <rte_ethdev.h>
+#include <rte_mbuf.h>
+#include <rte_mempool.h>
+
+#include "base/error.hpp"
+#include "memory/mapping.hpp"
+#include "port/region_registration.hpp"
+#include "wire/net.hpp"
+
+namespace spead::app {
+
+namespace {
+
+constexpr std::uint16_t kManyRules = 128;
+constexpr std::size_t kSegment = 64;         // bytes of payload in each
+constexpr std::uint16_t kMostSegments = 12;  // beside the headers; more than a packet of the program has
+constexpr std::uint16_t kPacketsOfEach = 4;
+constexpr auto kStepPatience = std::chrono::seconds(1);
+
+Finding step(const std::string& subject, const std::function<std::string()>& action) {
+    try {
+        return {Verdict::ok, subject, action(), {}};
+    } catch (const Error& error) {
+        return {Verdict::fail, subject, error.what(), {}};
+    }
+}
+
+port::Rule rule(std::uint16_t number, std::vector<std::uint16_t> queues) {
+    port::Rule r;
+    r.endpoint.address = {0xEFFF4D00U + number};  // 239.255.77.0 and on
+    r.endpoint.port = 7148;
+    r.queues = std::move(queues);
+    return r;
+}
+
+std::string added_and_removed(port::Port& port, const port::Rule& r) {
+    port.add_rule(r);
+    std::string text = "taken";
+    for (const port::RuleState& state : port.rules())
+        if (state.rule.endpoint == r.endpoint)
+            text += fmt::format("{}: {}", state.counted ? ", counted" : "", state.text);
+    port.remove_rule(r.endpoint);
+    return text;
+}
+
+std::uint16_t queues_of(const port::Port& port) {
+    std::uint16_t n = 0;
+    for (;; n++) {
+        try {
+            (void)port.rx_queue(n);
+        } catch (const Error&) {
+            return n;
+        }
+    }
+}
+
+}  // namespace
+
+Findings try_rules(port::Port& port) {
+    if (port.capabilities().steering == port::Steering::software)
+        return {{Verdict::ok, "rules", "none: software steers, with one queue", {}}};
+    const std::uint16_t queues = queues_of(port);
+    Findings found;
+    const auto shape = [&](const std::string& name, const port::Rule& r) {
+        found.push_back(step("rule: " + name, [&] { return added_and_removed(port, r); }));
+    };
+    shape("group", rule(0, {0}));
+    if (queues > 1)
+        shape("group to another queue", rule(1, {static_cast<std::uint16_t>(queues - 1)}));
+    port::Rule source = rule(2, {0});
+    source.endpoint.source = {0xC0000207};  // 192.0.2.7
+    shape("group from one source", source);
+    port::Rule vlan = rule(3, {0});
+    vlan.vlan = 5;
+    shape("group in VLAN 5", vlan);
+    port::Rule unicast = rule(4, {0});
+    unicast.endpoint.address = {0xC0000205};
+    shape("unicast", unicast);
+    if (port.capabilities().spreads_sources && queues > 1)
+        shape("group spread by source", rule(5, {0, static_cast<std::uint16_t>(queues - 1)}));
+    found.push_back(step(fmt::format("rules: {} at once", kManyRules), [&] {
+        std::uint16_t n = 0;
+        try {
+            for (; n < kManyRules; n++)
+                port.add_rule(
+                    rule(static_cast<std::uint16_t>(100 + n), {static_cast<std::uint16_t>(n % queues)}));
+        } catch (const Error& error) {
+            for (std::uint16_t i = 0; i < n; i++)
+                port.remove_rule(rule(static_cast<std::uint16_t>(100 + i), {0}).endpoint);
+            throw_error("", "after {}: {}", n, error.what());
+        }
+        const std::size_t listed = port.rules().size();
+        for (std::uint16_t i = 0; i < n; i++)
+            port.remove_rule(rule(static_cast<std::uint16_t>(100 + i), {0}).endpoint);
+        const std::size_t left = port.rules().size();
+        if (listed != n || left != 0)
+            throw_error("", "{} were added, {} listed, {} left after their removal", n, listed, left);
+        return std::string("added, listed, removed");
+    }));
+    return found;
+}
+
+Findings try_memory(const port::Port& port) {
+    Findings found;
+    const auto attempt = [&](const std::string& name, std::size_t offset, std::size_t length) {
+        found.push_back(step("memory: " + name, [&] {
+            const memory::Mapping mapping(std::size_t{4} << 20);
+            port::RegionRegistration region(mapping.base() + offset, length);
+            region.map(port);
+            return fmt::format("{} bytes in pages of {}, registered, mapped and given back",
+                               region.pages().length, region.pages().page_size);
+        }));
+    };
+    attempt("whole large pages", 0, std::size_t{4} << 20);
+    attempt("whole small pages", 4096, 3 * 4096);
+    attempt("in the middle of pages", 100, 5000);
+    return found;
+}
+
+Findings try_queues(const port::Port& port) {
+    Findings found;
+    for (std::uint16_t q = 0; q < queues_of(port); q++)
+        found.push_back(step(fmt::format("receive queue {}", q), [&] {
+            std::array<rte_mbuf*, 64> mbufs;
+            const port::RxQueue queue = port.rx_queue(q);
+            const std::uint16_t n = queue.rx_burst(mbufs.data(), mbufs.size());
+            rte_pktmbuf_free_bulk(mbufs.data(), n);
+            const port::RxEvents events = port.rx_events(q);
+            if (!events)
+                return fmt::format("polled ({} packets were there); no event to wait for: adaptive polling",
+                                   n);
+            events.arm();
+            events.disarm();
+            return fmt::format("polled ({} packets were there); its event can be waited for", n);
+        }));
+    return found;
+}
+
+namespace {
+
+/// A packet's headers in an mbuf of its own, its payload in segments on memory that is not copied.
+class Sender {
+  public:
+    Sender(const port::Port& port, const Endpoint& destination)
+        : queue_(port.tx_queue(0)),
+          mapping_(std::size_t{2} << 20),
+          region_(mapping_.base(), mapping_.length()) {
+        region_.map(port);
+        std::fill_n(mapping_.base(), mapping_.length(), std::byte{0x5A});
+        wire::NetHeaderSpec spec;
+        spec.src_mac = port.mac();
+        spec.dst_mac = wire::multicast_mac(destination.address);
+        spec.src_ip = port.source_address().value;
+        spec.dst_ip = destination.address.value;
+        spec.src_port = spec.dst_port = destination.port;
+        headers_ = wire::NetHeaderTemplate(spec);
+        pool_ =
+            rte_pktmbuf_pool_create("selftest", kPool, 0, 0, RTE_PKTMBUF_HEADROOM + 2048, port.socket_id());
+        if (pool_ == nullptr)
+            throw_error("", "no memory for {} mbufs", kPool);
+        // Which mbufs are back tells the pool; the memory is this object's throughout.
+        shared_.free_cb = [](void*, void*) {};
+    }
+    ~Sender() {
+        if (rte_mempool_full(pool_) != 0)
+            rte_mempool_free(pool_);
+    }
+    Sender(const Sender&) = delete;
+    Sender& operator=(const Sender&) = delete;
+
+    /// Packets that the port took, of `segments` pieces beside the headers.
+    std::uint16_t send(std::uint16_t segments) {
+        std::uint16_t sent = 0;
+        for (; sent < kPacketsOfEach; sent++) {
+            rte_mbuf* packet = make(segments);
+            if (packet == nullptr)
+                throw_error("", "no mbufs left: {} packets came back of those that were sent", back());
+            const auto end = std::chrono::steady_clock::now() + kStepPatience;
+            while (queue_.tx_burst(&packet, 1) == 0) {
+                if (std::chrono::steady_clock::now() > end) {
+                    rte_pktmbuf_free(packet);
+                    return sent;
+                }
+                std::this_thread::yield();
+            }
+        }
+        return sent;
+    }
+    /// mbufs that the driver has given back.
+    unsigned back() const { return kPool - rte_mempool_in_use_count(pool_); }
+    bool all_back() const { return rte_mempool_full(pool_) != 0; }
+
+  private:
+    static constexpr unsigned kPool = 1023;
+
+    rte_mbuf* make(std::uint16_t segments) {
+        rte_mbuf* const head = rte_pktmbuf_alloc(pool_);
+        if (head == nullptr)
+            return nullptr;
+        auto* const out = reinterpret_cast<std::uint8_t*>(
+            rte_pktmbuf_append(head, static_cast<std::uint16_t>(headers_.length())));
+        headers_.write(out, segments * kSegment);
+        for (std::uint16_t i = 0; i < segments; i++) {
+            rte_mbuf* const piece = rte_pktmbuf_alloc(pool_);
+            if (piece == nullptr) {
+                rte_pktmbuf_free(head);
+                return nullptr;
+            }
+            std::byte* const at = mapping_.base() + i * 4 * kSegment;
+            rte_mbuf_ext_refcnt_set(&shared_,
+                                    static_cast<std::uint16_t>(rte_mbuf_ext_refcnt_read(&shared_) + 1));
+            rte_pktmbuf_attach_extbuf(piece, at, reinterpret_cast<rte_iova_t>(at), kSegment, &shared_);
+            piece->data_len = kSegment;
+            piece->pkt_len = kSegment;
+            rte_pktmbuf_chain(head, piece);
+        }
+        return head;
+    }
+
+    port::TxQueue queue_;
+    memory::Mapping mapping_;
+    port::RegionRegistration region_;
+    wire::NetHeaderTemplate headers_;
+    rte_mempool* pool_ = nullptr;
+    rte_mbuf_ext_shared_info shared_{};
+};
+
+/// Packets that come from all receive queues until nothing has for a while, or so many have.
+std::uint64_t receive(const port::Port& port, std::uint64_t most) {
+    std::uint64_t received = 0;
+    const auto end = std::chrono::steady_clock::now() + kStepPatience;
+    while (received < most && std::chrono::steady_clock::now() < end)
+        for (std::uint16_t q = 0; q < queues_of(port); q++) {
+            std::array<rte_mbuf*, 64> mbufs;
+            const std::uint16_t n = port.rx_queue(q).rx_burst(mbufs.data(), mbufs.size());
+            rte_pktmbuf_free_bulk(mbufs.data(), n);
+            received += n;
+        }
+    return received;
+}
+
+}  // namespace
+
+Findings try_sending(port::Port& port, const Endpoint& destination) {
+    if (!port.capabilities().tx_multi_segment || !port.capabilities().tx_external_buffer) {
+        port.stop();
+        return {{Verdict::ok,
+                 "sending",
+                 "this port takes packets in one piece: they are copied together first",
+                 {}}};
+    }
+    if (port.capabilities().needs_peer && !port.poll_link()) {
+        port.stop();
+        return {{Verdict::warn, "sending", "not tried: nobody is at the other end of this port", {}}};
+    }
+    Findings found;
+    std::unique_ptr<Sender> sender;
+    found.push_back(step("sending: memory", [&] {
+        sender = std::make_unique<Sender>(port, destination);
+        return std::string("registered for the device");
+    }));
+    if (!sender) {
+        port.stop();
+        return found;
+    }
+    rte_eth_dev_info info{};
+    rte_eth_dev_info_get(port.port_id(), &info);
+    const std::uint16_t most =
+        info.tx_desc_lim.nb_seg_max == 0
+            ? kMostSegments
+            : std::min<std::uint16_t>(kMostSegments,
+                                      static_cast<std::uint16_t>(info.tx_desc_lim.nb_seg_max - 1));
+    std::uint64_t sent = 0;
+    for (std::uint16_t segments = 1; segments <= most; segments++)
+        found.push_back(
+            step(fmt::format("sending: headers and {} piece{}", segments, segments == 1 ? "" : "s"), [&] {
+                const std::uint16_t n = sender->send(segments);
+                sent += n;
+                if (n != kPacketsOfEach)
+                    throw_error("", "the port took {} of {} packets", n, kPacketsOfEach);
+                return fmt::format("{} packets taken", n);
+            }));
+    if (port.capabilities().receives_own)
+        found.push_back(step("loop", [&] {
+            const std::uint64_t n = receive(port, sent);
+            if (n != sent)
+                throw_error("", "{} of {} packets came back", n, sent);
+            return fmt::format("all {} packets came back", n);
+        }));
+    else
+        found.push_back({Verdict::ok, "loop", "what this port sends does not come back to it", {}});
+    const bool prompt = sender->all_back();
+    port.stop();
+    found.push_back(step("sending: memory given back", [&] {
+        if (!sender->all_back())
+            throw_error("", "the driver still holds mbufs after the port was stopped");
+        return std::string(prompt ? "at once" : "when the port was stopped: the driver frees late");
+    }));
+    sender.reset();
+    return found;
+}
+
+}  // namespace spead::app

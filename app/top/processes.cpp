@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/top/processes.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/top/telemetry_client.hpp"
+#include "base/error.hpp"
+#include "base/printable.hpp"
+#include "base/suggest.hpp"
+#include "base/user_name.hpp"
+#include "observe/foreign_json.hpp"
+#include "runtime/runtime_dir.hpp"
+
+namespace spead::app {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+/// Somebody who does not answer holds up the search for so long.
+constexpr milliseconds kSearchPatience{1000};
+/// Of one directory of processes, and of one process's. Nobody runs so many.
+constexpr std::size_t kMostProcesses = 512;
+constexpr std::size_t kMostTelemetrySockets = 16;
+/// All that this user trusts together, and all others.
+constexpr milliseconds kTrustedPatience{4'000};
+constexpr milliseconds kOthersPatience{2'000};
+
+/// What serves this socket, if it is one of ours. `place`: where it was found.
+std::vector<RunningProcess> ask(const std::string& socket, milliseconds patience,
+                                const process::Place* place = nullptr) {
+    try {
+        TelemetryClient client(socket, patience);
+        const uid_t user = client.user().value_or(0);
+        // Who can make a file there may have linked it to somebody else's.
+        if (place != nullptr && user != place->owner && user != 0)
+            return {};
+        const nlohmann::ordered_json info = client.ask("/spead/info");
+        // Other users choose the names of their processes, which are shown on terminals.
+        if (const std::string name = observe::text_in(info, "name"); !name.empty() && name == printable(name))
+            return {{name, client.pid(), socket, user}};
+    } catch (const std::exception&) {
+        // It has ended, or is somebody else's.
+    }
+    return {};
+}
+
+std::vector<std::string> sockets_in(const process::Place& place) {
+    std::vector<std::string> sockets;
+    for (const std::string& process : process::entries_of(place.directory, kMostProcesses)) {
+        const std::string directory = fmt::format("{}/{}", place.directory, process);
+        if (!process::is_directory_itself(directory))
+            continue;
+        for (const std::string& file : process::entries_of(directory, kMostTelemetrySockets)) {
+            std::string socket = fmt::format("{}/{}", directory, file);
+            if (file.starts_with(runtime::kTelemetrySocket) && process::is_socket_file(socket))
+                sockets.push_back(std::move(socket));
+        }
+    }
+    return sockets;
+}
+
+std::string listed(const std::vector<RunningProcess>& processes, uid_t user) {
+    std::vector<std::string> texts;
+    for (const RunningProcess& p : processes)
+        texts.push_back(p.user == user
+                            ? fmt::format("{} (pid {})", p.name, p.pid)
+                            : fmt::format("{} (pid {}, of user {})", p.name, p.pid, user_name(p.user)));
+    return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+}  // namespace
+
+std::vector<RunningProcess> find_processes(std::span<const process::Place> places, milliseconds patience) {
+    std::vector<RunningProcess> found;
+    const auto end = Clock::now() + patience;
+    for (const process::Place& place : places)
+        for (const std::string& socket : sockets_in(place)) {
+            const auto left = std::chrono::duration_cast<milliseconds>(end - Clock::now());
+            if (left.count() <= 0)
+                break;
+            for (RunningProcess& p : ask(socket, std::min(left, kSearchPatience), &place))
+                found.push_back(std::move(p));
+        }
+    std::sort(found.begin(), found.end(), [](const RunningProcess& a, const RunningProcess& b) {
+        return std::tie(a.name, a.pid) < std::tie(b.name, b.pid);
+    });
+    return found;
+}
+
+std::vector<RunningProcess> fitting(const std::string& wanted, const std::vector<RunningProcess>& running) {
+    std::vector<RunningProcess> found;
+    for (const RunningProcess& p : running)
+        if (wanted.empty() || p.name == wanted || std::to_string(p.pid) == wanted ||
+            fmt::format("{}.{}", p.name, p.pid) == wanted)
+            found.push_back(p);
+    return found;
+}
+
+RunningProcess choose_process(const std::string& wanted, const std::vector<RunningProcess>& running,
+                              uid_t user) {
+    if (running.empty())
+        throw_error(
+            "",
+            "no dpdk-spead that can be reached runs{}; other users' are root's to see, and --no-telemetry "
+            "hides one",
+            wanted.empty() ? "" : fmt::format(", none called `{}` either", wanted));
+    const std::vector<RunningProcess> meant = fitting(wanted, running);
+    if (meant.size() == 1)
+        return meant.front();
+    if (meant.size() > 1)
+        throw_error("", "{} processes {}: {}; give one's pid", meant.size(),
+                    wanted.empty() ? "run" : fmt::format("are called `{}`", wanted), listed(meant, user));
+    std::vector<std::string_view> names;
+    for (const RunningProcess& p : running)
+        names.push_back(p.name);
+    throw_error("", "no process is called `{}`{}; there is {}", wanted, hint(wanted, names),
+                listed(running, user));
+}
+
+RunningProcess find_process(const std::string& wanted, const process::PlaceSearch& search) {
+    if (wanted.find('/') != std::string::npos) {
+        const std::vector<RunningProcess> one = ask(wanted, TelemetryClient::kPatience);
+        if (one.empty())
+            throw_error("", "no dpdk-spead answers at {}; give its name or pid, or nothing", wanted);
+        return one.front();
+    }
+    std::vector<process::Place> places = process::process_places("dpdk", search);
+    const auto others = std::stable_partition(places.begin(), places.end(),
+                                              [](const process::Place& p) { return p.trusted; });
+    std::vector<RunningProcess> running = find_processes({places.begin(), others}, kTrustedPatience);
+    if (!fitting(wanted, running).empty())
+        return choose_process(wanted, running, search.user);
+    for (RunningProcess& p : find_processes({others, places.end()}, kOthersPatience))
+        running.push_back(std::move(p));
+    return choose_process(wanted, running, search.user);
+}
+
+}  // namespace spead::app

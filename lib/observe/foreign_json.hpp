@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+/// JSON that another process has written, which may be anything. Who receives it bounds its size.
+namespace spead::observe {
+
+/// Copies, comparisons and texts of a document call themselves once for each level. What this program writes
+/// has fewer than ten.
+inline constexpr std::size_t kDeepestJson = 64;
+
+/// Whether brackets stand within more than `most` others, outside strings.
+constexpr bool is_deeper(std::string_view text, std::size_t most) {
+    std::size_t depth = 0;
+    bool in_string = false;
+    for (std::size_t i = 0; i < text.size(); i++) {
+        const char c = text[i];
+        if (in_string) {
+            i += c == '\\';
+            in_string = c != '"';
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '[' || c == '{') {
+            if (++depth > most)
+                return true;
+        } else if ((c == ']' || c == '}') && depth != 0) {
+            depth--;
+        }
+    }
+    return false;
+}
+
+/// Returns the document, or a discarded value when it is none or too deep. Never throws for what the text is.
+template <typename Json = nlohmann::json>
+Json parse_foreign(std::string_view text) {
+    if (is_deeper(text, kDeepestJson))
+        return Json(Json::value_t::discarded);
+    return Json::parse(text, nullptr, false);
+}
+
+/// Returns the number by this name, or `otherwise` when it is absent, negative or something else.
+template <typename Json>
+std::uint64_t number_in(const Json& object, const char* name, std::uint64_t otherwise = 0) {
+    const auto found = object.is_object() ? object.find(name) : object.end();
+    return found != object.end() && found->is_number_unsigned() ? found->template get<std::uint64_t>()
+                                                                : otherwise;
+}
+
+/// Returns the text by this name; empty when it is absent or something else.
+template <typename Json>
+std::string text_in(const Json& object, const char* name) {
+    const auto found = object.is_object() ? object.find(name) : object.end();
+    return found != object.end() && found->is_string() ? found->template get<std::string>() : std::string();
+}
+
+}  // namespace spead::observe

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace spead::observe {
+
+/// Advice in the words of the configuration file, which the prompt takes too: "raise --ring-heaps" becomes
+/// "raise heaps.ring". Options that are no key stay as they are.
+std::string with_keys(std::string_view advice);
+
+}  // namespace spead::observe

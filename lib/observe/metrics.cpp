@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/metrics.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <optional>
+#include <prometheus/text_serializer.h>
+#include <system_error>
+#include <utility>
+
+#include "base/error.hpp"
+#include "observe/http_server.hpp"
+#include "observe/metric_families.hpp"
+#include "observe/process_families.hpp"
+#include "observe/readiness.hpp"
+
+namespace spead::observe {
+
+namespace {
+
+/// Whoever asks again so soon gets the same page, however many ask.
+constexpr std::chrono::milliseconds kSamePage{200};
+
+/// As Prometheus's text format is called (Exposition formats, "Basic info").
+constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
+
+[[noreturn]] void refuse(const ListenAddress& listen, int error) {
+    const std::string where = to_string(listen);
+    switch (error) {
+        case EADDRINUSE:
+            throw_error(
+                "metrics",
+                "another program listens on {} (`ss -ltnp sport = {}` tells which); give another port, "
+                "or 0 for one that is free",
+                where, listen.port);
+        case EADDRNOTAVAIL:
+            throw_error(
+                "metrics",
+                "{} is no address of this machine; give one of its own, 127.0.0.1, or 0.0.0.0 for all",
+                to_string(listen.address));
+        case EACCES:
+            throw_error("metrics", "ports below 1024 are root's; give another than {}", where);
+        default:
+            throw_error("metrics", "cannot listen on {}: {}", where, std::strerror(error));
+    }
+}
+
+/// The pages that there are. For the server's thread.
+class Pages {
+  public:
+    Pages(std::shared_ptr<const stats::SnapshotBoard> board, ProcessIdentity identity)
+        : board_(std::move(board)), identity_(std::move(identity)) {}
+
+    HttpServer::Page operator()(std::string_view path) {
+        if (path == "/metrics")
+            return numbers();
+        if (path == "/healthz")
+            return {.body = std::make_shared<const std::string>("ok\n")};
+        if (path == "/readyz")
+            return readiness();
+        return {.status = 404, .body = nullptr};
+    }
+
+  private:
+    /// Made anew when there is something new.
+    HttpServer::Page numbers() {
+        const auto now = HttpServer::Clock::now();
+        if (page_ == nullptr || now - made_ >= kSamePage) {
+            std::vector<prometheus::MetricFamily> families = process_families(identity_, process_usage());
+            std::vector<prometheus::MetricFamily> of_run = metric_families(board_->look(), rising_);
+            families.insert(families.end(), std::make_move_iterator(of_run.begin()),
+                            std::make_move_iterator(of_run.end()));
+            label_process(families, identity_.name);
+            page_ = std::make_shared<const std::string>(prometheus::TextSerializer().Serialize(families));
+            made_ = now;
+        }
+        return {.type = kType, .body = page_};
+    }
+    HttpServer::Page readiness() const {
+        std::string why = why_not_ready(board_->look());
+        const int status = why.empty() ? 200 : 503;
+        return {.status = status,
+                .body = std::make_shared<const std::string>(why.empty() ? "ok\n" : std::move(why))};
+    }
+
+    std::shared_ptr<const stats::SnapshotBoard> board_;
+    ProcessIdentity identity_;
+    RisingCounts rising_;
+    std::shared_ptr<const std::string> page_;
+    HttpServer::Clock::time_point made_{};
+};
+
+}  // namespace
+
+struct Metrics::Server {
+    Server(const ListenAddress& listen, const std::vector<unsigned>& cpus,
+           std::shared_ptr<const stats::SnapshotBoard> board, ProcessIdentity identity)
+        : http(listen, cpus, Pages(std::move(board), std::move(identity))) {}
+    HttpServer http;
+};
+
+void check_metrics(const ListenAddress& listen) {
+    try {
+        const HttpServer server(listen, {}, [](std::string_view) { return HttpServer::Page{}; });
+    } catch (const std::system_error& error) {
+        refuse(listen, error.code().value());
+    }
+}
+
+Metrics::Metrics(std::shared_ptr<const stats::SnapshotBoard> board, const ListenAddress& listen,
+                 const std::vector<unsigned>& cpus, ProcessIdentity identity)
+    : address_(listen) {
+    try {
+        server_ = std::make_unique<Server>(listen, cpus, std::move(board), std::move(identity));
+    } catch (const std::system_error& error) {
+        refuse(listen, error.code().value());
+    }
+    address_ = server_->http.address();
+}
+
+Metrics::~Metrics() = default;
+
+}  // namespace spead::observe

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/readiness.hpp"
+
+#include <fmt/format.h>
+
+namespace spead::observe {
+
+std::string why_not_ready(const stats::SnapshotBoard::View& view) {
+    if (!view)
+        return "the run has not begun\n";
+    std::string why;
+    const stats::Snapshot& now = *view.latest.snapshot;
+    if (view.age > kOldestReadiness)
+        why += fmt::format("the numbers are {:.0f} s old: the control thread is held up\n",
+                           std::chrono::duration<double>(view.age).count());
+    for (const stats::PortSnapshot& port : now.ports)
+        if (port.state != "running")
+            why += fmt::format("port {} is {}\n", port.name, port.state);
+    for (const stats::LcoreSnapshot& lcore : now.lcores)
+        if (lcore.silent_s > 0)
+            why += lcore.silence() + "\n";
+    for (const stats::StreamSnapshot& stream : now.streams)
+        if (stream.state == "waiting")
+            why += fmt::format("stream {} waits for port {}\n", stream.name, stream.port);
+        else if (stream.state != "received")
+            why += fmt::format("stream {} is {}\n", stream.name, stream.state);
+    return why;
+}
+
+}  // namespace spead::observe

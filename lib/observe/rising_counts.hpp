@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "stats/snapshot.hpp"
+
+namespace spead::observe {
+
+/// Keeps three counts of each stream from falling from one page to the next.
+///
+/// A heap's packets are counted as placed when they come. When the heap proves to be stream control or a
+/// wrong claim, they move to another outcome, and the heap was never started (docs/counters.md). Prometheus
+/// takes a count that falls for one that began again at 0, and would add all of it once more. So a count
+/// that has fallen keeps its former value until it has caught up.
+///
+/// For one thread.
+class RisingCounts {
+  public:
+    struct Counts {
+        std::uint64_t placed = 0;
+        std::uint64_t bytes = 0;
+        std::uint64_t heaps_started = 0;
+    };
+
+    /// Notes a snapshot that is not older than the one before it. Counts begin anew if the counters have been
+    /// cleared since, or if another stream has the name.
+    void update(const stats::Snapshot& now);
+
+    /// Returns the counts of a stream of the last snapshot.
+    Counts of(const stats::StreamSnapshot& stream) const;
+
+  private:
+    struct Told {
+        std::uint32_t number = 0;
+        Counts counts;
+    };
+    std::map<std::string, Told> told_;  ///< by stream
+    double cleared_s_ = 0;
+};
+
+}  // namespace spead::observe

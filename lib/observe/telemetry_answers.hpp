@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "stats/snapshot_board.hpp"
+
+/// What the telemetry commands under /spead/ answer. Names are the JSON report's (docs/counters.md).
+namespace spead::observe {
+
+struct TelemetryCommand {
+    const char* name;
+    const char* help;
+};
+
+/// Names of DPDK commands have letters, digits, `_` and `/`; a parameter follows after a comma.
+inline constexpr std::array kTelemetryCommands{
+    TelemetryCommand{"/spead/info", "Returns what this process is and how far it is. Takes no parameters"},
+    TelemetryCommand{"/spead/streams", "Returns the streams' names. Parameters: how many to skip (none)"},
+    TelemetryCommand{"/spead/stream", "Returns what a stream counted, and its rates. Parameters: its name"},
+    TelemetryCommand{"/spead/heaps",
+                     "Returns what became of a stream's heaps. Parameters: the stream's name"},
+    TelemetryCommand{"/spead/sends", "Returns the senders' names. Parameters: how many to skip (none)"},
+    TelemetryCommand{"/spead/send", "Returns what a sender counted, and its rates. Parameters: its name"},
+    TelemetryCommand{"/spead/ports", "Returns the ports' names. Parameters: how many to skip (none)"},
+    TelemetryCommand{"/spead/port", "Returns what a port counted, and its rates. Parameters: its name"},
+    TelemetryCommand{"/spead/lcores",
+                     "Returns the worker lcores' numbers. Parameters: how many to skip (none)"},
+    TelemetryCommand{"/spead/lcore", "Returns what an lcore does. Parameters: its number"},
+    TelemetryCommand{"/spead/captures", "Returns what captures counted. Parameters: how many to skip (none)"},
+    TelemetryCommand{"/spead/findings",
+                     "Returns why packets were lost, as far as counters tell. Takes no parameters"},
+    TelemetryCommand{
+        "/spead/report",
+        "Returns sequence and size of the JSON report, or a piece. Parameters: SEQUENCE,OFFSET (none)"},
+};
+
+/// Answers from what is on the board; any thread may ask.
+class TelemetryAnswers {
+  public:
+    /// `facts`: members of /spead/info that stay as they are.
+    TelemetryAnswers(std::shared_ptr<const stats::SnapshotBoard> board, nlohmann::ordered_json facts);
+
+    /// An object, a list or a string, not yet made to fit (observe/telemetry_fit.hpp), but for the string,
+    /// which does. What cannot be answered is an object whose "error" says why.
+    nlohmann::ordered_json answer(std::string_view command, std::string_view parameter);
+
+  private:
+    using View = stats::SnapshotBoard::View;
+
+    nlohmann::ordered_json info(const View& view) const;
+    nlohmann::ordered_json report(const View& view, std::string_view parameter);
+
+    /// A report as text, kept while somebody may fetch it piece by piece.
+    struct Text {
+        std::uint64_t sequence;
+        std::shared_ptr<const std::string> text;
+    };
+
+    const std::shared_ptr<const stats::SnapshotBoard> board_;
+    const nlohmann::ordered_json facts_;
+    std::mutex mutex_;
+    std::deque<Text> texts_;  ///< youngest last; under the mutex
+};
+
+}  // namespace spead::observe

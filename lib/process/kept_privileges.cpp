@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "process/kept_privileges.hpp"
+
+#include <algorithm>
+#include <fcntl.h>
+#include <filesystem>
+#include <linux/capability.h>
+#include <thread>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/log.hpp"
+
+namespace spead::process {
+
+namespace {
+
+/// All threads are reached within milliseconds, where they get a CPU.
+constexpr std::chrono::seconds kThreadsPatience{5};
+constexpr std::uint16_t kFirstFreePort = 1024;
+
+bool may_use(const PathInUse& p) {
+    return faccessat(AT_FDCWD, p.path.c_str(), p.access, AT_EACCESS) == 0;
+}
+
+void add(std::vector<PathInUse>& paths, const std::filesystem::path& path, int access) {
+    std::error_code error;
+    PathInUse one{std::filesystem::absolute(path, error).string(), access};
+    if (std::find(paths.begin(), paths.end(), one) == paths.end())
+        paths.push_back(std::move(one));
+}
+
+}  // namespace
+
+Privileges privileges_after_start(std::span<const port::PlannedPort> ports, const runtime::Plan& plan) {
+    Privileges kept;
+    for (const port::PlannedPort& p : ports)
+        kept |= p.device.kept;
+    for (const runtime::ReceivePlan& r : plan.receives)
+        for (const Endpoint& e : r.endpoints)
+            if (!e.address.is_multicast() && e.port < kFirstFreePort)
+                kept |= {CAP_NET_BIND_SERVICE};
+    return kept;
+}
+
+void add_written(std::vector<PathInUse>& paths, const std::string& file) {
+    if (file.empty() || file == "-")
+        return;
+    add(paths, file, W_OK);
+    add(paths, std::filesystem::absolute(file).parent_path(), W_OK);
+}
+
+void add_read(std::vector<PathInUse>& paths, const std::string& file) {
+    if (!file.empty() && file != "-")
+        add(paths, file, R_OK);
+}
+
+std::vector<PathInUse> paths_in_use(std::span<const port::PlannedPort> ports, const runtime::Plan& plan) {
+    std::vector<PathInUse> paths;
+    for (const port::PlannedPort& p : ports) {
+        for (const std::string& file : p.device.outputs)
+            add_written(paths, file);
+        for (const port::SourceFile& file : p.device.sources)
+            add_read(paths, file.path);
+    }
+    for (const runtime::ReceivePlan& r : plan.receives) {
+        if (r.sink.kind == runtime::SinkKind::file)
+            add(paths, r.sink.directory, W_OK);
+        if (r.capture)
+            for (const std::string& file : r.capture->files)
+                add_written(paths, file);
+    }
+    return paths;
+}
+
+std::string needs_override(const std::vector<PathInUse>& paths) {
+    std::vector<PathInUse> usable;
+    std::copy_if(paths.begin(), paths.end(), std::back_inserter(usable), may_use);
+    std::string found;
+    std::thread without([&] {
+        give_up_privileges_here();
+        const auto first =
+            std::find_if(usable.begin(), usable.end(), [](const PathInUse& p) { return !may_use(p); });
+        if (first != usable.end())
+            found = first->path;
+    });
+    without.join();
+    return found;
+}
+
+void give_up_privileges(Privileges kept, const std::vector<PathInUse>& paths) {
+    const Privileges had = permitted_privileges();
+    if (had.has(CAP_DAC_OVERRIDE))
+        if (const std::string path = needs_override(paths); !path.empty()) {
+            kept |= {CAP_DAC_OVERRIDE};
+            log_info(LogType::app, "CAP_DAC_OVERRIDE is kept: {} is another user's", path);
+        }
+    const std::vector<std::string> left = keep_privileges(kept, kThreadsPatience);
+    const std::vector<std::string> names = (had & kept).names();
+    if (!had.empty())
+        log_info(LogType::app, "capabilities kept: {}",
+                 names.empty() ? std::string("none") : fmt::format("{}", fmt::join(names, ", ")));
+    if (!left.empty())
+        log_warning(LogType::app, "threads that have not given up their capabilities within {} s: {}",
+                    kThreadsPatience.count(), fmt::join(left, ", "));
+}
+
+}  // namespace spead::process

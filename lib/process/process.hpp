@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "process/kept_privileges.hpp"
+#include "process/process_places.hpp"
+#include "process/reload_signal.hpp"
+#include "process/service_notifier.hpp"
+#include "process/standard_streams.hpp"
+#include "process/start_lock.hpp"
+#include "process/stop_signals.hpp"
+
+/// Makes a process of this program a good guest of its machine: signals, standard streams, privileges, the
+/// service manager's notifications, and the names by which processes find each other and keep apart.
+///
+/// This is the state of a whole process, so only the program uses it. The installed library does not have it:
+/// an embedding program's signals, descriptors and privileges stay as they were. Nothing here knows the
+/// program's commands. It stands above drivers because a signal that ends the process at once first undoes
+/// what would outlive it (drivers/outliving.hpp).
+namespace spead::process {}

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/foreign_json.hpp"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+namespace spead::observe {
+namespace {
+
+std::string nested(std::size_t depth, char open = '[', char shut = ']') {
+    return std::string(depth, open) + std::string(depth, shut);
+}
+
+TEST(ForeignJson, IsReadAsItIs) {
+    const auto json = parse_foreign(R"({"a":[1,{"b":"[[\"{"}],"c":null})");
+    EXPECT_EQ(json.dump(), R"({"a":[1,{"b":"[[\"{"}],"c":null})");
+}
+
+TEST(ForeignJson, WhatIsNoneIsDiscarded) {
+    for (const char* const text : {"", "{", "]", "}{", "nan", "{\"a\":}", "\"", "\"\\", "[1,]", "{\"a\":1}}"})
+        EXPECT_TRUE(parse_foreign(text).is_discarded()) << text;
+}
+
+TEST(ForeignJson, HasABoundedDepth) {
+    EXPECT_FALSE(parse_foreign(nested(kDeepestJson)).is_discarded());
+    EXPECT_TRUE(parse_foreign(nested(kDeepestJson + 1)).is_discarded());
+    for (const std::string& text :
+         {nested(1'000'000), std::string(1'000'000, '['), std::string(1'000'000, '{'),
+          "{\"a\":" + nested(400'000) + "}", "[\"\\\"\"," + nested(400'000) + "]",
+          "[\"\\\\\"," + nested(400'000) + "]"})
+        EXPECT_TRUE(parse_foreign<nlohmann::ordered_json>(text).is_discarded()) << text.substr(0, 20);
+    // Many, and not within each other; and what only looks like brackets.
+    std::string wide = "[";
+    for (int i = 0; i < 1000; i++)
+        wide += "[[]],";
+    EXPECT_FALSE(parse_foreign(wide + "\"" + std::string(1000, '[') + "\"]").is_discarded());
+}
+
+TEST(ForeignJson, ValuesOfAnotherKindAreAsIfAbsent) {
+    const auto json = parse_foreign(R"({"n":7,"negative":-1,"real":1.5,"text":"t","list":[1]})");
+    EXPECT_EQ(number_in(json, "n"), 7U);
+    for (const char* const name : {"negative", "real", "text", "list", "absent"})
+        EXPECT_EQ(number_in(json, name, 3), 3U) << name;
+    EXPECT_EQ(text_in(json, "text"), "t");
+    for (const char* const name : {"n", "list", "absent"})
+        EXPECT_EQ(text_in(json, name), "") << name;
+    EXPECT_EQ(number_in(parse_foreign("[1]"), "n", 3), 3U);
+    EXPECT_EQ(text_in(parse_foreign("}"), "n"), "");
+}
+
+}  // namespace
+}  // namespace spead::observe

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "observe/readiness.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/observe/snapshots.hpp"
+
+namespace spead::observe {
+namespace {
+
+using namespace std::chrono_literals;
+
+stats::Snapshot all_well() {
+    stats::Snapshot snapshot = test::numbered_snapshot();
+    snapshot.lcores[0].silent_s = 0;
+    snapshot.lcores[0].activity = "it is stopped";
+    snapshot.streams[0].port = "p0";
+    return snapshot;
+}
+
+std::string why_after(stats::Snapshot snapshot, stats::SnapshotBoard::Clock::duration age = 100ms) {
+    stats::SnapshotBoard board;
+    const stats::SnapshotBoard::Clock::time_point time{1h};
+    board.publish(std::move(snapshot), time);
+    return why_not_ready(board.look(time + age));
+}
+
+TEST(Readiness, NothingIsReadyBeforeTheRun) {
+    EXPECT_EQ(why_not_ready(stats::SnapshotBoard().look()), "the run has not begun\n");
+}
+
+TEST(Readiness, WhatDoesItsWorkIsReady) {
+    EXPECT_EQ(why_after(all_well()), "");
+    stats::Snapshot snapshot = all_well();
+    // What comes, and what is kept of it, are other questions.
+    snapshot.streams[0].health = "silent";
+    snapshot.sends[0].health = "stuck";
+    snapshot.streams[0].sink_failure = "no space";
+    EXPECT_EQ(why_after(snapshot), "");
+    snapshot.streams.clear();
+    EXPECT_EQ(why_after(snapshot), "") << "it only sends";
+}
+
+TEST(Readiness, EachReasonHasALine) {
+    stats::Snapshot snapshot = all_well();
+    snapshot.ports[0].state = "away";
+    snapshot.streams[0].state = "waiting";
+    snapshot.streams.push_back(snapshot.streams[0]);
+    snapshot.streams[1].name = "s1";
+    snapshot.streams[1].state = "stopped";
+    snapshot.lcores[0].silent_s = 2.5;
+    EXPECT_EQ(why_after(snapshot),
+              "port p0 is away\n"
+              "lcore 1 on CPU 5 has not answered for 2.5 s: it is stopped\n"
+              "stream s0 waits for port p0\n"
+              "stream s1 is stopped\n");
+}
+
+TEST(Readiness, OldNumbersTellNothing) {
+    EXPECT_EQ(why_after(all_well(), kOldestReadiness), "");
+    EXPECT_EQ(why_after(all_well(), 73s), "the numbers are 73 s old: the control thread is held up\n");
+}
+
+}  // namespace
+}  // namespace spead::observe

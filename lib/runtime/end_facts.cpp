@@ -22,8 +22,8 @@ bool everything_received(const EndSources& of, const stats::Snapshot& now) {
     });
 }
 
-/// Whether a sink has failed (a full disk), and its stream wants the run to end, or there is nothing else left
-/// that the run could do.
+/// Whether a sink has failed (a full disk), and its stream wants the run to end, or there is nothing else
+/// left that the run could do.
 bool sinks_over(const EndSources& of, bool stays) {
     bool any_failed = false;
     bool left = stays || std::any_of(of.senders.planned().begin(), of.senders.planned().end(),

@@ -12,6 +12,8 @@ namespace {
 /// Returns the key that the option sets, as advice names it; empty if it sets none. A stream's keys come
 /// before a sender's.
 std::string key_of_option(std::string_view option) {
+    if (option.empty())
+        return {};
     // The file is one more of the key's list.
     if (option == "--file")
         return "file (capture.files)";

@@ -26,9 +26,7 @@ constexpr std::array kPortKeys{
         .example = "\"net_af_packet0,iface=veth0\"",
         .option = "--port",
         .word = "DEVICE",
-        .help =
-            "Selects the device: a network interface, an address of one, a PCI address, an RDMA device or "
-            "a device string",
+        .help = "Selects the port's device",
     },
     Key{
         .name = "mtu",
@@ -52,7 +50,7 @@ constexpr std::array kPortKeys{
         .range = kVlan,
         .unset = "none",
         .option = "--vlan",
-        .help = "Tags sent packets with this VLAN id, and lets only packets with it in where rules steer",
+        .help = "Tags sent packets with this VLAN id; rules then steer in no others",
     },
     Key{
         .name = "timestamps",

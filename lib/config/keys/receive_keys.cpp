@@ -232,6 +232,7 @@ constexpr std::array kSinkKeys{
         .unset = "none",
         .example = "\"/data/out\"",
         .option = "--sink",
+        .word = "file:DIR",
         .help = "Names the directory that a file sink writes to",
     },
     Key{

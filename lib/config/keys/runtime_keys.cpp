@@ -48,7 +48,7 @@ constexpr std::array kRuntimeKeys{
         .example = "\"auto\"",
         .option = "--control",
         .word = "auto|PATH|off",
-        .help = "Sets where attach finds the process: auto (by its name), a path, or off",
+        .help = "Sets where attach finds it: auto (by name), a path, or off",
     },
     Key{
         .name = "log_level",
@@ -58,7 +58,7 @@ constexpr std::array kRuntimeKeys{
         .example = "\"info\"",
         .option = "--log-level",
         .word = "LEVEL",
-        .help = "Logs from this level on: error, warning, notice, info, debug, or PATTERN:LEVEL",
+        .help = "Sets the log level: error, warning, notice, info, debug, or PATTERN:LEVEL",
         .check = [](const std::string& level, const std::string& where) { check_log_level(level, where); },
     },
     Key{

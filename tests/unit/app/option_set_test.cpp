@@ -93,18 +93,19 @@ TEST_F(OptionSetTest, EveryKeyWithAnOptionTakesItsDefaultAndRefusesNothing) {
             plan.sends.emplace_back();
             const runtime::Plan before = plan;
             config::for_each_part(plan, section, [&](const std::string&, config::Part part) {
-                CLI::App app;
-                OptionSet(app).key(fmt::format("{}.{}{}", section.root(), section.prefix(), key.name), part);
-                const std::string help = app.help("", CLI::AppFormatMode::All);
+                CLI::App command;
+                OptionSet(command).key(fmt::format("{}.{}{}", section.root(), section.prefix(), key.name),
+                                       part);
+                const std::string help = command.help("", CLI::AppFormatMode::All);
                 EXPECT_NE(help.find(key.option), std::string::npos) << help;
                 const std::string name(key.option);
-                const CLI::Option* option = app.get_option(name);
+                const CLI::Option* option = command.get_option(name);
                 EXPECT_EQ(option->get_description(), key.help);
                 EXPECT_TRUE(key.field.type == config::KeyType::flag || !option->get_type_name().empty());
                 const std::string shown = option->get_default_str();
                 if (shown.empty())
                     return;
-                app.parse(fmt::format("{} {}", name, shown));
+                command.parse(fmt::format("{} {}", name, shown));
             });
             EXPECT_EQ(plan, before);
         }

@@ -63,8 +63,8 @@ class UserQueues {
 
     // The engine's side.
 
-    /// Adds a queue, from which heaps may come: set_ended(false). `queue` shares the ownership of all that its
-    /// heaps need. Throws Error when there is no room in the descriptor set.
+    /// Adds a queue, from which heaps may come: set_ended(false). `queue` shares the ownership of all that
+    /// its heaps need. Throws Error when there is no room in the descriptor set.
     std::shared_ptr<Queue> add(std::shared_ptr<heap::HeapQueue> queue);
     /// To be called after the lcore's last push, until it returns something: what became of the queue's
     /// heaps, all of which were taken. It is one of the queues no more then. Heaps that users hold stay

@@ -9,6 +9,28 @@
 /// heaps.
 namespace spead::runtime {
 
+namespace {
+
+enum class Flushed : std::uint8_t { no, in_part, all };
+
+/// Ends the part's heaps. A consumer that is waited for (on_full = block) makes room when it can.
+Flushed flush(LcoreSet& lcores, const Part& part) {
+    const auto flush_lane = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
+        // Not while a source still names it: a change that failed half way may leave that.
+        for (const recv::Source* const s : receiver->sources())
+            if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
+                return Flushed::no;
+        window->reclaim();
+        window->flush(rte_rdtsc());
+        return window->has_ended() ? Flushed::in_part : Flushed::all;
+    };
+    Worker& w = *part.worker;
+    return lcores.try_ask(w, flush_lane, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
+        .value_or(Flushed::no);
+}
+
+}  // namespace
+
 bool StreamSet::any_leaving() const {
     for (const auto* const list : {&current_, &removed_})
         for (const auto& s : *list)
@@ -78,20 +100,7 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         let_go_of_consumers(false);
         if (part.users)
             part.users->drop_if_abandoned();
-        // A consumer that is waited for (on_full = block) makes room when it can.
-        enum class Flushed : std::uint8_t { no, in_part, all };
-        const auto flush = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
-            // Not while a source still names it: a change that failed half way may leave that.
-            for (const recv::Source* const s : receiver->sources())
-                if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
-                    return Flushed::no;
-            window->reclaim();
-            window->flush(rte_rdtsc());
-            return window->has_ended() ? Flushed::in_part : Flushed::all;
-        };
-        const Flushed flushed =
-            lcores_.try_ask(w, flush, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
-                .value_or(Flushed::no);
+        const Flushed flushed = flush(lcores_, part);
         leaving.waits_for_user = part.users && flushed == Flushed::in_part;
         if (flushed != Flushed::all)
             return false;

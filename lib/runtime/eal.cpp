@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <deque>
 #include <optional>
@@ -157,6 +158,9 @@ Eal::Eal(const std::vector<std::string>& arguments, Host host) {
         return;
     }
     const std::string reason = log.take_reason();
+    if (rte_errno == EALREADY)
+        throw_error("EAL",
+                    "it has been initialised before in this process, by other code, and can be only once");
     if (reason.find("Invalid 'command line' arguments") == std::string::npos)
         lcores_read = lcores;
     // A wrong option is named on standard error only, before a page of usage on standard output.

@@ -66,11 +66,11 @@ send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) 
 }
 
 void Engine::add_region(const memory::Region& region) {
-    state_->senders.add_region(region);
+    state_->parts.senders.add_region(region);
 }
 
 void Engine::remove_region(const std::byte* base) {
-    state_->senders.remove_region(base);
+    state_->parts.senders.remove_region(base);
 }
 
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {

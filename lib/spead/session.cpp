@@ -115,12 +115,11 @@ runtime::Surroundings Session::State::surroundings() {
 }
 
 void Session::State::run_engine() {
+    // It has the lcores that the first session gave it.
+    options.has_lcores |= runtime::Eal::runs();
     if (!runtime::Eal::runs())
-        // For ever: EAL is not cleaned up before the process ends.
-        static_cast<void>(new runtime::Eal(layout.eal_args, runtime::Eal::Host::library));
-    else
-        // It has the lcores that the first session gave it.
-        options.has_lcores = true;
+        // It goes on when this object is gone: EAL is not cleaned up before the process ends.
+        const runtime::Eal eal(layout.eal_args, runtime::Eal::Host::library);
     runtime::use_lcores_of_eal(layout, options);
     runtime::Engine running(plan, layout, surroundings());
     running.serve(executor);
@@ -180,7 +179,7 @@ std::shared_ptr<Session> Session::living() {
 
 std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     MainThread& thread = MainThread::instance();
-    // Lcores must not run while the process's statics are destroyed.
+    // Lcores must not run while the process destroys its static objects.
     [[maybe_unused]] static const int at_exit = std::atexit([] {
         if (const std::shared_ptr<Session> session = current())
             session->stop();

@@ -8,11 +8,13 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/units.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace spead::app {
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app/commands/common_options.hpp"
+#include "app/commands/plan_command.hpp"
 #include "app/commands/table.hpp"
-#include "app/run/run_plan.hpp"
 #include "app/stream_options.hpp"
 
 namespace spead::app {
@@ -9,21 +8,14 @@ namespace spead::app {
 namespace {
 
 /// `capture`: a run whose packets end in files. It has no prompt and no metrics.
-class CaptureCommand final : public CommandWith<RunOptions> {
-  public:
-    void declare(CLI::App& app, CommonOptions& common) override {
-        add_capture_options(app, words_);
-        add_common_options(app, common);
+class CaptureCommand final : public PlanCommand {
+    void add_plan_options(CLI::App& app) override { add_capture_options(app, words_); }
+    void add_options_of_run(CLI::App& app) override {
         add_lcore_timeout(app, options_.given.lcore_timeout);
         add_capabilities_option(app, options_.given.capabilities);
     }
-    void complete(Invocation& invocation, const DefaultPort& default_port) override {
-        options_.plan = capture_plan(words_, default_port);
-        complete_run(options_, invocation.common);
-    }
-    int run(const Invocation& invocation) override { return run_plan(options_, invocation); }
+    runtime::Plan make_plan(const DefaultPort& port) override { return capture_plan(words_, port); }
 
-  private:
     StreamWords words_;
 };
 

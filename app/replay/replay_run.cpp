@@ -194,10 +194,10 @@ std::optional<ReplayRun::Sent> ReplayRun::look() {
     const auto take = [](replay::Player* player) {
         return Sent{player->counters(), player->next_time() > rte_rdtsc()};
     };
-    using Call = LcoreCall<decltype(take), replay::Player*>;
+    using PlayerCall = LcoreCall<decltype(take), replay::Player*>;
     Mailbox& mailbox = sending_->mailbox;
     if (!mailbox.busy()) {
-        std::unique_ptr<LcoreJob> job = std::make_unique<Call>(take, &replay_.player());
+        std::unique_ptr<LcoreJob> job = std::make_unique<PlayerCall>(take, &replay_.player());
         static_cast<void>(mailbox.post(job));
     }
     if (!mailbox.wait(std::chrono::milliseconds(kReplayTickMs))) {
@@ -205,7 +205,7 @@ std::optional<ReplayRun::Sent> ReplayRun::look() {
         return std::nullopt;
     }
     heard();
-    return static_cast<Call&>(*mailbox.take()).take_result();
+    return static_cast<PlayerCall&>(*mailbox.take()).take_result();
 }
 
 void ReplayRun::wait_for_end() {

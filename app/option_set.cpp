@@ -49,7 +49,119 @@ std::vector<unsigned> parse_cpus(const std::string& text, const std::string& nam
     return cpus;
 }
 
+double parse_real(std::string_view given, config::Range range, const std::string& name) {
+    double value = 0;
+    const char* end = given.data() + given.size();
+    const auto [stop, error] = std::from_chars(given.data(), end, value, std::chars_format::fixed);
+    if (error != std::errc{} || stop != end ||
+        !(value >= static_cast<double>(range.min) && value <= static_cast<double>(range.max)))
+        throw_usage(name, "`{}` is not a number from {} to {}", given, range.min, range.max);
+    return value;
+}
+
+double parse_time(const config::Key& key, const std::string& given, const std::string& name) {
+    const double time = key.off_word && given == "off" ? 0 : parse_duration(given, name);
+    if (!config::complaint(key, time).empty())
+        throw_usage(name, "`{}` is out of range; give {}{}", given,
+                    duration_text(static_cast<double>(key.range.min)),
+                    key.off_word ? " or more, or off" : " or more");
+    return time;
+}
+
+config::Value parse_value(const config::Key& key, const std::string& given, const std::string& name) {
+    using config::KeyType;
+    switch (key.field.type) {
+        case KeyType::integer:
+        case KeyType::cpu: {
+            const std::int64_t number = parse_integer(given, key.range.min, key.range.max, name);
+            if (key.range.min < 0)
+                return number;
+            return static_cast<std::uint64_t>(number);
+        }
+        case KeyType::size:
+            return size_within(
+                given, {static_cast<std::uint64_t>(key.range.min), static_cast<std::uint64_t>(key.range.max)},
+                name);
+        case KeyType::real:
+            return parse_real(given, key.range, name);
+        case KeyType::rate:
+            return parse_rate(given, name);
+        case KeyType::time:
+            return parse_time(key, given, name);
+        case KeyType::cpus:
+            return parse_cpus(given, name);
+        default:
+            break;
+    }
+    if (given.empty())
+        throw_usage(name, "the value is empty; give {}", config::accepted(key));
+    if (key.check != nullptr)
+        key.check(given, name);
+    return given;
+}
+
+/// What the help shows for the value.
+std::string type_word(const config::Key& key) {
+    using config::KeyType;
+    switch (key.field.type) {
+        case KeyType::integer:
+            return "N";
+        case KeyType::size:
+            return "SIZE";
+        case KeyType::rate:
+            return "RATE";
+        case KeyType::time:
+            return "TIME";
+        case KeyType::real:
+            return "X";
+        case KeyType::cpu:
+            return "CPU";
+        case KeyType::cpus:
+            return "CPUS";
+        case KeyType::choice:
+            return fmt::format("{}", fmt::join(key.field.choices, "|"));
+        default:
+            return std::string(key.word);
+    }
+}
+
+/// The value as it is typed: without the quotes and brackets of the file.
+std::string typed_text(const config::Key& key, const config::Value& value) {
+    std::string text = config::file_text(key, value);
+    if (text.size() >= 2 && (text.front() == '"' || text.front() == '['))
+        text = text.substr(1, text.size() - 2);
+    return text;
+}
+
 }  // namespace
+
+const config::Key& key_of(std::string_view path) {
+    const std::size_t dot = path.find('.');
+    const config::Key* key = config::find_key(path.substr(0, dot), path.substr(dot + 1));
+    if (key == nullptr)
+        throw_error(std::string(path), "no key of the configuration is called so");
+    return *key;
+}
+
+void OptionSet::key(std::string_view path, config::Part part, const Besides& besides) {
+    const config::Key& key = key_of(path);
+    const std::string name(key.option);
+    const std::string help = std::string(key.help) + besides.help;
+    const auto set = [&key, part, then = besides.then, name](const config::Value& value) {
+        key.field.set(part, value, [&name](std::string_view) { return name; });
+        if (then)
+            then();
+    };
+    if (key.field.type == config::KeyType::flag) {
+        app_.add_flag_callback(
+                name, [set] { set(true); }, help)
+            ->disable_flag_override();
+        return;
+    }
+    const config::Value now = key.field.get(std::visit([](auto* p) { return config::ConstPart(p); }, part));
+    add(name, type_word(key), besides.default_text.empty() ? typed_text(key, now) : besides.default_text,
+        help, [set, &key, name](const std::string& given) { set(parse_value(key, given, name)); });
+}
 
 void OptionSet::add(const std::string& name, const std::string& type, const std::string& default_text,
                     const std::string& description, const std::function<void(const std::string&)>& parse) {
@@ -107,11 +219,6 @@ void OptionSet::text(const std::string& name, std::string& out, const std::strin
             throw_usage(name, "the value is empty");
         out = given;
     });
-}
-
-void OptionSet::cpus(const std::string& name, std::vector<unsigned>& out, const std::string& description) {
-    add(name, "CPUS", "", description,
-        [name, &out](const std::string& given) { out = parse_cpus(given, name); });
 }
 
 void OptionSet::cpu(const std::string& name, std::optional<unsigned>& out, const std::string& description) {

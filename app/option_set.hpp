@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/units.hpp"
+#include "config/keys.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
 
@@ -18,12 +19,23 @@ class App;
 
 namespace spead::app {
 
+/// Holds what an option has besides its key's.
+struct Besides {
+    std::string help{};            ///< goes behind the key's sentence
+    std::string default_text{};    ///< if it is not the value that the part has
+    std::function<void()> then{};  ///< runs after each value that was given
+};
+
 /// Adds options to one command: each with its unit, range and default, the default shown in the help. Values
 /// are checked when the command line is parsed; errors are UsageError naming the option. `out` must outlive
 /// the parse.
 class OptionSet {
   public:
     explicit OptionSet(CLI::App& app) : app_(app) {}
+
+    /// Adds the option of a key ("receive.heaps.ring"), which has one: spelling, type, range, choices and
+    /// help are the key's, and the default is what `part` has.
+    void key(std::string_view path, config::Part part, const Besides& besides = {});
 
     template <typename T>
     void integer(const std::string& name, T& out, config::Limits<T> limits, const std::string& description) {
@@ -42,8 +54,6 @@ class OptionSet {
     void flag(const std::string& name, bool& out, const std::string& description);
     void text(const std::string& name, std::string& out, const std::string& type,
               const std::string& description);
-    /// "1,3-5" -> 1, 3, 4, 5.
-    void cpus(const std::string& name, std::vector<unsigned>& out, const std::string& description);
     void cpu(const std::string& name, std::optional<unsigned>& out, const std::string& description);
     /// "null", "verify" or "file:DIR".
     void sink(const std::string& name, runtime::SinkPlan& out, const std::string& description);
@@ -72,6 +82,9 @@ class OptionSet {
   private:
     CLI::App& app_;
 };
+
+/// Returns the key with this path, its table first ("receive.heaps.ring"); it must be there.
+const config::Key& key_of(std::string_view path);
 
 /// "a,b,,c" -> {"a", "b", "", "c"}.
 std::vector<std::string> split_list(std::string_view text);

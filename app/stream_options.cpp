@@ -8,16 +8,12 @@
 
 #include "app/option_set.hpp"
 #include "base/error.hpp"
-#include "base/mac.hpp"
 #include "config/config.hpp"
-#include "port/impairments.hpp"
-#include "recv/filter_expression.hpp"
 
 namespace spead::app {
 
 namespace {
 
-using config::Limits;
 using runtime::Plan;
 
 constexpr const char* kLoopbackEndpoint = "239.10.10.10:7148";
@@ -28,82 +24,40 @@ constexpr std::string_view kPortForms =
     "a netdev name (ens1f0), an IP address of this machine (10.0.0.5), a PCI address (0000:03:00.0), an RDMA "
     "device (mlx5_0) or a device string (net_af_packet0,iface=veth0)";
 
+/// Adds the options of several keys of one part.
+void add_keys(OptionSet& options, config::Part part, std::initializer_list<std::string_view> paths) {
+    for (const std::string_view path : paths)
+        options.key(path, part);
+}
+
 /// How streams are received; the same for recv and loopback.
 void add_receive_details(OptionSet& options, StreamWords& words) {
-    runtime::ReceivePlan& r = words.receive;
-    options.size("--buffer-size", r.buffer_size, config::kBufferSize,
-                 "Packets that the port's receive queue holds; 0 = default");
-    options.choice("--poll", r.poll, config::kPollModes, "What an idle receive lcore does");
-    options.integer("--max-poll", r.max_poll, config::kMaxPoll,
-                    "Empty polls before an adaptive lcore pauses");
-    options.integer("--substreams", r.substreams, config::kSubstreams,
-                    "Windows per stream; heap count modulo N picks one");
-    options.integer("--ring-heaps", r.ring, config::kRing, "Heaps that wait for the consumer");
-    options.duration("--heap-timeout", r.timeout, true,
-                     "Give up a heap after so long without a packet of it");
-    options.integer("--history", r.history, config::kHistory,
-                    "Finished heaps remembered per substream, to know repeats; 0 = none");
-    options.duration("--history-time", r.history_time, false, "How long they are remembered");
-    options.rate("--expected-rate", r.expected_rate,
-                 "Payload per second that should come; 0 = nothing is expected");
-    options.flag("--in-order", r.in_order, "Take a heap's packets in order only, as spead2 does");
-    options.choice("--on-full", r.on_full, config::kOnFull,
-                   "When the consumer is slow; auto = block on lossless ports, else drop_newest");
+    add_keys(
+        options, &words.receive,
+        {"receive.buffer_size", "receive.poll", "receive.max_poll", "receive.substreams",
+         "receive.heaps.ring", "receive.heaps.timeout", "receive.heaps.history", "receive.heaps.history_time",
+         "receive.expected_rate", "receive.in_order", "receive.heaps.on_full"});
     options.flag("--joint", words.joint, "Make all endpoints one stream");
-    options.size("--memory", words.memory.heaps, config::kMemoryHeaps, "Memory for the heaps of all streams");
-    options.duration("--idle-exit", words.end.idle_exit, true,
-                     "Leave after so long without a packet, once one has come");
+    options.key("memory.heaps", &words.memory);
+    options.key("end.idle_exit", &words.end);
 }
 
 void add_max_heap_bytes(OptionSet& options, StreamWords& words) {
-    std::uint64_t& out = words.receive.max_bytes;
-    options.add("--max-heap-bytes", "SIZE", size_text(out),
-                "Largest heap received; larger ones are refused and counted",
-                [&words, &out](const std::string& text) {
-                    out = parse_size(text, "--max-heap-bytes");
-                    if (!config::kMaxHeapBytes.hold(out))
-                        throw_usage("--max-heap-bytes", "`{}` is out of range; give {} to {}", text,
-                                    human_size(config::kMaxHeapBytes.min),
-                                    human_size(config::kMaxHeapBytes.max));
-                    words.receive_limit_given = true;
-                });
+    options.key("receive.heaps.max_bytes", &words.receive,
+                {.then = [&words] { words.receive_limit_given = true; }});
 }
 
-void add_duration(OptionSet& options, StreamWords& words, const std::string& shown) {
-    options.add("--duration", "TIME", shown, "Leave after so long", [&words](const std::string& text) {
-        words.end.duration = text == "off" ? 0 : parse_duration(text, "--duration");
-        words.duration_given = true;
-    });
+void add_duration(OptionSet& options, StreamWords& words, const std::string& default_text = {}) {
+    options.key("end.duration", &words.end,
+                {.default_text = default_text, .then = [&words] { words.duration_given = true; }});
 }
 
 /// What is sent and how; the same for send and loopback.
 void add_send_details(OptionSet& options, StreamWords& words) {
-    runtime::SendPlan& s = words.send;
-    options.size("--heap-size", s.heap_size, config::kHeapSize, "Bytes of a heap's items together");
-    options.integer("--items", s.items, config::kItems, "Items per heap");
-    options.integer("--heaps", s.heaps, config::kSendHeaps, "Heaps to send; -1 = for ever");
-    options.integer("--max-packet-size", s.max_packet_size, config::kSendPacket,
-                    "UDP payload of a packet, at most");
-    options.add("--dst-mac", "MAC", "", "Where unicast packets go; default: as the kernel's tables say",
-                [&s](const std::string& text) { s.dst_mac = parse_mac(text, "--dst-mac"); });
-    options.rate("--rate", s.rate, "UDP payload per second; 0 = unlimited");
-    options.size("--burst-size", s.burst_size, config::kBurstSize,
-                 "Bytes sent between two looks at the clock");
-    options.real("--burst-rate-ratio", s.burst_rate_ratio, config::kBurstRateRatio,
-                 "How much faster late packets catch up");
-    options.choice("--pacer", s.pacer, config::kDoers,
-                   "Who keeps the rate: the lcore or the port's hardware");
-    options.integer("--first-count", s.first_count, config::kHeapCount, "Heap count of the first heap");
-    options.integer("--count-step", s.count_step, config::kCountStep, "From one heap's count to the next");
-    options.integer("--addr-bits", s.address_bits, Limits<std::uint8_t>{8, 56}, "XX of SPEAD-64-XX");
-    options.choice("--zero-copy", s.zero_copy, config::kZeroCopy, "Send straight from the heaps' memory");
-    options.flag("--udp-checksum", s.udp_checksum, "Fill in UDP checksums rather than 0");
-    options.add("--impair", "WHAT", "",
-                "Lose, repeat, reorder, delay or corrupt packets on purpose (docs/impair.md)",
-                [&s](const std::string& text) {
-                    port::Impairments::parse(text, "--impair");
-                    s.impair = text;
-                });
+    add_keys(options, &words.send,
+             {"send.heap_size", "send.items", "send.heaps", "send.max_packet_size", "send.dst_mac",
+              "send.rate", "send.burst_size", "send.burst_rate_ratio", "send.pacer", "send.first_count",
+              "send.count_step", "send.addr_bits", "send.zero_copy", "send.udp_checksum", "send.impair"});
 }
 
 /// One stream per endpoint argument, or one of all.
@@ -152,11 +106,12 @@ std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& d
 }
 
 void add_ports(Plan& plan, const std::vector<std::string>& devices,
-               const std::vector<std::string>& addresses = {}, std::uint16_t vlan = 0) {
+               const std::vector<std::string>& addresses = {}, const runtime::PortPlan& common = {}) {
     for (const std::string& device : devices) {
-        plan.ports.push_back({fmt::format("p{}", plan.ports.size()), device, 0});
-        if (vlan != 0)
-            plan.ports.back().vlan = vlan;
+        runtime::PortPlan port = common;
+        port.name = fmt::format("p{}", plan.ports.size());
+        port.device = device;
+        plan.ports.push_back(std::move(port));
     }
     if (addresses.empty() || plan.ports.empty())
         return;
@@ -167,13 +122,21 @@ void add_ports(Plan& plan, const std::vector<std::string>& devices,
         plan.ports[i].address = parse_ipv4(addresses[i], "--address");
 }
 
-void add_address(CLI::App& app, StreamWords& words) {
-    app.add_option("--address", words.addresses,
-                   "The port's own IPv4 address, where the kernel has none for it; once per port")
-        ->type_name("A.B.C.D")
+/// Adds the option of a key that may be given several times, `where` it says how often.
+void add_repeated(CLI::App& app, std::string_view path, std::vector<std::string>& values,
+                  std::string_view how_often) {
+    const config::Key& key = key_of(path);
+    app.add_option(std::string(key.option), values, fmt::format("{}{}", key.help, how_often))
+        ->type_name(std::string(key.word))
         ->expected(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
+void add_port(CLI::App& app, StreamWords& words, std::string_view how_often) {
+    add_repeated(app, "port.device", words.ports, how_often);
+    add_repeated(app, "port.address", words.addresses, "; once per port");
+    OptionSet(app).key("port.vlan", &words.port);
 }
 
 void check(const Plan& plan, std::string_view port_option) {
@@ -207,101 +170,52 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
     app.add_option("ENDPOINT", words.endpoints,
                    "A.B.C.D[+N]:PORT[@SOURCE]; each is one stream s0, s1, ... (+N: N more groups)")
         ->type_name("");
-    app.add_option("--port", words.ports,
-                   "Port to receive on; once, or once per endpoint [$DPDK_SPEAD_INTERFACE]")
-        ->type_name("DEVICE")
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    add_address(app, words);
+    add_port(app, words, "; once, or once per endpoint [$DPDK_SPEAD_INTERFACE]");
     OptionSet options(app);
-    options.integer("--vlan", words.vlan, Limits<std::uint16_t>{1, 4094},
-                    "VLAN of what is sent and of what steering lets in");
-    options.integer("--max-packet-size", words.receive.max_packet_size, config::kReceivePacket,
-                    "UDP payload of a packet, at most");
-    options.integer("--max-heaps", words.receive.max_live, config::kMaxLive,
-                    "Heaps open at once, per substream");
+    add_keys(options, &words.receive, {"receive.max_packet_size", "receive.heaps.max_live"});
     add_max_heap_bytes(options, words);
-    options.sink("--sink", words.receive.sink, "What becomes of heaps: counted, checked, or written to DIR");
-    options.choice("--on-sink-error", words.receive.sink.on_error, config::kOnSinkError,
-                   "A disk that takes no more: stop writing that stream, or end the run");
-    options.flag("--stop-on-stop-item", words.receive.stop_on_stop_item, "A stop item ends its stream");
-    options.add("--filter", "EXPRESSION", "", "Keep only the packets for which it holds (docs/hooks.md)",
-                [&words](const std::string& text) {
-                    recv::FilterExpression::parse(text, "--filter");
-                    words.receive.filter = text;
-                });
-    options.flag("--exit-on-stop", words.end.exit_on_stop, "Leave when every endpoint has seen a stop item");
-    options.integer("--heaps", words.end.heaps, config::kEndHeaps, "Leave after N heaps; 0 = no limit");
-    add_duration(options, words, "off");
+    options.sink("--sink", words.receive.sink, std::string(key_of("receive.sink.kind").help));
+    add_keys(options, &words.receive,
+             {"receive.sink.on_error", "receive.stop_on_stop_item", "receive.filter"});
+    add_keys(options, &words.end, {"end.exit_on_stop", "end.heaps"});
+    add_duration(options, words);
     add_receive_details(options, words);
-    options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5");
-    options.flag("--udp-checksum", words.check_udp,
-                 "Check UDP checksums, in software where the port does not");
+    options.key("receive.lcores", &words.receive);
+    options.key("port.udp_checksum", &words.port);
 }
 
 void add_capture_options(CLI::App& app, StreamWords& words) {
     app.add_option("ENDPOINT... FILE", words.words,
                    "A.B.C.D[+N]:PORT[@SOURCE], then where to: a pcap file, or several on several disks")
         ->type_name("");
-    app.add_option("--port", words.ports, "Port to receive on [$DPDK_SPEAD_INTERFACE]")
-        ->type_name("DEVICE")
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    app.add_option("--file", words.capture.files, "Another FILE; packets are dealt over all of them")
+    add_port(app, words, " [$DPDK_SPEAD_INTERFACE]");
+    app.add_option("--file", words.receive.capture.emplace().files,
+                   "Adds another FILE; packets are spread over all of them")
         ->type_name("FILE")
         ->expected(1)
         ->allow_extra_args(false)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    add_address(app, words);
     OptionSet options(app);
-    capture::Options& c = words.capture;
-    options.size("--rotate-size", c.rotate_size, config::kRotateSize,
-                 "Bytes of a file, at most; 0 = no limit");
-    options.duration("--rotate-seconds", c.rotate_seconds, true, "Time of the packets in a file, at most");
-    options.integer("--snaplen", c.snap_length, config::kSnapLength, "Bytes of a packet that are kept");
-    options.integer("--count", c.count, config::kCaptureCount, "Leave after N packets; 0 = no limit");
-    options.flag("--direct-io", c.direct_io, "Write past the kernel's page cache (O_DIRECT)");
-    options.size("--buffer", c.buffer, config::kCaptureBuffer, "Packets that may wait for the disks");
-    add_duration(options, words, "off");
-    options.duration("--idle-exit", words.end.idle_exit, true,
-                     "Leave after so long without a packet, once one has come");
-    options.integer("--vlan", words.vlan, Limits<std::uint16_t>{1, 4094}, "VLAN of what steering lets in");
-    options.integer("--max-packet-size", words.receive.max_packet_size, config::kReceivePacket,
-                    "UDP payload of a packet that buffers are made for");
-    options.size("--buffer-size", words.receive.buffer_size, config::kBufferSize,
-                 "Packets that the port's receive queue holds; 0 = default");
-    options.choice("--poll", words.receive.poll, config::kPollModes, "What an idle receive lcore does");
-    options.integer("--max-poll", words.receive.max_poll, config::kMaxPoll,
-                    "Empty polls before an adaptive lcore pauses");
-    options.choice("--on-full", words.receive.on_full, config::kOnFull,
-                   "When disks are slow; auto = block on lossless ports, else drop_newest");
-    options.cpus("--lcores", words.lcores, "CPUs to receive on, as in 1,3-5");
+    add_keys(options, &words.receive,
+             {"receive.capture.rotate_size", "receive.capture.rotate_seconds", "receive.capture.snap_length",
+              "receive.capture.count", "receive.capture.direct_io", "receive.capture.buffer"});
+    add_duration(options, words);
+    options.key("end.idle_exit", &words.end);
+    add_keys(options, &words.receive,
+             {"receive.max_packet_size", "receive.buffer_size", "receive.poll", "receive.max_poll",
+              "receive.heaps.on_full", "receive.lcores"});
 }
 
 void add_send_options(CLI::App& app, StreamWords& words) {
     app.add_option("ENDPOINT", words.endpoints,
                    "A.B.C.D[+N]:PORT; heap i goes to endpoint i modulo their number")
         ->type_name("");
-    app.add_option("--port", words.ports, "Port to send on [$DPDK_SPEAD_INTERFACE]")
-        ->type_name("DEVICE")
-        ->expected(1)
-        ->allow_extra_args(false)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    add_address(app, words);
+    add_port(app, words, " [$DPDK_SPEAD_INTERFACE]");
     OptionSet options(app);
-    options.integer("--vlan", words.vlan, Limits<std::uint16_t>{1, 4094},
-                    "VLAN of what is sent and of what steering lets in");
     add_send_details(options, words);
-    options.integer("--max-heaps", words.send.max_heaps, config::kInFlight, "Heaps in flight");
-    options.integer("--dscp", words.send.dscp, Limits<std::uint8_t>{0, 63}, "Class of the packets (DSCP)");
-    options.integer("--ttl", words.send.ttl, Limits<std::uint8_t>{1, 255},
-                    "IP time to live; 1 stays in the local network");
-    options.flag("--verify", words.send.verify,
-                 "Send data that a verify sink or spead2_recv --verify can check");
-    add_duration(options, words, "off");
-    options.cpu("--lcore", words.send.lcore, "CPU to send on");
+    add_keys(options, &words.send, {"send.max_heaps", "send.dscp", "send.ttl", "send.verify"});
+    add_duration(options, words);
+    options.key("send.lcore", &words.send);
 }
 
 void add_loopback_options(CLI::App& app, StreamWords& words) {
@@ -313,18 +227,15 @@ void add_loopback_options(CLI::App& app, StreamWords& words) {
     app.add_option("ENDPOINT", words.endpoints, fmt::format("As for recv [{}]", kLoopbackEndpoint))
         ->type_name("");
     OptionSet options(app);
-    options.text("--device", words.ports.front(), "DEVICE", "A port that receives what it sends");
+    options.text("--device", words.ports.front(), "DEVICE", "Selects a port that receives what it sends");
     add_send_details(options, words);
     add_duration(options, words, fmt::format("{} without --heaps", duration_text(kLoopbackSeconds)));
     add_max_heap_bytes(options, words);
-    options.add("--max-heaps", "N", fmt::format("{}", words.send.max_heaps),
-                "Heaps in flight, and open at once per substream", [&words](const std::string& text) {
-                    const auto n =
-                        parse_integer(text, config::kInFlight.min, config::kInFlight.max, "--max-heaps");
-                    words.send.max_heaps = words.receive.max_live = static_cast<std::uint32_t>(n);
-                });
+    options.key("send.max_heaps", &words.send,
+                {.help = ", and the heaps that are open at once, per substream",
+                 .then = [&words] { words.receive.max_live = words.send.max_heaps; }});
     add_receive_details(options, words);
-    options.cpus("--lcores", words.lcores, "CPUs to run on; of several, the last one sends");
+    options.key("receive.lcores", &words.receive, {.help = "; of several, the last one sends"});
 }
 
 runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_port) {
@@ -333,9 +244,7 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
     plan.memory = words.memory;
     plan.end = words.end;
     plan.receives = streams_of(words);
-    add_ports(plan, ports_of(words, default_port), words.addresses, words.vlan);
-    for (runtime::PortPlan& port : plan.ports)
-        port.udp_checksum = words.check_udp;
+    add_ports(plan, ports_of(words, default_port), words.addresses, words.port);
     if (plan.ports.size() > 1) {
         if (plan.ports.size() != plan.receives.size())
             throw_usage(
@@ -346,8 +255,6 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
         for (std::size_t i = 0; i < plan.ports.size(); i++)
             plan.receives[i].port = plan.ports[i].name;
     }
-    for (runtime::ReceivePlan& stream : plan.receives)
-        stream.lcores = words.lcores;
     check_with_port(plan, "recv", default_port);
     return plan;
 }
@@ -367,30 +274,29 @@ runtime::Plan capture_plan(const StreamWords& typed, const DefaultPort& default_
     StreamWords words = typed;
     const auto first_file = std::find_if_not(words.words.begin(), words.words.end(), is_endpoint);
     words.endpoints.assign(words.words.begin(), first_file);
-    words.capture.files.insert(words.capture.files.begin(), first_file, words.words.end());
-    if (words.endpoints.empty() || words.capture.files.empty())
+    capture::Options& capture = words.receive.capture.value();
+    capture.files.insert(capture.files.begin(), first_file, words.words.end());
+    if (words.endpoints.empty() || capture.files.empty())
         throw_usage("",
                     "capture needs {}: dpdk-spead capture 239.1.2.3:7148 out.pcap, or 239.1.2.0+15:7148 for "
                     "sixteen groups",
                     words.endpoints.empty() ? "an endpoint" : "a file");
     words.joint = true;
-    words.capture.only = true;
+    capture.only = true;
     // No heap is made of what is captured.
     words.receive.max_bytes = 1;
     words.receive.max_live = 1;
     words.receive.ring = 1;
     words.receive.history = 0;
     words.memory.heaps = config::kMemoryHeaps.min;
-    words.receive.capture = words.capture;
     Plan plan;
     plan.memory = words.memory;
     plan.end = words.end;
     plan.receives = streams_of(words);
-    add_ports(plan, ports_of(words, default_port), words.addresses, words.vlan);
+    add_ports(plan, ports_of(words, default_port), words.addresses, words.port);
     if (plan.ports.size() > 1)
         throw_usage("--port", "capture takes one port, and there are {}; run one capture for each",
                     plan.ports.size());
-    plan.receives.front().lcores = words.lcores;
     check_with_port(plan, "capture", default_port);
     return plan;
 }
@@ -404,7 +310,7 @@ runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_por
     if (ports.size() > 1)
         throw_usage("--port", "send takes one port, and there are {}: {}; run one send for each",
                     ports.size(), fmt::join(ports, ", "));
-    add_ports(plan, ports, words.addresses, words.vlan);
+    add_ports(plan, ports, words.addresses, words.port);
     check_with_port(plan, "send", default_port);
     return plan;
 }
@@ -418,11 +324,10 @@ runtime::Plan loopback_plan(const StreamWords& typed) {
         words.receive.max_bytes = std::max(words.receive.max_bytes, config::largest_heap(words.send));
     if (words.send.heaps < 0 && !words.duration_given)
         words.end.duration = kLoopbackSeconds;
-    if (!words.lcores.empty()) {
-        words.send.lcore = words.lcores.back();
-        words.receive.lcores = words.lcores;
-        if (words.lcores.size() > 1)
-            words.receive.lcores.pop_back();
+    if (std::vector<unsigned>& lcores = words.receive.lcores; !lcores.empty()) {
+        words.send.lcore = lcores.back();
+        if (lcores.size() > 1)
+            lcores.pop_back();
     }
     Plan plan;
     plan.memory = words.memory;
@@ -438,40 +343,20 @@ runtime::Plan loopback_plan(const StreamWords& typed) {
 }
 
 std::string option_of(std::string_view path, std::string_view port_option) {
-    struct Place {
-        std::string_view key;
-        std::string_view option;
-    };
-    static constexpr std::array kPlaces{
-        Place{"memory.heaps", "--memory"},
-        Place{"heaps.max_live", "--max-heaps"},
-        Place{"heaps.ring", "--ring-heaps"},
-        Place{"heaps.max_bytes", "--max-heap-bytes"},
-        Place{"heaps.timeout", "--heap-timeout"},
-        Place{"heaps.history_time", "--history-time"},
-        Place{"heaps.history", "--history"},
-        Place{"sink.directory", "--sink"},
-        Place{"sink.on_error", "--on-sink-error"},
-        Place{"].address", "--address"},
-        Place{"capture.files", "FILE"},
-        Place{"capture.snap_length", "--snaplen"},
-    };
-    for (const Place& place : kPlaces)
-        if (path.ends_with(place.key))
-            return std::string(place.option);
-    if (path.starts_with("port["))
+    const std::string_view root = path.substr(0, path.find_first_of(".["));
+    const std::size_t dot = path.find('.');
+    // The part as such stands for the port that it has; a table within it for its first key.
+    std::string_view inner = dot == std::string_view::npos ? "" : path.substr(dot + 1);
+    inner = inner.substr(0, inner.find('['));
+    for (const config::Section& section : config::sections())
+        if (section.root() == root && !inner.empty() && section.prefix() == fmt::format("{}.", inner))
+            return std::string(section.keys.front().option);
+    const config::Key* key = config::find_key(root, inner);
+    if (root == "port" && (key == nullptr || key->option.empty() || key->name == "device"))
         return std::string(port_option);
-    const std::size_t dot = path.rfind('.');
-    std::string key(path.substr(dot == std::string_view::npos ? path.size() : dot + 1));
-    key = key.substr(0, key.find('['));
-    if (key.empty() || key == "name")
+    if (key == nullptr)
         return {};
-    if (key == "endpoints")
-        return "ENDPOINT";
-    if (key == "port")
-        return std::string(port_option);
-    std::replace(key.begin(), key.end(), '_', '-');
-    return "--" + key;
+    return std::string(key->name == "port" ? port_option : key->option);
 }
 
 }  // namespace spead::app

@@ -19,17 +19,14 @@ struct StreamWords {
     std::vector<std::string> endpoints;
     std::vector<std::string> ports;
     std::vector<std::string> addresses;  ///< of the ports
-    std::uint16_t vlan = 0;              ///< of all ports; 0: none
-    bool check_udp = false;              ///< UDP checksums of what comes, on all ports
-    std::vector<unsigned> lcores;
-    runtime::ReceivePlan receive;  ///< the options of every stream received
+    runtime::PortPlan port;              ///< the options of every port
+    runtime::ReceivePlan receive;        ///< the options of every stream received
     runtime::SendPlan send;
     runtime::MemoryPlan memory;
     runtime::EndPlan end;
     bool joint = false;
     bool receive_limit_given = false;  ///< --max-heap-bytes
     bool duration_given = false;
-    capture::Options capture;        ///< capture
     std::vector<std::string> words;  ///< capture: endpoints and files as they stand
 };
 

@@ -301,7 +301,7 @@ std::uint64_t AfPacket::take_missed(const port::PreparedDevice& plan) const {
 }  // namespace
 
 const port::Driver& af_packet() {
-    static const AfPacket driver;
+    static const auto& driver = *new const AfPacket;  // threads may use it while the process ends
     return driver;
 }
 

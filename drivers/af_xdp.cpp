@@ -352,7 +352,7 @@ std::unique_ptr<port::RuleTable> AfXdp::make_rules(const port::PreparedDevice& p
 }  // namespace
 
 const port::Driver& af_xdp() {
-    static const AfXdp driver;
+    static const auto& driver = *new const AfXdp;  // threads may use it while the process ends
     return driver;
 }
 

@@ -404,7 +404,7 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
 }  // namespace
 
 const port::Driver& memif() {
-    static const Memif driver;
+    static const auto& driver = *new const Memif;  // threads may use it while the process ends
     return driver;
 }
 

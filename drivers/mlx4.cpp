@@ -111,7 +111,8 @@ port::PreparedDevice Mlx4::plan(const port::PortRequest& request) const {
 }  // namespace
 
 const port::Driver& mlx4() {
-    static const Mlx4 driver{port::this_host()};
+    static const auto& driver =
+        *new const Mlx4{port::this_host()};  // threads may use it while the process ends
     return driver;
 }
 

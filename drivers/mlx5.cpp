@@ -153,7 +153,8 @@ port::PreparedDevice Mlx5::plan(const port::PortRequest& request) const {
 }  // namespace
 
 const port::Driver& mlx5() {
-    static const Mlx5 driver{port::this_host()};
+    static const auto& driver =
+        *new const Mlx5{port::this_host()};  // threads may use it while the process ends
     return driver;
 }
 

@@ -29,7 +29,7 @@ struct AllRaised {
 };
 
 AllRaised& raised() {
-    static AllRaised all;
+    static AllRaised& all = *new AllRaised;  // never destroyed: ports may be closed while the process ends
     return all;
 }
 

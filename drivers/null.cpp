@@ -60,7 +60,7 @@ class Null final : public port::Driver {
 }  // namespace
 
 const port::Driver& null() {
-    static const Null driver;
+    static const auto& driver = *new const Null;  // threads may use it while the process ends
     return driver;
 }
 

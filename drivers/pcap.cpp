@@ -380,7 +380,7 @@ void Pcap::apply(port::PreparedDevice& plan) const {
 }  // namespace
 
 const port::Driver& pcap() {
-    static const Pcap driver;
+    static const auto& driver = *new const Pcap;  // threads may use it while the process ends
     return driver;
 }
 

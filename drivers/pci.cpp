@@ -121,7 +121,8 @@ port::PreparedDevice Pci::plan(const port::PortRequest& request) const {
 }  // namespace
 
 const port::Driver& pci() {
-    static const Pci driver{port::this_host()};
+    static const auto& driver =
+        *new const Pci{port::this_host()};  // threads may use it while the process ends
     return driver;
 }
 

@@ -76,7 +76,7 @@ class Ring final : public port::Driver {
 }  // namespace
 
 const port::Driver& ring() {
-    static const Ring driver;
+    static const auto& driver = *new const Ring;  // threads may use it while the process ends
     return driver;
 }
 

@@ -155,7 +155,7 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
 }  // namespace
 
 const port::Driver& tap() {
-    static const Tap driver;
+    static const auto& driver = *new const Tap;  // threads may use it while the process ends
     return driver;
 }
 

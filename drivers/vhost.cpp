@@ -113,7 +113,7 @@ port::PreparedDevice Vhost::plan(const port::PortRequest& request) const {
 }  // namespace
 
 const port::Driver& vhost() {
-    static const Vhost driver;
+    static const auto& driver = *new const Vhost;  // threads may use it while the process ends
     return driver;
 }
 

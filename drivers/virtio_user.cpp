@@ -190,7 +190,7 @@ port::PreparedDevice VirtioUser::plan(const port::PortRequest& request) const {
 }  // namespace
 
 const port::Driver& virtio_user() {
-    static const VirtioUser driver;
+    static const auto& driver = *new const VirtioUser;  // threads may use it while the process ends
     return driver;
 }
 

@@ -62,7 +62,9 @@ class BenchHeaps final : public runtime::Producer {
     void join() override {}
     bool done() const noexcept override;
     std::string failure() const override { return {}; }
-    const memory::Mapping& mapping() const noexcept override { return memory_; }
+    std::vector<memory::Region> regions() const override {
+        return {{memory_.base(), memory_.length(), true, -1}};
+    }
 
   private:
     struct Slot {

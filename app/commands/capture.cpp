@@ -11,8 +11,8 @@ namespace {
 class CaptureCommand final : public PlanCommand {
     void add_plan_options(CLI::App& app) override { add_capture_options(app, words_); }
     void add_options_of_run(CLI::App& app) override {
-        add_lcore_timeout(app, options_.given.lcore_timeout);
-        add_capabilities_option(app, options_.given.capabilities);
+        add_lcore_timeout(app, options_.given);
+        add_runtime_option(app, options_.given, "capabilities");
     }
     runtime::Plan make_plan(const DefaultPort& port) override { return capture_plan(words_, port); }
 

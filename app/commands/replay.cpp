@@ -14,12 +14,16 @@ class ReplayCommand final : public CommandWith<ReplayOptions> {
     void declare(CLI::App& app, CommonOptions& common) override {
         add_replay_options(app, options_);
         add_common_options(app, common);
-        add_lcore_timeout(app, options_.lcore_timeout);
+        add_lcore_timeout(app, given_);
     }
     void complete(Invocation&, const DefaultPort& default_port) override {
+        options_.lcore_timeout = given_.values.lcore_timeout;
         complete_replay(options_, default_port);
     }
     int run(const Invocation& invocation) override { return replay(options_, invocation); }
+
+  private:
+    RuntimeOptions given_;
 };
 
 }  // namespace

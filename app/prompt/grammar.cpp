@@ -13,7 +13,7 @@
 #include "base/suggest.hpp"
 #include "base/units.hpp"
 #include "config/edit.hpp"
-#include "config/key_meanings.hpp"
+#include "config/keys.hpp"
 #include "observe/table.hpp"
 
 namespace spead::app {
@@ -342,18 +342,21 @@ void Grammar::add_choices(std::vector<Choice>& choices, std::size_t command,
             add(name, std::string(help), true);
     };
     if (place->kind == Kind::value) {
-        const std::string& key = words.back();
-        for (const std::string_view choice : config::choices_of(key))
-            add(std::string(choice), fmt::format("{} {}", key, choice), true);
-        if (key == "port")
-            add_all(vocabulary.ports, "a port");
+        const std::string& word = words.back();
+        // The key's kind stands in the place before.
+        const bool of_sends = pattern.place(words.size() - 1)->kind == Kind::send_key;
+        if (const config::Key* key = config::find_key(of_sends ? "send" : "receive", word)) {
+            for (const std::string_view choice : config::choices(*key))
+                add(std::string(choice), fmt::format("{} {}", word, choice), true);
+            if (word == "port")
+                add_all(vocabulary.ports, "a port");
+            add("<VALUE>", fmt::format("{}; `default` takes it away", config::accepted(*key)), false);
+            return;
+        }
     } else if (place->kind == Kind::stream_key || place->kind == Kind::send_key) {
-        const bool of_stream = place->kind == Kind::stream_key;
-        for (const std::string& key : of_stream ? config::stream_keys() : config::send_keys())
-            add(key,
-                std::string(of_stream ? config::meaning_of_stream_key(key)
-                                      : config::meaning_of_send_key(key)),
-                true);
+        const std::string_view root = place->kind == Kind::stream_key ? "receive" : "send";
+        for (const std::string& key : config::key_paths(root))
+            add(key, std::string(config::find_key(root, key)->help), true);
         return;
     } else if (place->kind == Kind::level) {
         add_all({"error", "warning", "notice", "info", "debug"}, "");

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <optional>
+#include <functional>
+#include <set>
 #include <string>
+#include <string_view>
 
 #include "app/invocation.hpp"
-#include "base/listen_address.hpp"
 #include "runtime/plan.hpp"
 
 namespace CLI {
@@ -17,10 +18,8 @@ namespace spead::app {
 
 /// Holds the values that options give besides the configuration file, and before it.
 struct RuntimeOptions {
-    std::string control;  ///< empty: nothing
-    std::optional<ListenAddress> metrics;
-    std::optional<runtime::KeptCapabilities> capabilities;
-    std::optional<double> lcore_timeout;
+    runtime::RuntimePlan values;
+    std::set<std::string, std::less<>> names;  ///< keys of [runtime] that were given
 
     /// Writes what was given over what the file says.
     void apply_to(runtime::RuntimePlan& plan) const;
@@ -42,11 +41,16 @@ struct RunOptions {
     bool wants_control() const noexcept;
 };
 
-/// Add options of a run. What they write into must outlive the parse.
-void add_lcore_timeout(CLI::App& app, std::optional<double>& lcore_timeout);
-void add_capabilities_option(CLI::App& app, std::optional<runtime::KeptCapabilities>& capabilities);
+/// Adds the option of the key `name` of [runtime], which has one. The help shows `default_text`, or the key's
+/// default if that is empty. `given` must outlive the parse.
+void add_runtime_option(CLI::App& app, RuntimeOptions& given, std::string_view name,
+                        const std::string& default_text = {});
 
-/// Adds all of them: those two, --metrics, and those of the prompt.
+/// Adds --lcore-timeout in the same way.
+void add_lcore_timeout(CLI::App& app, RuntimeOptions& given);
+
+/// Adds all options of a run: --lcore-timeout, --metrics, --capabilities, and those of the prompt. `options`
+/// must outlive the parse.
 void add_run_options(CLI::App& app, RunOptions& options);
 
 /// Writes the options over the plan, and the log level of the one or the other into both.

@@ -122,7 +122,8 @@ struct FileUse::Table {
     std::list<Entry> entries;
 
     static Table& get() {
-        static Table table;
+        // Never destroyed: files may be closed while the process ends.
+        static Table& table = *new Table;
         return table;
     }
 };

@@ -14,8 +14,6 @@
 #include "base/suggest.hpp"
 #include "config/config.hpp"
 #include "config/keys.hpp"
-#include "config/limits.hpp"
-#include "config/names.hpp"
 
 namespace spead::config {
 
@@ -24,12 +22,12 @@ namespace {
 using runtime::Plan;
 
 /// What [[receive]] and [[send]] are called by those who type.
-struct Part {
+struct Noun {
     std::string_view table;
     std::string_view noun;
 };
-constexpr Part kStream{"receive", "stream"};
-constexpr Part kSender{"send", "sender"};
+constexpr Noun kStream{"receive", "stream"};
+constexpr Noun kSender{"send", "sender"};
 
 toml::table tree_of(const Plan& plan) {
     return toml::parse(to_toml(plan));
@@ -48,7 +46,7 @@ Plan plan_of(const toml::table& tree) {
     }
 }
 
-toml::array& list_of_parts(toml::table& tree, const Part& part) {
+toml::array& list_of_parts(toml::table& tree, const Noun& part) {
     tree.insert(part.table, toml::array{});
     return *tree.get_as<toml::array>(part.table);
 }
@@ -57,7 +55,7 @@ std::string name_of(const toml::node& entry) {
     return (*entry.as_table())["name"].value_or(std::string{});
 }
 
-std::size_t index_of(const toml::array& list, const Part& part, const std::string& name) {
+std::size_t index_of(const toml::array& list, const Noun& part, const std::string& name) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < list.size(); i++) {
         names.push_back(name_of(list[i]));
@@ -90,6 +88,14 @@ std::optional<std::int64_t> whole_number(std::string_view text) {
     return number;
 }
 
+std::optional<double> real_number(std::string_view text) {
+    double number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size())
+        return std::nullopt;
+    return number;
+}
+
 /// "3-5" as CPUs; others are left to the file's rules.
 std::optional<std::pair<std::int64_t, std::int64_t>> cpu_range(std::string_view text) {
     const std::size_t dash = text.find('-', 1);
@@ -102,12 +108,12 @@ std::optional<std::pair<std::int64_t, std::int64_t>> cpu_range(std::string_view 
     return std::pair(*first, *last);
 }
 
-toml::array list_value(std::string_view key, std::string_view text) {
+toml::array list_value(const Key& key, std::string_view text) {
     toml::array list;
     if (text.empty())
-        throw_usage("", "`{}` is empty; give a list with commas, or `default`", key);
+        throw_usage("", "`{}` is empty; give a list with commas, or `default`", key.name);
     for (const std::string& element : split(text)) {
-        if (key != "lcores") {
+        if (key.field.type != KeyType::cpus) {
             list.push_back(element);
         } else if (const auto range = cpu_range(element)) {
             for (std::int64_t cpu = range->first; cpu <= range->second; cpu++)
@@ -121,60 +127,36 @@ toml::array list_value(std::string_view key, std::string_view text) {
     return list;
 }
 
-/// An entry with every key, for the types that values have in the file.
-toml::table whole_entry(const Part& part) {
-    Plan plan;
-    runtime::ReceivePlan& r = plan.receives.emplace_back();
-    r.sink = {runtime::SinkKind::file, "directory"};
-    r.capture.emplace().files = {"file"};
-    runtime::SendPlan& s = plan.sends.emplace_back();
-    s.lcore = 0;
-    s.dst_mac = MacAddress{};
-    return *(*tree_of(plan).get_as<toml::array>(part.table))[0].as_table();
-}
-
-/// Puts what was typed under the key, as the file has it there (`old`; null: not known); a value that does
-/// not fit is left as a string, about which the file's reader has its own words.
-void put(toml::table& table, const toml::node* old, const std::string& key, const std::string& text) {
-    const bool is_list = key == "lcores" || key == "endpoints" || key == "files";
-    const bool is_text = old != nullptr && old->is_string();
-    if (is_list) {
-        table.insert_or_assign(key, list_value(key, text));
-    } else if (const auto number = whole_number(text); number && !is_text) {
-        table.insert_or_assign(key, *number);
-    } else if (!is_text && (text == "true" || text == "false")) {
-        table.insert_or_assign(key, text == "true");
-    } else if (old != nullptr && old->is_number()) {
-        double real = 0;
-        const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), real);
-        if (error == std::errc{} && end == text.data() + text.size())
-            table.insert_or_assign(key, real);
-        else
-            table.insert_or_assign(key, text);
-    } else {
-        table.insert_or_assign(key, text);
+/// Puts what was typed under the key, in the file's type. A value that does not fit stays a string, which the
+/// file's reader refuses in its own words.
+void put(toml::table& table, const Key& key, const std::string& text) {
+    const auto insert = [&](auto&& value) {
+        table.insert_or_assign(key.name, std::forward<decltype(value)>(value));
+    };
+    switch (key.field.type) {
+        case KeyType::cpus:
+        case KeyType::texts:
+        case KeyType::endpoints:
+            return insert(list_value(key, text));
+        case KeyType::flag:
+            if (text == "true" || text == "false")
+                return insert(text == "true");
+            return insert(text);
+        case KeyType::integer:
+        case KeyType::cpu:
+        case KeyType::real:
+            if (const auto number = whole_number(text))
+                return insert(*number);
+            if (const auto number = real_number(text); number && key.field.type == KeyType::real)
+                return insert(*number);
+            return insert(text);
+        default:
+            return insert(text);
     }
 }
 
-std::vector<std::string> keys_below(std::string_view part) {
-    std::vector<std::string> keys;
-    for (const TableKeys& table : kTables)
-        if (table.table == part)
-            for (const std::string_view key : table.keys) {
-                const std::string path = fmt::format("{}.{}", part, key);
-                const auto sub = std::find_if(kTables.begin(), kTables.end(),
-                                              [&](const TableKeys& t) { return t.table == path; });
-                if (sub == kTables.end())
-                    keys.emplace_back(key);
-                else
-                    for (const std::string_view inner : sub->keys)
-                        keys.push_back(fmt::format("{}.{}", key, inner));
-            }
-    return keys;
-}
-
-void check_key(const Part& part, const std::string& key) {
-    const std::vector<std::string> keys = keys_below(part.table);
+void check_key(const Noun& part, const std::string& key) {
+    const std::vector<std::string> keys = key_paths(part.table);
     if (std::find(keys.begin(), keys.end(), key) != keys.end())
         return;
     // A key of a subtable, without its table.
@@ -184,14 +166,12 @@ void check_key(const Part& part, const std::string& key) {
     const std::vector<std::string_view> known(keys.begin(), keys.end());
     if (const std::string near = hint(key, known); !near.empty())
         throw_usage("", "`{}` is not a key of a {}{}", key, part.noun, near);
-    for (const Alias& alias : kAliases)
-        if (alias.habit == key)
-            throw_usage("", "`{}` is not a key of a {}; it is {}", key, part.noun, alias.here);
+    if (const std::string here = name_here(key); !here.empty())
+        throw_usage("", "`{}` is not a key of a {}; it is {}", key, part.noun, here);
     throw_usage("", "`{}` is not a key of a {}; the keys are {}", key, part.noun, list_of(known));
 }
 
-void apply(toml::table& entry, const Part& part, const std::vector<Setting>& settings) {
-    const toml::table types = whole_entry(part);
+void apply(toml::table& entry, const Noun& part, const std::vector<Setting>& settings) {
     for (auto setting = settings.begin(); setting != settings.end(); ++setting) {
         const auto& [key, value] = *setting;
         check_key(part, key);
@@ -209,13 +189,13 @@ void apply(toml::table& entry, const Part& part, const std::vector<Setting>& set
         if (value == "default")
             table->erase(last);
         else
-            put(*table, types.at_path(key).node(), last, value);
+            put(*table, *find_key(part.table, key), value);
         if (table != &entry && table->empty())
             entry.erase(key.substr(0, key.find('.')));
     }
 }
 
-Plan add(const Plan& plan, const Part& part, const std::string& name, const std::string& port,
+Plan add(const Plan& plan, const Noun& part, const std::string& name, const std::string& port,
          const std::string& endpoints, const std::vector<Setting>& settings) {
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
@@ -224,20 +204,22 @@ Plan add(const Plan& plan, const Part& part, const std::string& name, const std:
             throw_error("",
                         "there is a {0} `{1}` already; change it by `{2} set {1} ...`, or give another name",
                         part.noun, name, part.table == kStream.table ? "stream" : "send");
-    toml::table entry{{"name", name}, {"port", port}, {"endpoints", list_value("endpoints", endpoints)}};
+    toml::table entry{{"name", name},
+                      {"port", port},
+                      {"endpoints", list_value(*find_key(part.table, "endpoints"), endpoints)}};
     apply(entry, part, settings);
     list.push_back(std::move(entry));
     return plan_of(tree);
 }
 
-Plan set(const Plan& plan, const Part& part, const std::string& name, const std::vector<Setting>& settings) {
+Plan set(const Plan& plan, const Noun& part, const std::string& name, const std::vector<Setting>& settings) {
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
     apply(*list[index_of(list, part, name)].as_table(), part, settings);
     return plan_of(tree);
 }
 
-Plan remove(const Plan& plan, const Part& part, const std::string& name) {
+Plan remove(const Plan& plan, const Noun& part, const std::string& name) {
     toml::table tree = tree_of(plan);
     toml::array& list = list_of_parts(tree, part);
     list.erase(list.begin() + static_cast<std::ptrdiff_t>(index_of(list, part, name)));
@@ -317,44 +299,12 @@ Plan delete_endpoints(const Plan& plan, const std::string& stream, const std::st
     return set_stream(plan, stream, {{"endpoints", fmt::format("{}", fmt::join(texts, ","))}});
 }
 
-std::vector<std::string> stream_keys() {
-    return keys_below(kStream.table);
-}
-
-std::vector<std::string> send_keys() {
-    return keys_below(kSender.table);
-}
-
 void check_stream_key(const std::string& key) {
     check_key(kStream, key);
 }
 
 void check_send_key(const std::string& key) {
     check_key(kSender, key);
-}
-
-std::vector<std::string_view> choices_of(std::string_view key) {
-    const auto names = [](const auto& words) {
-        std::vector<std::string_view> list;
-        for (const auto& word : words)
-            list.push_back(word.name);
-        return list;
-    };
-    static constexpr std::array<std::string_view, 5> kSwitches{"in_order", "stop_on_stop_item", "enabled",
-                                                               "verify", "udp_checksum"};
-    if (key == "poll")
-        return names(kPollModes);
-    if (key == "heaps.on_full")
-        return names(kOnFull);
-    if (key == "sink.kind")
-        return names(kSinkKinds);
-    if (key == "sink.on_error")
-        return names(kOnSinkError);
-    if (key == "zero_copy")
-        return names(kZeroCopy);
-    if (std::find(kSwitches.begin(), kSwitches.end(), key) != kSwitches.end())
-        return {"true", "false"};
-    return {};
 }
 
 std::vector<std::string> endpoint_ranges(const std::vector<Endpoint>& endpoints) {

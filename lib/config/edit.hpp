@@ -37,15 +37,10 @@ runtime::Plan set_send(const runtime::Plan& plan, const std::string& name,
                        const std::vector<Setting>& settings);
 runtime::Plan delete_send(const runtime::Plan& plan, const std::string& name);
 
-/// The keys that settings may have, subtables' with their table ("heaps.ring"), in the file's order.
-std::vector<std::string> stream_keys();
-std::vector<std::string> send_keys();
-/// Throws UsageError when it is none of those, saying which is near or where it belongs.
+/// Throws UsageError when it is none of key_paths("receive") or key_paths("send") (config/keys.hpp), saying
+/// which is near or where it belongs.
 void check_stream_key(const std::string& key);
 void check_send_key(const std::string& key);
-/// What a key may be set to, if it is a choice of words; else empty.
-std::vector<std::string_view> choices_of(std::string_view key);
-
 /// The shortest list of ranges with exactly these endpoints in this order.
 std::vector<std::string> endpoint_ranges(const std::vector<Endpoint>& endpoints);
 

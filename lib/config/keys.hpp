@@ -1,102 +1,45 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <array>
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
-/// Every key of the file format, by table. docs/configuration.md explains them; anything else is an error.
+#include "config/key.hpp"
+
+/// Every key of the file format, by table. Anything else in a file is an error.
 namespace spead::config {
 
-struct TableKeys {
-    std::string_view table;  ///< as the user writes its head, without brackets
-    bool list;               ///< [[table]] rather than [table]
-    std::span<const std::string_view> keys;
-};
+/// Returns all tables, in the order of docs/configuration.md; a table's parts ("receive.heaps") stand behind
+/// it.
+std::span<const Section> sections();
 
-namespace keys {
-inline constexpr std::array<std::string_view, 7> kRoot{"version", "runtime", "memory", "port",
-                                                       "receive", "send",    "end"};
-inline constexpr std::array<std::string_view, 10> kRuntime{
-    "name",      "main_cpu", "lcores",        "live",    "control",
-    "log_level", "on_event", "lcore_timeout", "metrics", "capabilities"};
-inline constexpr std::array<std::string_view, 1> kMemory{"heaps"};
-inline constexpr std::array<std::string_view, 7> kPort{"name", "device",     "mtu",         "address",
-                                                       "vlan", "timestamps", "udp_checksum"};
-inline constexpr std::array<std::string_view, 20> kReceive{"name",
-                                                           "port",
-                                                           "endpoints",
-                                                           "lcores",
-                                                           "poll",
-                                                           "max_poll",
-                                                           "max_packet_size",
-                                                           "buffer_size",
-                                                           "substreams",
-                                                           "in_order",
-                                                           "stop_on_stop_item",
-                                                           "filter",
-                                                           "held_buffers",
-                                                           "expected_rate",
-                                                           "silent_after",
-                                                           "loss_threshold",
-                                                           "enabled",
-                                                           "heaps",
-                                                           "sink",
-                                                           "capture"};
-inline constexpr std::array<std::string_view, 9> kReceiveCapture{
-    "files",    "rotate_size", "rotate_seconds", "snap_length", "count",
-    "duration", "direct_io",   "buffer",         "only"};
-inline constexpr std::array<std::string_view, 7> kReceiveHeaps{
-    "max_live", "ring", "max_bytes", "timeout", "history", "history_time", "on_full"};
-inline constexpr std::array<std::string_view, 3> kReceiveSink{"kind", "directory", "on_error"};
-inline constexpr std::array<std::string_view, 25> kSend{
-    "name",         "port",      "endpoints",       "lcore",
-    "dst_mac",      "rate",      "burst_size",      "burst_rate_ratio",
-    "ttl",          "dscp",      "max_packet_size", "heap_size",
-    "items",        "heaps",     "max_heaps",       "first_count",
-    "count_step",   "addr_bits", "zero_copy",       "verify",
-    "udp_checksum", "enabled",   "timeout",         "pacer",
-    "impair"};
-inline constexpr std::array<std::string_view, 4> kEnd{"heaps", "duration", "idle_exit", "exit_on_stop"};
-}  // namespace keys
+/// Returns the table of that name ("receive.heaps"), which must be there.
+const Section& section_of(std::string_view table);
 
-inline constexpr std::array kTables{
-    TableKeys{"receive.heaps", false, keys::kReceiveHeaps},
-    TableKeys{"receive.sink", false, keys::kReceiveSink},
-    TableKeys{"receive.capture", false, keys::kReceiveCapture},
-    TableKeys{"receive", true, keys::kReceive},
-    TableKeys{"send", true, keys::kSend},
-    TableKeys{"port", true, keys::kPort},
-    TableKeys{"end", false, keys::kEnd},
-    TableKeys{"runtime", false, keys::kRuntime},
-    TableKeys{"memory", false, keys::kMemory},
-};
+/// Returns the names that may stand in the table: its keys, then the tables within it. "" is the file itself.
+std::vector<std::string_view> names_in(std::string_view table);
 
-/// What people write from habit (the command line's option, an older or a likely name) and what it is called
-/// here.
-struct Alias {
-    std::string_view habit;
-    std::string_view here;
-};
-inline constexpr std::array kAliases{
-    Alias{"max_heaps", "max_live in [receive.heaps]"},
-    Alias{"ring_heaps", "ring in [receive.heaps]"},
-    Alias{"max_heap_bytes", "max_bytes in [receive.heaps]"},
-    Alias{"heap_timeout", "timeout in [receive.heaps]"},
-    Alias{"packet", "max_packet_size"},
-    Alias{"packet_size", "max_packet_size"},
-    Alias{"buffer", "buffer_size"},
-    Alias{"concurrent_heaps", "max_live in [receive.heaps]"},
-    Alias{"address_bits", "addr_bits"},
-    Alias{"interface", "device in [[port]]"},
-    Alias{"recv", "[[receive]]"},
-    Alias{"ports", "[[port]]"},
-    Alias{"stream", "[[receive]] or [[send]]"},
-    Alias{"streams", "[[receive]] or [[send]]"},
-    Alias{"main", "main_cpu"},
-    Alias{"cpus", "lcores"},
-    Alias{"snaplen", "snap_length"},
-    Alias{"file", "files in [receive.capture]"},
-};
+/// Returns the key with this path within a table: "poll" or "heaps.ring" of "receive". Null: there is none.
+const Key* find_key(std::string_view root, std::string_view path);
+
+/// Returns the paths of all keys of a table and of the tables within it, in the file's order.
+std::vector<std::string> key_paths(std::string_view root);
+
+/// Returns what a key has in a new plan.
+Value default_value(const Section& section, const Key& key);
+
+/// Calls `visit` for each part of the plan that has the section's keys, with its path ("receive[1].heaps").
+void for_each_part(const runtime::Plan& plan, const Section& section,
+                   const std::function<void(const std::string& path, ConstPart part)>& visit);
+
+void for_each_part(runtime::Plan& plan, const Section& section,
+                   const std::function<void(const std::string& path, Part part)>& visit);
+
+/// Leads from a word that people write from habit (the command line's option, an older or a likely name) to
+/// what it is called here: "max_heaps" to "max_live in [receive.heaps]". Empty: it is no such word.
+std::string name_here(std::string_view habit);
 
 }  // namespace spead::config

@@ -3,66 +3,57 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
+#include "base/units.hpp"
 #include "runtime/plan.hpp"
 
-/// The ranges of the plan's values, for the command line and the file alike. Both ends are allowed.
+/// Ranges that the tables of keys (config/keys/) share with other code.
 namespace spead::config {
+
+/// Range of a key in the unit of its type; both ends are allowed. A list's is that of its entries.
+struct Range {
+    std::int64_t min = 0;
+    std::int64_t max = 0;
+};
 
 template <typename T>
 struct Limits {
     T min;
     T max;
     constexpr bool hold(T value) const { return value >= min && value <= max; }
+    constexpr operator Range() const {
+        return {static_cast<std::int64_t>(min), static_cast<std::int64_t>(max)};
+    }
 };
 
 /// CPU numbers: what Linux's cpu_set_t can name.
 inline constexpr Limits<unsigned> kCpu{0, 1023};
-/// Seconds; an lcore is told of as silent after one.
+inline constexpr Range kTime{0, std::int64_t{1000000000}};
+static_assert(kTime.max == static_cast<std::int64_t>(kMaxDuration));
+inline constexpr Range kRate{0, std::int64_t{1000000000000000}};
+static_assert(kRate.max == static_cast<std::int64_t>(kMaxRate));
+/// Seconds; an lcore is reported as silent after one.
 inline constexpr Limits<double> kLcoreTimeout{1, 1e6};
-/// IPv4's smallest MTU to the largest datagram; 0 as well, for "what the streams need".
+/// IPv4's smallest MTU to the largest datagram.
 inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
 /// 0 and 4095 are reserved (IEEE 802.1Q, table 9-2).
-inline constexpr Limits<std::uint32_t> kVlan{1, 4094};
-inline constexpr Limits<std::uint32_t> kDscp{0, 63};
+inline constexpr Limits<std::uint16_t> kVlan{1, 4094};
 inline constexpr Limits<std::uint64_t> kMemoryHeaps{4096, std::uint64_t{1} << 46};
 
 /// 65507 bytes are what UDP can carry in IPv4; 32 a SPEAD header with the three pointers that no packet is
 /// without.
 inline constexpr Limits<std::uint32_t> kReceivePacket{32, 65507};
-inline constexpr Limits<std::uint32_t> kMaxPoll{1, 1000000};
-inline constexpr Limits<std::uint64_t> kBufferSize{0, std::uint64_t{1} << 36};
-inline constexpr Limits<std::uint32_t> kSubstreams{1, 65536};
-inline constexpr Limits<std::uint32_t> kMaxLive{1, 65536};
-inline constexpr Limits<std::uint32_t> kRing{1, 1048576};
-inline constexpr Limits<std::uint32_t> kHeldBuffers{0, 65536};
 /// Coverage of a heap is kept in 32-bit ranges.
 inline constexpr Limits<std::uint64_t> kMaxHeapBytes{1, std::uint64_t{2} << 30};
-inline constexpr Limits<std::uint32_t> kHistory{0, 1048576};
 
 /// 56 is the smallest packet that spead2's packetisation makes.
 inline constexpr Limits<std::uint32_t> kSendPacket{56, 65507};
-inline constexpr Limits<std::uint64_t> kBurstSize{1, std::uint64_t{1} << 32};
 inline constexpr Limits<double> kBurstRateRatio{1.0, 1000.0};
-inline constexpr Limits<std::uint32_t> kTtl{1, 255};
-inline constexpr Limits<double> kFraction{0.0, 1.0};
 inline constexpr Limits<std::uint64_t> kHeapSize{4, std::uint64_t{1} << 46};
-inline constexpr Limits<std::uint32_t> kItems{1, 1048576};
-inline constexpr Limits<std::int64_t> kSendHeaps{-1, std::numeric_limits<std::int64_t>::max()};
 inline constexpr Limits<std::uint32_t> kInFlight{1, 65536};
-inline constexpr Limits<std::uint64_t> kHeapCount{0, (std::uint64_t{1} << 56) - 1};
-inline constexpr Limits<std::uint64_t> kCountStep{1, (std::uint64_t{1} << 56) - 1};
-inline constexpr Limits<std::uint32_t> kAddressBits{8, 56};
+inline constexpr std::int64_t kMaxHeapCount = (std::int64_t{1} << 56) - 1;
 
-/// More than a file needs for its head and one packet.
-inline constexpr Limits<std::uint64_t> kRotateSize{0, std::uint64_t{1} << 50};
-inline constexpr Limits<std::uint32_t> kSnapLength{1, capture::kLongestRecord};
-inline constexpr Limits<std::uint64_t> kCaptureCount{0, std::numeric_limits<std::int64_t>::max()};
-inline constexpr Limits<std::uint64_t> kCaptureBuffer{std::uint64_t{1} << 20, std::uint64_t{1} << 40};
 inline constexpr std::size_t kCaptureFiles = 16;
-
-inline constexpr Limits<std::uint64_t> kEndHeaps{0, std::numeric_limits<std::int64_t>::max()};
 
 /// Bytes of IPv4 and UDP headers: an MTU minus these is the largest UDP payload.
 inline constexpr std::uint32_t kIpUdpHeaders = 28;

@@ -42,6 +42,24 @@ inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopy::automatic, "auto"}
 inline constexpr std::array kKeptCapabilities{Word{runtime::KeptCapabilities::needed, "needed"},
                                               Word{runtime::KeptCapabilities::all, "all"}};
 
+/// The words of a type of choices.
+template <typename E>
+inline constexpr std::array<Word<E>, 0> kWords{};
+template <>
+inline constexpr auto kWords<runtime::PollMode> = kPollModes;
+template <>
+inline constexpr auto kWords<runtime::OnFull> = kOnFull;
+template <>
+inline constexpr auto kWords<runtime::SinkKind> = kSinkKinds;
+template <>
+inline constexpr auto kWords<runtime::OnSinkError> = kOnSinkError;
+template <>
+inline constexpr auto kWords<runtime::Doer> = kDoers;
+template <>
+inline constexpr auto kWords<runtime::ZeroCopy> = kZeroCopy;
+template <>
+inline constexpr auto kWords<runtime::KeptCapabilities> = kKeptCapabilities;
+
 template <typename E, std::size_t N>
 constexpr std::string_view name_in(const std::array<Word<E>, N>& words, E value) {
     for (const Word<E>& word : words)

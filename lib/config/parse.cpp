@@ -6,8 +6,7 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/log.hpp"
-#include "base/mac.hpp"
+#include "base/units.hpp"
 #include "config/config.hpp"
 #include "config/key_depth.hpp"
 #include "config/toml_table.hpp"
@@ -22,213 +21,78 @@ using runtime::Plan;
 constexpr std::size_t kMaxFile = std::size_t{16} << 20;
 
 void check_version(const TomlTable& root) {
-    if (!root.has("version"))
+    const std::optional<std::int64_t> version = root.version();
+    if (!version)
         throw UsageError(root.where(),
                          fmt::format("there is no `version`; start the file with version = {}", kVersion));
-    std::int64_t version = 0;
-    root.read("version", version, Limits<std::int64_t>{INT64_MIN, INT64_MAX});
-    if (version != kVersion)
+    if (*version != kVersion)
         throw UsageError(
             root.where("version"),
             fmt::format("version {} of the file format is not supported; this program reads version {}",
-                        version, kVersion));
+                        *version, kVersion));
 }
 
-/// The texts of the list and what they expand to; errors stand at the text that is wrong.
-void read_endpoints(const TomlTable& table, const Source& source, std::vector<std::string>& texts,
-                    std::vector<Endpoint>& endpoints) {
-    table.require("endpoints", "[\"239.1.2.3:7148\"]");
-    table.read_strings("endpoints", texts);
-    for (std::size_t i = 0; i < texts.size(); i++) {
-        try {
-            for (const Endpoint& endpoint : parse_endpoints(texts[i]))
-                endpoints.push_back(endpoint);
-        } catch (const UsageError& error) {
-            throw UsageError(source.locate(fmt::format("{}[{}]", table.path("endpoints"), i)), error.what());
+/// Sets what the table has of its section's keys; what it lacks stays as it is.
+void read_keys(const TomlTable& table, const Source& source, const Section& section, Part part) {
+    for (const Key& key : section.keys) {
+        const Value value = table.value(key);
+        if (std::holds_alternative<std::monostate>(value))
+            continue;
+        key.field.set(part, value, [&](std::string_view entry) {
+            return source.locate(fmt::format("{}{}", table.path(key.name), entry));
+        });
+    }
+}
+
+/// Reads [[root]] and the tables within it.
+template <typename PartPlan>
+PartPlan read_part(const toml::table& tree, Source& source, std::string_view root, std::size_t index) {
+    PartPlan part;
+    const TomlTable table(tree, source, fmt::format("{}[{}]", root, index), root);
+    for (const Section& section : sections()) {
+        if (section.root() != root)
+            continue;
+        if (section.table == root) {
+            read_keys(table, source, section, &part);
+            continue;
         }
+        const std::string_view name = section.table.substr(root.size() + 1);
+        const toml::table* inner = table.sub_table(name);
+        if (inner == nullptr)
+            continue;
+        if constexpr (std::is_same_v<PartPlan, runtime::ReceivePlan>)
+            if (section.table == "receive.capture")
+                part.capture.emplace();
+        read_keys(TomlTable(*inner, source, table.path(name), section.table), source, section, &part);
     }
+    return part;
 }
 
-void read_runtime(const TomlTable& table, runtime::RuntimePlan& out) {
-    table.read("name", out.name);
-    table.read("main_cpu", out.main_cpu, kCpu);
-    table.read_cpus("lcores", out.lcores);
-    table.read("live", out.live);
-    table.read("control", out.control);
-    table.read("log_level", out.log_level);
-    table.read_strings("on_event", out.on_event);
-    if (table.has("lcore_timeout"))
-        table.read_duration("lcore_timeout", out.lcore_timeout.emplace(), true);
-    if (table.has("log_level"))
-        check_log_level(out.log_level, table.where("log_level"));
-    if (std::string metrics; table.has("metrics")) {
-        table.read("metrics", metrics);
-        out.metrics = parse_listen_address(metrics, table.where("metrics"));
-    }
-    table.read("capabilities", out.capabilities, kKeptCapabilities);
+template <typename PartPlan>
+void read_list(const TomlTable& root, Source& source, std::string_view name, std::vector<PartPlan>& parts) {
+    for (const toml::table* table : root.tables(name))
+        parts.push_back(read_part<PartPlan>(*table, source, name, parts.size()));
 }
 
-runtime::PortPlan read_port(const TomlTable& table) {
-    runtime::PortPlan port;
-    table.require("name", "\"p0\"");
-    table.read("name", port.name);
-    table.require("device", "\"net_af_packet0,iface=veth0\"");
-    table.read("device", port.device);
-    if (std::uint32_t mtu = 0; table.has("mtu")) {
-        table.read("mtu", mtu, Limits<std::uint32_t>{0, kMtu.max});
-        port.mtu = mtu;
-    }
-    if (std::string address; table.has("address")) {
-        table.read("address", address);
-        port.address = parse_ipv4(address, table.where("address"));
-    }
-    if (table.has("vlan")) {
-        std::uint32_t vlan = 0;
-        table.read("vlan", vlan, kVlan);
-        port.vlan = static_cast<std::uint16_t>(vlan);
-    }
-    table.read("timestamps", port.timestamps, kDoers);
-    table.read("udp_checksum", port.udp_checksum);
-    return port;
-}
-
-void read_heaps(const TomlTable& table, runtime::ReceivePlan& out) {
-    table.read("max_live", out.max_live, kMaxLive);
-    table.read("ring", out.ring, kRing);
-    table.read_size("max_bytes", out.max_bytes, kMaxHeapBytes);
-    table.read_duration("timeout", out.timeout, true);
-    table.read("history", out.history, kHistory);
-    table.read_duration("history_time", out.history_time, false);
-    table.read("on_full", out.on_full, kOnFull);
-}
-
-void read_sink(const TomlTable& table, runtime::SinkPlan& out) {
-    table.require("kind", "\"verify\"");
-    table.read("kind", out.kind, kSinkKinds);
-    table.read("directory", out.directory);
-    table.read("on_error", out.on_error, kOnSinkError);
-}
-
-void read_capture(const TomlTable& table, capture::Options& out) {
-    table.require("files", "[\"s0.pcap\"]");
-    table.read_strings("files", out.files);
-    table.read_size("rotate_size", out.rotate_size, kRotateSize);
-    table.read_duration("rotate_seconds", out.rotate_seconds, true);
-    table.read("snap_length", out.snap_length, kSnapLength);
-    table.read("count", out.count, kCaptureCount);
-    table.read_duration("duration", out.duration, true);
-    table.read("direct_io", out.direct_io);
-    table.read_size("buffer", out.buffer, kCaptureBuffer);
-    table.read("only", out.only);
-}
-
-runtime::ReceivePlan read_receive(const TomlTable& table, Source& source) {
-    runtime::ReceivePlan r;
-    table.require("name", "\"s0\"");
-    table.read("name", r.name);
-    table.require("port", "\"p0\"");
-    table.read("port", r.port);
-    read_endpoints(table, source, r.endpoint_texts, r.endpoints);
-    table.read_cpus("lcores", r.lcores);
-    table.read("poll", r.poll, kPollModes);
-    table.read("max_poll", r.max_poll, kMaxPoll);
-    table.read("max_packet_size", r.max_packet_size, kReceivePacket);
-    table.read_size("buffer_size", r.buffer_size, kBufferSize);
-    table.read("substreams", r.substreams, kSubstreams);
-    table.read("in_order", r.in_order);
-    table.read("stop_on_stop_item", r.stop_on_stop_item);
-    table.read("enabled", r.enabled);
-    table.read("filter", r.filter);
-    table.read("held_buffers", r.held_buffers, kHeldBuffers);
-    table.read_duration("silent_after", r.silent_after, true);
-    table.read("loss_threshold", r.loss_threshold, kFraction);
-    table.read_rate("expected_rate", r.expected_rate);
-    if (const toml::table* heaps = table.sub_table("heaps"))
-        read_heaps(TomlTable(*heaps, source, table.path("heaps"), "[receive.heaps]", keys::kReceiveHeaps), r);
-    if (const toml::table* sink = table.sub_table("sink"))
-        read_sink(TomlTable(*sink, source, table.path("sink"), "[receive.sink]", keys::kReceiveSink), r.sink);
-    if (const toml::table* capture = table.sub_table("capture"))
-        read_capture(
-            TomlTable(*capture, source, table.path("capture"), "[receive.capture]", keys::kReceiveCapture),
-            r.capture.emplace());
-    return r;
-}
-
-runtime::SendPlan read_send(const TomlTable& table, const Source& source) {
-    runtime::SendPlan s;
-    table.require("name", "\"d0\"");
-    table.read("name", s.name);
-    table.require("port", "\"p0\"");
-    table.read("port", s.port);
-    read_endpoints(table, source, s.endpoint_texts, s.endpoints);
-    table.read("lcore", s.lcore, kCpu);
-    if (std::string mac; table.has("dst_mac")) {
-        table.read("dst_mac", mac);
-        s.dst_mac = parse_mac(mac, table.where("dst_mac"));
-    }
-    table.read_rate("rate", s.rate);
-    table.read_size("burst_size", s.burst_size, kBurstSize);
-    table.read("burst_rate_ratio", s.burst_rate_ratio, kBurstRateRatio);
-    table.read("pacer", s.pacer, kDoers);
-    std::uint32_t ttl = s.ttl;
-    table.read("ttl", ttl, kTtl);
-    s.ttl = static_cast<std::uint8_t>(ttl);
-    std::uint32_t dscp = s.dscp;
-    table.read("dscp", dscp, kDscp);
-    s.dscp = static_cast<std::uint8_t>(dscp);
-    table.read("max_packet_size", s.max_packet_size, kSendPacket);
-    table.read_size("heap_size", s.heap_size, kHeapSize);
-    table.read("items", s.items, kItems);
-    table.read("heaps", s.heaps, kSendHeaps);
-    table.read("max_heaps", s.max_heaps, kInFlight);
-    table.read_duration("timeout", s.timeout, true);
-    table.read("first_count", s.first_count, kHeapCount);
-    table.read("count_step", s.count_step, kCountStep);
-    std::uint32_t bits = s.address_bits;
-    table.read("addr_bits", bits, kAddressBits);
-    s.address_bits = static_cast<std::uint8_t>(bits);
-    table.read("zero_copy", s.zero_copy, kZeroCopy);
-    table.read("verify", s.verify);
-    table.read("udp_checksum", s.udp_checksum);
-    table.read("impair", s.impair);
-    table.read("enabled", s.enabled);
-    return s;
-}
-
-void read_end(const TomlTable& table, runtime::EndPlan& out) {
-    table.read("heaps", out.heaps, kEndHeaps);
-    table.read_duration("duration", out.duration, true);
-    table.read_duration("idle_exit", out.idle_exit, true);
-    table.read("exit_on_stop", out.exit_on_stop);
-}
-
-Plan read_plan(const toml::table& tree, Source& source) {
-    const TomlTable root(tree, source, "", "", keys::kRoot);
-    check_version(root);
-    Plan plan;
-    if (const toml::table* table = root.sub_table("runtime"))
-        read_runtime(TomlTable(*table, source, "runtime", "[runtime]", keys::kRuntime), plan.runtime);
-    if (const toml::table* table = root.sub_table("memory"))
-        TomlTable(*table, source, "memory", "[memory]", keys::kMemory)
-            .read_size("heaps", plan.memory.heaps, kMemoryHeaps);
-    for (const toml::table* table : root.tables("port"))
-        plan.ports.push_back(read_port(
-            TomlTable(*table, source, fmt::format("port[{}]", plan.ports.size()), "[[port]]", keys::kPort)));
-    for (const toml::table* table : root.tables("receive"))
-        plan.receives.push_back(
-            read_receive(TomlTable(*table, source, fmt::format("receive[{}]", plan.receives.size()),
-                                   "[[receive]]", keys::kReceive),
-                         source));
-    for (const toml::table* table : root.tables("send"))
-        plan.sends.push_back(read_send(
-            TomlTable(*table, source, fmt::format("send[{}]", plan.sends.size()), "[[send]]", keys::kSend),
-            source));
-    if (const toml::table* table = root.sub_table("end"))
-        read_end(TomlTable(*table, source, "end", "[end]", keys::kEnd), plan.end);
-    return plan;
+void read_single(const TomlTable& root, Source& source, std::string_view name, Part part) {
+    if (const toml::table* table = root.sub_table(name))
+        read_keys(TomlTable(*table, source, std::string(name), name), source, section_of(name), part);
 }
 
 }  // namespace
+
+Plan read_plan(const toml::table& tree, Source& source) {
+    const TomlTable root(tree, source, "", "");
+    check_version(root);
+    Plan plan;
+    read_single(root, source, "runtime", &plan.runtime);
+    read_single(root, source, "memory", &plan.memory);
+    read_list(root, source, "port", plan.ports);
+    read_list(root, source, "receive", plan.receives);
+    read_list(root, source, "send", plan.sends);
+    read_single(root, source, "end", &plan.end);
+    return plan;
+}
 
 runtime::Plan parse_text(std::string_view text, std::string_view name) {
     Source source(name.empty() ? std::string("configuration") : std::string(name));

@@ -3,6 +3,12 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/suggest.hpp"
+#include "base/units.hpp"
+
 namespace spead::config {
 
 namespace {
@@ -38,8 +44,9 @@ std::string shown(const toml::node& node) {
     return {};
 }
 
-std::string bracketed(const TableKeys& table) {
-    return table.list ? fmt::format("[[{}]]", table.table) : fmt::format("[{}]", table.table);
+/// "[[receive]]"; "the file" for its top.
+std::string head_of(std::string_view table) {
+    return table.empty() ? std::string("the file") : section_of(table).head();
 }
 
 }  // namespace
@@ -63,11 +70,11 @@ std::string Source::locate(std::string_view path) const {
     return name_;
 }
 
-TomlTable::TomlTable(const toml::table& table, Source& source, std::string path, std::string head,
-                     std::span<const std::string_view> known)
-    : table_(table), source_(source), path_(std::move(path)), head_(std::move(head)) {
+TomlTable::TomlTable(const toml::table& tree, Source& source, std::string path, std::string_view table)
+    : table_(tree), source_(source), path_(std::move(path)), name_(table) {
     if (!path_.empty())
         source_.remember(path_, table_.source().begin);
+    const std::vector<std::string_view> known = names_in(table);
     const toml::key* first_unknown = nullptr;
     for (auto&& [key, value] : table_) {
         source_.remember(this->path(key.str()), value.source().begin);
@@ -82,20 +89,20 @@ TomlTable::TomlTable(const toml::table& table, Source& source, std::string path,
 void TomlTable::unknown(const toml::key& key, std::span<const std::string_view> known) const {
     const std::string_view word = key.str();
     const std::string where = source_.at(key.source().begin);
-    const std::string place = head_.empty() ? std::string("the file") : head_;
-    // A near key of this table first, then what the word is called here, then the table it belongs to.
+    const std::string refusal = fmt::format("`{}` is not a key of {}", word, head_of(name_));
+    // A near key of this table first, then what the word is called here, then the tables it belongs to.
     if (const std::string near = hint(word, known); !near.empty())
-        throw UsageError(where, fmt::format("`{}` is not a key of {}{}", word, place, near));
-    for (const Alias& alias : kAliases)
-        if (alias.habit == word)
-            throw UsageError(where,
-                             fmt::format("`{}` is not a key of {}; it is {}", word, place, alias.here));
-    for (const TableKeys& other : kTables)
-        if (std::find(other.keys.begin(), other.keys.end(), word) != other.keys.end())
-            throw UsageError(where, fmt::format("`{}` is not a key of {}; it belongs in {}", word, place,
-                                                bracketed(other)));
-    throw UsageError(where,
-                     fmt::format("`{}` is not a key of {}; the keys are {}", word, place, list_of(known)));
+        throw UsageError(where, refusal + near);
+    if (const std::string here = name_here(word); !here.empty())
+        throw UsageError(where, fmt::format("{}; it is {}", refusal, here));
+    std::vector<std::string> others;
+    for (const Section& other : sections())
+        if (std::ranges::find(other.keys, word, &Key::name) != other.keys.end())
+            others.push_back(other.head());
+    const std::vector<std::string_view> heads(others.begin(), others.end());
+    if (!heads.empty())
+        throw UsageError(where, fmt::format("{}; it belongs in {}", refusal, list_of(heads)));
+    throw UsageError(where, fmt::format("{}; the keys are {}", refusal, list_of(known)));
 }
 
 const toml::node* TomlTable::node(std::string_view key) const {
@@ -115,134 +122,145 @@ std::string TomlTable::where() const {
     return source_.at(table_.source().begin);
 }
 
-void TomlTable::require(std::string_view key, std::string_view example) const {
-    if (!has(key))
-        throw UsageError(where(),
-                         fmt::format("{} has no `{}`; add one, as in {} = {}", head_, key, key, example));
-}
-
 void TomlTable::wrong_type(std::string_view key, const toml::node& value, std::string_view expected) const {
     throw UsageError(source_.at(value.source().begin),
                      fmt::format("`{}` is {}{}; give {}", key, type_name(value), shown(value), expected));
 }
 
-void TomlTable::read(std::string_view key, std::string& out) const {
-    const toml::node* value = node(key);
-    if (value == nullptr)
-        return;
-    if (!value->is_string())
-        wrong_type(key, *value,
-                   value->is_integer()
-                       ? fmt::format("a string in quotes, as in {} = \"{}\"", key, value->as_integer()->get())
-                       : std::string("a string in quotes"));
-    out = value->as_string()->get();
+Value TomlTable::value(const Key& key) const {
+    const toml::node* value = node(key.name);
+    if (value != nullptr)
+        return read(key, *value);
+    if (key.required)
+        throw UsageError(where(), fmt::format("{} has no `{}`; add one, as in {} = {}", head_of(name_),
+                                              key.name, key.name, key.example));
+    return {};
 }
 
-void TomlTable::read(std::string_view key, bool& out) const {
-    const toml::node* value = node(key);
+std::optional<std::int64_t> TomlTable::version() const {
+    const toml::node* value = node("version");
     if (value == nullptr)
-        return;
-    if (!value->is_boolean())
-        wrong_type(key, *value, "true or false");
-    out = value->as_boolean()->get();
+        return std::nullopt;
+    if (!value->is_integer())
+        wrong_type("version", *value, "a whole number");
+    return value->as_integer()->get();
 }
 
-void TomlTable::read(std::string_view key, double& out, Limits<double> limits) const {
-    const toml::node* value = node(key);
-    if (value == nullptr)
-        return;
-    if (!value->is_number())
-        wrong_type(key, *value, fmt::format("a number, {} to {}", limits.min, limits.max));
-    const double number = *value->value<double>();
-    if (!limits.hold(number))
-        throw UsageError(where(key),
-                         fmt::format("`{}` is {}; give {} to {}", key, number, limits.min, limits.max));
-    out = number;
-}
-
-void TomlTable::read_size(std::string_view key, std::uint64_t& out, Limits<std::uint64_t> limits) const {
-    const toml::node* value = node(key);
-    if (value == nullptr)
-        return;
-    std::uint64_t size = 0;
-    if (value->is_integer()) {
-        const std::int64_t number = value->as_integer()->get();
-        if (number < 0)
-            throw UsageError(where(key), fmt::format("`{}` is {}, and no size is negative", key, number));
-        size = static_cast<std::uint64_t>(number);
-    } else if (value->is_string()) {
-        size = parse_size(value->as_string()->get(), where(key));
-    } else {
-        wrong_type(key, *value, "bytes as a whole number, or a string with a unit such as \"16MiB\"");
+Value TomlTable::read(const Key& key, const toml::node& value) const {
+    switch (key.field.type) {
+        case KeyType::flag:
+            if (!value.is_boolean())
+                wrong_type(key.name, value, accepted(key));
+            return value.as_boolean()->get();
+        case KeyType::integer:
+        case KeyType::cpu:
+            return read_integer(key, value);
+        case KeyType::real:
+            if (!value.is_number())
+                wrong_type(key.name, value, fmt::format("a number, {}", accepted(key)));
+            return in_range(key, value, *value.value<double>());
+        case KeyType::size:
+            return read_size(key, value);
+        case KeyType::rate:
+            return read_rate(key, value);
+        case KeyType::time:
+            return read_time(key, value);
+        case KeyType::cpus:
+            return read_cpus(key, value);
+        case KeyType::texts:
+        case KeyType::endpoints:
+            return read_texts(key, value);
+        case KeyType::text:
+        case KeyType::choice:
+            break;
     }
-    if (!limits.hold(size))
-        throw UsageError(where(key), fmt::format("`{}` is {}; give {} to {}", key, human_size(size),
-                                                 human_size(limits.min), human_size(limits.max)));
-    out = size;
+    return read_text(key, value);
 }
 
-void TomlTable::read_rate(std::string_view key, double& out) const {
-    const toml::node* value = node(key);
-    if (value == nullptr)
-        return;
-    if (value->is_string())
-        out = parse_rate(value->as_string()->get(), where(key));
-    else if (value->is_number())
-        out = parse_rate(fmt::format("{}", *value->value<double>()), where(key));
-    else
-        wrong_type(key, *value, "a string with a unit such as \"10Gbps\", or 0");
+template <typename T>
+T TomlTable::in_range(const Key& key, const toml::node& place, T number) const {
+    if (const std::string wrong = complaint(key, number); !wrong.empty())
+        throw UsageError(source_.at(place.source().begin), wrong);
+    return number;
 }
 
-void TomlTable::read_duration(std::string_view key, double& out, bool off_word) const {
-    const toml::node* value = node(key);
-    if (value == nullptr)
-        return;
-    if (value->is_string()) {
-        const std::string& text = value->as_string()->get();
-        out = off_word && text == "off" ? 0 : parse_duration(text, where(key));
-    } else if (value->is_number()) {
-        const double seconds = *value->value<double>();
-        if (!(seconds >= 0 && seconds <= kMaxDuration))
-            throw UsageError(where(key),
-                             fmt::format("`{}` is {} seconds; give 0 to {}", key, seconds, kMaxDuration));
-        out = seconds;
-    } else {
-        wrong_type(key, *value, "seconds as a number, or a string with a unit such as \"250ms\"");
-    }
+Value TomlTable::read_integer(const Key& key, const toml::node& value) const {
+    if (!value.is_integer())
+        wrong_type(key.name, value, fmt::format("a whole number, {}", accepted(key)));
+    const std::int64_t number = in_range(key, value, value.as_integer()->get());
+    if (key.range.min < 0)
+        return number;
+    return static_cast<std::uint64_t>(number);
 }
 
-void TomlTable::read_cpus(std::string_view key, std::vector<unsigned>& out) const {
-    const toml::node* value = node(key);
-    if (value == nullptr)
-        return;
-    if (!value->is_array())
-        wrong_type(key, *value, "a list of CPU numbers such as [1, 2]");
-    out.clear();
-    for (const toml::node& element : *value->as_array())
-        out.push_back(integer_in(key, element, kCpu));
+Value TomlTable::read_size(const Key& key, const toml::node& value) const {
+    if (value.is_string())
+        return in_range(key, value, parse_size(value.as_string()->get(), where(key.name)));
+    if (!value.is_integer())
+        wrong_type(key.name, value, "bytes as a whole number, or a string with a unit such as \"16MiB\"");
+    const std::int64_t number = value.as_integer()->get();
+    if (number < 0)
+        throw UsageError(where(key.name),
+                         fmt::format("`{}` is {}, and no size is negative", key.name, number));
+    return in_range(key, value, static_cast<std::uint64_t>(number));
 }
 
-void TomlTable::read_strings(std::string_view key, std::vector<std::string>& out) const {
-    const toml::node* value = node(key);
-    if (value == nullptr)
-        return;
-    if (!value->is_array())
-        wrong_type(key, *value, "a list of strings such as [\"239.1.2.3:7148\"]");
-    out.clear();
-    for (const toml::node& element : *value->as_array()) {
+Value TomlTable::read_rate(const Key& key, const toml::node& value) const {
+    if (value.is_string())
+        return parse_rate(value.as_string()->get(), where(key.name));
+    if (!value.is_number())
+        wrong_type(key.name, value, "a string with a unit such as \"10Gbps\", or 0");
+    return parse_rate(fmt::format("{}", *value.value<double>()), where(key.name));
+}
+
+Value TomlTable::read_time(const Key& key, const toml::node& value) const {
+    if (value.is_number())
+        return in_range(key, value, *value.value<double>());
+    if (!value.is_string())
+        wrong_type(key.name, value, "seconds as a number, or a string with a unit such as \"250ms\"");
+    const std::string& text = value.as_string()->get();
+    return in_range(key, value, key.off_word && text == "off" ? 0 : parse_duration(text, where(key.name)));
+}
+
+Value TomlTable::read_text(const Key& key, const toml::node& value) const {
+    if (!value.is_string())
+        wrong_type(key.name, value,
+                   value.is_integer() ? fmt::format("a string in quotes, as in {} = \"{}\"", key.name,
+                                                    value.as_integer()->get())
+                                      : std::string("a string in quotes"));
+    const std::string& text = value.as_string()->get();
+    if (key.check != nullptr)
+        key.check(text, where(key.name));
+    return text;
+}
+
+Value TomlTable::read_cpus(const Key& key, const toml::node& value) const {
+    if (!value.is_array())
+        wrong_type(key.name, value, "a list of CPU numbers such as [1, 2]");
+    std::vector<unsigned> list;
+    for (const toml::node& element : *value.as_array())
+        list.push_back(static_cast<unsigned>(std::get<std::uint64_t>(read_integer(key, element))));
+    return list;
+}
+
+Value TomlTable::read_texts(const Key& key, const toml::node& value) const {
+    if (!value.is_array())
+        wrong_type(key.name, value, fmt::format("a list of strings such as {}", key.example));
+    std::vector<std::string> list;
+    for (const toml::node& element : *value.as_array()) {
         if (!element.is_string())
-            wrong_type(key, element, "strings in the list");
-        source_.remember(fmt::format("{}[{}]", path(key), out.size()), element.source().begin);
-        out.push_back(element.as_string()->get());
+            wrong_type(key.name, element, "strings in the list");
+        source_.remember(fmt::format("{}[{}]", path(key.name), list.size()), element.source().begin);
+        list.push_back(element.as_string()->get());
     }
+    return list;
 }
 
 const toml::table* TomlTable::sub_table(std::string_view key) const {
     const toml::node* value = node(key);
     if (value == nullptr)
         return nullptr;
-    const std::string name =
-        head_.empty() ? std::string(key) : fmt::format("{}.{}", head_.substr(2, head_.size() - 4), key);
+    const std::string name = name_.empty() ? std::string(key) : fmt::format("{}.{}", name_, key);
     if (!value->is_table())
         throw UsageError(
             where(key),

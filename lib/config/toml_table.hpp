@@ -12,10 +12,7 @@
 #include <toml++/toml.h>
 
 #include "base/error.hpp"
-#include "base/units.hpp"
 #include "config/keys.hpp"
-#include "config/limits.hpp"
-#include "config/names.hpp"
 
 /// Strict reading of TOML tables: every key must be known, every value of its type and range. Internal to
 /// lib/config.
@@ -37,50 +34,19 @@ class Source {
     std::map<std::string, std::string, std::less<>> places_;
 };
 
-/// One table. Construction refuses unknown keys; each read leaves `out` alone when the key is missing.
-/// All errors are UsageError with the position of the key or value.
+/// One table. Construction refuses unknown keys. All errors are UsageError with the position of the key or
+/// value.
 class TomlTable {
   public:
-    /// `path` is the plan's path of the table ("receive[0].heaps"), `head` its name in TOML
-    /// ("[receive.heaps]").
-    TomlTable(const toml::table& table, Source& source, std::string path, std::string head,
-              std::span<const std::string_view> known);
+    /// `path` is the plan's path of the table ("receive[0].heaps"), `table` its name in TOML
+    /// ("receive.heaps"); both are empty for the file itself.
+    TomlTable(const toml::table& tree, Source& source, std::string path, std::string_view table);
 
-    bool has(std::string_view key) const { return table_.contains(key); }
-    /// Throws unless the key is there.
-    void require(std::string_view key, std::string_view example) const;
-
-    void read(std::string_view key, std::string& out) const;
-    void read(std::string_view key, bool& out) const;
-    void read(std::string_view key, double& out, Limits<double> limits) const;
-    void read_size(std::string_view key, std::uint64_t& out, Limits<std::uint64_t> limits) const;
-    void read_rate(std::string_view key, double& out) const;
-    /// `off_word`: "off" is accepted and means 0.
-    void read_duration(std::string_view key, double& out, bool off_word) const;
-    void read_cpus(std::string_view key, std::vector<unsigned>& out) const;
-    void read_strings(std::string_view key, std::vector<std::string>& out) const;
-
-    template <typename T>
-    requires std::is_integral_v<T>
-    void read(std::string_view key, T& out, Limits<T> limits) const {
-        if (const auto value = integer(key, limits))
-            out = *value;
-    }
-
-    template <typename T>
-    void read(std::string_view key, std::optional<T>& out, Limits<T> limits) const {
-        if (const auto value = integer(key, limits))
-            out = *value;
-    }
-
-    template <typename E, std::size_t N>
-    void read(std::string_view key, E& out, const std::array<Word<E>, N>& words) const {
-        std::string text;
-        if (!has(key))
-            return;
-        read(key, text);
-        out = choose(words, text, where(key));
-    }
+    /// Returns what the table has under the key, of the key's type and in its range; unset if it has nothing.
+    /// Throws if a key that is required is missing.
+    Value value(const Key& key) const;
+    /// Returns the file's version; unset if it has none.
+    std::optional<std::int64_t> version() const;
 
     /// A sub-table written [head.key], or null when there is none.
     const toml::table* sub_table(std::string_view key) const;
@@ -98,30 +64,25 @@ class TomlTable {
                                  std::string_view expected) const;
     [[noreturn]] void unknown(const toml::key& key, std::span<const std::string_view> known) const;
 
+    Value read(const Key& key, const toml::node& value) const;
+    Value read_integer(const Key& key, const toml::node& value) const;
+    Value read_size(const Key& key, const toml::node& value) const;
+    Value read_rate(const Key& key, const toml::node& value) const;
+    Value read_time(const Key& key, const toml::node& value) const;
+    Value read_text(const Key& key, const toml::node& value) const;
+    Value read_cpus(const Key& key, const toml::node& value) const;
+    Value read_texts(const Key& key, const toml::node& value) const;
+    /// Returns a number that is good; refuses one that is out of range.
     template <typename T>
-    std::optional<T> integer(std::string_view key, Limits<T> limits) const {
-        const toml::node* value = node(key);
-        if (value == nullptr)
-            return std::nullopt;
-        return integer_in(key, *value, limits);
-    }
-
-    template <typename T>
-    T integer_in(std::string_view key, const toml::node& value, Limits<T> limits) const {
-        if (!value.is_integer())
-            wrong_type(key, value, fmt::format("a whole number, {} to {}", limits.min, limits.max));
-        const std::int64_t number = value.as_integer()->get();
-        // Signed to unsigned comparisons that cannot go wrong: every limit fits int64.
-        if (number < static_cast<std::int64_t>(limits.min) || number > static_cast<std::int64_t>(limits.max))
-            throw UsageError(source_.at(value.source().begin),
-                             fmt::format("`{}` is {}; give {} to {}", key, number, limits.min, limits.max));
-        return static_cast<T>(number);
-    }
+    T in_range(const Key& key, const toml::node& place, T number) const;
 
     const toml::table& table_;
     Source& source_;
     std::string path_;
-    std::string head_;
+    std::string name_;  ///< "receive.heaps"
 };
+
+/// Reads every key into a plan and checks none of the rules between them.
+runtime::Plan read_plan(const toml::table& tree, Source& source);
 
 }  // namespace spead::config

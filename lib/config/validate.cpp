@@ -7,15 +7,13 @@
 
 #include "base/error.hpp"
 #include "base/file_use.hpp"
-#include "base/log.hpp"
 #include "base/mac.hpp"
 #include "base/units.hpp"
 #include "base/utf8.hpp"
 #include "config/config.hpp"
+#include "config/keys.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
-#include "port/impairments.hpp"
-#include "recv/filter_expression.hpp"
 
 namespace spead::config {
 
@@ -33,8 +31,8 @@ class Rules {
     Rules(const Plan& plan, const Locator& locate) : plan_(plan), locate_(locate) {}
 
     void check() const {
+        keys();
         runtime_part();
-        in_range("memory.heaps", plan_.memory.heaps, kMemoryHeaps);
         ports();
         for (std::size_t i = 0; i < plan_.receives.size(); i++)
             receive(i);
@@ -62,15 +60,30 @@ class Rules {
 
     static std::string last_of(const std::string& path) { return path.substr(path.rfind('.') + 1); }
 
-    template <typename T>
-    void in_range(const std::string& path, T value, Limits<T> limits) const {
-        if (!limits.hold(value))
-            fail(path, "`{}` is {}; give {} to {}", last_of(path), value, limits.min, limits.max);
+    std::string place(const std::string& path) const { return locate_ ? locate_(path) : std::string{}; }
+
+    /// What the tables of keys say of each value by itself.
+    void keys() const {
+        for (const Section& section : sections())
+            for_each_part(plan_, section, [&](const std::string& path, ConstPart part) {
+                for (const Key& key : section.keys)
+                    value(fmt::format("{}.{}", path, key.name), key, key.field.get(part));
+            });
     }
 
-    void duration(const std::string& path, double value) const {
-        if (!(value >= 0 && value <= kMaxDuration))
-            fail(path, "`{}` is {} seconds; give 0 (off) to {}", last_of(path), value, kMaxDuration);
+    void value(const std::string& path, const Key& key, const Value& value) const {
+        if (const std::string wrong = complaint(key, value); !wrong.empty())
+            fail(path, "{}", wrong);
+        if (const auto* one = std::get_if<std::string>(&value)) {
+            text(path, *one);
+            if (key.check != nullptr && !one->empty())
+                key.check(*one, place(path));
+        } else if (const auto* list = std::get_if<std::vector<std::string>>(&value)) {
+            for (std::size_t i = 0; i < list->size(); i++)
+                text(fmt::format("{}[{}]", path, i), (*list)[i]);
+        } else if (const auto* cpus = std::get_if<std::vector<unsigned>>(&value)) {
+            no_cpu_twice(path, *cpus);
+        }
     }
 
     void name(const std::string& path, const std::string& text) const {
@@ -100,30 +113,18 @@ class Rules {
             fail(path, "`{}` holds bytes that are not UTF-8 text", last_of(path));
     }
 
-    void cpus(const std::string& path, const std::vector<unsigned>& list) const {
+    void no_cpu_twice(const std::string& path, const std::vector<unsigned>& list) const {
         std::set<unsigned> seen;
-        for (const unsigned cpu : list) {
-            in_range(path, cpu, kCpu);
+        for (const unsigned cpu : list)
             if (!seen.insert(cpu).second)
                 fail(path, "CPU {} is listed twice in `{}`", cpu, last_of(path));
-        }
     }
 
     void runtime_part() const {
         name("runtime.name", plan_.runtime.name);
-        if (plan_.runtime.main_cpu)
-            in_range("runtime.main_cpu", *plan_.runtime.main_cpu, kCpu);
-        cpus("runtime.lcores", plan_.runtime.lcores);
-        text("runtime.log_level", plan_.runtime.log_level);
         const std::vector<std::string>& command = plan_.runtime.on_event;
-        for (std::size_t i = 0; i < command.size(); i++)
-            text(fmt::format("runtime.on_event[{}]", i), command[i]);
         if (!command.empty() && command.front().empty())
             fail("runtime.on_event", "the program's name is empty; give its path, then its arguments");
-        if (const auto& timeout = plan_.runtime.lcore_timeout; timeout && !(*timeout == 0))
-            in_range("runtime.lcore_timeout", *timeout, kLcoreTimeout);
-        if (!plan_.runtime.log_level.empty())
-            check_log_level(plan_.runtime.log_level, locate_ ? locate_("runtime.log_level") : std::string{});
     }
 
     void ports() const {
@@ -139,16 +140,11 @@ class Rules {
                      "PCI "
                      "address, an RDMA device or a device string such as net_af_packet0,iface=veth0",
                      port.name);
-            text(path + ".device", port.device);
-            if (port.mtu != 0)
-                in_range(path + ".mtu", port.mtu, kMtu);
             if (port.address.value >> 28 >= 0xE || port.address.value >> 24 == 127)
                 fail(path + ".address",
                      "{} is no address that a host can have on a network; give port `{}` one of "
                      "its own, as in 10.0.0.5",
                      to_string(port.address), port.name);
-            if (port.vlan)
-                in_range(path + ".vlan", std::uint32_t{*port.vlan}, kVlan);
             const auto [other, fresh] = devices.emplace(port.device, port.name);
             if (!fresh)
                 fail(path + ".device",
@@ -203,27 +199,6 @@ class Rules {
         not_reserved(path + ".name", r.name, {"all"});
         port_of(path + ".port", r.port);
         endpoints(path + ".endpoints", r.endpoints, r.endpoint_texts);
-        cpus(path + ".lcores", r.lcores);
-        in_range(path + ".max_poll", r.max_poll, kMaxPoll);
-        in_range(path + ".max_packet_size", r.max_packet_size, kReceivePacket);
-        in_range(path + ".buffer_size", r.buffer_size, kBufferSize);
-        in_range(path + ".substreams", r.substreams, kSubstreams);
-        text(path + ".filter", r.filter);
-        if (!r.filter.empty())
-            recv::FilterExpression::parse(r.filter, locate_ ? locate_(path + ".filter") : std::string{});
-        in_range(path + ".held_buffers", r.held_buffers, kHeldBuffers);
-        in_range(path + ".heaps.max_live", r.max_live, kMaxLive);
-        in_range(path + ".heaps.ring", r.ring, kRing);
-        in_range(path + ".heaps.max_bytes", r.max_bytes, kMaxHeapBytes);
-        in_range(path + ".heaps.history", r.history, kHistory);
-        if (!(r.expected_rate >= 0 && r.expected_rate <= kMaxRate))
-            fail(path + ".expected_rate",
-                 "`expected_rate` is {} bytes per second; give 0 (nothing is expected) to {}",
-                 r.expected_rate, rate_text(kMaxRate));
-        duration(path + ".heaps.timeout", r.timeout);
-        duration(path + ".silent_after", r.silent_after);
-        in_range(path + ".loss_threshold", r.loss_threshold, kFraction);
-        duration(path + ".heaps.history_time", r.history_time);
         if (r.history > 0 && r.history_time == 0)
             fail(path + ".heaps.history_time",
                  "finished heaps are remembered for no time; give a time, or `history` 0 to turn it off");
@@ -233,7 +208,6 @@ class Rules {
                  "largest heap "
                  "(`max_bytes`, --max-heap-bytes) or raise the memory (`[memory] heaps`, --memory)",
                  r.name, human_size(r.max_bytes), human_size(plan_.memory.heaps));
-        text(path + ".sink.directory", r.sink.directory);
         if (r.sink.kind == runtime::SinkKind::file && r.sink.directory.empty())
             fail(path + ".sink", "a file sink needs a `directory` to write to");
         if (r.sink.kind != runtime::SinkKind::file && !r.sink.directory.empty())
@@ -250,19 +224,12 @@ class Rules {
             fail(path + ".files", "there are {} files to capture into; give 1 to {}", c.files.size(),
                  kCaptureFiles);
         for (const std::string& file : c.files) {
-            text(path + ".files", file);
             if (file.empty() || file.ends_with('/'))
                 fail(path + ".files", "`{}` names no file to capture into", file);
             if (file == "-")
                 fail(path + ".files",
                      "`-` is no file, and captures do not go to standard output; name a file");
         }
-        in_range(path + ".rotate_size", c.rotate_size, kRotateSize);
-        duration(path + ".rotate_seconds", c.rotate_seconds);
-        duration(path + ".duration", c.duration);
-        in_range(path + ".snap_length", c.snap_length, kSnapLength);
-        in_range(path + ".count", c.count, kCaptureCount);
-        in_range(path + ".buffer", c.buffer, kCaptureBuffer);
     }
 
     /// Two threads would write over each other.
@@ -295,27 +262,7 @@ class Rules {
                 fail(path + ".endpoints",
                      "{} names a source, which only a receiver can choose; leave out `@{}`",
                      to_string(endpoint), to_string(endpoint.source));
-        if (s.lcore)
-            in_range(path + ".lcore", *s.lcore, kCpu);
         dst_mac_has_a_use(path + ".dst_mac", s);
-        if (!(s.rate >= 0 && s.rate <= kMaxRate))
-            fail(path + ".rate", "`rate` is {} bytes per second; give 0 (unlimited) to {}", s.rate,
-                 rate_text(kMaxRate));
-        in_range(path + ".burst_size", s.burst_size, kBurstSize);
-        in_range(path + ".burst_rate_ratio", s.burst_rate_ratio, kBurstRateRatio);
-        in_range(path + ".ttl", std::uint32_t{s.ttl}, kTtl);
-        in_range(path + ".dscp", std::uint32_t{s.dscp}, kDscp);
-        in_range(path + ".max_packet_size", s.max_packet_size, kSendPacket);
-        in_range(path + ".heap_size", s.heap_size, kHeapSize);
-        in_range(path + ".items", s.items, kItems);
-        in_range(path + ".heaps", s.heaps, kSendHeaps);
-        in_range(path + ".max_heaps", s.max_heaps, kInFlight);
-        duration(path + ".timeout", s.timeout);
-        in_range(path + ".first_count", s.first_count, kHeapCount);
-        in_range(path + ".count_step", s.count_step, kCountStep);
-        in_range(path + ".addr_bits", std::uint32_t{s.address_bits}, kAddressBits);
-        text(path + ".impair", s.impair);
-        port::Impairments::parse(s.impair, locate_ ? locate_(path + ".impair") : std::string{});
         flavour_fits(path, s);
         if (port.mtu != 0 && s.max_packet_size + kIpUdpHeaders > port.mtu)
             fail(path + ".max_packet_size",
@@ -439,9 +386,6 @@ class Rules {
     }
 
     void end() const {
-        in_range("end.heaps", plan_.end.heaps, kEndHeaps);
-        duration("end.duration", plan_.end.duration);
-        duration("end.idle_exit", plan_.end.idle_exit);
         if (!plan_.receives.empty() || plan_.runtime.live)
             return;
         if (plan_.end.heaps != 0)

@@ -3,12 +3,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <poll.h>
-#include <sys/eventfd.h>
-#include <unistd.h>
 
 #include <rte_ring.h>
 
@@ -46,15 +42,9 @@ HeapQueue::Ring HeapQueue::make_ring(const char* name, std::size_t entries, unsi
 HeapQueue::HeapQueue(std::size_t heaps, std::size_t records)
     : queue_(make_ring("heaps", heaps, RING_F_SP_ENQ | RING_F_MC_RTS_DEQ)),
       back_(make_ring("records", records, RING_F_MP_RTS_ENQ | RING_F_SC_DEQ)),
-      capacity_(heaps),
-      event_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    if (event_fd_ < 0)
-        throw_error("heap queue", "cannot make an event descriptor: {}", std::strerror(errno));
-}
+      capacity_(heaps) {}
 
-HeapQueue::~HeapQueue() {
-    ::close(event_fd_);
-}
+HeapQueue::~HeapQueue() = default;
 
 Heap HeapQueue::try_pop() {
     void* record = nullptr;
@@ -105,43 +95,30 @@ std::size_t HeapQueue::size() const noexcept {
 }
 
 bool HeapQueue::arm() {
-    armed_.store(true, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    event_.arm();
     if (empty())
         return true;
-    armed_.store(false, std::memory_order_relaxed);
+    event_.withdraw();
     return false;
 }
 
 void HeapQueue::disarm() {
-    armed_.store(false, std::memory_order_relaxed);
-    std::uint64_t count;
-    while (read(event_fd_, &count, sizeof count) < 0 && errno == EINTR) {
-    }
+    event_.clear();
 }
 
 bool HeapQueue::wait(int timeout_ms) {
     if (!arm())
         return true;
     if (!closed()) {
-        pollfd p{event_fd_, POLLIN, 0};
+        pollfd p{event_fd(), POLLIN, 0};
         poll(&p, 1, timeout_ms);
     }
     disarm();
     return !empty();
 }
 
-void HeapQueue::signal() noexcept {
-    if (!armed_.exchange(false, std::memory_order_relaxed))
-        return;
-    const std::uint64_t one = 1;
-    // A full counter (EAGAIN) is readable already, which is all that is wanted.
-    [[maybe_unused]] const ssize_t n = write(event_fd_, &one, sizeof one);
-}
-
 void HeapQueue::wake_consumers() noexcept {
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t n = write(event_fd_, &one, sizeof one);
+    event_.wake();
 }
 
 void HeapQueue::close() noexcept {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 
+#include "base/armed_event.hpp"
 #include "heap/heap.hpp"
 #include "heap/record.hpp"
 
@@ -43,7 +44,7 @@ class HeapQueue {
     bool wait(int timeout_ms);
     /// Becomes readable when a heap arrives after arm() returned true. For poll, epoll and asynchronous
     /// frameworks.
-    int event_fd() const noexcept { return event_fd_; }
+    int event_fd() const noexcept { return event_.fd(); }
     /// Returns false when heaps are there already (do not sleep).
     bool arm();
     /// Clears the descriptor after it became readable.
@@ -73,16 +74,11 @@ class HeapQueue {
     std::size_t most_queued() const noexcept { return most_queued_; }
     void forget_most_queued() noexcept { most_queued_ = size(); }
     /// Call once after pushes: wakes a consumer that sleeps on the descriptor.
-    void wake() noexcept {
-        std::atomic_thread_fence(std::memory_order_seq_cst);
-        if (armed_.load(std::memory_order_relaxed)) [[unlikely]]
-            signal();
-    }
+    void wake() noexcept { event_.announce(); }
 
   private:
     friend class Heap;
     void give_back(Record* record) noexcept;
-    void signal() noexcept;
 
     struct RingMemory {
         void operator()(rte_ring* ring) const noexcept;
@@ -94,8 +90,7 @@ class HeapQueue {
     Ring queue_;
     Ring back_;
     std::size_t capacity_;
-    int event_fd_ = -1;
-    alignas(64) std::atomic<bool> armed_{false};
+    ArmedEvent event_{"heap queue"};
     std::atomic<bool> closed_{false};
     alignas(64) std::atomic<std::uint64_t> taken_{0};
     alignas(64) std::size_t most_queued_ = 0;  ///< the lcore's

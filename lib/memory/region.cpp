@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
+#include <memory>
 #include <string>
 
 #include <fmt/format.h>
@@ -21,10 +22,30 @@ std::string range(std::uintptr_t begin, std::uintptr_t end) {
     return fmt::format("[{:#x}, {:#x}) ({} bytes)", begin, end, end - begin);
 }
 
+/// No two tables share one: a result kept from a table that is no more is stale for another at its address.
+std::uint64_t next_generation() noexcept {
+    static std::atomic<std::uint64_t> last{0};
+    return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
+RegionTable::RegionTable() noexcept : generation_(next_generation()) {
+    pages_[0].store(&first_, std::memory_order_relaxed);
+}
+
+RegionTable::~RegionTable() {
+    for (std::size_t i = 1; i < pages_.size(); ++i)
+        delete pages_[i].load(std::memory_order_relaxed);
+}
+
+RegionTable::Slot& RegionTable::slot(std::size_t index) const noexcept {
+    // Readers learn of an index from used_, which is written after the page.
+    return (*pages_[index / kPageSlots].load(std::memory_order_relaxed))[index % kPageSlots];
+}
+
 bool RegionTable::read(std::size_t index, View& out) const noexcept {
-    const Slot& slot = slots_[index];
+    const Slot& slot = this->slot(index);
     const std::uint64_t version = slot.version.load(std::memory_order_acquire);
     if ((version & 1) != 0)
         return false;
@@ -63,13 +84,16 @@ void RegionTable::add(const Region& region) {
             fmt::format("memory region {} cannot be added: there are {} already; join neighbouring regions",
                         range(begin, end), kMaxRegions));
 
-    Slot& slot = slots_[free];
+    std::atomic<Page*>& page = pages_[free / kPageSlots];
+    if (page.load(std::memory_order_relaxed) == nullptr)
+        page.store(std::make_unique<Page>().release(), std::memory_order_relaxed);
+    Slot& slot = this->slot(free);
     slot.begin.store(begin, std::memory_order_relaxed);
     slot.end.store(end, std::memory_order_relaxed);
     slot.cpu_accessible.store(region.cpu_accessible, std::memory_order_relaxed);
     slot.version.fetch_add(1, std::memory_order_release);
     used_.store(std::max(used, free + 1), std::memory_order_release);
-    generation_.fetch_add(1, std::memory_order_release);
+    generation_.store(next_generation(), std::memory_order_release);
 }
 
 void RegionTable::remove(const std::byte* base) {
@@ -78,10 +102,10 @@ void RegionTable::remove(const std::byte* base) {
     for (std::size_t i = 0; i < used; ++i) {
         View found;
         if (read(i, found) && found.begin == address(base)) {
-            slots_[i].version.fetch_add(1, std::memory_order_release);
+            slot(i).version.fetch_add(1, std::memory_order_release);
             // What is written into the slot next must not be seen before the version.
             std::atomic_thread_fence(std::memory_order_seq_cst);
-            generation_.fetch_add(1, std::memory_order_release);
+            generation_.store(next_generation(), std::memory_order_release);
             return;
         }
     }
@@ -117,16 +141,21 @@ bool RegionTable::contains(const void* data, std::size_t length, Cache& cache) c
     return false;
 }
 
-RegionTable::Run RegionTable::run(const void* data, std::size_t length) const noexcept {
+RegionTable::Run RegionTable::run(const void* data, std::size_t length, Cache& cache) const noexcept {
     const std::uintptr_t begin = address(data);
     std::size_t outside = length;
     const std::size_t used = used_.load(std::memory_order_acquire);
+    View hit;
+    if (cache < used && read(cache, hit) && begin >= hit.begin && begin < hit.end) [[likely]]
+        return {std::min<std::size_t>(length, hit.end - begin), true, hit.cpu_accessible};
     for (std::size_t i = 0; i < used; ++i) {
         View view;
         if (!read(i, view) || view.end <= begin)
             continue;
-        if (view.begin <= begin)
+        if (view.begin <= begin) {
+            cache = i;
             return {std::min<std::size_t>(length, view.end - begin), true, view.cpu_accessible};
+        }
         outside = std::min<std::size_t>(outside, view.begin - begin);
     }
     return {outside, false, true};

@@ -28,7 +28,7 @@ struct Region {
 /// registration with EAL or a device: that is lib/port's.
 class RegionTable {
   public:
-    static constexpr std::size_t kMaxRegions = 64;
+    static constexpr std::size_t kMaxRegions = 4096;
 
     /// The stretch of equal nature that begins at an address.
     struct Run {
@@ -40,16 +40,19 @@ class RegionTable {
     /// Where the last lookup of one thread hit; each thread that looks up owns one.
     using Cache = std::size_t;
 
-    RegionTable() = default;
+    RegionTable() noexcept;
+    ~RegionTable();
     RegionTable(const RegionTable&) = delete;
     RegionTable& operator=(const RegionTable&) = delete;
 
-    /// Throws Error, with both ranges where there are two: empty or wrapping range, overlap, table full.
+    /// Throws Error, with both ranges where there are two: empty or wrapping range, overlap, kMaxRegions
+    /// exist.
     void add(const Region& region);
     /// Throws Error when no region starts at `base`.
     void remove(const std::byte* base);
 
-    /// Changes with every add and remove: a result kept from before is stale when it differs.
+    /// Changes with every add and remove, and differs between tables: a result kept from before is stale when
+    /// it differs.
     std::uint64_t generation() const noexcept { return generation_.load(std::memory_order_acquire); }
     std::size_t size() const noexcept;
 
@@ -62,9 +65,15 @@ class RegionTable {
 
     /// How far the memory from `data` on, at most `length` bytes, lies in one region, or outside of all. Two
     /// regions that touch are two runs: a packet's segment must not span separately registered memory.
-    Run run(const void* data, std::size_t length) const noexcept;
+    Run run(const void* data, std::size_t length, Cache& cache) const noexcept;
+    Run run(const void* data, std::size_t length) const noexcept {
+        Cache cache = 0;
+        return run(data, length, cache);
+    }
 
   private:
+    static constexpr std::size_t kPageSlots = 64;
+
     /// Odd version: empty or being written. A reader that sees the version change takes the slot for empty,
     /// which it was at some moment of the lookup, so lookups need no retry.
     struct Slot {
@@ -78,11 +87,17 @@ class RegionTable {
         bool cpu_accessible = true;
     };
 
+    using Page = std::array<Slot, kPageSlots>;
+
+    Slot& slot(std::size_t index) const noexcept;
     bool read(std::size_t index, View& out) const noexcept;
 
-    std::array<Slot, kMaxRegions> slots_;
+    mutable Page first_;
+    /// Slots in the order of their indices. Pages are made as they are needed and stay as long as the table,
+    /// so a reader that knows of a slot may always look at it.
+    std::array<std::atomic<Page*>, kMaxRegions / kPageSlots> pages_{};
     std::atomic<std::size_t> used_{0};  ///< slots below this may be occupied
-    std::atomic<std::uint64_t> generation_{0};
+    std::atomic<std::uint64_t> generation_;
     std::mutex writers_;
 };
 

@@ -2,36 +2,27 @@
 #include "observe/key_words.hpp"
 
 #include <algorithm>
-#include <array>
+
+#include "config/keys.hpp"
 
 namespace spead::observe {
 
 namespace {
 
-struct Word {
-    std::string_view option;
-    std::string_view key;
-};
-
-/// Those that advice names.
-constexpr std::array kWords{
-    Word{"--buffer", "capture.buffer"},
-    Word{"--buffer-size", "buffer_size"},
-    Word{"--burst-size", "burst_size"},
-    Word{"--direct-io", "capture.direct_io"},
-    Word{"--file", "file (capture.files)"},
-    Word{"--heap-timeout", "heaps.timeout"},
-    Word{"--in-order", "in_order"},
-    Word{"--lcores", "lcores"},
-    Word{"--max-heap-bytes", "heaps.max_bytes"},
-    Word{"--max-heaps", "heaps.max_live"},
-    Word{"--max-packet-size", "max_packet_size"},
-    Word{"--memory", "heaps of [memory]"},
-    Word{"--poll", "poll"},
-    Word{"--ring-heaps", "heaps.ring"},
-    Word{"--snaplen", "capture.snap_length"},
-    Word{"--substreams", "substreams"},
-};
+/// Returns the key that the option sets, as advice names it; empty if it sets none. A stream's keys come
+/// before a sender's.
+std::string key_of_option(std::string_view option) {
+    if (option.empty())
+        return {};
+    // The file is one more of the key's list.
+    if (option == "--file")
+        return "file (capture.files)";
+    for (const std::string_view root : {"receive", "send", "memory"})
+        for (const std::string& path : config::key_paths(root))
+            if (config::find_key(root, path)->option == option)
+                return root == "memory" ? path + " of [memory]" : path;
+    return {};
+}
 
 }  // namespace
 
@@ -44,9 +35,8 @@ std::string with_keys(std::string_view advice) {
         const std::size_t length =
             std::min(advice.find_first_not_of("-abcdefghijklmnopqrstuvwxyz"), advice.size());
         const std::string_view option = advice.substr(0, length);
-        const auto* const known =
-            std::find_if(kWords.begin(), kWords.end(), [&](const Word& w) { return w.option == option; });
-        text += known == kWords.end() ? option : known->key;
+        const std::string key = key_of_option(option);
+        text += key.empty() ? option : key;
         advice.remove_prefix(length);
     }
     return text;

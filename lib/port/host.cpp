@@ -10,7 +10,8 @@ bool Host::sees(const NetdevFacts& facts) const {
 }
 
 const Host& this_host() {
-    static const Host host;
+    // Never destroyed: ports may use it while the process ends.
+    static const Host& host = *new const Host;
     return host;
 }
 

@@ -60,7 +60,8 @@ class OpenNames {
 };
 
 OpenNames& open_names() {
-    static OpenNames names;
+    // Never destroyed: ports may be closed while the process ends.
+    static OpenNames& names = *new OpenNames;
     return names;
 }
 

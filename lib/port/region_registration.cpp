@@ -24,7 +24,8 @@ struct Shared {
 };
 
 std::map<RegisteredPages, Shared>& shared_pages() {
-    static std::map<RegisteredPages, Shared> pages;
+    // Never destroyed: ports may be closed while the process ends.
+    static auto& pages = *new std::map<RegisteredPages, Shared>;
     return pages;
 }
 

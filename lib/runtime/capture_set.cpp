@@ -43,6 +43,14 @@ void CaptureSet::start(Stream& stream, const ReceivePlan& plan, const capture::O
     }
 }
 
+bool CaptureSet::start_planned(Stream& stream, const ReceivePlan& plan,
+                               const std::vector<unsigned>& control) {
+    if (!plan.capture || !plan.enabled || stream.capture)
+        return false;
+    start(stream, plan, *plan.capture, control);
+    return true;
+}
+
 bool CaptureSet::stop(Stream& stream) {
     bool all_off = true;
     for (const auto& part : stream.parts)

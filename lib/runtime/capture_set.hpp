@@ -31,6 +31,8 @@ class CaptureSet {
     /// `control`. Throws Error when a file cannot be made, LcoreLost.
     void start(Stream& stream, const ReceivePlan& plan, const capture::Options& options,
                const std::vector<unsigned>& control);
+    /// Does the same with what the plan asks for. False: nothing, or the stream is captured already.
+    bool start_planned(Stream& stream, const ReceivePlan& plan, const std::vector<unsigned>& control);
     /// Takes the taps off; the threads go on until all is in the files. False: an lcore does not answer.
     bool stop(Stream& stream);
     /// Ends the captures whose time is over, and puts those aside whose files are ended.

@@ -24,8 +24,8 @@ auto find(const std::vector<T>& all, const std::string& name) {
     return std::find_if(all.begin(), all.end(), [&name](const T& one) { return one.name == name; });
 }
 
-/// Brings the ports of `wanted` into the order of `now`; the same names must be in both.
-void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted) {
+/// Brings the ports of `wanted` into the order of `now`, which are all among them; new ones follow.
+void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted, NewPorts new_ports) {
     std::vector<PortPlan> ordered;
     for (const PortPlan& one : now) {
         const auto found = find(wanted, one.name);
@@ -34,12 +34,16 @@ void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted
                         "it is part of the running program and is missing; {}", kRemedy.substr(2));
         ordered.push_back(*found);
     }
-    for (const PortPlan& one : wanted)
-        if (find(now, one.name) == now.end())
+    for (const PortPlan& one : wanted) {
+        if (find(now, one.name) != now.end())
+            continue;
+        if (new_ports == NewPorts::refused)
             throw_error(
                 fmt::format("port {}", one.name),
                 "its queues and its packet memory are made when the program starts: it cannot be added{}",
                 kRemedy);
+        ordered.push_back(one);
+    }
     wanted = std::move(ordered);
 }
 
@@ -78,7 +82,7 @@ Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
 
 }  // namespace
 
-Change compare(const Plan& now, Plan& wanted) {
+Change compare(const Plan& now, Plan& wanted, NewPorts new_ports) {
     RuntimePlan runtime = now.runtime;
     runtime.log_level = wanted.runtime.log_level;
     if (runtime != wanted.runtime)
@@ -87,7 +91,7 @@ Change compare(const Plan& now, Plan& wanted) {
         refuse("[memory]", "`heaps` cannot change");
     if (now.end.heaps != wanted.end.heaps)
         refuse("[end]", "`heaps` cannot change");
-    order_ports(now.ports, wanted.ports);
+    order_ports(now.ports, wanted.ports, new_ports);
     for (std::size_t i = 0; i < now.ports.size(); i++)
         if (now.ports[i] != wanted.ports[i])
             refuse(fmt::format("port {}", now.ports[i].name), "a port cannot change");

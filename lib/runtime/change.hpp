@@ -33,8 +33,11 @@ struct Change {
     std::vector<std::size_t> removed_sends;  ///< senders of the plan that runs
 };
 
-/// `wanted`'s ports are brought into the order of `now`'s. Throws Error that names what
-/// cannot change during a run.
-Change compare(const Plan& now, Plan& wanted);
+/// Whether ports can be opened while the program runs.
+enum class NewPorts : std::uint8_t { refused, welcome };
+
+/// `wanted`'s ports are brought into the order of `now`'s, with new ones behind them. Throws Error that names
+/// what cannot change during a run.
+Change compare(const Plan& now, Plan& wanted, NewPorts new_ports = NewPorts::refused);
 
 }  // namespace spead::runtime

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "heap/heap_queue.hpp"
+#include "runtime/heap_tally.hpp"
 #include "runtime/sink.hpp"
 
 namespace spead::runtime {
@@ -28,29 +29,16 @@ namespace spead::runtime {
 /// Control world: one thread, the control executor's, calls everything but what says otherwise.
 class Consumers {
   public:
-    struct Done {
-        std::uint64_t delivered = 0;  ///< the sink has had them
-        std::uint64_t unwritten = 0;  ///< the sink had failed, or failed with them
-        std::uint64_t all() const noexcept { return delivered + unwritten; }
-    };
+    using Done = HeapTally::Done;
 
     /// A queue and where its heaps go. Lasts until remove() has returned true, or as long as the consumers.
-    class Feed {
-      public:
-        /// Heaps that were given back, by what their sink has done with them. Any thread.
-        Done done() const noexcept {
-            return {delivered_.load(std::memory_order_acquire), unwritten_.load(std::memory_order_acquire)};
-        }
-
-      private:
+    class Feed : public HeapTally {
         friend class Consumers;
         heap::HeapQueue* queue_ = nullptr;
         Sink* sink_ = nullptr;
         std::size_t thread_ = 0;
         bool leaving_ = false;  ///< guarded by the thread's mutex, like the next
         bool finishes_sink_ = false;
-        std::atomic<std::uint64_t> delivered_{0};
-        std::atomic<std::uint64_t> unwritten_{0};
         std::atomic<bool> gone_{false};
     };
 

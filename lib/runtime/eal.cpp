@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
+#include <deque>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -76,6 +78,26 @@ std::size_t lcores_of(const std::vector<std::string>& words) {
     return allowed_cpus().size();
 }
 
+/// Moves the lcores to the end. EAL takes lcores once: where it refuses an option before it has read them,
+/// others can be asked for at the next try.
+void move_lcores_last(std::vector<std::string>& words) {
+    for (const std::string_view option : {"--lcores", "--main-lcore"})
+        if (const auto found = std::find(words.begin(), words.end(), option);
+            found != words.end() && found + 1 != words.end())
+            std::rotate(found, found + 2, words.end());
+}
+
+std::string value_of(const std::vector<std::string>& words, std::string_view option) {
+    const auto found = std::find(words.begin(), words.end(), option);
+    return found == words.end() || found + 1 == words.end() ? std::string() : *(found + 1);
+}
+
+void erase_option(std::vector<std::string>& words, std::string_view option) {
+    if (const auto found = std::find(words.begin(), words.end(), option);
+        found != words.end() && found + 1 != words.end())
+        words.erase(found, found + 2);
+}
+
 unsigned first_cpu(unsigned lcore) {
     const std::set<unsigned> cpus = cpus_of(lcore);
     return cpus.empty() ? 0 : *cpus.begin();
@@ -83,33 +105,52 @@ unsigned first_cpu(unsigned lcore) {
 
 }  // namespace
 
-Eal::Eal(const std::vector<std::string>& arguments) {
+Eal::Eal(const std::vector<std::string>& arguments, Host host) {
     if (initialised.load())
         throw_error("EAL", "it has been initialised before in this process, and can be only once");
     need_descriptors(kDescriptors);
     need_threads(lcores_of(arguments) + kThreads);
-    initialised = true;
     LogStream::install();
-    // EAL keeps pointers into its arguments and reorders them.
-    static std::vector<std::string> words;
-    static std::vector<char*> pointers;
+    // EAL keeps pointers into its arguments and reorders them; a refusal may have left some of the last try.
+    struct Arguments {
+        std::vector<std::string> words;
+        std::vector<char*> pointers;
+    };
+    static std::deque<Arguments> tries;
+    Arguments& given = tries.emplace_back();
+    std::vector<std::string>& words = given.words;
+    std::vector<char*>& pointers = given.pointers;
     words = arguments;
     words.insert(words.begin(), "dpdk-spead");
+    // What EAL has read of lcores at a try that failed.
+    static std::string lcores_read;
+    move_lcores_last(words);
+    const std::string lcores = value_of(words, "--lcores");
+    if (!lcores_read.empty()) {
+        if (lcores != lcores_read)
+            throw_error("EAL",
+                        "its last start failed after it had taken the lcores {}, which it keeps; ask for "
+                        "the same lcores, or start the process anew",
+                        lcores_read);
+        erase_option(words, "--lcores");
+    }
     for (std::string& word : words)
         pointers.push_back(word.data());
     pointers.push_back(nullptr);
     // What is registered before EAL starts is called after what EAL registers: nothing uses the directory
     // then.
-    static_cast<void>(std::atexit(remove_directory));
+    if (tries.size() == 1)
+        static_cast<void>(std::atexit(remove_directory));
     remove_dead_directories(eal_directory(), prefix_of(words));
     port::LogCapture log;
     // EAL says so of every size that it cannot use; what is free was looked at before.
     log.leave_out("hugepages reported on node");
     std::optional<OutputCapture> output;
-    if (!asks_for_help(words))
+    if (host == Host::program && !asks_for_help(words))
         output.emplace();
     const int used = rte_eal_init(static_cast<int>(words.size()), pointers.data());
     if (used >= 0) {
+        initialised = true;
         // EAL moves what is no option behind those that are, and says nothing.
         if (const std::size_t first = static_cast<std::size_t>(used) + 1; first < words.size())
             throw_usage("EAL", "`{}` is no option of EAL; before `--` stand EAL's options alone",
@@ -117,6 +158,11 @@ Eal::Eal(const std::vector<std::string>& arguments) {
         return;
     }
     const std::string reason = log.take_reason();
+    if (rte_errno == EALREADY)
+        throw_error("EAL",
+                    "it has been initialised before in this process, by other code, and can be only once");
+    if (reason.find("Invalid 'command line' arguments") == std::string::npos)
+        lcores_read = lcores;
     // A wrong option is named on standard error only, before a page of usage on standard output.
     std::vector<std::string> said = output ? output->take_errors() : std::vector<std::string>();
     std::erase_if(said, [](const std::string& line) { return line.find("option") == std::string::npos; });
@@ -126,6 +172,10 @@ Eal::Eal(const std::vector<std::string>& arguments) {
                 takes_huge_pages(words)
                     ? fmt::format("; huge pages: {}", describe(huge_memory(port::this_host())))
                     : "");
+}
+
+bool Eal::runs() noexcept {
+    return initialised.load();
 }
 
 void Eal::remove_directory() noexcept {

@@ -6,10 +6,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "port/driver.hpp"
 #include "runtime/end_conditions.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/filters.hpp"
@@ -17,6 +19,7 @@
 #include "runtime/plan.hpp"
 #include "runtime/producer.hpp"
 #include "runtime/sink.hpp"
+#include "runtime/user_queues.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::runtime {
@@ -27,6 +30,8 @@ struct Surroundings {
         runtime::make_sink;
     /// The filter of a stream on one of its lcores; null: none.
     std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> make_filter = runtime::make_filter;
+    /// Whose heaps a stream with SinkKind::user has: the same for each name as long as the stream is there.
+    std::function<std::shared_ptr<UserQueues>(const std::string& stream)> user_queues{};
     /// Null: a Feeder. The sender and the region table outlive the producer.
     std::function<std::unique_ptr<Producer>(const SendPlan&, send::Sender&, memory::RegionTable&)>
         make_producer{};
@@ -41,6 +46,10 @@ struct Surroundings {
     /// Readable when whoever starts the engine wants no more of it: a start that waits for others gives up
     /// then, with an Error. -1: none.
     int interrupt_fd = -1;
+    /// Families of ports that may be opened while it runs; empty: none may. Outlives the engine.
+    std::span<const port::Driver* const> drivers{};
+    /// Lcores that nothing runs on are not started before something does.
+    bool rest_unused_lcores = false;
     /// Advice names keys of a configuration, not options of a command.
     bool by_configuration = false;
     /// Called on the main thread, within run(), when something befalls a stream that is watched, or a sender
@@ -81,7 +90,12 @@ class Engine {
     /// about five times a second with a snapshot.
     Reason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
 
-    // While it runs; the main thread calls these, from tick or through an Executor that run() serves.
+    /// Does one round of run() without its wait: for a process that has a loop of its own. Returns why the
+    /// run ends, if it does. Call it every 20 ms, and when the Executor's descriptor becomes readable.
+    std::optional<Reason> step(const std::function<void(const stats::Snapshot&)>& tick);
+
+    // While it runs; the main thread calls these, from tick, between steps, or through an Executor that run()
+    // serves.
 
     /// The plan as it is now: what was changed since the start included.
     const Plan& plan() const noexcept;
@@ -91,10 +105,19 @@ class Engine {
     /// rate. What is the same in both loses nothing. What is removed is left, flushed and drained first, or
     /// sends what is in flight.
     ///
+    /// Ports come, too, where Surroundings::drivers has some; one that was opened stays open when the rest of
+    /// the change fails.
+    ///
     /// Throws Error, and has changed nothing, when something differs that cannot change during a run (ports,
     /// memory, lcores, what a sender sends; it says which), or has no room; also when a port refuses a rule
     /// or a membership, or a sender cannot be made or started: then everything is as before.
     void reconfigure(const Plan& wanted);
+
+    /// Lets senders send straight from the region, until remove_region(). Throws Error, and nothing has
+    /// changed: an empty range, one that overlaps another, too many, or a device refuses.
+    void add_region(const memory::Region& region);
+    /// No heap in flight refers to the region any more. Throws Error when no region starts at `base`.
+    void remove_region(const std::byte* base);
 
     /// Stops a port, or starts it again, while the others run: its groups are left and its rules removed, and
     /// come back with it; streams and senders wait. Throws Error when it is so already, and when the

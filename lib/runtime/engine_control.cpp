@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <rte_ethdev.h>
-
 #include "base/error.hpp"
 #include "runtime/engine_state.hpp"
 
 /// What the control world asks of a running engine.
 namespace spead::runtime {
 
+namespace {
+
+std::size_t stream_index(const Plan& plan, const std::string& name) {
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        if (plan.receives[i].name == name)
+            return i;
+    throw_error(name, "there is no such stream");
+}
+
+}  // namespace
+
 const Plan& Engine::plan() const noexcept {
-    return state_->plan;
+    return state_->parts.plan;
 }
 
 void Engine::serve(Executor& executor) noexcept {
@@ -21,43 +30,66 @@ void Engine::stay() noexcept {
 
 void Engine::interrupt() noexcept {
     state_->interrupted = true;
-    state_->lcores.end_soon();
+    state_->parts.lcores.end_soon();
+}
+
+/// A failure of the change's undo ends the run, too.
+void Engine::reconfigure(const Plan& wanted) {
+    State& s = *state_;
+    s.need_running();
+    try {
+        s.reconfiguration.carry_out(wanted);
+    } catch (const std::exception&) {
+        if (s.reconfiguration.failed())
+            interrupt();
+        throw;
+    }
+}
+
+void Engine::State::need_running() const {
+    if (!parts.clock.started() || parts.clock.stopped())
+        throw_error("runtime", "nothing runs that could be changed");
+}
+
+void Engine::stop_port(const std::string& port) {
+    state_->need_running();
+    state_->outages.stop(port);
+}
+
+void Engine::start_port(const std::string& port) {
+    state_->need_running();
+    state_->outages.start(port);
 }
 
 send::DummyResult Engine::dummy(const std::string& send, std::uint32_t packets) {
-    for (const auto& s : state_->senders.planned())
-        if (s->plan.name == send) {
-            state_->lcores.need_answers();
-            return state_->lcores.ask(
-                *s->worker, [](send::Sender* sender, std::uint32_t n) { return sender->dummy(n); },
-                s->sender.get(), packets);
-        }
-    throw_error("send", "there is no sender `{}`", send);
+    return state_->parts.senders.dummy(send, packets);
+}
+
+void Engine::add_region(const memory::Region& region) {
+    state_->parts.senders.add_region(region);
+}
+
+void Engine::remove_region(const std::byte* base) {
+    state_->parts.senders.remove_region(base);
 }
 
 std::vector<std::vector<stats::RuleSnapshot>> Engine::rules() const {
-    return state_->ports.rules();
+    return state_->parts.ports.rules();
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> Engine::xstats(const std::string& port) const {
     const State& s = *state_;
-    const std::size_t i = s.ports.index_of(port);
-    if (i == s.ports.size())
+    const std::size_t i = s.parts.ports.index_of(port);
+    if (i == s.parts.ports.size())
         throw_error("port", "there is no port `{}`", port);
-    const std::uint16_t id = s.ports[i].device().port_id();
-    const int count = rte_eth_xstats_get_names(id, nullptr, 0);
-    if (count <= 0)
-        return {};
-    std::vector<rte_eth_xstat_name> names(static_cast<std::size_t>(count));
-    std::vector<rte_eth_xstat> values(names.size());
-    if (rte_eth_xstats_get_names(id, names.data(), static_cast<unsigned>(count)) != count ||
-        rte_eth_xstats_get(id, values.data(), static_cast<unsigned>(count)) != count)
-        return {};
-    std::vector<std::pair<std::string, std::uint64_t>> all;
-    for (const rte_eth_xstat& value : values)
-        if (value.id < names.size())
-            all.emplace_back(names[value.id].name, value.value);
-    return all;
+    return s.parts.ports[i].xstats();
+}
+
+void Engine::mark_silent(stats::Snapshot& snapshot) const {
+    const State& s = *state_;
+    if (s.parts.clock.started() && !s.parts.clock.stopped())
+        snapshot.duration_s = s.parts.clock.seconds() - snapshot.cleared_s;
+    s.counts.mark_silent(snapshot);
 }
 
 stats::Snapshot Engine::snapshot() {
@@ -66,13 +98,48 @@ stats::Snapshot Engine::snapshot() {
 
 void Engine::clear() {
     State& s = *state_;
-    s.lcores.need_answers();
+    s.parts.lcores.need_answers();
     s.snapshots.clear();
-    s.streams.forget_times();
+    s.parts.streams.forget_times();
 }
 
 stats::Snapshot Engine::totals() {
     return state_->snapshots.take();
+}
+
+void Engine::start_capture(const std::string& stream, const capture::Options& options) {
+    RunParts& p = state_->parts;
+    const std::size_t i = stream_index(p.plan, stream);
+    Stream& s = *p.streams.current()[i];
+    p.lcores.need_answers();
+    if (s.capture)
+        throw_error(stream, "it is being captured already; stop that capture first");
+    if (s.parts.empty())
+        throw_error(stream, "it is not received now; start it first");
+    p.captures.start(s, p.plan.receives[i], options, p.layout.control_cpus());
+}
+
+std::uint64_t Engine::stop_capture(const std::string& stream) {
+    RunParts& p = state_->parts;
+    Stream& s = *p.streams.current()[stream_index(p.plan, stream)];
+    p.lcores.need_answers();
+    if (!s.capture)
+        throw_error(stream, "it is not being captured");
+    if (!p.captures.stop(s))
+        throw_error(stream, "its capture cannot be ended, an lcore does not answer");
+    return s.capture_number;
+}
+
+std::optional<stats::CaptureSnapshot> Engine::stopped_capture(std::uint64_t number) const {
+    return state_->parts.captures.stopped(number);
+}
+
+const std::vector<std::string>& Engine::problems() const noexcept {
+    return state_->parts.notes.problems;
+}
+
+std::vector<std::string> Engine::remarks() const {
+    return state_->parts.remarks();
 }
 
 }  // namespace spead::runtime

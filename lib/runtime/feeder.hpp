@@ -42,7 +42,9 @@ class Feeder final : public Producer {
     bool done() const noexcept override { return done_.load(std::memory_order_acquire); }
     std::string failure() const override { return done() ? failure_ : std::string(); }
 
-    const memory::Mapping& mapping() const noexcept override { return memory_; }
+    std::vector<memory::Region> regions() const override {
+        return {{memory_.base(), memory_.length(), true, -1}};
+    }
 
   private:
     struct Slot {

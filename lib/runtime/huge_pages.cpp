@@ -18,8 +18,8 @@ namespace spead::runtime {
 namespace {
 
 constexpr std::size_t kKiB = std::size_t{1} << 10;
-constexpr std::size_t kMiB = std::size_t{1} << 20;
-constexpr std::size_t kSmallPage = 2 * kMiB;
+constexpr std::size_t kPageMiB = std::size_t{1} << 20;
+constexpr std::size_t kSmallPage = 2 * kPageMiB;
 constexpr std::string_view kNodes = "/sys/devices/system/node";
 constexpr std::string_view kAllPages = "/sys/kernel/mm/hugepages";
 
@@ -74,9 +74,9 @@ std::set<int> listed(const std::string& list) {
 
 /// Pages of a size that the control groups of this process leave it (hugetlb.2MB.max and .rsvd.max).
 std::size_t left_by_groups(const port::Sysfs& files, std::size_t page) {
-    const std::string size = page >= 1024 * kMiB ? fmt::format("{}GB", page / (1024 * kMiB))
-                             : page >= kMiB      ? fmt::format("{}MB", page / kMiB)
-                                                 : fmt::format("{}KB", page / kKiB);
+    const std::string size = page >= 1024 * kPageMiB ? fmt::format("{}GB", page / (1024 * kPageMiB))
+                             : page >= kPageMiB      ? fmt::format("{}MB", page / kPageMiB)
+                                                     : fmt::format("{}KB", page / kKiB);
     std::string group = value_of(files, "/proc/self/cgroup", "0::");
     std::size_t left = SIZE_MAX;
     for (;;) {
@@ -267,7 +267,8 @@ MemoryChoice choose_memory(const HugeMemory& have, const EalMemory& need, bool c
                                         shortage->reason, shortage->command);
         choice.arguments = {"--no-huge"};
         if (!user_amount)
-            choice.arguments.insert(choice.arguments.end(), {"-m", fmt::format("{}", count_of(bytes, kMiB))});
+            choice.arguments.insert(choice.arguments.end(),
+                                    {"-m", fmt::format("{}", count_of(bytes, kPageMiB))});
         return choice;
     }
     // One file for all pages, or a process would need a descriptor for each, and could share no more than
@@ -281,7 +282,7 @@ MemoryChoice choose_memory(const HugeMemory& have, const EalMemory& need, bool c
         std::vector<std::size_t> by_node;
         for (const auto& [node, amount] : amounts) {
             by_node.resize(static_cast<std::size_t>(node) + 1);
-            by_node.back() = count_of(amount, kMiB);
+            by_node.back() = count_of(amount, kPageMiB);
         }
         choice.arguments.push_back(fmt::format("--socket-mem={}", fmt::join(by_node, ",")));
     }

@@ -15,6 +15,7 @@
 #include "memory/arena.hpp"
 #include "memory/mapping.hpp"
 #include "recv/distributor.hpp"
+#include "runtime/layout_ports.hpp"
 #include "runtime/link_host.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/numa.hpp"
@@ -25,9 +26,9 @@ namespace spead::runtime {
 
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 /// What EAL itself, rings and device structures take.
-constexpr std::size_t kEalBase = 24 * kMiB;
+constexpr std::size_t kEalBase = 24 * kMebibyte;
 
 /// A CPU for each port that receives and each sender, in the order of the plan.
 class Assignment {
@@ -132,98 +133,6 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     return cpus;
 }
 
-bool has_own_host(const port::PlannedPort& p) {
-    return p.device.capabilities.membership == port::Membership::own_host;
-}
-
-/// Where we are the IGMP and ARP host, the port needs a transmit queue for that, and for the answers to what
-/// a sender asks a receive queue, too.
-void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
-    if (driver.declared().membership != port::Membership::own_host)
-        return;
-    request.tx_queues++;
-    request.max_tx_packet = std::max(request.max_tx_packet, LinkHost::kMaxPacket);
-    const bool asks = std::any_of(plan.sends.begin(), plan.sends.end(), [&request](const SendPlan& s) {
-        return s.port == request.name && needs_next_hops(s);
-    });
-    if (asks && request.rx_queues == 0) {
-        request.rx_queues = 1;
-        request.max_rx_packet = LinkHost::kMaxPacket;
-    }
-}
-
-/// Senders may come while it runs: a port that nobody sends on gets a transmit queue for them, where one does
-/// no harm. Files are made for queues, and a peer must have as many.
-void add_spare_transmit_queue(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
-    const port::Capabilities c = driver.declared();
-    if (plan.runtime.live && request.tx_queues == 0 && !c.finite && !c.needs_peer)
-        request.tx_queues = 1;
-}
-
-/// The largest that comes while it runs and is like those that are there, or like none.
-std::size_t spare_sender_bytes(const Plan& plan, const port::PlannedPort& port) {
-    const std::uint16_t queues = port.request.tx_queues;
-    if (!plan.runtime.live || queues == 0 || (has_own_host(port) && queues == 1))
-        return 0;
-    std::size_t largest = send::Sender::memory_need(sender_config(SendPlan{}, port)).bytes;
-    for (const SendPlan& s : plan.sends)
-        if (s.port == port.request.name)
-            largest = std::max(largest, send::Sender::memory_need(sender_config(s, port)).bytes);
-    return largest;
-}
-
-void plan_ports(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
-                const StreamCpus& cpus, const port::Host& host, Layout& layout) {
-    std::vector<port::PortRequest> requests;
-    for (std::size_t i = 0; i < plan.ports.size(); i++) {
-        const PortPlan& p = plan.ports[i];
-        port::PortRequest request;
-        request.name = p.name;
-        request.device = p.device;
-        request.mtu = p.mtu;
-        request.vlan = p.vlan;
-        request.timestamps = use_of(p.timestamps);
-        request.max_rx_packet = 0;
-        request.rx_queues = static_cast<std::uint16_t>(cpus.of_port[i].size());
-        request.fewer_queues_do = true;
-        // Every lcore that a stream may move to can hold packets of a queue that another one polls.
-        std::vector<unsigned> holders = cpus.of_port[i];
-        if (plan.runtime.live && !holders.empty())
-            for (const unsigned cpu : plan.runtime.lcores)
-                add_once(holders, cpu);
-        if (holders.size() > 1)
-            request.held_mbufs +=
-                static_cast<std::uint32_t>(holders.size() - 1) * recv::Distributor::kRingEntries;
-        if (plan.runtime.live && !holders.empty()) {
-            request.max_rx_packet = ReceivePlan{}.max_packet_size;
-            request.buffer_size = ReceivePlan{}.buffer_size;
-        }
-        for (const ReceivePlan& r : plan.receives)
-            if (r.port == p.name) {
-                request.interrupts |= r.poll == PollMode::interrupt;
-                // Each queue may bring all that the stream's filters hold, wherever they run.
-                request.held_mbufs +=
-                    r.held_buffers * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
-                request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
-                request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
-            }
-        for (const SendPlan& s : plan.sends)
-            if (s.port == p.name) {
-                request.tx_queues++;
-                request.max_tx_packet = std::max(request.max_tx_packet, s.max_packet_size);
-                request.send_on_time = std::max(request.send_on_time, use_of(s.pacer));
-            }
-        requests.push_back(std::move(request));
-    }
-    layout.ports = port::plan_ports(requests, drivers, options.devices, host,
-                                    [&plan](const port::Driver& driver, port::PortRequest& r) {
-                                        add_spare_transmit_queue(plan, driver, r);
-                                        add_host_queues(plan, driver, r);
-                                    });
-    for (const port::PlannedPort& p : layout.ports)
-        layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
-}
-
 void remark_workers(const Plan& plan, const Layout& layout, std::size_t port, const Spread& spread,
                     std::vector<std::string>& remarks) {
     std::vector<std::string> shared;
@@ -277,7 +186,8 @@ void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assign
                         if (std::find(worker.receives.begin(), worker.receives.end(), i) ==
                             worker.receives.end())
                             worker.receives.push_back(i);
-                        worker.largest_heap = std::max(worker.largest_heap, plan.receives[i].max_bytes);
+                        if (plan.receives[i].memory == 0)
+                            worker.largest_heap = std::max(worker.largest_heap, plan.receives[i].max_bytes);
                     }
 }
 
@@ -313,22 +223,29 @@ void add_spare_workers(const Plan& plan, Assignment& assignment, Layout& layout)
             assignment.worker(cpu, true);
     std::uint64_t largest = 0;
     for (const ReceivePlan& r : plan.receives)
-        largest = std::max(largest, r.max_bytes);
+        if (r.memory == 0)
+            largest = std::max(largest, r.max_bytes);
     for (WorkerLayout& w : layout.workers)
         if (may_receive(plan, w))
-            w.largest_heap = std::max(largest, plan.receives.empty() ? ReceivePlan{}.max_bytes : 0);
+            w.largest_heap = largest == 0 ? ReceivePlan{}.max_bytes : largest;
 }
 
 /// Streams' shares of the memory for heaps; an lcore that waits for streams has one, too.
 std::size_t heap_shares(const Plan& plan, const WorkerLayout& w) {
-    return may_receive(plan, w) ? std::max<std::size_t>(1, w.receives.size()) : w.receives.size();
+    if (plan.memory.heaps == 0)
+        return 0;
+    const auto shares =
+        static_cast<std::size_t>(std::count_if(w.receives.begin(), w.receives.end(), [&plan](std::size_t i) {
+            return plan.receives[i].memory == 0;
+        }));
+    return may_receive(plan, w) ? std::max<std::size_t>(1, shares) : shares;
 }
 
 /// A card's buffers are on its NUMA node; EAL puts those of other devices on the main lcore's.
 void lay_out_eal_memory(const Plan& plan, const port::Host& host, Layout& layout) {
     const int own = node_of_cpu(host.files, layout.main_cpu);
     EalMemory& need = layout.eal_memory;
-    need[own] += kEalBase;
+    need[own] += kEalBase + plan.memory.spare_eal;
     for (const port::PlannedPort& p : layout.ports) {
         std::size_t bytes = p.device.eal_bytes() + spare_sender_bytes(plan, p) +
                             (has_own_host(p) ? LinkHost::memory_need(p.device.tx.descriptors) : 0);
@@ -413,7 +330,9 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     Layout layout;
     Assignment assignment(plan, options, layout);
     const StreamCpus cpus = cpus_of_streams(plan, assignment);
-    plan_ports(plan, options, drivers, cpus, host, layout);
+    layout.ports = plan_ports(plan, 0, cpus.of_port, options.devices, drivers, host);
+    for (const port::PlannedPort& p : layout.ports)
+        layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
     check_files(plan, layout.ports);
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
@@ -451,8 +370,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
                         "of two",
                         human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
     for (const WorkerLayout& w : layout.workers)
-        for (const std::size_t i : w.receives)
+        for (const std::size_t i : w.receives) {
             layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
+            layout.heap_bytes += own_heap_bytes(plan.receives[i]);
+        }
 
     const HugeMemory pages = huge_memory(host);
     const std::size_t huge = pages.free_bytes();
@@ -464,9 +385,10 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
         throw_error("memory",
                     "this run does not fit: {} MiB for heaps + {} MiB for windows and queues + {} MiB of "
                     "payload to send + {} MiB for EAL = {} MiB, and {} MiB are available; lower {}",
-                    layout.heap_bytes / kMiB, layout.bookkeeping_bytes / kMiB, layout.send_bytes / kMiB,
-                    (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMiB,
-                    ordinary / kMiB, available / kMiB,
+                    layout.heap_bytes / kMebibyte, layout.bookkeeping_bytes / kMebibyte,
+                    layout.send_bytes / kMebibyte,
+                    (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMebibyte,
+                    ordinary / kMebibyte, available / kMebibyte,
                     plan.receives.empty()
                         ? "the heaps in flight: their size (--heap-size) or their number (max_heaps)"
                         : "[memory] heaps (--memory), the rings, or the packet buffers (--buffer-size)");
@@ -474,8 +396,11 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     std::string lcores = fmt::format("{}@{}", layout.main_lcore, layout.main_cpu);
     for (const WorkerLayout& w : layout.workers)
         lcores += fmt::format(",{}@{}", w.lcore, w.cpu);
-    EalArguments made = eal_arguments(
-        options, {layout.eal_memory, lcores, plan.runtime.name, BusNeeds::of(layout.ports), true}, host);
+    BusNeeds bus = BusNeeds::of(layout.ports);
+    // A card may come as well, which only huge pages will do for.
+    bus.pci |= plan.memory.spare_eal != 0 && eal_huge && !options.has_bus;
+    EalArguments made =
+        eal_arguments(options, {layout.eal_memory, lcores, plan.runtime.name, bus, true}, host);
     layout.eal_args = std::move(made.words);
     for (std::string& remark : made.remarks)
         layout.remarks.push_back(std::move(remark));

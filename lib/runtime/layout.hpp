@@ -97,6 +97,9 @@ void use_lcores_of_eal(Layout& layout, const EalOptions& options);
 /// Ordinary memory that a stream takes on each of its lcores besides its heaps: windows, tables, queues.
 std::size_t bookkeeping_bytes(const ReceivePlan& plan);
 
+/// Memory of its own that a stream has for heaps on each of its lcores; 0: it shares the lcore's.
+std::size_t own_heap_bytes(const ReceivePlan& plan);
+
 /// Returns the payload of all heaps in flight. Throws Error, with the sender's name, when it is more than a
 /// process can map.
 std::size_t send_bytes(const std::vector<SendPlan>& sends);

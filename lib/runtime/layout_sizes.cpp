@@ -6,6 +6,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "heap/window.hpp"
+#include "memory/arena.hpp"
 #include "runtime/layout.hpp"
 
 namespace spead::runtime {
@@ -73,6 +74,10 @@ std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
     window.history = plan.history;
     window.guarded = true;
     return heap::Window::bookkeeping_bytes(window, plan.ring);
+}
+
+std::size_t own_heap_bytes(const ReceivePlan& plan) {
+    return plan.memory == 0 ? 0 : memory::Arena::capacity_for(plan.memory, plan.max_bytes);
 }
 
 }  // namespace spead::runtime

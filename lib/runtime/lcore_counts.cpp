@@ -34,7 +34,7 @@ std::unique_ptr<LcoreLook> LcoreCounts::make_look(Worker& w, LcoreLook::Depth de
         LcoreLook::OfPart& p = look->parts[i];
         p.part = w.parts[i];
         p.lane = w.parts[i]->lane.get();
-        p.feed = w.parts[i]->feed;
+        p.tally = w.parts[i]->tally();
         p.tap = w.parts[i]->tap_counts;
         p.done = w.parts[i]->done;
         p.stops.assign(plan_.end.exit_on_stop ? p.lane->stops_seen.size() : 0, 0);
@@ -82,6 +82,7 @@ void LcoreCounts::keep(Worker& w, std::unique_ptr<LcoreLook> look) {
         part.tap_counts = p.tap;
         part.blocked = p.blocked;
         part.stopped = p.stopped;
+        part.over = p.over;
         std::swap(part.stops, p.stops);
         if (full)
             std::swap(part.details, p.details);

@@ -19,10 +19,11 @@ void LcoreLook::take() noexcept {
         if (p.lane->tap != nullptr)
             p.tap = p.lane->tap->counters();
         // What is done was pushed by this lcore before.
-        if (p.feed != nullptr)
-            p.done = p.feed->done();
+        if (p.tally != nullptr)
+            p.done = p.tally->done();
         p.blocked = p.lane->window.blocked();
         p.stopped = p.lane->window.stopped();
+        p.over = p.stopped && p.counts.heaps_live == 0 && !p.lane->window.has_ended();
         std::copy_n(p.lane->stops_seen.begin(), std::min(p.stops.size(), p.lane->stops_seen.size()),
                     p.stops.begin());
         if (depth != Depth::counts)

@@ -7,13 +7,13 @@
 #include "capture/tap.hpp"
 #include "port/impaired_queue.hpp"
 #include "recv/rx_agent.hpp"
-#include "runtime/consumers.hpp"
 #include "runtime/details.hpp"
+#include "runtime/heap_tally.hpp"
 #include "runtime/lcore_loop.hpp"
 #include "send/sender.hpp"
 #include "stats/counters.hpp"
 
-/// What a look at one worker lcore brings. Private to lib/runtime/engine*.cpp.
+/// What a look at one worker lcore brings. Private to lib/runtime.
 namespace spead::runtime {
 
 struct Part;
@@ -30,12 +30,13 @@ struct LcoreLook {
     struct OfPart {
         Part* part = nullptr;  ///< whose it is; not the lcore's to touch
         recv::SpeadLane* lane = nullptr;
-        const Consumers::Feed* feed = nullptr;  ///< null: it has none any more
+        const HeapTally* tally = nullptr;  ///< null: it has none any more
         stats::StreamCounters counts;
-        Consumers::Done done;
+        HeapTally::Done done;
         capture::TapCounters tap;
         bool blocked = false;
         bool stopped = false;              ///< its window, by a stop item
+        bool over = false;                 ///< stopped, and all its heaps were handed over
         std::vector<std::uint64_t> stops;  ///< lane->stops_seen, if asked for
         LaneDetails details;
     };

@@ -34,6 +34,15 @@ bool readable(int fd) {
 
 }  // namespace
 
+void LcoreSet::set_patience(const std::optional<double>& timeout, Clock::duration otherwise) noexcept {
+    if (!timeout)
+        patience_ = otherwise;
+    else
+        patience_ = *timeout > 0
+                        ? std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*timeout))
+                        : Clock::duration::max();
+}
+
 Worker& LcoreSet::on_cpu(unsigned cpu) const {
     const auto found = std::find_if(workers_.begin(), workers_.end(),
                                     [cpu](const auto& w) { return w->layout->planned_cpu == cpu; });
@@ -44,6 +53,8 @@ Worker& LcoreSet::on_cpu(unsigned cpu) const {
 
 void LcoreSet::launch() {
     for (const auto& w : workers_) {
+        if (w->launched || (needed_ && !needed_(*w)))
+            continue;
         w->loop->prepare();
         const int rc = rte_eal_remote_launch(
             [](void* loop) {

@@ -52,12 +52,17 @@ class LcoreSet {
 
     /// Sets how long an lcore that does not answer is waited for.
     void set_patience(Clock::duration patience) noexcept { patience_ = patience; }
+    /// Does the same with a plan's timeout in seconds (0: for ever), or with `otherwise` if it has none.
+    void set_patience(const std::optional<double>& timeout, Clock::duration otherwise) noexcept;
     /// The run ends: no lcore is waited for longer than kEndPatience.
     void end_soon() noexcept { ending_ = true; }
     /// The same from the moment when the descriptor is readable; -1: none.
     void set_interrupt(int fd) noexcept { interrupt_fd_ = fd; }
 
-    /// Starts the loops of all lcores. Throws Error.
+    /// Has launch() leave out lcores that are not needed yet; the main thread itself carries out what they
+    /// are asked.
+    void launch_only(std::function<bool(const Worker&)> needed) { needed_ = std::move(needed); }
+    /// Starts the loops of the lcores that are needed and do not run. Throws Error.
     void launch();
     /// Ends the loops of all lcores, and waits for them; for one that is lost, `longest` at most.
     void stop(Clock::duration longest);
@@ -104,6 +109,7 @@ class LcoreSet {
 
     std::vector<std::string>& problems_;
     Hooks hooks_;
+    std::function<bool(const Worker&)> needed_;  ///< empty: all are
     std::vector<std::unique_ptr<Worker>> workers_;
     Clock::duration patience_ = std::chrono::seconds(30);
     bool ending_ = false;

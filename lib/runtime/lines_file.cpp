@@ -20,8 +20,9 @@ namespace {
 
 /// The mutex of everybody in this process who appends to this file.
 std::shared_ptr<std::mutex> mutex_of(const struct stat& file) {
-    static std::mutex all;
-    static std::map<std::pair<dev_t, ino_t>, std::weak_ptr<std::mutex>> known;
+    // Never destroyed: sinks may end while the process does.
+    static std::mutex& all = *new std::mutex;
+    static auto& known = *new std::map<std::pair<dev_t, ino_t>, std::weak_ptr<std::mutex>>;
     const std::lock_guard lock(all);
     std::erase_if(known, [](const auto& entry) { return entry.second.expired(); });
     std::weak_ptr<std::mutex>& weak = known[{file.st_dev, file.st_ino}];

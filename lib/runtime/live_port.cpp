@@ -7,6 +7,8 @@
 #include <iterator>
 #include <utility>
 
+#include <rte_ethdev.h>
+
 #include "base/error.hpp"
 #include "port/netdev.hpp"
 
@@ -233,6 +235,23 @@ stats::PortSnapshot LivePort::snapshot() const {
         s.tx_host_frames = earlier_.host_frames + host_->sent();
     s.rules = last_rules_;
     return s;
+}
+
+std::vector<std::pair<std::string, std::uint64_t>> LivePort::xstats() const {
+    const std::uint16_t id = device_->port_id();
+    const int count = rte_eth_xstats_get_names(id, nullptr, 0);
+    if (count <= 0)
+        return {};
+    std::vector<rte_eth_xstat_name> names(static_cast<std::size_t>(count));
+    std::vector<rte_eth_xstat> values(names.size());
+    if (rte_eth_xstats_get_names(id, names.data(), static_cast<unsigned>(count)) != count ||
+        rte_eth_xstats_get(id, values.data(), static_cast<unsigned>(count)) != count)
+        return {};
+    std::vector<std::pair<std::string, std::uint64_t>> all;
+    for (const rte_eth_xstat& value : values)
+        if (value.id < names.size())
+            all.emplace_back(names[value.id].name, value.value);
+    return all;
 }
 
 }  // namespace spead::runtime

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.hpp"
@@ -97,6 +98,8 @@ class LivePort {
     void forget_passed() noexcept { passed_.clear(); }
     void show_passed(stats::PortSnapshot& to) const { to.passed = passed_; }
 
+    /// Returns the device's own counters (rte_eth_xstats), by name.
+    std::vector<std::pair<std::string, std::uint64_t>> xstats() const;
     /// Returns the port's part of a snapshot, without what lcores count.
     stats::PortSnapshot snapshot() const;
 

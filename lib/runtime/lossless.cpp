@@ -61,16 +61,23 @@ std::string explain(const Sum& sum, const HeapMemory& m) {
             ? fmt::format("{} x {}", sum.live + 1, size_text(sum.largest_block))
             : fmt::format("{} + {}", size_text(sum.live_bytes), size_text(sum.largest_block));
     const std::size_t all = sum.need() / m.waiting.size() * std::max(m.streams, m.waiting.size());
+    const std::string enough = size_text(memory::Arena::capacity_for(all, m.largest));
+    // A stream with memory of its own was made in C++, and knows the names of RecvConfig.
+    const std::string remedy =
+        m.own ? fmt::format(
+                    "raise its `memory` to {}, or lower `max_heap_bytes`, `max_heaps` or "
+                    "`substreams`, or let heaps be dropped (`on_full`)",
+                    enough)
+              : fmt::format(
+                    "raise `[memory] heaps` (--memory) to {} for each lcore, or lower `max_bytes` "
+                    "(--max-heap-bytes), `max_live` (--max-heaps) or `substreams`, or let heaps be "
+                    "dropped (`on_full`, --on-full drop_newest)",
+                    enough);
     return fmt::format(
         "{} heaps may be live (max_live x substreams) and one more begins before the oldest goes, of up to "
-        "{} each, "
-        "in blocks of powers of two: {} = {}, and there are {}; raise `[memory] heaps` (--memory) to {} for "
-        "each "
-        "lcore, or lower `max_bytes` (--max-heap-bytes), `max_live` (--max-heaps) or `substreams`, or let "
-        "heaps be "
-        "dropped (`on_full`, --on-full drop_newest)",
+        "{} each, in blocks of powers of two: {} = {}, and there are {}; {}",
         sum.live, human_size(sum.largest), terms, size_text(sum.need()), size_text(shares_of_waiting(m)),
-        size_text(memory::Arena::capacity_for(all, m.largest)));
+        remedy);
 }
 
 /// What `tell` says of the memory of each lcore that has something to say.
@@ -79,15 +86,23 @@ std::vector<std::string> of_lcores(const Plan& plan, const Layout& layout, Tell 
     std::vector<std::string> said;
     for (const WorkerLayout& w : layout.workers) {
         std::vector<const ReceivePlan*> waiting;
+        std::size_t sharing = 0;
         for (const std::size_t i : w.receives) {
             const ReceivePlan& r = plan.receives[i];
             const bool lossless = layout.port(r.port).device.capabilities.lossless;
             const bool places = !(r.capture && r.capture->only);
+            if (r.memory != 0) {
+                const ReceivePlan* const one = &r;
+                const bool waits = r.enabled && places && lossless && waits_for_consumer(r, lossless);
+                if (std::string text = tell(own_memory(r, waits, one)); !text.empty())
+                    said.push_back(std::move(text));
+                continue;
+            }
+            sharing++;
             if (r.enabled && places && lossless && waits_for_consumer(r, lossless))
                 waiting.push_back(&r);
         }
-        if (std::string text = tell({w.heap_bytes, w.largest_heap, w.receives.size(), waiting});
-            !text.empty())
+        if (std::string text = tell({w.heap_bytes, w.largest_heap, sharing, waiting}); !text.empty())
             said.push_back(std::move(text));
     }
     return said;

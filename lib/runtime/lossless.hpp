@@ -24,7 +24,13 @@ struct HeapMemory {
     std::size_t largest = 0;                      ///< longest heap that the arena is cut for
     std::size_t streams = 1;                      ///< that share it
     std::span<const ReceivePlan* const> waiting;  ///< of them, those that may lose nothing
+    bool own = false;                             ///< one stream's, by ReceivePlan::memory
 };
+
+/// Returns that of a stream with memory of its own; `itself` points at it, and outlives the result.
+inline HeapMemory own_memory(const ReceivePlan& r, bool waits, const ReceivePlan* const& itself) {
+    return {own_heap_bytes(r), r.max_bytes, 1, waits ? std::span(&itself, 1) : std::span(&itself, 0), true};
+}
 
 /// Returns nothing if the streams that may lose nothing, and whose longest heap (max_bytes) somebody set,
 /// have room for the heaps that they may have live, all streams at once, and for one that begins; else the

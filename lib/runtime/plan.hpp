@@ -32,7 +32,8 @@ constexpr std::string_view name_of(PollMode mode) {
 }
 /// `automatic`: block where the source loses nothing by waiting (pcap, ring, memif), else drop_newest.
 enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
-enum class SinkKind : std::uint8_t { null, verify, file };
+/// user: whoever made the stream in C++ takes its heaps (UserQueues); no configuration says so.
+enum class SinkKind : std::uint8_t { null, verify, file, user };
 /// When a sink can write no more: it takes no more heaps and the other streams go on, or the run ends.
 enum class OnSinkError : std::uint8_t { stop, end };
 /// Who does something that some ports can do by themselves; `automatic`: they, where they can.
@@ -63,7 +64,10 @@ struct RuntimePlan {
 };
 
 struct MemoryPlan {
-    std::uint64_t heaps = std::uint64_t{512} << 20;  ///< bytes for heap payloads, all streams together
+    /// Bytes for heap payloads, all streams together; 0: each stream has memory of its own.
+    std::uint64_t heaps = std::uint64_t{512} << 20;
+    /// EAL memory for ports that are opened while the program runs. No key: only programs in C++ do that.
+    std::uint64_t spare_eal = 0;
     bool operator==(const MemoryPlan&) const = default;
 };
 
@@ -112,6 +116,9 @@ struct ReceivePlan {
     std::uint32_t max_live = 4;  ///< live heaps per substream
     std::uint32_t ring = 256;    ///< hand-over queue, heaps
     std::uint64_t max_bytes = std::uint64_t{64} << 20;
+    /// Bytes for heap payloads, on each lcore of its own; 0: a share of [memory] heaps. Heaps that a user
+    /// takes outlive the lcores' memory, so SinkKind::user needs its own.
+    std::uint64_t memory = 0;
     double timeout = 0;            ///< seconds without a packet of the heap; 0: off
     std::uint32_t history = 1024;  ///< finished heap counts remembered per substream; 0: off
     double history_time = 1.0;     ///< seconds

@@ -29,10 +29,28 @@ void PortSet::start() {
         p->device().start();
 }
 
+void PortSet::add(const PortPlan& plan, const port::PlannedPort& planned) {
+    auto port = std::make_unique<LivePort>(plan, planned);
+    port->device().start();
+    ports_.push_back(std::move(port));
+}
+
 std::size_t PortSet::index_of(const std::string& name) const noexcept {
     const auto found =
         std::find_if(ports_.begin(), ports_.end(), [&](const auto& p) { return p->plan().name == name; });
     return static_cast<std::size_t>(found - ports_.begin());
+}
+
+PortSet::Groups PortSet::groups_of(const std::vector<ReceivePlan>& receives) const {
+    Groups all(size());
+    for (const ReceivePlan& r : receives)
+        if (r.enabled) {
+            std::vector<Endpoint>& here = all[index_of(r.port)];
+            here.insert(here.end(), r.endpoints.begin(), r.endpoints.end());
+        }
+    for (std::vector<Endpoint>& here : all)
+        std::sort(here.begin(), here.end());
+    return all;
 }
 
 void PortSet::add_rules(const std::vector<PortRule>& wanted) {

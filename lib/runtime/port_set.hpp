@@ -26,12 +26,16 @@ class PortSet {
     void open(const std::vector<PortPlan>& plans, const std::vector<port::PlannedPort>& planned);
     /// Starts the devices. Throws Error.
     void start();
+    /// Opens and starts one more port while the others run. Throws Error; then there is none.
+    void add(const PortPlan& plan, const port::PlannedPort& planned);
 
     std::size_t size() const noexcept { return ports_.size(); }
     LivePort& operator[](std::size_t i) const noexcept { return *ports_[i]; }
     LivePort& operator[](const std::string& name) const noexcept { return *ports_[index_of(name)]; }
     /// Returns size() if no port has this name.
     std::size_t index_of(const std::string& name) const noexcept;
+    /// Returns what the streams receive, and where.
+    Groups groups_of(const std::vector<ReceivePlan>& receives) const;
 
     /// Adds rules to ports that are on. Throws Error.
     void add_rules(const std::vector<PortRule>& wanted);

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "memory/mapping.hpp"
+#include "memory/region.hpp"
 
 namespace spead::runtime {
 
@@ -28,8 +28,9 @@ class Producer {
     virtual bool done() const noexcept = 0;
     /// What ended it early; empty if nothing did.
     virtual std::string failure() const = 0;
-    /// Where the payload of all its heaps lies; in the region table while it lives.
-    virtual const memory::Mapping& mapping() const noexcept = 0;
+    /// Returns memory of its own that heaps may refer to, which is in the region table while it lives. Its
+    /// port reads it directly where it can; so it does with the regions of SenderSet::add_region.
+    virtual std::vector<memory::Region> regions() const { return {}; }
 };
 
 }  // namespace spead::runtime

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "port/impaired_queue.hpp"
-#include "port/region_registration.hpp"
 #include "runtime/feeder.hpp"
 #include "runtime/next_hops.hpp"
+#include "runtime/payload_registration.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/send_health.hpp"
 #include "send/sender.hpp"
@@ -24,8 +24,8 @@ struct SendStream {
     SendPlan plan;             ///< as it is carried out
     std::unique_ptr<send::Sender> sender;
     std::unique_ptr<Producer> feeder;
-    std::unique_ptr<port::RegionRegistration> registration;  ///< of its payload; null where ports copy
-    std::unique_ptr<port::ImpairedQueue> impaired;           ///< through which it sends; usually null
+    std::unique_ptr<PayloadRegistration> registration;  ///< of what it sends from; null where ports copy
+    std::unique_ptr<port::ImpairedQueue> impaired;      ///< through which it sends; usually null
     Worker* worker = nullptr;
     std::size_t port = 0;
     std::uint16_t queue = 0;     ///< of the port; other senders of the lcore may share it

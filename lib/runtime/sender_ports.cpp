@@ -99,9 +99,38 @@ void SenderSet::map_payload(SendStream& s) {
     const port::Port& port = ports_[s.port].device();
     if (!port.capabilities().tx_external_buffer || s.plan.zero_copy == ZeroCopy::never)
         return;
-    const memory::Mapping& payload = s.feeder->mapping();
-    s.registration = std::make_unique<port::RegionRegistration>(payload.base(), payload.length());
-    s.registration->map(port);
+    auto registration = std::make_unique<PayloadRegistration>(port);
+    for (const memory::Region& region : s.feeder->regions())
+        registration->add(region);
+    for (const memory::Region& region : shared_)
+        registration->add(region);
+    s.registration = std::move(registration);
+}
+
+void SenderSet::add_region(const memory::Region& region) {
+    regions_.add(region);
+    std::vector<PayloadRegistration*> done;
+    try {
+        for (SendStream* const s : all())
+            if (s->registration) {
+                s->registration->add(region);
+                done.push_back(s->registration.get());
+            }
+        shared_.push_back(region);
+    } catch (...) {
+        for (PayloadRegistration* const one : done)
+            one->remove(region.base);
+        regions_.remove(region.base);
+        throw;
+    }
+}
+
+void SenderSet::remove_region(const std::byte* base) {
+    regions_.remove(base);
+    std::erase_if(shared_, [base](const memory::Region& one) { return one.base == base; });
+    for (SendStream* const s : all())
+        if (s->registration)
+            s->registration->remove(base);
 }
 
 /// What the port was given comes back when it stops; senders wait, and give up what may not take so long.

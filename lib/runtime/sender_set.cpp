@@ -280,6 +280,17 @@ send::Backlog SenderSet::backlog(SendStream& s) {
         .value_or(send::Backlog{});
 }
 
+send::DummyResult SenderSet::dummy(const std::string& name, std::uint32_t packets) {
+    const auto found = std::find_if(planned_.begin(), planned_.end(),
+                                    [&name](const auto& s) { return s->plan.name == name; });
+    if (found == planned_.end())
+        throw_error("send", "there is no sender `{}`", name);
+    lcores_.need_answers();
+    return lcores_.ask(
+        *(*found)->worker, [](send::Sender* sender, std::uint32_t n) { return sender->dummy(n); },
+        (*found)->sender.get(), packets);
+}
+
 /// From what their lcores counted when they last answered.
 void SenderSet::add_to(stats::Snapshot& snap) const {
     const auto add_to_port = [&snap](std::size_t port, const stats::SendCounters& counts) {

@@ -51,6 +51,9 @@ class SenderSet {
     /// the CPUs `control`. Throws Error.
     void start(const std::vector<unsigned>& control, int interrupt_fd);
 
+    /// Notes that a port has been opened since.
+    void note_ports() { gone_.resize(ports_.size()); }
+
     /// Returns those of the plan, in its order.
     const std::vector<std::unique_ptr<SendStream>>& planned() const noexcept { return planned_; }
     /// Returns those that are removed and not done yet, too.
@@ -67,6 +70,12 @@ class SenderSet {
     Fresh make_new(const Plan& wanted, const Change& change, int interrupt_fd);
     /// Makes the senders what the plan says. Throws Error: then all are as they were, and new ones leave.
     void change(const Plan& wanted, const Change& change, Fresh fresh, const std::vector<unsigned>& control);
+    /// Lets ports read the region: those that send, and can, and those that will. Throws Error, and nothing
+    /// has changed: RegionTable::add refuses it, or EAL or a device does.
+    void add_region(const memory::Region& region);
+    /// Undoes that. No heap in flight refers to the region. Throws Error when no region starts at `base`.
+    void remove_region(const std::byte* base);
+
     /// Lets go of removed senders that are done. `longest_finish`: as cut_if_too_long().
     void let_go(Clock::duration longest_finish);
 
@@ -75,6 +84,8 @@ class SenderSet {
     void cut_if_too_long(SendStream& s, Clock::duration longest_finish);
     static void cut(SendStream& s, send::Cut cut);
     send::Backlog backlog(SendStream& s);
+    /// Calls send::Sender::dummy on the lcore of the sender of that name. Throws Error.
+    send::DummyResult dummy(const std::string& name, std::uint32_t packets);
 
     /// The lcores let go of the port's queues: heaps wait.
     void take_off(std::size_t port);
@@ -117,6 +128,7 @@ class SenderSet {
     LcoreSet& lcores_;
     PortSet& ports_;
     memory::RegionTable& regions_;
+    std::vector<memory::Region> shared_;  ///< of add_region
     MakeProducer make_producer_;
     std::vector<std::string>& problems_;
     std::vector<std::unique_ptr<SendStream>> planned_;

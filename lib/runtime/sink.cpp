@@ -103,6 +103,7 @@ std::unique_ptr<Sink> make_sink(const SinkPlan& plan, const std::string& stream)
         case SinkKind::file:
             return std::make_unique<FileSink>(plan.directory, stream);
         case SinkKind::null:
+        case SinkKind::user:
             break;
     }
     return std::make_unique<NullSink>();

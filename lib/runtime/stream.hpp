@@ -8,10 +8,12 @@
 #include <vector>
 
 #include "capture/capture.hpp"
+#include "memory/arena.hpp"
 #include "recv/rx_agent.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/details.hpp"
 #include "runtime/sink.hpp"
+#include "runtime/user_queues.hpp"
 #include "stats/peak.hpp"
 #include "stats/snapshot.hpp"
 
@@ -21,11 +23,24 @@ struct Worker;
 
 /// A stream's share on one lcore.
 struct Part {
-    std::unique_ptr<recv::SpeadLane> lane;
+    Part() = default;
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+    /// Heaps that users hold keep the lane, and its filter is nothing of theirs.
+    ~Part() {
+        if (lane)
+            lane->filter.reset();
+    }
+
+    std::shared_ptr<recv::SpeadLane> lane;  ///< with the arena, if that is the stream's own
+    const memory::Arena* arena = nullptr;   ///< where its heaps lie
+    bool owns_arena = false;                ///< no other stream has heaps there
     Worker* worker = nullptr;
-    std::uint16_t slot = 0;  ///< by which the lcore's classifiers name the lane
-    Consumers::Feed* feed = nullptr;
-    std::shared_ptr<Sink> sink;
+    std::uint16_t slot = 0;           ///< by which the lcore's classifiers name the lane
+    Consumers::Feed* feed = nullptr;  ///< null: it has users, or has left the consumers
+    std::shared_ptr<Sink> sink;       ///< null: it has users
+    std::shared_ptr<UserQueues> users;
+    std::shared_ptr<UserQueues::Queue> user_queue;
     /// What the lcore counted when it last answered.
     stats::StreamCounters counts;
     Consumers::Done done;  ///< heaps that its sink was given
@@ -35,19 +50,28 @@ struct Part {
     capture::TapCounters tap_counts;   ///< of the capture that runs
     bool blocked = false;              ///< waits for its consumer
     bool stopped = false;              ///< by a stop item
+    bool over = false;                 ///< stopped, and all its heaps were handed over
     std::vector<std::uint64_t> stops;  ///< stop items by place; only where the run may end by them
+
+    /// What becomes of its heaps; null: it has left those who take them.
+    const HeapTally* tally() const noexcept {
+        return user_queue ? static_cast<const HeapTally*>(user_queue.get()) : feed;
+    }
 };
 
 /// A part on its way out: no packet comes to it any more.
 struct Leaving {
     std::unique_ptr<Part> part;
     enum class Step : std::uint8_t { flush, consume, reclaim } step = Step::flush;
+    bool waits_for_user = false;  ///< who may take any time for the heaps that are left
 };
 
 struct Stream {
     std::uint32_t number = 0;  ///< no other stream of the run has it
     std::string name;
-    std::shared_ptr<Sink> sink;
+    std::shared_ptr<Sink> sink;         ///< null: it has users, or is not enabled
+    std::shared_ptr<UserQueues> users;  ///< of SinkKind::user
+    bool source_ended = false;          ///< its users were handed all that the port's source had
     std::vector<std::unique_ptr<Part>> parts;
     std::vector<Leaving> leaving;
     /// Place of each endpoint in the lanes' tables: kept while others come and go.

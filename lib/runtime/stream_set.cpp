@@ -42,6 +42,15 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     return c;
 }
 
+/// A lane whose heaps lie in an arena of its own.
+struct LaneWithArena {
+    LaneWithArena(const recv::LaneConfig& config, std::size_t bytes)
+        : arena(bytes, config.window.max_heap_bytes), lane(config, heap::PoolPlacer(arena, 0)) {}
+
+    memory::Arena arena;
+    recv::SpeadLane lane;
+};
+
 }  // namespace
 
 std::vector<const Part*> Stream::all_parts() const {
@@ -67,7 +76,10 @@ void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<Qu
         stream.name = r.name;
         if (!r.enabled)
             continue;
-        stream.sink = makers_.sink(r.sink, r.name);
+        if (r.sink.kind == SinkKind::user)
+            stream.users = users_of(r);
+        else
+            stream.sink = makers_.sink(r.sink, r.name);
         keep_places(stream, r.endpoints);
     }
     for (std::size_t i = 0; i < current_.size(); i++)
@@ -79,6 +91,7 @@ StreamSet::Fresh StreamSet::make_fresh(const std::vector<ReceivePlan>& wanted, c
     Fresh fresh;
     fresh.streams.resize(wanted.size());
     fresh.sinks.resize(wanted.size());
+    fresh.users.resize(wanted.size());
     for (std::size_t i = 0; i < wanted.size(); i++) {
         const ReceivePlan& r = wanted[i];
         const Change::Receive& c = change.receives[i];
@@ -87,7 +100,9 @@ StreamSet::Fresh StreamSet::make_fresh(const std::vector<ReceivePlan>& wanted, c
             fresh.streams[i]->number = ++last_number_;
             fresh.streams[i]->name = r.name;
         }
-        if (c.new_sink && r.enabled)
+        if (c.new_sink && r.enabled && r.sink.kind == SinkKind::user)
+            fresh.users[i] = users_of(r);
+        else if (c.new_sink && r.enabled)
             fresh.sinks[i] = makers_.sink(r.sink, r.name);
     }
     return fresh;
@@ -105,18 +120,23 @@ void StreamSet::exchange(const Change& change, Streams fresh) {
 }
 
 void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues,
-                      const Change& change, std::vector<std::shared_ptr<Sink>> sinks) {
+                      const Change& change, Fresh fresh) {
     for (std::size_t i = 0; i < current_.size(); i++) {
         Stream& s = *current_[i];
         const Change::Receive& c = change.receives[i];
         if (c.kind == Change::Kind::parts)
             s.send_parts_away();
-        if (c.new_sink)
-            s.send_sink_away(std::move(sinks[i]));
+        if (c.new_sink) {
+            s.send_sink_away(std::move(fresh.sinks[i]));
+            // Those of a stream that is stopped take what is left.
+            if (plans[i].enabled)
+                s.users = std::move(fresh.users[i]);
+        }
         if (plans[i].enabled)
             keep_places(s, plans[i].endpoints);
         if (c.kind == Change::Kind::parts && plans[i].enabled) {
             s.stopped = false;
+            s.source_ended = false;
             make_parts(s, i, plans[i], queues);
         }
     }
@@ -131,7 +151,17 @@ std::unique_ptr<Part> StreamSet::make_part(const Stream& stream, const ReceivePl
     auto part = std::make_unique<Part>();
     const recv::LaneConfig config =
         lane_config(r, stream.places, ports_[r.port].device().capabilities().lossless);
-    part->lane = std::make_unique<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
+    if (r.memory != 0) {
+        auto own = std::make_shared<LaneWithArena>(config, r.memory);
+        part->arena = &own->arena;
+        part->owns_arena = true;
+        part->lane = std::shared_ptr<recv::SpeadLane>(own, &own->lane);
+    } else {
+        part->arena = &worker.arena;
+        part->lane =
+            std::make_shared<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
+    }
+    part->users = stream.users;
     if (auto filter = makers_.filter(r))
         part->lane->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
     part->worker = &worker;
@@ -162,7 +192,10 @@ void StreamSet::install(Stream& stream, std::unique_ptr<Part> part) {
     Worker& worker = *part->worker;
     stream.parts.reserve(stream.parts.size() + 1);
     worker.parts.reserve(worker.parts.size() + 1);
-    part->feed = &consumers_.add(part->lane->queue, *part->sink);
+    if (part->users)
+        part->user_queue = part->users->add(std::shared_ptr<heap::HeapQueue>(part->lane, &part->lane->queue));
+    else
+        part->feed = &consumers_.add(part->lane->queue, *part->sink);
     Part& p = *stream.parts.emplace_back(std::move(part));
     p.slot = lcores_.ask(
         worker, [](recv::RxAgent* receiver, recv::SpeadLane* lane) { return receiver->add_lane(*lane); },
@@ -171,30 +204,40 @@ void StreamSet::install(Stream& stream, std::unique_ptr<Part> part) {
     deal_memory(worker, true);
 }
 
-/// Every stream can count on an equal share of its lcore's memory, and those that leave, too, as long as
-/// packets may still come to them.
+/// Every stream can count on an equal share of its lcore's memory, or on its own, and those that leave, too,
+/// as long as packets may still come to them.
 void StreamSet::deal_memory(Worker& worker, bool with_leaving) {
-    std::vector<heap::Window*> all;
-    std::vector<heap::Window*> staying;
-    for (Part* const part : worker.parts)
-        all.push_back(&part->lane->window);
+    std::vector<const Part*> staying;
     if (with_leaving)
-        staying = all;
+        staying.assign(worker.parts.begin(), worker.parts.end());
     else
         for (const auto& stream : current_)
             for (const auto& part : stream->parts)
                 if (part->worker == &worker)
-                    staying.push_back(&part->lane->window);
-    const std::size_t quota = staying.empty() ? 0 : worker.arena.capacity() / staying.size();
+                    staying.push_back(part.get());
+    const auto sharing =
+        std::count_if(staying.begin(), staying.end(), [](const Part* p) { return !p->owns_arena; });
+    const std::size_t share = sharing == 0 ? 0 : worker.arena.capacity() / static_cast<std::size_t>(sharing);
+    struct Quota {
+        heap::Window* window;
+        std::size_t bytes;
+    };
+    std::vector<Quota> quotas;
+    for (Part* const part : worker.parts) {
+        const bool stays = std::find(staying.begin(), staying.end(), part) != staying.end();
+        quotas.push_back({&part->lane->window, !stays             ? 0
+                                               : part->owns_arena ? part->arena->capacity()
+                                                                  : share});
+    }
     lcores_.ask(
         worker,
-        [](std::vector<heap::Window*>& windows, std::vector<heap::Window*>& with_quota, std::size_t bytes) {
-            for (heap::Window* const window : windows)
-                window->set_quota(0);
-            for (heap::Window* const window : with_quota)
-                window->set_quota(bytes);
+        [](const std::vector<Quota>& all) {
+            for (const Quota& one : all)
+                one.window->set_quota(0);
+            for (const Quota& one : all)
+                one.window->set_quota(one.bytes);
         },
-        std::move(all), std::move(staying), quota);
+        std::move(quotas));
 }
 
 /// The endpoints keep their places in the lanes' tables; new ones take those that are free: of no endpoint

@@ -16,6 +16,7 @@
 #include "runtime/plan.hpp"
 #include "runtime/port_set.hpp"
 #include "runtime/stream.hpp"
+#include "runtime/user_queues.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::runtime {
@@ -32,6 +33,8 @@ class StreamSet {
         std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> sink;
         /// The filter of a stream on one of its lcores; null: none.
         std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> filter;
+        /// Whose heaps a stream with SinkKind::user has; the same ones each time.
+        std::function<std::shared_ptr<UserQueues>(const std::string& stream)> users;
     };
 
     /// All of them outlive the set. A sink that failed is a problem of the run.
@@ -43,6 +46,10 @@ class StreamSet {
           events_(events),
           makers_(std::move(makers)),
           problems_(problems) {}
+    /// end_users().
+    ~StreamSet();
+    StreamSet(const StreamSet&) = delete;
+    StreamSet& operator=(const StreamSet&) = delete;
 
     /// Makes the streams of a run that begins, with their parts where `queues` deliver to. Throws Error.
     void make(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues);
@@ -54,12 +61,14 @@ class StreamSet {
     /// Returns what streams that are no more have counted.
     const stats::StreamSnapshot& removed_counts() const noexcept { return removed_counts_; }
     stats::StreamSnapshot& removed_counts() noexcept { return removed_counts_; }
+    /// Returns whether parts are on their way out that wait for no user.
     bool any_leaving() const;
 
     /// New streams and sinks of a change, at their places in the plan.
     struct Fresh {
         Streams streams;
         std::vector<std::shared_ptr<Sink>> sinks;
+        std::vector<std::shared_ptr<UserQueues>> users;  ///< of those that have users instead of a sink
     };
     /// Makes what most often cannot be made, before anything has changed. Throws Error.
     Fresh make_fresh(const std::vector<ReceivePlan>& wanted, const Change& change);
@@ -68,7 +77,10 @@ class StreamSet {
     /// Makes the parts what the plan says, which is that of exchange(); others are on their way out. Throws
     /// Error.
     void renew(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues,
-               const Change& change, std::vector<std::shared_ptr<Sink>> sinks);
+               const Change& change, Fresh fresh);
+    /// Refuses, with an Error, to give a stream new parts while its user leaves the heaps of many former ones
+    /// untaken: each of them keeps its memory.
+    void check_users(std::size_t stream) const;
     /// Gives every stream an equal share of its lcore's memory; those that leave, too, if `with_leaving`.
     void deal_memory(Worker& worker, bool with_leaving);
 
@@ -76,6 +88,11 @@ class StreamSet {
     void let_go();
     /// No stream waits for consumers that take no more. `silent_too`: also where an lcore is silent.
     void let_go_of_consumers(bool silent_too);
+    /// Tells users of the streams that have ended, and ends those whose port's source has. `on_their_way`:
+    /// packets are between two lcores.
+    void serve_users(const std::vector<ReceivePlan>& plans, bool on_their_way);
+    /// No heap will come any more to any user.
+    void end_users() noexcept;
     /// Stops a stream on all its lcores that a stop item has stopped on one.
     void share_stops(const std::vector<ReceivePlan>& plans);
     /// Whether every endpoint of every enabled stream has seen a stop item, on whichever lcore.
@@ -99,6 +116,8 @@ class StreamSet {
     std::vector<std::string> lost_although_waited();
 
   private:
+    std::shared_ptr<UserQueues> users_of(const ReceivePlan& r) const;
+    void end_source(Stream& stream);
     std::unique_ptr<Part> make_part(const Stream& stream, const ReceivePlan& r, Worker& worker);
     void make_parts(Stream& stream, std::size_t receive, const ReceivePlan& r,
                     const std::vector<QueueLayout>& queues);

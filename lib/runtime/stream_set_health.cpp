@@ -99,14 +99,15 @@ std::vector<std::string> StreamSet::lost_although_waited() {
                         static_cast<const recv::SpeadLane*>(part->lane.get()))
                     .value_or(0);
             if (lost != 0)
-                problems.push_back(
-                    fmt::format("stream {}: {} packets were lost although their source could wait: more "
-                                "heaps were in flight at "
-                                "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
-                                "live, and one more "
-                                "begins); raise `[memory] heaps` (--memory)",
-                                s->name, lost, human_size(w.arena.capacity()), w.parts.size(),
-                                w.layout->lcore, window.live_capacity()));
+                problems.push_back(fmt::format(
+                    "stream {}: {} packets were lost although their source could wait: more "
+                    "heaps were in flight at "
+                    "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
+                    "live, and one more "
+                    "begins); raise {}",
+                    s->name, lost, human_size(part->arena->capacity()), part->owns_arena ? 1 : w.parts.size(),
+                    w.layout->lcore, window.live_capacity(),
+                    part->owns_arena ? "its `memory`" : "`[memory] heaps` (--memory)"));
         }
     return problems;
 }

@@ -9,9 +9,35 @@
 /// heaps.
 namespace spead::runtime {
 
+namespace {
+
+enum class Flushed : std::uint8_t { no, in_part, all };
+
+/// Ends the part's heaps. A consumer that is waited for (on_full = block) makes room when it can.
+Flushed flush(LcoreSet& lcores, const Part& part) {
+    const auto flush_lane = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
+        // Not while a source still names it: a change that failed half way may leave that.
+        for (const recv::Source* const s : receiver->sources())
+            if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
+                return Flushed::no;
+        window->reclaim();
+        window->flush(rte_rdtsc());
+        return window->has_ended() ? Flushed::in_part : Flushed::all;
+    };
+    Worker& w = *part.worker;
+    return lcores.try_ask(w, flush_lane, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
+        .value_or(Flushed::no);
+}
+
+}  // namespace
+
 bool StreamSet::any_leaving() const {
-    return !removed_.empty() ||
-           std::any_of(current_.begin(), current_.end(), [](const auto& s) { return !s->leaving.empty(); });
+    for (const auto* const list : {&current_, &removed_})
+        for (const auto& s : *list)
+            if (std::any_of(s->leaving.begin(), s->leaving.end(),
+                            [](const Leaving& l) { return !l.waits_for_user; }))
+                return true;
+    return false;
 }
 
 void Stream::send_parts_away() {
@@ -72,18 +98,11 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         return false;
     if (leaving.step == Leaving::Step::flush) {
         let_go_of_consumers(false);
-        // A consumer that is waited for (on_full = block) makes room when it can.
-        const auto flush = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
-            // Not while a source still names it: a change that failed half way may leave that.
-            for (const recv::Source* const s : receiver->sources())
-                if (std::find(s->lanes.begin(), s->lanes.end(), slot) != s->lanes.end())
-                    return false;
-            window->reclaim();
-            window->flush(rte_rdtsc());
-            return !window->has_ended();
-        };
-        if (!lcores_.try_ask(w, flush, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
-                 .value_or(false))
+        if (part.users)
+            part.users->drop_if_abandoned();
+        const Flushed flushed = flush(lcores_, part);
+        leaving.waits_for_user = part.users && flushed == Flushed::in_part;
+        if (flushed != Flushed::all)
             return false;
         if (part.lane->filter)
             part.lane->filter->ending();
@@ -91,11 +110,19 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         leaving.step = Leaving::Step::consume;
     }
     if (leaving.step == Leaving::Step::consume) {
-        const std::optional<Consumers::Done> taken = consumers_.remove(*part.feed, part.sink != stream.sink);
+        std::optional<HeapTally::Done> taken;
+        if (part.users) {
+            part.users->drop_if_abandoned();
+            taken = part.users->remove(*part.user_queue);
+            leaving.waits_for_user = !taken;
+        } else {
+            taken = consumers_.remove(*part.feed, part.sink != stream.sink);
+        }
         if (!taken)
             return false;
         part.done = *taken;
         part.feed = nullptr;
+        part.user_queue.reset();
         leaving.step = Leaving::Step::reclaim;
     }
     struct Last {
@@ -103,9 +130,11 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         stats::StreamCounters counts;
         LaneDetails details;
     };
-    const auto reclaim = [](recv::RxAgent* receiver, recv::SpeadLane* lane, std::uint16_t slot, Last& last) {
+    // Heaps that users hold keep the lane alive, and the lcore need not see them again.
+    const auto reclaim = [](recv::RxAgent* receiver, recv::SpeadLane* lane, std::uint16_t slot, bool lent,
+                            Last& last) {
         lane->window.reclaim();
-        last.done = lane->window.records_out() == 0;
+        last.done = lent || lane->window.records_out() == 0;
         if (lane->filter) {
             lane->filter->reclaim(lane->counters);
             last.done &= lane->filter->packets_out() == 0;
@@ -122,7 +151,8 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
     };
     Last room;
     room.details.fit(*part.lane);
-    auto last = lcores_.try_ask(w, reclaim, &w.loop->receiver(), part.lane.get(), part.slot, std::move(room));
+    auto last = lcores_.try_ask(w, reclaim, &w.loop->receiver(), part.lane.get(), part.slot,
+                                part.users != nullptr, std::move(room));
     if (!last || !last->done)
         return false;
     part.counts = last->counts;

@@ -11,4 +11,7 @@ inline constexpr std::chrono::milliseconds kStep{1};
 /// A round of waiting for the end of a run that took longer was none of waiting: see WaitingTime.
 inline constexpr std::chrono::milliseconds kRound{20};
 
+/// Given where a wait takes a descriptor that ends it: there is none.
+inline constexpr int kNoInterrupt = -1;
+
 }  // namespace spead::runtime

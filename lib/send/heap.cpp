@@ -206,7 +206,7 @@ void Heap::append_pieces(std::span<const std::byte> data, bool owned, const memo
         if (owned) {
             piece.kind = PieceKind::owned;
         } else if (regions != nullptr) {
-            const memory::RegionTable::Run run = regions->run(data.data(), data.size());
+            const memory::RegionTable::Run run = regions->run(data.data(), data.size(), region_cache_);
             piece.length = run.length;
             piece.kind = kind_of(run);
         }

@@ -154,6 +154,7 @@ struct Sender::Impl {
     Shared shared;
     std::vector<std::byte> dummy_bytes;
     Heap dummy_heap;
+    std::shared_ptr<ArmedEvent> event;  ///< the transmitter's
     Transmitter transmitter;
 
     // The producer's.
@@ -284,6 +285,19 @@ std::size_t Sender::poll_completions(std::span<Completion> out) {
         --out[i].heap->in_flight_;
     impl_->in_flight -= static_cast<std::uint32_t>(n);
     return n;
+}
+
+void Sender::announce_by(std::shared_ptr<ArmedEvent> event) noexcept {
+    impl_->event = std::move(event);
+    impl_->transmitter.announce_by(impl_->event.get());
+}
+
+void Sender::disown(Heap& heap) noexcept {
+    heap.in_flight_ = 0;
+}
+
+bool Sender::any_completed() const noexcept {
+    return !impl_->completions.empty();
 }
 
 std::uint32_t Sender::in_flight() const noexcept {

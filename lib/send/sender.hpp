@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/armed_event.hpp"
 #include "base/endpoint.hpp"
 #include "memory/region.hpp"
 #include "port/capabilities.hpp"
@@ -166,6 +167,14 @@ class Sender {
 
     /// Takes completions, in the order of submission; returns how many.
     std::size_t poll_completions(std::span<Completion> out);
+
+    /// Announces completions by the event from now on. Before the lcore knows the sender.
+    void announce_by(std::shared_ptr<ArmedEvent> event) noexcept;
+    /// Makes a heap free to be changed whose completion will never be polled: its sender is at its end, and
+    /// nothing looks at the heap any more.
+    static void disown(Heap& heap) noexcept;
+    /// Whether poll_completions would find one.
+    bool any_completed() const noexcept;
 
     /// Submitted heaps whose completion was not taken yet, and how many more could be submitted.
     std::uint32_t in_flight() const noexcept;

@@ -348,6 +348,8 @@ bool Transmitter::collect(std::uint64_t now) noexcept {
             return any;
         // The ring holds as many as can be in flight.
         completions_.push(std::span(done_).first(n));
+        if (event_ != nullptr) [[unlikely]]
+            event_->announce();
         any = true;
     }
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/armed_event.hpp"
 #include "port/port_io.hpp"
 #include "port/timestamps.hpp"
 #include "send/frame_builder.hpp"
@@ -75,6 +76,7 @@ class alignas(64) Transmitter {
             queue_.reap(queue_.context, queue_.queue);
     }
     void set_queue(const port::TxQueue& queue) noexcept;
+    void announce_by(ArmedEvent* event) noexcept { event_ = event; }
     void set_times(const port::SendTimes& times) noexcept { times_ = times; }
     void set_source(const MacAddress& mac, Ipv4 ip) noexcept;
     void set_mac(std::uint32_t substream, const MacAddress& mac) noexcept;
@@ -145,6 +147,7 @@ class alignas(64) Transmitter {
     PortOutage outage_;
     std::array<Entry, 16> arrived_;    ///< between ring and slots
     std::array<Completion, 16> done_;  ///< between slots and ring
+    ArmedEvent* event_ = nullptr;      ///< announces completions; usually null
     stats::SendCounters counters_;
     std::vector<DestinationHeader> destinations_;
     port::SendTimes times_;

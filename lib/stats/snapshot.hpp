@@ -50,7 +50,7 @@ struct StreamSnapshot {
     std::array<std::uint64_t, kHeapEnds> heaps_ended{};
     std::uint64_t heaps_live = 0;
     std::uint64_t heaps_delivered = 0;
-    std::uint64_t heaps_unwritten = 0;  ///< taken from the queue, and lost because the sink has failed
+    std::uint64_t heaps_unwritten = 0;  ///< taken from the queue, and lost: its sink failed, or its user left
     std::uint64_t heaps_dropped_full = 0;
     std::uint64_t heaps_queued = 0;
     std::uint64_t packets_reordered = 0;

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/edit.hpp"
+#include "config/keys.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/fuzz/refusal.hpp"
@@ -100,12 +101,15 @@ class Editing {
         static constexpr std::array<const char*, 3> kPorts{"p0", "p1", "p2"};
         return word(kPorts);
     }
-    std::vector<config::Setting> settings(const std::vector<std::string>& keys) {
+    std::vector<config::Setting> settings(std::string_view root) {
+        const std::vector<std::string> keys = config::key_paths(root);
         std::vector<config::Setting> made;
         for (std::size_t n = choices_.below(4); n > 0; n--) {
             const std::size_t which = choices_.byte();
             std::string key = which < 16 ? choices_.text(which) : keys[which % keys.size()];
-            const std::vector<std::string_view> fitting = config::choices_of(key);
+            const config::Key* known = config::find_key(root, key);
+            const std::span<const std::string_view> fitting =
+                known == nullptr ? std::span<const std::string_view>() : config::choices(*known);
             std::string value = word(kValues);
             if (!fitting.empty() && choices_.flag()) {
                 value = fitting[choices_.below(fitting.size())];
@@ -116,20 +120,18 @@ class Editing {
     }
 
     Plan edit(Edit what) {
-        static const std::vector<std::string> kStreamKeys = config::stream_keys();
-        static const std::vector<std::string> kSendKeys = config::send_keys();
         switch (what) {
             case Edit::add_stream: {
                 const std::string added = name();
                 const std::string on = port();
                 const std::string at = endpoints();
-                Plan after = config::add_stream(plan_, added, on, at, settings(kStreamKeys));
+                Plan after = config::add_stream(plan_, added, on, at, settings("receive"));
                 require(config::delete_stream(after, added) == plan_, "what is added can be deleted again");
                 return after;
             }
             case Edit::set_stream: {
                 const std::string of = name();
-                return config::set_stream(plan_, of, settings(kStreamKeys));
+                return config::set_stream(plan_, of, settings("receive"));
             }
             case Edit::delete_stream:
                 return config::delete_stream(plan_, name());
@@ -150,13 +152,13 @@ class Editing {
                 const std::string added = name();
                 const std::string on = port();
                 const std::string at = endpoints();
-                Plan after = config::add_send(plan_, added, on, at, settings(kSendKeys));
+                Plan after = config::add_send(plan_, added, on, at, settings("send"));
                 require(config::delete_send(after, added) == plan_, "what is added can be deleted again");
                 return after;
             }
             case Edit::set_send: {
                 const std::string of = name();
-                return config::set_send(plan_, of, settings(kSendKeys));
+                return config::set_send(plan_, of, settings("send"));
             }
             case Edit::delete_send:
             case Edit::count:

@@ -3,12 +3,17 @@
 
 #include "runtime/feeder.hpp"
 #include "tests/eal/runtime/live_rig.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 /// Senders that come, go, stop and start while others send.
 namespace spead::runtime::test {
 namespace {
 
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::ThrowsMessage;
 using Reason = Engine::Reason;
 
 TEST(ChangeSends, StopsStartsAndRetunesASender) {
@@ -128,20 +133,18 @@ class Reluctant final : public Producer {
     void join() override {}
     bool done() const noexcept override { return true; }
     std::string failure() const override { return {}; }
-    const memory::Mapping& mapping() const noexcept override { return memory_; }
-
-  private:
-    memory::Mapping memory_{4096};
 };
+
+std::unique_ptr<Producer> make_bad_one(const SendPlan& s, send::Sender& sender,
+                                       memory::RegionTable& regions) {
+    if (s.name == "bad")
+        return std::make_unique<Reluctant>();
+    return std::make_unique<Feeder>(s, sender, regions);
+}
 
 TEST(ChangeSends, SendersAreAsBeforeWhenOneCannotBeStarted) {
     Surroundings surroundings;
-    surroundings.make_producer = [](const SendPlan& s, send::Sender& sender,
-                                    memory::RegionTable& regions) -> std::unique_ptr<Producer> {
-        if (s.name == "bad")
-            return std::make_unique<Reluctant>();
-        return std::make_unique<Feeder>(s, sender, regions);
-    };
+    surroundings.make_producer = make_bad_one;
     Script script;
     script.change([](Plan& p) {
         p.sends.push_back(sender("rests", "239.5.0.0:7148"));
@@ -169,6 +172,56 @@ TEST(ChangeSends, SendersAreAsBeforeWhenOneCannotBeStarted) {
     });
     const Ended e = script.run(live_plan(1), surroundings);
     EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+}
+
+TEST(ChangeSends, AStreamWhoseStartIsUndoneIsNotCapturedAnyMore) {
+    const spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
+    Surroundings surroundings;
+    surroundings.make_producer = make_bad_one;
+    Plan plan = live_plan(2);
+    plan.receives[1].enabled = false;
+    plan.receives[1].capture.emplace().files = {scratch.file("a.pcap")};
+    Script script;
+    script.add([](Engine& engine, const stats::Snapshot&) {
+        Plan wanted = engine.plan();
+        const Plan before = wanted;
+        wanted.receives[1].enabled = true;
+        wanted.sends.push_back(sender("bad", "239.5.0.1:7148"));
+        EXPECT_THROW(engine.reconfigure(wanted), Error);
+        EXPECT_EQ(engine.plan(), before);
+        EXPECT_THROW(engine.stop_capture("s1"), Error) << "nothing is captured";
+    });
+    // It can be started, and captured, as if nothing had been.
+    script.wait([](const stats::Snapshot& s) { return s.captures.at(0).finished; });
+    script.change([&](Plan& p) { p.receives[1].enabled = true; });
+    script.wait([](const stats::Snapshot& s) { return s.streams[1].heaps_verified > 10; });
+    script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_capture("s1"); });
+    const Ended e = script.run(plan, surroundings);
+    EXPECT_THAT(e.problems, IsEmpty());
+    expect_nothing_lost(e.last.streams[0]);
+}
+
+TEST(ChangeSends, ARunEndsWithAProblemWhenAChangeCannotBeUndone) {
+    Surroundings surroundings;
+    surroundings.make_producer = make_bad_one;
+    bool sinks_fail = false;
+    surroundings.make_sink = [&](const SinkPlan& plan, const std::string& stream) {
+        if (sinks_fail)
+            throw Error("no sink");
+        return make_sink(plan, stream);
+    };
+    Script script;
+    script.add([&](Engine& engine, const stats::Snapshot&) {
+        Plan plan = engine.plan();
+        plan.receives[1].enabled = false;  // its way back needs a sink
+        plan.sends.push_back(sender("bad", "239.5.0.1:7148"));
+        sinks_fail = true;
+        EXPECT_THAT([&] { engine.reconfigure(plan); }, ThrowsMessage<Error>(HasSubstr("no thread")));
+    });
+    const Ended e = script.run(live_plan(2), surroundings);
+    EXPECT_EQ(e.reason, Reason::interrupted);
+    EXPECT_THAT(e.problems, ElementsAre(AllOf(HasSubstr("could not be undone"), HasSubstr("no sink"))));
     expect_nothing_lost(e.last.streams[0]);
 }
 

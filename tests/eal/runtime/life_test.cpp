@@ -94,6 +94,31 @@ TEST(Engine, AnswersAfterItsEndAndEndsOnce) {
     EXPECT_EQ(second.ports[0].driver, "net_ring");
 }
 
+TEST(Engine, IsSteppedByALoopThatIsNotItsOwn) {
+    const Plan plan = loopback(40);
+    Engine engine(plan, layout_of(plan));
+    Executor executor;
+    engine.serve(executor);
+    engine.start();
+    std::optional<std::size_t> streams;
+    executor.post([&] { streams = engine.plan().receives.size(); });
+    int ticks = 0;
+    std::optional<Reason> reason;
+    while (!(reason = engine.step([&ticks](const stats::Snapshot& s) {
+        ticks++;
+        expect_identities(s);
+    })))
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    EXPECT_EQ(reason, Reason::sent);
+    EXPECT_EQ(streams, 1U);
+    EXPECT_GE(ticks, 1);
+    engine.interrupt();
+    EXPECT_EQ(engine.step({}), Reason::interrupted);
+    engine.stop();
+    EXPECT_EQ(engine.totals().streams[0].heaps_verified, 40U);
+    EXPECT_THAT(engine.problems(), IsEmpty());
+}
+
 // Constructors that fail half-way.
 
 TEST(Engine, LeavesNothingBehindWhenASinkCannotBeMade) {

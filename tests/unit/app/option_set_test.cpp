@@ -82,11 +82,41 @@ TEST_F(OptionSetTest, AnOptionInAValuesPlaceIsAMissingValue) {
     EXPECT_EQ(text, "-");
 }
 
+/// Each by itself, as its option gives it. A key with an option that is added is tested by this.
+TEST_F(OptionSetTest, EveryKeyWithAnOptionTakesItsDefaultAndRefusesNothing) {
+    for (const config::Section& section : config::sections())
+        for (const config::Key& key : section.keys) {
+            if (!key.option.starts_with("--") || section.root() == "port" || key.name == "port")
+                continue;
+            SCOPED_TRACE(key.option);
+            runtime::Plan plan;
+            plan.receives.emplace_back().capture.emplace();
+            plan.sends.emplace_back();
+            const runtime::Plan before = plan;
+            config::for_each_part(plan, section, [&](const std::string&, config::Part part) {
+                CLI::App command;
+                OptionSet(command).key(fmt::format("{}.{}{}", section.root(), section.prefix(), key.name),
+                                       part);
+                const std::string help = command.help("", CLI::AppFormatMode::All);
+                EXPECT_NE(help.find(key.option), std::string::npos) << help;
+                const std::string name(key.option);
+                const CLI::Option* option = command.get_option(name);
+                EXPECT_EQ(option->get_description(), key.help);
+                EXPECT_TRUE(key.field.type == config::KeyType::flag || !option->get_type_name().empty());
+                const std::string shown = option->get_default_str();
+                if (shown.empty())
+                    return;
+                command.parse(fmt::format("{} {}", name, shown));
+            });
+            EXPECT_EQ(plan, before);
+        }
+}
+
 TEST_F(OptionSetTest, CpusAreNumbersAndRanges) {
-    std::vector<unsigned> cpus;
-    options.cpus("--lcores", cpus, "");
+    runtime::ReceivePlan stream;
+    options.key("receive.lcores", &stream);
     parse({"--lcores", "7,1-3,0"});
-    EXPECT_EQ(cpus, (std::vector<unsigned>{7, 1, 2, 3, 0}));
+    EXPECT_EQ(stream.lcores, (std::vector<unsigned>{7, 1, 2, 3, 0}));
     for (const char* text :
          {"", "a", "1-", "-1", "1--2", "1;2", "1,", "99999999999", "1024", "0-1024", "1.5"})
         expect_usage_error([&] { parse({std::string("--lcores=") + text + (text[0] == '\0' ? "," : "")}); },

@@ -127,7 +127,7 @@ TEST(Range, IsTold) {
     expect_error(kSend + "ttl = 0\n", {"`ttl` is 0", "1 to 255"});
     expect_error(kSend + "ttl = 256\n", {"`ttl` is 256", "1 to 255"});
     expect_error(kSend + "addr_bits = 264\n", {"`addr_bits` is 264", "8 to 56"});
-    expect_error(kSend + "heaps = -2\n", {"`heaps` is -2", "-1 to"});
+    expect_error(kSend + "heaps = -2\n", {"`heaps` is -2", "give -1 or more"});
     expect_error(kSend + "burst_rate_ratio = 0.5\n", {"`burst_rate_ratio` is 0.5", "1 to 1000"});
     expect_error(kSend + "burst_rate_ratio = inf\n", {"`burst_rate_ratio` is inf"});
     expect_error(kPort + "mtu = 70000\n", {"`mtu` is 70000", "65535"});

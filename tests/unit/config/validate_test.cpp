@@ -175,7 +175,7 @@ TEST(Validate, TheSameEndpointOnTwoPortsIsTwoStreams) {
 }
 
 TEST(Validate, NumbersStayInTheirRanges) {
-    expect_refused([](Plan& p) { p.memory.heaps = 1; }, "memory.heaps", {"`heaps` is 1", "4096"});
+    expect_refused([](Plan& p) { p.memory.heaps = 1; }, "memory.heaps", {"`heaps` is 1 B", "4 KiB"});
     expect_refused([](Plan& p) { p.receives[0].max_poll = 0; }, "receive[0].max_poll", {"`max_poll` is 0"});
     expect_refused([](Plan& p) { p.receives[0].max_packet_size = 65508; }, "receive[0].max_packet_size",
                    {"65508", "65507"});
@@ -196,7 +196,7 @@ TEST(Validate, NumbersStayInTheirRanges) {
     expect_refused([](Plan& p) { p.receives[0].history_time = std::numeric_limits<double>::infinity(); },
                    "receive[0].heaps.history_time", {"inf"});
     expect_refused([](Plan& p) { p.receives[0].lcores = {5000}; }, "receive[0].lcores", {"5000", "1023"});
-    expect_refused([](Plan& p) { p.sends[0].rate = -1; }, "send[0].rate", {"-1", "0 (unlimited)"});
+    expect_refused([](Plan& p) { p.sends[0].rate = -1; }, "send[0].rate", {"-1", "0 to 8000Tbps"});
     expect_refused([](Plan& p) { p.sends[0].burst_size = 0; }, "send[0].burst_size", {"`burst_size` is 0"});
     expect_refused([](Plan& p) { p.sends[0].burst_rate_ratio = std::nan(""); }, "send[0].burst_rate_ratio",
                    {"nan"});

@@ -85,11 +85,12 @@ TEST(RegionTable, HoldsSoManyRegionsAndReusesRemovedPlaces) {
     RegionTable table;
     for (std::size_t i = 0; i < RegionTable::kMaxRegions; ++i)
         table.add(region(0x1000 * (i + 1), 0x1000));
-    EXPECT_THAT([&] { table.add(region(0x1000000, 1)); }, ThrowsMessage<Error>(HasSubstr("64 already")));
+    EXPECT_THAT([&] { table.add(region(0x10000000, 1)); }, ThrowsMessage<Error>(HasSubstr("4096 already")));
     table.remove(at(0x5000));
     EXPECT_FALSE(table.contains(at(0x5000), 1));
-    table.add(region(0x1000000, 1));
-    EXPECT_TRUE(table.contains(at(0x1000000), 1));
+    table.add(region(0x10000000, 1));
+    EXPECT_TRUE(table.contains(at(0x10000000), 1));
+    EXPECT_TRUE(table.contains(at(0x1000 * RegionTable::kMaxRegions), 0x1000));
     EXPECT_TRUE(table.contains(at(0x40000), 0x1000));
     EXPECT_EQ(table.size(), RegionTable::kMaxRegions);
 }
@@ -158,6 +159,59 @@ TEST(RegionTable, IsReadByOtherThreadsWhileItChanges) {
     stop = true;
     reader.join();
     EXPECT_EQ(wrong.load(), 0);
+}
+
+/// Beyond the slots that a table begins with: every region stays visible while others come and go behind it.
+TEST(RegionTable, GrowsWhileOtherThreadsReadIt) {
+    RegionTable table;
+    std::atomic<std::size_t> there{0};
+    std::atomic<bool> stop{false};
+    std::atomic<int> wrong{0};
+    const auto place = [](std::size_t i) { return 0x100000 + 0x2000 * i; };
+    const auto read = [&](std::size_t seed) {
+        RegionTable::Cache cache = 0, run_cache = 0;
+        for (std::size_t i = seed; !stop.load(std::memory_order_relaxed); i += 7919) {
+            const std::size_t n = there.load(std::memory_order_acquire);
+            if (n == 0)
+                continue;
+            wrong += table.contains(at(place(i % n)), 0x1000, cache) ? 0 : 1;
+            const RegionTable::Run run = table.run(at(place(i % n) + 0x800), 0x2000, run_cache);
+            wrong += run.registered && run.length == 0x800 ? 0 : 1;
+            wrong += table.run(at(place(i % n) + 0x1000), 0x1000, run_cache).registered ? 1 : 0;
+        }
+    };
+    std::thread one(read, 1), two(read, 2);
+    for (std::size_t i = 0; i < 600; ++i) {
+        table.add(region(place(i), 0x1000));
+        there.store(i + 1, std::memory_order_release);
+        table.add(region(0x1000, 0x1000));
+        table.remove(at(0x1000));
+    }
+    stop = true;
+    one.join();
+    two.join();
+    EXPECT_EQ(wrong.load(), 0);
+    EXPECT_EQ(table.size(), 600U);
+}
+
+/// A later table at the same address must not look like the former one.
+TEST(RegionTable, NoTwoTablesShareAGeneration) {
+    const auto generation_of_new = [] { return RegionTable().generation(); };
+    EXPECT_NE(generation_of_new(), generation_of_new());
+}
+
+TEST(RegionTable, ARunIsTheSameWithAndWithoutACache) {
+    RegionTable table;
+    table.add(region(0x1000, 0x100));
+    table.add(region(0x3000, 0x100, false));
+    RegionTable::Cache cache = 0;
+    for (const std::uintptr_t from : {0x3000, 0x3010, 0x1000, 0x30FF, 0x2000, 0x3000, 0x10FF, 0x3100}) {
+        const RegionTable::Run cached = table.run(at(from), 0x1000, cache),
+                               plain = table.run(at(from), 0x1000);
+        EXPECT_EQ(cached.length, plain.length) << std::hex << from;
+        EXPECT_EQ(cached.registered, plain.registered) << std::hex << from;
+        EXPECT_EQ(cached.cpu_accessible, plain.cpu_accessible) << std::hex << from;
+    }
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "config/edit.hpp"
+#include "config/keys.hpp"
 #include "observe/report.hpp"
 #include "tests/unit/observe/snapshots.hpp"
 
@@ -28,12 +28,21 @@ TEST(KeyWords, AdviceHasNoOptionLeft) {
         EXPECT_EQ(with_keys(sentence).find("--"), std::string::npos) << sentence;
 }
 
-TEST(KeyWords, KeysAreTheStreams) {
-    for (const char* option : {"--ring-heaps", "--max-heaps", "--max-heap-bytes", "--heap-timeout",
-                               "--in-order", "--lcores", "--max-packet-size", "--buffer-size", "--poll",
-                               "--substreams", "--buffer", "--snaplen", "--direct-io"})
-        EXPECT_NO_THROW(config::check_stream_key(with_keys(option))) << option;
-    EXPECT_NO_THROW(config::check_send_key(with_keys("--burst-size")));
+TEST(KeyWords, AStreamsKeyComesBeforeASendersAndEachBecomesOne) {
+    EXPECT_EQ(with_keys("--max-heaps --max-packet-size"), "heaps.max_live max_packet_size");
+    EXPECT_EQ(with_keys("--burst-size, --impair"), "burst_size, impair");
+    EXPECT_EQ(with_keys("raise --memory, add a --file"),
+              "raise heaps of [memory], add a file (capture.files)");
+    for (const std::string_view root : {"receive", "send"})
+        for (const std::string& path : config::key_paths(root)) {
+            const std::string option(config::find_key(root, path)->option);
+            if (!option.starts_with("--"))
+                continue;
+            const std::string key = with_keys(option);
+            EXPECT_TRUE(config::find_key("receive", key) != nullptr ||
+                        config::find_key("send", key) != nullptr)
+                << option << " becomes " << key;
+        }
 }
 
 }  // namespace

@@ -3,12 +3,13 @@
 
 #include <gmock/gmock.h>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "app/prompt/context.hpp"
 #include "app/prompt/words.hpp"
 #include "base/error.hpp"
-#include "config/edit.hpp"
+#include "config/keys.hpp"
 #include "tests/unit/base/usage_error.hpp"
 
 namespace spead::app {
@@ -16,6 +17,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
@@ -143,6 +145,19 @@ TEST_F(GrammarTest, CompletionKnowsKeysAndTheirValues) {
     EXPECT_THAT(next("send set dsim zero_copy n"), ElementsAre("never"));
 }
 
+TEST_F(GrammarTest, EveryKeyWithChoicesOffersThemAll) {
+    for (const auto& [command, root] : {std::pair("stream set beam", "receive"), {"send set dsim", "send"}})
+        for (const std::string& key : config::key_paths(root)) {
+            const auto words = config::choices(*config::find_key(root, key));
+            std::vector<std::string> expected(words.begin(), words.end());
+            if (key == "port")
+                expected = names_.ports;
+            expected.emplace_back("<VALUE>");
+            EXPECT_THAT(next(fmt::format("{} {} ", command, key)), ElementsAreArray(expected));
+        }
+    EXPECT_THAT(next("send set dsim pacer "), ElementsAre("software", "auto", "hardware", "<VALUE>"));
+}
+
 TEST_F(GrammarTest, EveryKeyHasAWordOfItsMeaning) {
     std::size_t keys = 0;
     for (const char* const command : {"stream set beam", "send set dsim"})
@@ -153,7 +168,7 @@ TEST_F(GrammarTest, EveryKeyHasAWordOfItsMeaning) {
             EXPECT_GT(choice.help.size(), 5U) << command << " " << choice.text;
             EXPECT_LT(choice.text.size() + choice.help.size(), 76U) << choice.text;
         }
-    EXPECT_EQ(keys, config::stream_keys().size() + config::send_keys().size());
+    EXPECT_EQ(keys, config::key_paths("receive").size() + config::key_paths("send").size());
 }
 
 TEST_F(GrammarTest, CompletionGoesIntoTheRest) {

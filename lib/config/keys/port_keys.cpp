@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+
+#include "config/key_field.hpp"
+#include "config/keys/tables.hpp"
+#include "config/limits.hpp"
+
+namespace spead::config::keys {
+
+namespace {
+
+using runtime::PortPlan;
+
+constexpr std::array kPortKeys{
+    Key{
+        .name = "name",
+        .field = text<&PortPlan::name>,
+        .required = true,
+        .example = "\"p0\"",
+        .help = "Names the port for streams, senders and reports",
+    },
+    Key{
+        .name = "device",
+        .field = text<&PortPlan::device>,
+        .required = true,
+        .example = "\"net_af_packet0,iface=veth0\"",
+        .option = "--port",
+        .word = "DEVICE",
+        .help = "Selects the port's device",
+    },
+    Key{
+        .name = "mtu",
+        .field = integer<&PortPlan::mtu>,
+        .range = kMtu,
+        .zero = true,
+        .help = "Sets the largest IP packet, in bytes; 0 = as large as streams and senders need",
+    },
+    Key{
+        .name = "address",
+        .field = text<&PortPlan::address>,
+        .unset = "the network interface's",
+        .example = "\"10.0.0.5\"",
+        .option = "--address",
+        .word = "A.B.C.D",
+        .help = "Sets the port's own IPv4 address, the source of what it sends",
+    },
+    Key{
+        .name = "vlan",
+        .field = integer<&PortPlan::vlan>,
+        .range = kVlan,
+        .unset = "none",
+        .option = "--vlan",
+        .help = "Tags sent packets with this VLAN id; rules then steer in no others",
+    },
+    Key{
+        .name = "timestamps",
+        .field = choice<&PortPlan::timestamps>,
+        .help = "Takes the times of arrival from software, or from the port's hardware",
+    },
+    Key{
+        .name = "udp_checksum",
+        .field = flag<&PortPlan::udp_checksum>,
+        .option = "--udp-checksum",
+        .help = "Checks UDP checksums of received packets, in software where the port does not",
+    },
+};
+
+}  // namespace
+
+std::span<const Key> port() {
+    return kPortKeys;
+}
+
+}  // namespace spead::config::keys

@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+
+#include "config/key_field.hpp"
+#include "config/keys/tables.hpp"
+#include "config/limits.hpp"
+#include "recv/filter_expression.hpp"
+
+namespace spead::config::keys {
+
+namespace {
+
+using runtime::ReceivePlan;
+using runtime::SinkPlan;
+
+void check_filter(const std::string& filter, const std::string& where) {
+    if (!filter.empty())
+        recv::FilterExpression::parse(filter, where);
+}
+
+constexpr std::array kReceiveKeys{
+    Key{
+        .name = "name",
+        .field = text<&ReceivePlan::name>,
+        .required = true,
+        .example = "\"s0\"",
+        .help = "Names the stream in reports and file names",
+    },
+    Key{
+        .name = "port",
+        .field = text<&ReceivePlan::port>,
+        .change = Change::anew,
+        .required = true,
+        .example = "\"p0\"",
+        .option = "--port",
+        .help = "Names the port that receives the stream",
+    },
+    Key{
+        .name = "endpoints",
+        .field = endpoint_list<ReceivePlan>,
+        .change = Change::immediate,
+        .required = true,
+        .example = "[\"239.1.2.3:7148\"]",
+        .option = "ENDPOINT",
+        .help = "Lists groups or addresses, as A.B.C.D[+N]:PORT[@SOURCE]",
+    },
+    Key{
+        .name = "lcores",
+        .field = cpus<&ReceivePlan::lcores>,
+        .range = kCpu,
+        .change = Change::anew,
+        .unset = "chosen",
+        .option = "--lcores",
+        .help = "Lists the CPUs whose lcores receive the stream",
+    },
+    Key{
+        .name = "poll",
+        .field = choice<&ReceivePlan::poll>,
+        .change = Change::immediate,
+        .option = "--poll",
+        .help = "Makes an idle lcore spin (busy), pause (adaptive) or sleep (interrupt)",
+    },
+    Key{
+        .name = "max_poll",
+        .field = integer<&ReceivePlan::max_poll>,
+        .range = {1, 1000000},
+        .change = Change::immediate,
+        .option = "--max-poll",
+        .help = "Sets how many empty polls pass before an lcore pauses or waits",
+    },
+    Key{
+        .name = "max_packet_size",
+        .field = integer<&ReceivePlan::max_packet_size>,
+        .range = kReceivePacket,
+        .change = Change::anew,
+        .option = "--max-packet-size",
+        .help = "Limits the UDP payload of a packet, in bytes",
+    },
+    Key{
+        .name = "buffer_size",
+        .field = size<&ReceivePlan::buffer_size>,
+        .range = {0, std::int64_t{1} << 36},
+        .change = Change::anew,
+        .option = "--buffer-size",
+        .help = "Sets the receive queue's size in bytes of packets; 0 = default",
+    },
+    Key{
+        .name = "substreams",
+        .field = integer<&ReceivePlan::substreams>,
+        .range = {1, 65536},
+        .change = Change::anew,
+        .option = "--substreams",
+        .help = "Splits the stream into windows by heap count modulo this number",
+    },
+    Key{
+        .name = "in_order",
+        .field = flag<&ReceivePlan::in_order>,
+        .change = Change::anew,
+        .option = "--in-order",
+        .help = "Accepts a heap's packets in order only, as spead2 does",
+    },
+    Key{
+        .name = "stop_on_stop_item",
+        .field = flag<&ReceivePlan::stop_on_stop_item>,
+        .change = Change::anew,
+        .option = "--stop-on-stop-item",
+        .help = "Lets a stop item end the stream",
+    },
+    Key{
+        .name = "enabled",
+        .field = flag<&ReceivePlan::enabled>,
+        .change = Change::anew,
+        .help = "Receives the stream; false = once it is started at the prompt",
+    },
+    Key{
+        .name = "filter",
+        .field = text<&ReceivePlan::filter>,
+        .change = Change::anew,
+        .unset = "all packets",
+        .example = "\"item 0x1600 == 5\"",
+        .option = "--filter",
+        .word = "EXPRESSION",
+        .help = "Keeps only packets for which the expression holds",
+        .check = check_filter,
+    },
+    Key{
+        .name = "held_buffers",
+        .field = integer<&ReceivePlan::held_buffers>,
+        .range = {0, 65536},
+        .change = Change::anew,
+        .terse = true,
+        .help = "Sets how many buffers a C++ filter may hold on each lcore",
+    },
+    Key{
+        .name = "silent_after",
+        .field = seconds<&ReceivePlan::silent_after>,
+        .range = kTime,
+        .off_word = true,
+        .change = Change::immediate,
+        .help = "Reports the stream as silent after this time without a packet",
+    },
+    Key{
+        .name = "loss_threshold",
+        .field = real<&ReceivePlan::loss_threshold>,
+        .range = {0, 1},
+        .change = Change::immediate,
+        .help = "Reports losses above this fraction of heaps; 0 = never",
+    },
+    Key{
+        .name = "expected_rate",
+        .field = rate<&ReceivePlan::expected_rate>,
+        .range = kRate,
+        .change = Change::immediate,
+        .option = "--expected-rate",
+        .help = "Reports less than 90 % of this payload per second; 0 = never",
+    },
+};
+
+constexpr std::array kHeapKeys{
+    Key{
+        .name = "max_live",
+        .field = integer<&ReceivePlan::max_live>,
+        .range = {1, 65536},
+        .change = Change::anew,
+        .option = "--max-heaps",
+        .help = "Limits the heaps that are open at once, per substream",
+    },
+    Key{
+        .name = "ring",
+        .field = integer<&ReceivePlan::ring>,
+        .range = {1, 1048576},
+        .change = Change::anew,
+        .option = "--ring-heaps",
+        .help = "Limits the heaps that wait for the consumer",
+    },
+    Key{
+        .name = "max_bytes",
+        .field = size<&ReceivePlan::max_bytes>,
+        .range = kMaxHeapBytes,
+        .change = Change::anew,
+        .option = "--max-heap-bytes",
+        .help = "Refuses larger heaps, and counts them as heap_too_big",
+    },
+    Key{
+        .name = "timeout",
+        .field = seconds<&ReceivePlan::timeout>,
+        .range = kTime,
+        .off_word = true,
+        .change = Change::anew,
+        .option = "--heap-timeout",
+        .help = "Gives a heap up after this time without a packet of it",
+    },
+    Key{
+        .name = "history",
+        .field = integer<&ReceivePlan::history>,
+        .range = {0, 1048576},
+        .change = Change::anew,
+        .option = "--history",
+        .help = "Remembers so many finished heaps per substream; 0 = none",
+    },
+    Key{
+        .name = "history_time",
+        .field = seconds<&ReceivePlan::history_time>,
+        .range = kTime,
+        .change = Change::anew,
+        .option = "--history-time",
+        .help = "Sets for how long finished heaps are remembered",
+    },
+    Key{
+        .name = "on_full",
+        .field = choice<&ReceivePlan::on_full>,
+        .change = Change::anew,
+        .option = "--on-full",
+        .help = "Selects what a full queue to the consumer drops, if anything",
+    },
+};
+
+constexpr std::array kSinkKeys{
+    Key{
+        .name = "kind",
+        .field = choice<&ReceivePlan::sink, &SinkPlan::kind>,
+        .change = Change::anew,
+        .required = true,
+        .example = "\"verify\"",
+        .option = "--sink",
+        .help = "Counts heaps (null), checks them, or writes them to a directory",
+    },
+    Key{
+        .name = "directory",
+        .field = text<&ReceivePlan::sink, &SinkPlan::directory>,
+        .change = Change::anew,
+        .unset = "none",
+        .example = "\"/data/out\"",
+        .option = "--sink",
+        .word = "file:DIR",
+        .help = "Names the directory that a file sink writes to",
+    },
+    Key{
+        .name = "on_error",
+        .field = choice<&ReceivePlan::sink, &SinkPlan::on_error>,
+        .change = Change::anew,
+        .option = "--on-sink-error",
+        .help = "Stops the sink, or ends the run, when it cannot write",
+    },
+};
+
+}  // namespace
+
+std::span<const Key> receive() {
+    return kReceiveKeys;
+}
+
+std::span<const Key> receive_heaps() {
+    return kHeapKeys;
+}
+
+std::span<const Key> receive_sink() {
+    return kSinkKeys;
+}
+
+}  // namespace spead::config::keys

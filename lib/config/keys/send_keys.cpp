@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+
+#include "config/key_field.hpp"
+#include "config/keys/tables.hpp"
+#include "config/limits.hpp"
+#include "port/impairments.hpp"
+
+namespace spead::config::keys {
+
+namespace {
+
+using runtime::SendPlan;
+
+constexpr std::array kSendKeys{
+    Key{
+        .name = "name",
+        .field = text<&SendPlan::name>,
+        .required = true,
+        .example = "\"d0\"",
+        .help = "Names the sender in reports",
+    },
+    Key{
+        .name = "port",
+        .field = text<&SendPlan::port>,
+        .required = true,
+        .example = "\"p0\"",
+        .option = "--port",
+        .help = "Names the port that sends",
+    },
+    Key{
+        .name = "endpoints",
+        .field = endpoint_list<SendPlan>,
+        .required = true,
+        .example = "[\"239.1.2.3:7148\"]",
+        .option = "ENDPOINT",
+        .help = "Lists destinations; heap i goes to endpoint i modulo their number",
+    },
+    Key{
+        .name = "lcore",
+        .field = cpu<&SendPlan::lcore>,
+        .range = kCpu,
+        .unset = "chosen",
+        .option = "--lcore",
+        .help = "Names the CPU whose lcore sends",
+    },
+    Key{
+        .name = "dst_mac",
+        .field = text<&SendPlan::dst_mac>,
+        .unset = "looked up",
+        .example = "\"02:00:00:00:00:05\"",
+        .option = "--dst-mac",
+        .word = "MAC",
+        .help = "Sends unicast packets to this MAC address, the host's or router's",
+    },
+    Key{
+        .name = "rate",
+        .field = rate<&SendPlan::rate>,
+        .range = kRate,
+        .change = Change::immediate,
+        .option = "--rate",
+        .help = "Limits the UDP payload per second; 0 = unlimited",
+    },
+    Key{
+        .name = "burst_size",
+        .field = size<&SendPlan::burst_size>,
+        .range = {1, std::int64_t{1} << 32},
+        .change = Change::immediate,
+        .option = "--burst-size",
+        .help = "Sets the bytes that are sent between two looks at the clock",
+    },
+    Key{
+        .name = "burst_rate_ratio",
+        .field = real<&SendPlan::burst_rate_ratio>,
+        .range = kBurstRateRatio,
+        .change = Change::immediate,
+        .option = "--burst-rate-ratio",
+        .help = "Sets how much faster a late sender catches up",
+    },
+    Key{
+        .name = "pacer",
+        .field = choice<&SendPlan::pacer>,
+        .option = "--pacer",
+        .help = "Lets the lcore or the port's hardware keep the rate",
+    },
+    Key{
+        .name = "ttl",
+        .field = integer<&SendPlan::ttl>,
+        .range = {1, 255},
+        .change = Change::immediate,
+        .option = "--ttl",
+        .help = "Sets the IP time to live; 1 stays in the local network",
+    },
+    Key{
+        .name = "dscp",
+        .field = integer<&SendPlan::dscp>,
+        .range = {0, 63},
+        .change = Change::immediate,
+        .option = "--dscp",
+        .help = "Sets the class of the packets (DSCP, RFC 2474)",
+    },
+    Key{
+        .name = "max_packet_size",
+        .field = integer<&SendPlan::max_packet_size>,
+        .range = kSendPacket,
+        .option = "--max-packet-size",
+        .help = "Limits the UDP payload of a packet, in bytes",
+    },
+    Key{
+        .name = "heap_size",
+        .field = size<&SendPlan::heap_size>,
+        .range = kHeapSize,
+        .option = "--heap-size",
+        .help = "Sets the bytes of a heap's items together",
+    },
+    Key{
+        .name = "items",
+        .field = integer<&SendPlan::items>,
+        .range = {1, 1048576},
+        .option = "--items",
+        .help = "Sets the items of a heap",
+    },
+    Key{
+        .name = "heaps",
+        .field = integer<&SendPlan::heaps>,
+        .range = {-1, INT64_MAX},
+        .change = Change::immediate,
+        .option = "--heaps",
+        .help = "Ends the sender after this many heaps; -1 = never",
+    },
+    Key{
+        .name = "max_heaps",
+        .field = integer<&SendPlan::max_heaps>,
+        .range = kInFlight,
+        .option = "--max-heaps",
+        .help = "Limits the heaps in flight",
+    },
+    Key{
+        .name = "timeout",
+        .field = seconds<&SendPlan::timeout>,
+        .range = kTime,
+        .off_word = true,
+        .help = "Gives a heap up that is not sent within this time",
+    },
+    Key{
+        .name = "first_count",
+        .field = integer<&SendPlan::first_count>,
+        .range = {0, kMaxHeapCount},
+        .option = "--first-count",
+        .help = "Sets the heap count of the first heap",
+    },
+    Key{
+        .name = "count_step",
+        .field = integer<&SendPlan::count_step>,
+        .range = {1, kMaxHeapCount},
+        .option = "--count-step",
+        .help = "Sets the step from one heap count to the next",
+    },
+    Key{
+        .name = "addr_bits",
+        .field = integer<&SendPlan::address_bits>,
+        .range = {8, 56},
+        .option = "--addr-bits",
+        .help = "Sets XX of the flavour SPEAD-64-XX",
+    },
+    Key{
+        .name = "zero_copy",
+        .field = choice<&SendPlan::zero_copy>,
+        .option = "--zero-copy",
+        .help = "Sends straight from the heaps' memory, or copies",
+    },
+    Key{
+        .name = "verify",
+        .field = flag<&SendPlan::verify>,
+        .option = "--verify",
+        .help = "Sends the verification sequence, which a verify sink checks",
+    },
+    Key{
+        .name = "udp_checksum",
+        .field = flag<&SendPlan::udp_checksum>,
+        .option = "--udp-checksum",
+        .help = "Fills in UDP checksums rather than 0",
+    },
+    Key{
+        .name = "impair",
+        .field = text<&SendPlan::impair>,
+        .unset = "nothing",
+        .example = "\"loss=1%,reorder=10,seed=7\"",
+        .option = "--impair",
+        .word = "WHAT",
+        .help = "Loses, repeats, reorders, delays or corrupts packets on purpose",
+        .check = [](const std::string& impair,
+                    const std::string& where) { port::Impairments::parse(impair, where); },
+    },
+    Key{
+        .name = "enabled",
+        .field = flag<&SendPlan::enabled>,
+        .change = Change::immediate,
+        .help = "Sends heaps; false = once it is started at the prompt",
+    },
+};
+
+}  // namespace
+
+std::span<const Key> send() {
+    return kSendKeys;
+}
+
+}  // namespace spead::config::keys

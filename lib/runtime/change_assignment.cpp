@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/change_assignment.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/error.hpp"
+#include "base/units.hpp"
+#include "memory/mapping.hpp"
+#include "runtime/lossless.hpp"
+
+namespace spead::runtime {
+
+ChangeAssignment::Cpus ChangeAssignment::cpus_of(const Plan& wanted, const Change& change) const {
+    Cpus cpus;
+    for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+        const ReceivePlan& r = wanted.receives[i];
+        const Change::Receive& c = change.receives[i];
+        const bool placed = c.before && of_.plan.receives[*c.before].port == r.port &&
+                            of_.plan.receives[*c.before].lcores == r.lcores;
+        cpus.push_back(placed ? of_.layout.stream_cpus[*c.before] : cpus_for(r));
+        if (c.kind == Change::Kind::parts && r.enabled)
+            check_room(r, cpus.back());
+    }
+    check_lossless(wanted, change, cpus);
+    return cpus;
+}
+
+/// Lcores for a stream that is new on its port: those that it names, or the one that polls the port and has
+/// the least to do.
+std::vector<unsigned> ChangeAssignment::cpus_for(const ReceivePlan& r) const {
+    const std::size_t port = of_.ports.index_of(r.port);
+    const std::string where = fmt::format("receive {}", r.name);
+    if (of_.layout.ports[port].request.rx_queues == 0)
+        throw_error(where,
+                    "port {} was opened without a receive queue: start the program with a stream on it "
+                    "([[receive]], which may say `enabled = false`)",
+                    r.port);
+    std::vector<unsigned> cpus;
+    for (const unsigned cpu : r.lcores) {
+        const auto found = std::find_if(of_.lcores.begin(), of_.lcores.end(),
+                                        [cpu](const auto& w) { return w->layout->planned_cpu == cpu; });
+        if (found == of_.lcores.end()) {
+            std::vector<unsigned> there;
+            for (const auto& w : of_.lcores)
+                there.push_back(w->layout->planned_cpu);
+            throw_error(where,
+                        "no lcore runs on CPU {}, only on {}: name all that streams may use in `lcores` of "
+                        "[runtime], with `live = true`",
+                        cpu, fmt::join(there, ", "));
+        }
+        if (std::find(cpus.begin(), cpus.end(), cpu) == cpus.end())
+            cpus.push_back(cpu);
+    }
+    if (!cpus.empty())
+        return cpus;
+    return {of_.queues.least_busy(port).layout->planned_cpu};
+}
+
+void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsigned>& cpus) const {
+    const std::string where = fmt::format("receive {}", r.name);
+    const port::PlannedPort& p = of_.layout.ports[of_.ports.index_of(r.port)];
+    if (r.max_packet_size > p.request.max_rx_packet)
+        throw_error(
+            where,
+            "packets of {} bytes (`max_packet_size`) do not fit: the buffers of port {} were made for "
+            "{}",
+            r.max_packet_size, r.port, p.request.max_rx_packet);
+    std::size_t bookkeeping = 0;
+    for (const unsigned cpu : cpus) {
+        const Worker& w = of_.lcores.on_cpu(cpu);
+        if (r.memory == 0 && w.layout->heap_bytes == 0)
+            throw_error(where,
+                        "the lcore on CPU {} has no memory for heaps: it only sends. Name it in `lcores` "
+                        "of [runtime], or another one in `lcores` of the stream",
+                        cpu);
+        if (r.memory == 0 && r.max_bytes > w.arena.largest())
+            throw_error(where,
+                        "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is cut for "
+                        "heaps of at most {}",
+                        human_size(r.max_bytes), cpu, human_size(w.arena.largest()));
+        if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
+            throw_error(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
+                        w.parts.size());
+        bookkeeping += bookkeeping_bytes(r) + own_heap_bytes(r);
+    }
+    if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
+        throw_error(where,
+                    "its windows and queues{} need {}, and {} are available; lower `ring`, `max_live` "
+                    "or `substreams`{}",
+                    r.memory == 0 ? "" : ", and its heaps,", human_size(bookkeeping), human_size(available),
+                    r.memory == 0 ? "" : ", or give it less memory");
+}
+
+/// Streams that come or change must leave room for what may not be lost.
+void ChangeAssignment::check_lossless(const Plan& wanted, const Change& change, const Cpus& cpus) const {
+    if (std::none_of(change.receives.begin(), change.receives.end(),
+                     [](const Change::Receive& c) { return c.kind == Change::Kind::parts; }))
+        return;
+    for (const auto& w : of_.lcores) {
+        std::size_t sharing = 0;
+        std::vector<const ReceivePlan*> waiting;
+        for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+            const ReceivePlan& r = wanted.receives[i];
+            if (!r.enabled ||
+                std::find(cpus[i].begin(), cpus[i].end(), w->layout->planned_cpu) == cpus[i].end())
+                continue;
+            const bool lossless = of_.ports[r.port].device().capabilities().lossless;
+            const bool waits = lossless && waits_for_consumer(r, lossless);
+            if (r.memory != 0) {
+                const ReceivePlan* const one = &r;
+                if (const std::string why = why_not_lossless(own_memory(r, waits, one)); !why.empty())
+                    throw UsageError(why);
+                continue;
+            }
+            sharing++;
+            if (waits)
+                waiting.push_back(&r);
+        }
+        if (const std::string why =
+                why_not_lossless({w->arena.capacity(), w->layout->largest_heap, sharing, waiting});
+            !why.empty())
+            throw UsageError(why);
+    }
+}
+
+Dealing ChangeAssignment::queues_of(const Plan& wanted, const Cpus& cpus) const {
+    Dealing to;
+    to.port_cpus = of_.layout.port_cpus;
+    to.stream_cpus = cpus;
+    for (std::size_t p = 0; p < of_.ports.size(); p++) {
+        const std::vector<StreamOnPort> here = streams_on(wanted, wanted.ports[p].name, cpus);
+        for (const StreamOnPort& s : here)
+            for (const unsigned cpu : s.cpus)
+                add_once(to.port_cpus[p], cpu);
+        if (to.port_cpus[p].empty())
+            continue;
+        const port::PortRequest& request = of_.layout.ports[p].request;
+        const Spread s = spread(p, of_.ports[p].device().capabilities(), to.port_cpus[p], request.rx_queues,
+                                here, request.vlan);
+        to.queues.insert(to.queues.end(), s.queues.begin(), s.queues.end());
+        to.rules.insert(to.rules.end(), s.rules.begin(), s.rules.end());
+    }
+    // Queues that are polled for answers only (senders' of_.ports) are dealt to nobody.
+    for (const QueueLayout& q : of_.layout.queues)
+        if (std::none_of(to.queues.begin(), to.queues.end(), [&q](const QueueLayout& other) {
+                return other.port == q.port && other.queue == q.queue;
+            }))
+            to.queues.push_back(q);
+    std::stable_sort(to.queues.begin(), to.queues.end(), [](const QueueLayout& a, const QueueLayout& b) {
+        return std::pair(a.port, a.queue) < std::pair(b.port, b.queue);
+    });
+    return to;
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/end_facts.hpp"
+
+#include <algorithm>
+
+#include "runtime/capture_set.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// Whether all that was sent has come back to the streams.
+bool everything_received(const EndSources& of, const stats::Snapshot& now) {
+    return std::all_of(of.plan.receives.begin(), of.plan.receives.end(), [&](const ReceivePlan& r) {
+        const std::size_t p = of.ports.index_of(r.port);
+        // What was impaired on purpose does not come, or comes twice.
+        std::uint64_t come = now.ports[p].tx_packets;
+        for (const SendStream* const s : of.senders.all())
+            if (s->port == p)
+                come += s->counts.impaired_duplicated - s->counts.impaired_lost - s->counts.impaired_dropped;
+        return of.ports[p].device().capabilities().receives_own && now.ports[p].rx_packets >= come;
+    });
+}
+
+/// Whether a sink has failed (a full disk), and its stream wants the run to end, or there is nothing else
+/// left that the run could do.
+bool sinks_over(const EndSources& of, bool stays) {
+    bool any_failed = false;
+    bool left = stays || std::any_of(of.senders.planned().begin(), of.senders.planned().end(),
+                                     [](const auto& s) { return s->plan.enabled && !s->feeder->done(); });
+    for (std::size_t i = 0; i < of.streams.current().size(); i++) {
+        const ReceivePlan& r = of.plan.receives[i];
+        const Stream& s = *of.streams.current()[i];
+        if (!r.enabled || (!s.sink && !s.users))
+            continue;
+        const bool failed = s.sink && s.sink->failed();
+        if (failed && r.sink.on_error == OnSinkError::end)
+            return true;
+        any_failed |= failed;
+        left |= (s.capture && !s.capture->over()) || (!failed && !of.ports[r.port].device().exhausted());
+    }
+    return any_failed && !left;
+}
+
+}  // namespace
+
+EndFacts end_facts(const EndSources& of, const stats::Snapshot& now, bool stays) {
+    EndFacts f;
+    f.failed = of.lcores.any_lost() || of.consumers.failed() || of.senders.failed() || sinks_over(of, stays);
+    f.heaps_used_up = of.consumers.budget_used_up();
+    f.captured = of.senders.all().empty() && captures_over(of.streams.current());
+    f.seconds = now.duration_s;
+    // Packets that belong to no stream keep no run alive; heaps on their way to a slow consumer do.
+    for (const stats::StreamSnapshot& s : now.streams) {
+        f.progress += s.received + s.heaps_delivered;
+        f.queued |= s.heaps_queued != 0;
+    }
+    f.silent = of.lcores.any_silent();
+    f.receives = !of.plan.receives.empty();
+    f.stop_items = of.plan.end.exit_on_stop && of.streams.all_stopped(of.plan.receives);
+    if (stays)
+        return f;
+    const auto all_streams = [&of](const auto& is) {
+        return std::all_of(of.plan.receives.begin(), of.plan.receives.end(),
+                           [&](const ReceivePlan& r) { return is(of.ports[r.port].device()); });
+    };
+    f.sources_ended = all_streams([](const port::Port& p) { return p.exhausted(); });
+    const bool any_sends =
+        std::any_of(of.plan.sends.begin(), of.plan.sends.end(), [](const SendPlan& s) { return s.enabled; });
+    f.sent = any_sends && of.senders.done();
+    f.all_received = f.sent && everything_received(of, now);
+    f.own_only = all_streams([](const port::Port& p) { return p.capabilities().receives_own; });
+    return f;
+}
+
+}  // namespace spead::runtime

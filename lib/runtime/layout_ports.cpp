@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/layout_ports.hpp"
+
+#include <algorithm>
+
+#include "recv/distributor.hpp"
+#include "runtime/layout.hpp"
+#include "runtime/link_host.hpp"
+#include "runtime/next_hops.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// Where we are the IGMP and ARP host, the port needs a transmit queue for that, and for the answers to what
+/// a sender asks a receive queue, too.
+void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
+    if (driver.declared().membership != port::Membership::own_host)
+        return;
+    request.tx_queues++;
+    request.max_tx_packet = std::max(request.max_tx_packet, LinkHost::kMaxPacket);
+    const bool asks = std::any_of(plan.sends.begin(), plan.sends.end(), [&request](const SendPlan& s) {
+        return s.port == request.name && needs_next_hops(s);
+    });
+    if (asks && request.rx_queues == 0) {
+        request.rx_queues = 1;
+        request.max_rx_packet = LinkHost::kMaxPacket;
+    }
+}
+
+/// Senders may come while it runs: a port that nobody sends on gets a transmit queue for them, where one does
+/// no harm. Files are made for queues, and a peer must have as many.
+void add_spare_transmit_queue(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
+    const port::Capabilities c = driver.declared();
+    if (plan.runtime.live && request.tx_queues == 0 && !c.finite && !c.needs_peer)
+        request.tx_queues = 1;
+}
+
+/// Lcores without a queue of their own that a port has buffers for. Where more of them are busy at once, the
+/// port may run out of buffers and miss packets.
+constexpr std::size_t kMostHolders = 8;
+
+/// Returns what is asked of the port, whose streams run on these CPUs.
+port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vector<unsigned>& cpus) {
+    port::PortRequest request;
+    request.name = p.name;
+    request.device = p.device;
+    request.mtu = p.mtu;
+    request.vlan = p.vlan;
+    request.timestamps = use_of(p.timestamps);
+    request.max_rx_packet = 0;
+    request.rx_queues = static_cast<std::uint16_t>(cpus.size());
+    request.fewer_queues_do = true;
+    // Every lcore that a stream may move to can hold packets of a queue that another one polls.
+    std::vector<unsigned> holders = cpus;
+    if (plan.runtime.live && !holders.empty())
+        for (const unsigned cpu : plan.runtime.lcores)
+            add_once(holders, cpu);
+    if (holders.size() > 1)
+        request.held_mbufs += static_cast<std::uint32_t>(std::min(holders.size() - 1, kMostHolders)) *
+                              recv::Distributor::kRingEntries;
+    if (plan.runtime.live && !holders.empty()) {
+        request.max_rx_packet = ReceivePlan{}.max_packet_size;
+        request.buffer_size = ReceivePlan{}.buffer_size;
+    }
+    for (const ReceivePlan& r : plan.receives)
+        if (r.port == p.name) {
+            request.interrupts |= r.poll == PollMode::interrupt;
+            // Each queue may bring all that the stream's filters hold, wherever they run.
+            request.held_mbufs +=
+                r.held_buffers * static_cast<std::uint32_t>(std::max<std::size_t>(1, r.lcores.size()));
+            request.max_rx_packet = std::max(request.max_rx_packet, r.max_packet_size);
+            request.buffer_size = std::max<std::size_t>(request.buffer_size, r.buffer_size);
+        }
+    for (const SendPlan& s : plan.sends)
+        if (s.port == p.name) {
+            request.tx_queues++;
+            request.max_tx_packet = std::max(request.max_tx_packet, s.max_packet_size);
+            request.send_on_time = std::max(request.send_on_time, use_of(s.pacer));
+        }
+    return request;
+}
+
+}  // namespace
+
+bool has_own_host(const port::PlannedPort& p) {
+    return p.device.capabilities.membership == port::Membership::own_host;
+}
+
+/// The largest that comes while it runs and is like those that are there, or like none.
+std::size_t spare_sender_bytes(const Plan& plan, const port::PlannedPort& port) {
+    const std::uint16_t queues = port.request.tx_queues;
+    if (!plan.runtime.live || queues == 0 || (has_own_host(port) && queues == 1))
+        return 0;
+    std::size_t largest = send::Sender::memory_need(sender_config(SendPlan{}, port)).bytes;
+    for (const SendPlan& s : plan.sends)
+        if (s.port == port.request.name)
+            largest = std::max(largest, send::Sender::memory_need(sender_config(s, port)).bytes);
+    return largest;
+}
+
+std::vector<port::PlannedPort> plan_ports(const Plan& plan, std::size_t first,
+                                          std::span<const std::vector<unsigned>> cpus,
+                                          std::span<const std::string> eal_devices,
+                                          std::span<const port::Driver* const> drivers,
+                                          const port::Host& host) {
+    std::vector<port::PortRequest> requests;
+    for (std::size_t i = first; i < plan.ports.size(); i++)
+        requests.push_back(request_of(plan, plan.ports[i], cpus[i]));
+    return port::plan_ports(requests, drivers, eal_devices, host,
+                            [&plan](const port::Driver& driver, port::PortRequest& r) {
+                                add_spare_transmit_queue(plan, driver, r);
+                                add_host_queues(plan, driver, r);
+                            });
+}
+
+}  // namespace spead::runtime

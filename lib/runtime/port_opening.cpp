@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/port_opening.hpp"
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "runtime/descriptors.hpp"
+#include "runtime/layout_ports.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// A port opens its device, its interface's sockets and its own host's timers.
+constexpr std::size_t kDescriptorsOfPort = 16;
+
+bool is_same_device(const port::PlannedPort& a, const port::PlannedPort& b) {
+    return a.device.name == b.device.name || (!a.device.netdev.empty() && a.device.netdev == b.device.netdev);
+}
+
+}  // namespace
+
+/// Returns the CPUs of the port's streams; where none is named, that of the lcore with the least to do.
+std::vector<unsigned> PortOpening::cpus_of(const Plan& wanted, const PortPlan& port) const {
+    std::vector<unsigned> cpus;
+    for (const ReceivePlan& r : wanted.receives)
+        if (r.port == port.name)
+            for (const unsigned cpu : r.lcores)
+                add_once(cpus, of_.lcores.on_cpu(cpu).layout->planned_cpu);
+    if (!cpus.empty())
+        return cpus;
+    const auto load = [this](const Worker& w) {
+        return w.parts.size() + w.sources.size() + of_.senders.on(w).size();
+    };
+    const Worker* best = nullptr;
+    for (const auto& w : of_.lcores)
+        if (best == nullptr || load(*w) < load(*best))
+            best = w.get();
+    if (best == nullptr)
+        throw_error(fmt::format("port {}", port.name),
+                    "there is no worker lcore; give the process one more CPU");
+    return {best->layout->planned_cpu};
+}
+
+void PortOpening::open_new(const Plan& wanted) {
+    const std::size_t first = of_.plan.ports.size();
+    if (wanted.ports.size() == first)
+        return;
+    need_descriptors(kDescriptorsOfPort * (wanted.ports.size() - first));
+    std::vector<std::vector<unsigned>> cpus(wanted.ports.size());
+    for (std::size_t p = first; p < wanted.ports.size(); p++)
+        cpus[p] = cpus_of(wanted, wanted.ports[p]);
+    const std::vector<port::PlannedPort> planned =
+        plan_ports(wanted, first, cpus, {}, drivers_, port::this_host());
+    for (std::size_t p = first; p < wanted.ports.size(); p++) {
+        const port::PlannedPort& fresh = planned[p - first];
+        for (std::size_t other = 0; other < of_.ports.size(); other++)
+            if (is_same_device(fresh, of_.layout.ports[other]))
+                throw_error(port::where(fresh.request), "{} is port {} already", fresh.request.device,
+                            of_.plan.ports[other].name);
+        add(wanted.ports[p], fresh, cpus[p]);
+    }
+}
+
+void PortOpening::add(const PortPlan& plan, const port::PlannedPort& planned,
+                      const std::vector<unsigned>& cpus) {
+    const std::size_t i = of_.ports.size();
+    of_.ports.add(plan, planned);
+    of_.plan.ports.push_back(plan);
+    of_.layout.ports.push_back(planned);
+    of_.layout.port_cpus.push_back(cpus);
+    of_.senders.note_ports();
+    std::vector<QueueLayout> fresh;
+    for (std::uint16_t q = 0; q < planned.request.rx_queues; q++)
+        fresh.push_back({i, q, cpus[q], {}});
+    of_.layout.queues.insert(of_.layout.queues.end(), fresh.begin(), fresh.end());
+    of_.queues.make(fresh);
+    of_.queues.add_host_rules(i);
+}
+
+}  // namespace spead::runtime

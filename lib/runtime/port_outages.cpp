@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/port_outages.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "runtime/descriptors.hpp"
+#include "runtime/waits.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// How often the kernel is asked for links and files.
+constexpr auto kLookAtPorts = std::chrono::milliseconds(200);
+
+}  // namespace
+
+void PortOutages::stop(const std::string& port) {
+    const std::size_t i = index_of(port);
+    LivePort& p = of_.ports[i];
+    of_.lcores.need_answers();
+    need_kept_descriptors("stopping a port");
+    if (p.is_away())
+        throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
+    if (!p.device().started())
+        throw_error(fmt::format("port {}", port), "it is stopped already");
+    (void)of_.snapshots.take_detailed();
+    take_off(i);
+    p.device().stop();
+    changed(i);
+}
+
+void PortOutages::start(const std::string& port) {
+    const std::size_t i = index_of(port);
+    LivePort& p = of_.ports[i];
+    of_.lcores.need_answers();
+    need_kept_descriptors("starting a port");
+    if (p.is_away())
+        throw_error(fmt::format("port {}", port),
+                    "its network interface has gone; it is started when that comes back");
+    if (p.device().started())
+        throw_error(fmt::format("port {}", port), "it runs already");
+    p.device().start();
+    try {
+        put_on(i);
+    } catch (const LcoreLost&) {
+        throw;  // its lcores cannot be asked to let go of it again
+    } catch (const std::exception&) {
+        take_off(i);
+        p.device().stop();
+        throw;
+    }
+    changed(i);
+}
+
+std::size_t PortOutages::index_of(const std::string& name) const {
+    const std::size_t i = of_.ports.index_of(name);
+    if (i == of_.ports.size())
+        throw_error("port", "there is no port `{}`", name);
+    return i;
+}
+
+/// The port and its streams begin anew.
+void PortOutages::changed(std::size_t port) {
+    std::vector<std::string> names{of_.plan.ports[port].name};
+    for (const ReceivePlan& r : of_.plan.receives)
+        if (r.port == of_.plan.ports[port].name)
+            names.push_back(r.name);
+    of_.snapshots.parts_changed(names);
+}
+
+/// No lcore touches the port's queues from now on; its groups are left and its rules are gone. Streams wait.
+/// Throws LcoreLost: then an lcore may still be inside the port, which must not be stopped.
+void PortOutages::take_off(std::size_t port) {
+    of_.ports[port].take_off();
+    of_.queues.take_off(port);
+    of_.senders.take_off(port);
+}
+
+/// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
+void PortOutages::put_on(std::size_t port) {
+    of_.queues.put_on(port);
+    of_.senders.put_on(port);
+    of_.ports[port].put_on();
+    of_.queues.add_host_rules(port);
+    of_.ports.add_rules(of_.layout.rules);
+    of_.ports.join(of_.ports.groups_of(of_.plan.receives), kNoInterrupt);
+}
+
+void PortOutages::lose(std::size_t port, const std::string& netdev) {
+    of_.ports[port].lose(netdev);
+    shut(port);
+    of_.ports[port].keep_counts();
+}
+
+/// Closes a port whose interface has gone. What senders had given it is theirs again.
+void PortOutages::shut(std::size_t port) {
+    take_off(port);
+    of_.ports[port].device().stop();
+    of_.senders.unmap(port);
+    of_.ports[port].device().close();
+}
+
+/// Opens the port again once its interface is there and up.
+void PortOutages::look_for(std::size_t port) {
+    const std::string netdev = of_.ports[port].away();
+    try {
+        need_kept_descriptors("opening a port");
+        if (!of_.ports[port].reopen())
+            return;
+        of_.queues.renew_host(port);
+        const bool sends_there = of_.senders.map(port);
+        put_on(port);
+        changed(port);
+        const bool receives = std::any_of(of_.plan.receives.begin(), of_.plan.receives.end(),
+                                          [&](const auto& r) { return r.port == of_.plan.ports[port].name; });
+        log_notice(LogType::runtime, "port {}: its network interface {} is back, and it {} again",
+                   of_.ports[port].device().name(), netdev,
+                   !sends_there ? "receives"
+                   : receives   ? "receives and sends"
+                                : "sends");
+    } catch (const LcoreLost&) {
+        throw;
+    } catch (const std::exception& e) {
+        if (of_.ports[port].give_up_reopening(netdev, e.what()))
+            shut(port);
+    }
+}
+
+/// Whether an lcore that polls the port or sends on it is silent.
+bool PortOutages::is_silent_on(std::size_t port) const {
+    const std::vector<SendStream*> all = of_.senders.all();
+    return of_.queues.is_silent_on(port) || std::any_of(all.begin(), all.end(), [port](const SendStream* s) {
+               return s->port == port && is_silent(*s->worker);
+           });
+}
+
+bool PortOutages::watch() {
+    // Peers come and go; they are let in at once, and it is not for us to say that theirs have ended.
+    of_.ports.poll_peers();
+    const Clock::time_point time = Clock::now();
+    if (time < next_look_)
+        return true;
+    next_look_ = time + kLookAtPorts;
+    log_settled(of_.ports.link_news(), LogType::runtime, LogLevel::notice, "links");
+    log_settled(of_.senders.hop_news(), LogType::runtime, LogLevel::notice, "next hops");
+    bool failed = false;
+    for (std::size_t i = 0; i < of_.ports.size(); i++) {
+        // A silent lcore may be inside the port.
+        if (is_silent_on(i))
+            continue;
+        if (of_.ports[i].is_away())
+            look_for(i);
+        if (!of_.ports[i].is_on())
+            continue;
+        const LivePort::Look look = of_.ports[i].look(of_.ports.link_news());
+        failed |= look.failed;
+        if (!look.gone.empty())
+            lose(i, look.gone);
+    }
+    return !failed;
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "runtime/layout.hpp"
+#include "runtime/plan.hpp"
+#include "runtime/port_set.hpp"
+#include "runtime/receive_queues.hpp"
+#include "runtime/sender_set.hpp"
+#include "runtime/snapshots.hpp"
+
+namespace spead::runtime {
+
+/// Stops and starts ports while others run: on request, or because their network interface has gone and come
+/// back. Streams and senders of the port wait meanwhile.
+///
+/// Main thread only. Lcores let go of a port's queues before it is stopped or closed. Waits end with the
+/// lcores' patience (LcoreSet) and with that of the ports' own hosts (PortSet).
+class PortOutages {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    /// What it works on; all of it outlives the object.
+    struct Parts {
+        const Plan& plan;      ///< that is carried out
+        const Layout& layout;  ///< of it
+        PortSet& ports;
+        LcoreSet& lcores;
+        ReceiveQueues& queues;
+        SenderSet& senders;
+        Snapshots& snapshots;
+    };
+
+    explicit PortOutages(const Parts& parts) : of_(parts) {}
+
+    /// Stops the port: leaves its groups and removes its rules. Throws Error when it does not run, or an
+    /// lcore does not answer.
+    void stop(const std::string& port);
+    /// Starts it again, with the rules and groups of the plan as it is now. Throws Error when it runs, and
+    /// when the device refuses: then it is stopped.
+    void start(const std::string& port);
+
+    /// Lets peers in, and looks a few times a second after links, files, and network interfaces that have
+    /// gone or are back. False: a port cannot go on, its file does not take what is written. One whose
+    /// interface has gone waits for it. Throws LcoreLost. Call it at every round.
+    [[nodiscard]] bool watch();
+
+  private:
+    std::size_t index_of(const std::string& name) const;
+    bool is_silent_on(std::size_t port) const;
+    void take_off(std::size_t port);
+    void put_on(std::size_t port);
+    void shut(std::size_t port);
+    void lose(std::size_t port, const std::string& netdev);
+    void look_for(std::size_t port);
+    void changed(std::size_t port);
+
+    const Parts of_;
+    Clock::time_point next_look_{};
+};
+
+}  // namespace spead::runtime

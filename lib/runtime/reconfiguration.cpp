@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/reconfiguration.hpp"
+
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "runtime/descriptors.hpp"
+#include "runtime/waits.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// Whoever asks for a change waits so long for what goes; a slow consumer's heaps go later.
+constexpr auto kLeavePatience = std::chrono::seconds(2);
+
+/// Streams and senders that are others afterwards, and the ports of these streams.
+std::vector<std::string> names_of_changed(const Plan& before, const Plan& after, const Change& change) {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < after.receives.size(); i++)
+        if (change.receives[i].kind != Change::Kind::none) {
+            names.push_back(after.receives[i].name);
+            names.push_back(after.receives[i].port);
+        }
+    for (const std::size_t gone : change.removed)
+        names.push_back(before.receives[gone].name);
+    for (std::size_t i = 0; i < after.sends.size(); i++)
+        if (const auto& s = change.sends[i].before; !s || before.sends[*s] != after.sends[i])
+            names.push_back(after.sends[i].name);
+    for (const std::size_t gone : change.removed_sends)
+        names.push_back(before.sends[gone].name);
+    return names;
+}
+
+}  // namespace
+
+void Reconfiguration::carry_out(const Plan& asked) {
+    of_.lcores.need_answers();
+    need_kept_descriptors("a change");
+    Plan wanted = asked;
+    const Change change =
+        compare(of_.plan, wanted, of_.opening.possible() ? NewPorts::welcome : NewPorts::refused);
+    of_.opening.open_new(wanted);
+    check(wanted, change);
+    const ChangeAssignment::Cpus cpus = assignment_.cpus_of(wanted, change);
+    // What most often cannot be made comes before anything has changed. New windows and queues are made by a
+    // step, when lcores know the plan.
+    SenderSet::Fresh senders = of_.senders.make_new(wanted, change, kNoInterrupt);
+    (void)of_.snapshots.take_detailed();
+    StreamSet::Fresh streams = of_.streams.make_fresh(wanted.receives, change);
+
+    // With the new ports: they stay.
+    const Target before{of_.plan, of_.layout};
+    const Target to{wanted, assignment_.queues_of(wanted, cpus)};
+    ChangeSteps steps;
+    add_steps(steps, before, to, change, streams);
+    steps.add(
+        [&] {
+            of_.senders.change(wanted, change, std::move(senders), of_.layout.control_cpus());
+            set_idling();
+            of_.lcores.launch();
+        },
+        {});
+    try {
+        steps.carry_out();
+    } catch (const std::exception&) {
+        if (!steps.undo_failure().empty()) {
+            of_.problems.push_back(
+                fmt::format("a change failed, and could not be undone: {}", steps.undo_failure()));
+            failed_ = true;
+        }
+        throw;
+    }
+    of_.snapshots.parts_changed(names_of_changed(before.plan, wanted, change));
+    wait_for_leaving();
+}
+
+/// Throws Error for what is not to be changed now.
+void Reconfiguration::check(const Plan& wanted, const Change& change) const {
+    for (std::size_t i = 0; i < wanted.receives.size(); i++) {
+        const Change::Receive& c = change.receives[i];
+        if (c.before && c.kind == Change::Kind::parts && of_.streams.current()[*c.before]->capture)
+            throw_error(fmt::format("receive {}", wanted.receives[i].name),
+                        "it is being captured, which a change of its lcores or windows would cut; stop the "
+                        "capture first");
+        if (c.before && c.kind == Change::Kind::parts)
+            of_.streams.check_users(*c.before);
+    }
+    for (const std::size_t gone : change.removed)
+        if (of_.streams.current()[gone]->capture)
+            throw_error(fmt::format("receive {}", of_.plan.receives[gone].name),
+                        "it is being captured; stop the capture first");
+    for (std::size_t i = 0; i < wanted.sends.size(); i++) {
+        const auto& s = change.sends[i].before;
+        if (s && wanted.sends[i].enabled && !of_.senders.planned()[*s]->plan.enabled &&
+            !of_.senders.planned()[*s]->feeder->done())
+            throw_error(where_of(wanted.sends[i]),
+                        "it has not finished what it was sending; try again when it has");
+    }
+}
+
+/// Adds the steps of streams. Groups that nobody wants are left and their rules removed; lcores get the new
+/// streams, then the tables that name them; then rules and groups for what is new. The undo of a step is the
+/// step of the way back, so the undos, the last one first, are a change to the former state.
+void Reconfiguration::add_steps(ChangeSteps& steps, const Target& before, const Target& wanted,
+                                const Change& change, StreamSet::Fresh& fresh) {
+    const auto leave_but = [this](const Target& to) {
+        of_.ports.leave_groups_but(of_.ports.groups_of(to.plan.receives));
+    };
+    const auto join = [this](const Target& to) {
+        of_.ports.join(of_.ports.groups_of(to.plan.receives), kNoInterrupt);
+    };
+    steps.add([&, leave_but] { leave_but(wanted); }, [&, join] { join(before); });
+    steps.add([&] { of_.ports.remove_rules_but(wanted.queues.rules); },
+              [&] { of_.ports.add_rules(before.queues.rules); });
+    steps.add([&] { move_streams(wanted, change, std::move(fresh)); }, [&] { move_back(before); });
+    steps.add([&] { of_.ports.add_rules(wanted.queues.rules); },
+              [&] { of_.ports.remove_rules_but(before.queues.rules); });
+    steps.add([&, join] { join(wanted); }, [&, leave_but] { leave_but(before); });
+    steps.add([&] { start_captures(change); }, [&] { stop_captures(change); });
+}
+
+/// Gives lcores and consumers the streams, and the run its new plan. Former parts are on their way out from
+/// then on.
+void Reconfiguration::move_streams(const Target& to, const Change& change, StreamSet::Fresh fresh) {
+    for (const std::size_t gone : change.removed)
+        of_.captures.stream_removed(of_.plan.receives[gone].name);
+    of_.streams.exchange(change, std::move(fresh.streams));
+    of_.plan = to.plan;
+    of_.lcores.set_patience(of_.plan.runtime.lcore_timeout, patience_.lcore);
+    static_cast<Dealing&>(of_.layout) = to.queues;
+
+    of_.streams.renew(of_.plan.receives, of_.layout.queues, change, std::move(fresh));
+    of_.queues.deliver(of_.layout.queues, {of_.plan, of_.streams.current()});
+    for (const auto& w : of_.lcores)
+        of_.streams.deal_memory(*w, false);
+    set_idling();
+}
+
+/// Carries the former plan out, wherever the way there has ended.
+void Reconfiguration::move_back(const Target& before) {
+    Target back = before;
+    of_.plan.sends = back.plan.sends;  // they are as they were
+    const Change undo = compare(of_.plan, back.plan);
+    move_streams(back, undo, of_.streams.make_fresh(back.plan.receives, undo));
+}
+
+void Reconfiguration::start_captures(const Change& change) {
+    for (std::size_t i = 0; i < change.receives.size(); i++)
+        if (change.receives[i].kind == Change::Kind::parts)
+            of_.captures.start_planned(*of_.streams.current()[i], of_.plan.receives[i],
+                                       of_.layout.control_cpus());
+}
+
+/// Stops those that start_captures() has started: no other stream that changes its parts is captured.
+void Reconfiguration::stop_captures(const Change& change) {
+    for (std::size_t i = 0; i < change.receives.size(); i++)
+        if (Stream& s = *of_.streams.current()[i];
+            change.receives[i].kind == Change::Kind::parts && s.capture)
+            of_.captures.stop(s);
+}
+
+void Reconfiguration::set_idling() {
+    for (const auto& w : of_.lcores)
+        of_.idling.set(*w, idle_wish(*w, of_.streams.current(), of_.plan.receives));
+}
+
+void Reconfiguration::wait_for_leaving() {
+    const Clock::time_point end = Clock::now() + kLeavePatience;
+    while ((of_.streams.any_leaving() || of_.senders.any_leaving()) && Clock::now() < end) {
+        of_.ports.serve_hosts();
+        std::this_thread::sleep_for(kStep);
+        of_.streams.let_go();
+        of_.senders.let_go(patience_.longest_finish);
+    }
+}
+
+}  // namespace spead::runtime

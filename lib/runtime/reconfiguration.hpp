@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "runtime/capture_set.hpp"
+#include "runtime/change.hpp"
+#include "runtime/change_assignment.hpp"
+#include "runtime/change_steps.hpp"
+#include "runtime/idling.hpp"
+#include "runtime/port_opening.hpp"
+#include "runtime/receive_queues.hpp"
+#include "runtime/sender_set.hpp"
+#include "runtime/snapshots.hpp"
+#include "runtime/stream_set.hpp"
+
+namespace spead::runtime {
+
+/// Streams and senders that come, go, change and move while others run: one change, or its undo.
+///
+/// Main thread only. Lcores take new tables between two bursts; no other thread touches what they own. Waits
+/// end with the lcores' patience (LcoreSet), those of the ports' hosts (PortSet) and of next hops
+/// (SenderSet); what leaves is waited for 2 s.
+class Reconfiguration {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    /// What it changes; all of it outlives the object.
+    struct Parts {
+        Plan& plan;      ///< that is carried out
+        Layout& layout;  ///< of it
+        PortOpening& opening;
+        PortSet& ports;
+        LcoreSet& lcores;
+        ReceiveQueues& queues;
+        SenderSet& senders;
+        StreamSet& streams;
+        CaptureSet& captures;
+        Idling& idling;
+        Snapshots& snapshots;
+        std::vector<std::string>& problems;
+    };
+    /// How long lcores and leaving senders are waited for; see Surroundings.
+    struct Patience {
+        Clock::duration lcore{};
+        Clock::duration longest_finish{};
+    };
+
+    Reconfiguration(const Parts& parts, const Patience& patience)
+        : of_(parts),
+          patience_(patience),
+          assignment_({parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues}) {}
+
+    /// Makes the run what the wanted plan says. Throws Error: then everything is as before, unless failed().
+    void carry_out(const Plan& wanted);
+    /// Whether a change could be neither carried out nor undone: a problem of the run, which has to end.
+    bool failed() const noexcept { return failed_; }
+
+  private:
+    struct Target {
+        Plan plan;
+        Dealing queues;
+    };
+
+    void check(const Plan& wanted, const Change& change) const;
+    void add_steps(ChangeSteps& steps, const Target& before, const Target& wanted, const Change& change,
+                   StreamSet::Fresh& fresh);
+    void move_streams(const Target& to, const Change& change, StreamSet::Fresh fresh);
+    void move_back(const Target& before);
+    void start_captures(const Change& change);
+    void stop_captures(const Change& change);
+    void set_idling();
+    void wait_for_leaving();
+
+    const Parts of_;
+    const Patience patience_;
+    const ChangeAssignment assignment_;
+    bool failed_ = false;
+};
+
+}  // namespace spead::runtime

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/run_parts.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rte_cycles.h>
+
+#include "runtime/engine.hpp"
+#include "runtime/idling.hpp"
+
+namespace spead::runtime {
+
+namespace {
+
+/// What the ring is assumed to be filled with when the longest sleep of an idle lcore is worked out.
+constexpr std::uint32_t kTypicalPacket = 1024;
+constexpr std::uint64_t kTypicalLink = 10'000'000'000;
+
+}  // namespace
+
+RunParts::RunParts(const Plan& p, const Layout& l, const Surroundings& s)
+    : plan(p),
+      layout(l),
+      lcores(notes.problems,
+             {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
+      events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
+      senders(lcores, ports, regions, s.make_producer, notes.problems),
+      consumers(p.end.heaps),
+      streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter, s.user_queues}, notes.problems) {
+    if (s.rest_unused_lcores)
+        lcores.launch_only([this](const Worker& w) {
+            return !w.parts.empty() || !w.sources.empty() || !senders.on(w).empty();
+        });
+    lcores.set_patience(plan.runtime.lcore_timeout, s.lcore_patience);
+}
+
+void RunParts::make(int interrupt_fd) {
+    ports.open(plan.ports, layout.ports);
+    for (const WorkerLayout& w : layout.workers) {
+        Worker& worker = lcores.add(w);
+        std::uint32_t sleep = 1000;
+        for (const QueueLayout& q : layout.queues)
+            if (q.cpu == w.planned_cpu ||
+                std::any_of(w.receives.begin(), w.receives.end(),
+                            [&](std::size_t i) { return ports.index_of(plan.receives[i].port) == q.port; }))
+                sleep = std::min(sleep, longest_sleep_us(ports[q.port].device().rx_sizes().descriptors,
+                                                         kTypicalPacket, kTypicalLink));
+        worker.loop =
+            std::make_unique<LcoreLoop>(IdlePolicy(PollMode::adaptive, ReceivePlan{}.max_poll, sleep,
+                                                   static_cast<double>(rte_get_tsc_hz()) / 1e6),
+                                        layout.shares_cpus);
+        if (w.heap_bytes != 0) {
+            worker.arena = memory::Arena(w.heap_bytes, w.largest_heap);
+            worker.shares.emplace(worker.arena.capacity());
+        }
+    }
+    senders.make(plan.sends, interrupt_fd);
+    queues.make(layout.queues);
+    streams.make(plan.receives, layout.queues);
+    queues.deliver(layout.queues, {plan, streams.current()});
+    for (const auto& w : lcores) {
+        const IdleWish wish = idle_wish(*w, streams.current(), plan.receives);
+        w->loop->set_mode(wish.mode);
+        w->loop->set_max_poll(wish.max_poll);
+    }
+    for (std::size_t i = 0; i < plan.receives.size(); i++)
+        captures.start_planned(*streams.current()[i], plan.receives[i], layout.control_cpus());
+}
+
+void RunParts::launch(int interrupt_fd) {
+    clock.start();
+    ports.start();
+    queues.connect();
+    queues.arm_interrupts([this](const Worker& w) { return !senders.on(w).empty(); });
+    lcores.launch();
+
+    const std::vector<unsigned> control = layout.control_cpus();
+    consumers.start(static_cast<unsigned>(control.size()), control, plan.runtime.live);
+    queues.add_host_rules();
+    ports.add_rules(layout.rules);
+    ports.join(ports.groups_of(plan.receives), interrupt_fd);
+    senders.start(control, interrupt_fd);
+}
+
+/// The lcore has fallen silent, or is back: its streams stand still, or go on.
+void RunParts::report_silence(const Worker& w, bool silent) {
+    const double now = clock.seconds();
+    const std::string what = silent ? w.watch.sentence() : w.watch.end_sentence();
+    std::vector<std::string> names = streams.note_silence(w, silent, now, what);
+    for (const SendStream* const s : senders.on(w))
+        names.push_back(s->plan.name);
+    const std::string text =
+        silent && !names.empty()
+            ? fmt::format("{}; {} stand{} still", what, fmt::join(names, ", "), names.size() == 1 ? "s" : "")
+            : what;
+    events.report({w.layout->lcore, w.layout->cpu, silent, text, now});
+}
+
+std::vector<std::string> RunParts::remarks() const {
+    std::vector<std::string> all = notes.remarks;
+    // What was known before the ports were open is among the layout's remarks.
+    for (std::size_t i = 0; i < ports.size(); i++)
+        for (const std::string& remark : ports[i].device().remarks())
+            if (const auto& told = layout.ports[i].device.remarks;
+                std::find(told.begin(), told.end(), remark) == told.end())
+                all.push_back(remark);
+    return all;
+}
+
+}  // namespace spead::runtime

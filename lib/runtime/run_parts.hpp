@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "memory/region.hpp"
+#include "runtime/capture_set.hpp"
+#include "runtime/consumers.hpp"
+#include "runtime/event_reporter.hpp"
+#include "runtime/health_monitor.hpp"
+#include "runtime/layout.hpp"
+#include "runtime/lcore_set.hpp"
+#include "runtime/plan.hpp"
+#include "runtime/port_set.hpp"
+#include "runtime/receive_queues.hpp"
+#include "runtime/run_clock.hpp"
+#include "runtime/run_notes.hpp"
+#include "runtime/sender_set.hpp"
+#include "runtime/stream_set.hpp"
+
+namespace spead::runtime {
+
+struct Surroundings;
+
+/// What a run consists of, in the order in which it may be destroyed (backwards). Only the engine has all of
+/// it; every other object gets the parts that it needs.
+///
+/// Main thread only. Waits at the start end with the lcores' patience (LcoreSet), that of the ports' hosts
+/// (PortSet) and of next hops (SenderSet).
+struct RunParts {
+    RunParts(const Plan& p, const Layout& l, const Surroundings& s);
+
+    /// Opens the ports and makes all memory. `interrupt_fd` ends waits; -1: none. Throws Error.
+    void make(int interrupt_fd);
+    /// Starts ports, lcores, consumers and senders. Throws Error.
+    void launch(int interrupt_fd);
+    /// Returns what the user should be told, not wrong; of ports only what was not known to the layout.
+    std::vector<std::string> remarks() const;
+
+    Plan plan;      ///< as it is now
+    Layout layout;  ///< of it
+    RunClock clock;
+    RunNotes notes;
+    memory::RegionTable regions;
+    PortSet ports;  ///< as plan.ports
+    LcoreSet lcores;
+    EventReporter events;
+    ReceiveQueues queues{lcores, ports};
+    SenderSet senders;
+    Consumers consumers;
+    StreamSet streams;
+    CaptureSet captures{lcores, notes.problems};
+    HealthMonitor health{events};
+
+  private:
+    void report_silence(const Worker& w, bool silent);
+};
+
+}  // namespace spead::runtime

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "runtime/stream_set.hpp"
+
+/// Streams whose heaps a user takes: when they end, and what they must have.
+namespace spead::runtime {
+
+namespace {
+
+/// Parts of a stream that may wait for its user to take their heaps, before there are new ones.
+constexpr std::size_t kMostUntaken = 8;
+
+/// Whether the lcores have handed over all that the parts had.
+bool has_handed_over(const Stream& stream) {
+    return std::all_of(stream.parts.begin(), stream.parts.end(), [](const auto& p) { return p->over; }) &&
+           std::all_of(stream.leaving.begin(), stream.leaving.end(),
+                       [](const Leaving& l) { return l.step != Leaving::Step::flush; });
+}
+
+}  // namespace
+
+StreamSet::~StreamSet() {
+    end_users();
+}
+
+std::shared_ptr<UserQueues> StreamSet::users_of(const ReceivePlan& r) const {
+    const std::string where = fmt::format("receive {}", r.name);
+    if (r.memory == 0)
+        throw UsageError(where, "its heaps outlive the lcore's memory: give the stream memory of its own");
+    std::shared_ptr<UserQueues> users = makers_.users ? makers_.users(r.name) : nullptr;
+    if (!users)
+        throw_error(where, "nobody is there to take its heaps; make the stream as a RecvStream");
+    return users;
+}
+
+void StreamSet::check_users(std::size_t stream) const {
+    const Stream& s = *current_[stream];
+    const auto untaken = static_cast<std::size_t>(
+        std::count_if(s.leaving.begin(), s.leaving.end(), [](const Leaving& l) { return l.waits_for_user; }));
+    if (untaken >= kMostUntaken)
+        throw_error(fmt::format("receive {}", s.name),
+                    "heaps from before {} earlier changes still wait for the user; take them first", untaken);
+}
+
+void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their_way) {
+    for (std::size_t i = 0; i < current_.size(); i++) {
+        Stream& s = *current_[i];
+        if (!s.users)
+            continue;
+        s.users->drop_if_abandoned();
+        if (plans[i].enabled && !s.source_ended && !on_their_way && !s.parts.empty() &&
+            ports_[plans[i].port].device().exhausted())
+            end_source(s);
+        s.users->set_ended(has_handed_over(s) && (!plans[i].enabled || !s.parts.empty()));
+    }
+    for (const auto& gone : removed_) {
+        const auto has = [&gone](const auto& s) { return s->users == gone->users; };
+        if (gone->users && has_handed_over(*gone) && std::none_of(current_.begin(), current_.end(), has))
+            gone->users->set_ended(true);
+    }
+}
+
+/// The lcores have had all packets; those that wait for room in a window first become heaps.
+void StreamSet::end_source(Stream& stream) {
+    const auto stop = [](const recv::RxAgent* receiver, heap::Window* window) {
+        for (const recv::Source* const s : receiver->sources())
+            if (s->waiting.count != 0)
+                return false;
+        window->stop();
+        return true;
+    };
+    bool all = true;
+    for (const auto& part : stream.parts)
+        all &= !is_silent(*part->worker) &&
+               lcores_
+                   .try_ask(*part->worker, stop, &std::as_const(part->worker->loop->receiver()),
+                            &part->lane->window)
+                   .value_or(false);
+    stream.source_ended = all;
+}
+
+void StreamSet::end_users() noexcept {
+    for (const auto* const list : {&current_, &removed_})
+        for (const auto& s : *list)
+            if (s && s->users)
+                s->users->set_ended(true);
+}
+
+}  // namespace spead::runtime

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spead/memory.hpp"
+
+#include <functional>
+#include <limits>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "base/units.hpp"
+#include "spead/session.hpp"
+#include "spead/user_memory.hpp"
+
+namespace spead {
+
+namespace door {
+
+UserMemory& UserMemory::instance() {
+    // Handles may outlive every other object.
+    static auto* const all = new UserMemory;
+    return *all;
+}
+
+void UserMemory::add(const std::shared_ptr<Memory::State>& memory) {
+    std::byte* const base = memory->bytes.data();
+    if (base == nullptr || memory->bytes.empty() ||
+        memory->bytes.size() >
+            std::numeric_limits<std::uintptr_t>::max() - reinterpret_cast<std::uintptr_t>(base))
+        throw_usage("memory", "{} bytes at {} are no range of memory; give its base and length",
+                    memory->bytes.size(), static_cast<const void*>(base));
+    std::byte* const end = base + memory->bytes.size();
+    {
+        const std::lock_guard lock(mutex_);
+        const auto next = entries_.lower_bound(base);
+        const auto refuse = [&](auto other) {
+            throw_error("memory", "[{}, {}) overlaps [{}, {}), which is registered already",
+                        static_cast<const void*>(base), static_cast<const void*>(end),
+                        static_cast<const void*>(other->first), static_cast<const void*>(other->second.end));
+        };
+        if (next != entries_.end() && std::less<>()(next->first, end))
+            refuse(next);
+        if (next != entries_.begin() && std::less<>()(base, std::prev(next)->second.end))
+            refuse(std::prev(next));
+        entries_.emplace(base, Entry{end, memory});
+    }
+    try {
+        memory->session->on_engine([&](runtime::Engine& engine) {
+            engine.add_region({base, memory->bytes.size(), true, -1});
+        });
+        memory->registered = true;
+    } catch (...) {
+        const std::lock_guard lock(mutex_);
+        entries_.erase(base);
+        throw;
+    }
+}
+
+void UserMemory::remove(const Memory::State& memory) noexcept {
+    try {
+        memory.session->on_engine(
+            [&](runtime::Engine& engine) { engine.remove_region(memory.bytes.data()); });
+    } catch (const std::exception& error) {
+        // With the session all of its memory has been unregistered.
+        if (memory.session->running())
+            log_error(LogType::app, "memory at {} cannot be unregistered: {}",
+                      static_cast<const void*>(memory.bytes.data()), reason_of(error));
+    }
+    const std::lock_guard lock(mutex_);
+    entries_.erase(memory.bytes.data());
+}
+
+void UserMemory::hold(std::span<const std::span<const std::byte>> ranges, Handles& held) {
+    const std::lock_guard lock(mutex_);
+    if (entries_.empty())
+        return;
+    for (const std::span<const std::byte>& range : ranges) {
+        if (range.empty())
+            continue;
+        const std::byte* const end = range.data() + range.size();
+        auto at = entries_.upper_bound(range.data());
+        if (at != entries_.begin() && std::less<>()(range.data(), std::prev(at)->second.end))
+            --at;
+        for (; at != entries_.end() && std::less<>()(at->first, end); ++at) {
+            if (!held.empty() && held.back()->bytes.data() == at->first)
+                continue;
+            std::shared_ptr<Memory::State> memory = at->second.memory.lock();
+            if (!memory)
+                throw_error(
+                    "memory",
+                    "an item lies in memory at {} whose last handle another thread is destroying; keep "
+                    "the handle while heaps are sent from the memory",
+                    static_cast<const void*>(at->first));
+            held.push_back(std::move(memory));
+        }
+    }
+}
+
+}  // namespace door
+
+Memory::State::~State() {
+    if (registered)
+        door::UserMemory::instance().remove(*this);
+}
+
+Memory::Memory(const Process& process, void* base, std::size_t bytes) {
+    auto state = std::make_shared<State>();
+    state->session = process.session_;
+    state->bytes = {static_cast<std::byte*>(base), bytes};
+    door::UserMemory::instance().add(state);
+    state_ = std::move(state);
+}
+
+Memory Memory::huge(const Process& process, std::size_t bytes) {
+    if (bytes == 0)
+        throw_usage("memory", "0 bytes cannot be mapped; ask for 1 at least");
+    auto state = std::make_shared<State>();
+    state->session = process.session_;
+    try {
+        state->own = memory::Mapping(bytes);
+    } catch (const Error&) {
+        throw_error("memory", "{} cannot be mapped: {} are available; ask for less, or reserve huge pages",
+                    human_size(bytes), human_size(memory::available_memory()));
+    }
+    state->bytes = {state->own.base(), bytes};
+    door::UserMemory::instance().add(state);
+    return Memory(std::move(state));
+}
+
+std::span<std::byte> Memory::bytes() const noexcept {
+    return state_ ? state_->bytes : std::span<std::byte>();
+}
+
+}  // namespace spead

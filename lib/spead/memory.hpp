@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <spead/process.hpp>
+
+namespace spead {
+
+/// Memory that ports may read directly: heaps whose items lie in it are sent without a copy where the port
+/// can do that. Any thread. A handle: all copies mean the same memory, which is registered until the last of
+/// them and the last heap in flight from it are gone. Memory of an ended session is copied from, as any
+/// other.
+class SPEAD_API Memory {
+  public:
+    /// Maps memory of our own, zeroed, on huge pages where some are free. Throws Error, with the sum, when
+    /// the machine does not have it.
+    static Memory huge(const Process& process, std::size_t bytes);
+
+    /// Registers memory of the user's, who frees it only after the last handle is gone and every heap that
+    /// refers to it was completed: nobody tells the library of a free(), and ports would go on reading. Give
+    /// whole pages (4 KiB, aligned), and few large ranges rather than many small ones. Throws Error: an empty
+    /// range, one that overlaps another, too many, a device that refuses.
+    Memory(const Process& process, void* base, std::size_t bytes);
+
+    std::span<std::byte> bytes() const noexcept;
+    template <class T>
+    std::span<T> as() const noexcept {
+        return {reinterpret_cast<T*>(bytes().data()), bytes().size() / sizeof(T)};
+    }
+
+    struct State;
+
+  private:
+    explicit Memory(std::shared_ptr<State> state) noexcept : state_(std::move(state)) {}
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace spead

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <spead/error.hpp>
+#include <string>
+#include <vector>
+
+namespace spead {
+
+namespace door {
+class Session;
+}
+
+/// Says how EAL (DPDK's environment) is started, once per operating system process.
+struct ProcessConfig {
+    std::string name = "dpdk-spead";     ///< also EAL's --file-prefix
+    std::optional<unsigned> main_cpu{};  ///< where the process's own thread runs; default: the first allowed
+    std::vector<unsigned> lcores{};      ///< CPUs that streams may have; empty: all allowed but main_cpu
+    /// Bytes of EAL memory (packet buffers) for ports that come later; used where no huge pages are free,
+    /// since EAL's memory cannot grow then.
+    std::size_t eal_memory = std::size_t{256} << 20;
+    std::vector<std::string> eal{};   ///< further arguments of EAL
+    std::string log_level = "error";  ///< "error", "warning", "notice", "info" or "debug"; to standard error
+
+    /// Returns the defaults, changed by DPDK_SPEAD_NAME, DPDK_SPEAD_MAIN_CPU, DPDK_SPEAD_LCORES ("2,3,4" or
+    /// "2-4"), DPDK_SPEAD_EAL_MEMORY ("512MiB"), DPDK_SPEAD_EAL (words) and DPDK_SPEAD_LOG_LEVEL. Throws
+    /// UsageError, with the variable's name, for a value that cannot be.
+    static SPEAD_API ProcessConfig from_environment();
+};
+
+/// Owns EAL, the ports, the lcores and the control loop, on a thread of its own.
+///
+/// A handle: all copies mean the same session, which ends with stop() or with the last of the copies, streams
+/// and memory that use it. Any thread may call anything here. The calling thread keeps its affinity, its
+/// signals and its descriptors. Nothing here ends the operating system process.
+///
+/// EAL belongs to the operating system process and starts once: the first session that comes to life fixes
+/// its lcores and its memory. A refused start may be retried. While one session lives, another one is refused
+/// with an Error; after its end the next one takes the same EAL over.
+class SPEAD_API Process {
+  public:
+    /// Starts EAL and the control loop. Throws Error and UsageError.
+    explicit Process(const ProcessConfig& config = ProcessConfig::from_environment());
+
+    /// Returns the session that runs, or starts one from the environment.
+    static Process shared();
+
+    /// Ends all streams and then the session: senders finish what they have begun, streams hand their last
+    /// heaps over. Waits for that with a bound. Heaps that are out stay readable. Idempotent.
+    void stop() noexcept;
+    bool running() const noexcept;
+
+    /// Returns why the session ended by itself (an lcore that does not answer, a port that failed); empty
+    /// while it has not.
+    std::vector<std::string> problems() const;
+
+    /// Returns all counters as JSON, as the program's --json file has them. Throws Error once it has ended.
+    std::string report() const;
+
+  private:
+    friend class RecvStream;
+    friend class SendStream;
+    friend class Memory;
+
+    explicit Process(std::shared_ptr<door::Session> session) noexcept : session_(std::move(session)) {}
+
+    std::shared_ptr<door::Session> session_;
+};
+
+}  // namespace spead

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <optional>
+#include <span>
+#include <spead/process.hpp>
+#include <string>
+#include <vector>
+
+namespace spead {
+
+/// What an idle receive lcore does: polls without a pause, pauses more and more, or sleeps until the port
+/// interrupts.
+enum class Poll : std::uint8_t { adaptive, busy, interrupt };
+
+/// What happens to a finished heap that finds no room because the user is slow. `automatic` blocks where the
+/// source loses nothing by waiting (files, rings, memif), and drops the newest heap elsewhere.
+enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
+
+class PacketFilter;
+
+/// Describes a stream; names and defaults as in the configuration's [[receive]].
+struct RecvConfig {
+    std::vector<std::string> endpoints{};  ///< "239.10.10.0+15:7148": sixteen groups
+    /// Where packets come from, as a person names it: a network interface, an IP address of this machine, a
+    /// PCI address, an RDMA device or a DPDK device string. Empty: $DPDK_SPEAD_INTERFACE, or the only
+    /// candidate.
+    std::string interface {};
+    std::string name{};              ///< in logs and reports; empty: chosen
+    std::vector<unsigned> lcores{};  ///< CPUs, several share the heaps; empty: the next that is free
+    Poll poll = Poll::adaptive;
+    std::uint32_t max_packet_size = 9200;             ///< UDP payload bytes
+    std::size_t buffer_size = std::size_t{16} << 20;  ///< bytes that the port's receive queue holds
+    std::uint32_t substreams = 1;                     ///< windows; the heap count modulo this picks one
+    std::uint32_t max_heaps = 4;                      ///< live heaps of each substream
+    std::uint32_t ring_heaps = 256;                   ///< finished heaps that wait for the user
+    std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< larger heaps are refused and counted
+    std::size_t memory = std::size_t{128} << 20;             ///< for heap payloads, on each lcore
+    bool in_order = false;                     ///< takes a heap's packets in order only, as spead2 does
+    bool stop_on_stop_item = false;            ///< the stream ends with the first stop item
+    std::chrono::nanoseconds heap_timeout{0};  ///< gives a heap up after so long without a packet; 0: never
+    OnFull on_full = OnFull::automatic;
+    std::string filter{};  ///< an expression over item values and endpoints (docs/filter.md); empty: all
+    /// Makes a filter of the user's own, one for each lcore; empty: none. Not together with `filter`.
+    std::function<std::unique_ptr<PacketFilter>()> packet_filter{};
+    bool start = true;  ///< false: the stream receives from start() on
+};
+
+/// One item pointer of a heap.
+struct Item {
+    std::uint64_t id = 0;
+    bool immediate = false;              ///< `value` is the item's value; else `bytes` are
+    std::uint64_t value = 0;             ///< host byte order
+    std::span<const std::byte> bytes{};  ///< in the heap's memory; empty: some of them did not arrive
+};
+
+namespace runtime {
+struct HeapLoan;
+}
+namespace door {
+struct HeapAccess;
+}
+
+/// A received heap, lent to the user: a move-only handle. Its memory is valid until the handle is destroyed,
+/// on any thread, also after the stream or the session has ended; until then it keeps all of the stream's
+/// memory (RecvConfig::memory) on its lcore. A stream that cannot get its heaps back runs out of memory and
+/// counts what it then has to drop, or stops where its source can wait.
+///
+/// Different heaps may be used by different threads; one by several threads at once as long as none of them
+/// moves, assigns or destroys it.
+class SPEAD_API Heap {
+  public:
+    Heap() noexcept;
+    Heap(Heap&& other) noexcept;
+    Heap& operator=(Heap&& other) noexcept;
+    Heap(const Heap&) = delete;
+    Heap& operator=(const Heap&) = delete;
+    ~Heap();
+
+    /// False: the handle is empty, and nothing else here may be called.
+    explicit operator bool() const noexcept;
+    std::uint64_t cnt() const noexcept;
+    /// Whether all bytes arrived and every item lies within them.
+    bool complete() const noexcept;
+    /// Returns the heap's length as its packets told; where none did, one past the last byte that arrived.
+    std::uint64_t length() const noexcept;
+    std::uint64_t received() const noexcept;  ///< bytes that arrived
+    std::uint32_t packets() const noexcept;
+    unsigned address_bits() const noexcept;  ///< XX of SPEAD-64-XX
+    /// Returns when the first and the last packet came, in nanoseconds since 1970, by the port's clock; 0
+    /// where the port does not tell.
+    std::uint64_t first_time() const noexcept;
+    std::uint64_t last_time() const noexcept;
+
+    /// Returns length() bytes. Bytes that did not arrive are undefined.
+    std::span<const std::byte> payload() const noexcept;
+    /// Bytes [begin, end) of the payload.
+    struct Hole {
+        std::uint64_t begin = 0;
+        std::uint64_t end = 0;
+    };
+    /// Returns what did not arrive of payload(), in order; empty for complete heaps.
+    std::vector<Hole> missing() const;
+    /// Returns the items, those with bytes in the order of the payload, then immediates in the order of their
+    /// values; without those of the packets themselves (heap count, heap length, payload offset and length).
+    std::vector<Item> items() const;
+    /// Returns the value of the immediate with this id that came first.
+    std::optional<std::uint64_t> immediate(std::uint64_t id) const noexcept;
+    /// Returns the bytes of the first item with this id that has any; empty if there is none, or it did not
+    /// arrive as a whole. items() is cheaper for several.
+    std::span<const std::byte> bytes(std::uint64_t id) const;
+
+    static constexpr std::size_t kLoanBytes = 4 * sizeof(void*);
+
+  private:
+    friend struct door::HeapAccess;
+    explicit Heap(runtime::HeapLoan&& loan) noexcept;
+    alignas(void*) std::byte loan_[kLoanBytes];
+};
+
+/// Counts since the stream was made (docs/counters.md).
+///
+/// packets = placed + duplicate + late + no_memory + filtered + control + stopped + captured + rejected.
+/// Heaps that finished = heaps_taken + heaps_waiting + heaps_dropped + heaps_abandoned.
+struct RecvStats {
+    std::uint64_t packets = 0;            ///< addressed to the stream, as far as a receive queue had room
+    std::uint64_t packets_placed = 0;     ///< contributed to a heap
+    std::uint64_t packets_duplicate = 0;  ///< brought nothing new
+    std::uint64_t packets_late = 0;       ///< of heaps that were given up before
+    std::uint64_t packets_no_memory = 0;  ///< found no room: too many heaps live, waiting or held
+    std::uint64_t packets_filtered = 0;   ///< dropped by the filter
+    std::uint64_t packets_control = 0;    ///< of heaps that carry only stream control
+    std::uint64_t packets_stopped = 0;    ///< came when the stream had been stopped by a stop item
+    std::uint64_t packets_captured = 0;   ///< ended in a capture
+    std::uint64_t packets_rejected = 0;   ///< malformed, oversize, contradictory or out of order
+    std::uint64_t packets_lost = 0;  ///< not in `packets`: the port's queue overflowed; of all its streams
+    std::uint64_t bytes = 0;         ///< payload placed into heaps
+    std::uint64_t heaps = 0;         ///< finished complete
+    std::uint64_t heaps_incomplete = 0;  ///< finished with bytes missing
+    std::uint64_t heaps_live = 0;        ///< not finished
+    std::uint64_t heaps_taken = 0;       ///< by the user
+    std::uint64_t heaps_waiting = 0;     ///< for the user
+    std::uint64_t heaps_dropped = 0;     ///< finished, and found no room in the ring
+    std::uint64_t heaps_abandoned = 0;   ///< waited when the stream was destroyed
+};
+
+/// Receives heaps. Any thread may call anything, several at once may take heaps; one iterator is for one
+/// thread. Nobody may use the stream while it is moved, assigned or destroyed.
+///
+/// Heaps of one lcore come in the order in which they finished. Destroying the stream stops it and drops the
+/// heaps that wait; heaps that are out stay valid.
+class SPEAD_API RecvStream {
+  public:
+    /// Opens the port, unless another stream has; takes lcores and memory; joins the groups. Throws Error and
+    /// UsageError, and nothing is left behind.
+    RecvStream(const Process& process, const RecvConfig& config);
+    RecvStream(RecvStream&&) noexcept;
+    RecvStream& operator=(RecvStream&&) noexcept;
+    ~RecvStream();
+
+    /// Empty after a move.
+    const std::string& name() const noexcept;
+
+    /// Waits for the next heap. Empty: the stream has ended, by stop(), a stop item, the end of a file or of
+    /// the session, and all its heaps were taken.
+    std::optional<Heap> get();
+    /// The same with a limit: empty, too, when the time is over.
+    std::optional<Heap> get_for(std::chrono::nanoseconds patience);
+    /// Takes a heap that is there. When there is none, fd() becomes readable with the next one.
+    std::optional<Heap> try_get();
+    /// Whether no heap is there and none will come, unless start() is called.
+    bool ended() const noexcept;
+    /// Returns a descriptor for poll, epoll and asynchronous frameworks: readable when try_get() found
+    /// nothing and a heap, or the end, has come since. After the end it stays readable. Owned by the stream.
+    int fd() const noexcept;
+
+    // Changes while it runs. Each throws Error, and has changed nothing, when the change cannot be.
+
+    /// Receives (again), also after a stop item.
+    void start();
+    /// Receives no more: groups are left, live heaps handed over; then get() ends. Does nothing when the
+    /// session has ended, or cannot be reached for longer than its patience.
+    void stop() noexcept;
+    void add_endpoint(const std::string& endpoint);
+    void remove_endpoint(const std::string& endpoint);
+    void move_to(const std::vector<unsigned>& lcores);  ///< CPUs
+
+    /// Asks the lcores. After the end of the session: its last counts, of which `heaps_waiting` may have been
+    /// taken since.
+    RecvStats stats() const;
+
+    /// Iterates until the stream ends: for (const spead::Heap& heap : stream).
+    class iterator {  // NOLINT(readability-identifier-naming): as containers call it
+      public:
+        using value_type = Heap;
+        using difference_type = std::ptrdiff_t;
+        iterator() = default;
+        explicit iterator(RecvStream& stream) : stream_(&stream) { ++*this; }
+        const Heap& operator*() const { return *heap_; }
+        Heap& operator*() { return *heap_; }
+        iterator& operator++() {
+            heap_.reset();  // gives its memory back before the wait
+            heap_ = stream_->get();
+            return *this;
+        }
+        void operator++(int) { ++*this; }
+        bool operator==(std::default_sentinel_t) const noexcept { return !heap_; }
+
+      private:
+        RecvStream* stream_ = nullptr;
+        std::optional<Heap> heap_;
+    };
+    iterator begin() { return iterator(*this); }
+    std::default_sentinel_t end() const noexcept { return {}; }
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace spead

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <span>
+#include <spead/memory.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace spead {
+
+/// Describes a sender; names and defaults as in the configuration's [[send]].
+struct SendConfig {
+    std::vector<std::string> endpoints{};  ///< substream i is the i-th endpoint; "239.20.0.0+63:7148" are 64
+    std::string interface {};              ///< as RecvConfig::interface
+    std::string name{};                    ///< in logs and reports; empty: chosen
+    std::optional<unsigned> lcore{};       ///< CPU; empty: the next that is free
+    double rate = 0;                       ///< UDP payload bytes per second; 0: unlimited
+    std::size_t burst_size = 65536;        ///< bytes sent between two looks at the clock
+    double burst_rate_ratio = 1.05;        ///< how much faster late packets catch up
+    std::uint8_t ttl = 1;
+    std::uint8_t dscp = 0;
+    /// Where packets to unicast endpoints go: the host's MAC address, or the router's. Empty: the kernel
+    /// knows, on interfaces that it sees.
+    std::string dst_mac{};
+    bool udp_checksum = false;
+    std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
+    std::uint32_t max_heaps = 4;           ///< in flight
+    std::chrono::nanoseconds timeout{0};   ///< within which a heap must be sent; 0: as long as it takes
+    std::uint64_t first_cnt = 1;           ///< heap counts: first_cnt, first_cnt + cnt_step...
+    std::uint64_t cnt_step = 1;
+};
+
+/// How to describe an item to receivers: a descriptor of the SPEAD protocol.
+struct ItemDescription {
+    std::uint64_t id = 0;
+    std::string name{};
+    std::string description{};
+    std::vector<std::int64_t> shape{};  ///< -1: a dimension that varies
+    std::string dtype{};                ///< of numpy (">u2", "<f4", "|u1"); or
+    std::string format{};               ///< fields as "u12", "f32", "c8", of any width: "u12 u12"
+};
+
+/// Items to be sent, which refer to the user's memory, in order. Built by one thread at a time.
+///
+/// From its submission until its completion a heap is in flight: neither the heap nor the memory of its items
+/// may change or go away; changing the heap throws Error. Afterwards it can be changed and sent again, which
+/// costs nothing where only the bytes behind the items changed.
+class SPEAD_API SendHeap {
+  public:
+    /// `address_bits`: XX of SPEAD-64-XX, 8..56 in steps of 8.
+    explicit SendHeap(unsigned address_bits = 48);
+    SendHeap(SendHeap&&) noexcept;
+    SendHeap& operator=(SendHeap&&) noexcept;
+    /// A heap in flight waits for its completion first, so that memory that is destroyed after it is not read
+    /// any more. After 10 s its stream is stopped, which gives the heap up; after 20 s the wait ends, and the
+    /// log says that the memory may still be read.
+    ~SendHeap();
+
+    // Each returns the item's number in the heap and throws Error for an id below 5 or above the flavour's.
+
+    std::size_t add(std::uint64_t id, std::span<const std::byte> bytes);
+    template <class T, std::size_t kExtent>
+    std::size_t add(std::uint64_t id, std::span<T, kExtent> values) {
+        return add(id, std::span<const std::byte>(std::as_bytes(values)));
+    }
+    std::size_t add_immediate(std::uint64_t id, std::uint64_t value);
+    std::size_t add_descriptor(const ItemDescription& item);
+    std::size_t add_start();  ///< tells receivers that the stream starts
+    std::size_t add_stop();   ///< tells receivers that the stream ends
+
+    void set_immediate(std::size_t item, std::uint64_t value);
+    void set_bytes(std::size_t item, std::span<const std::byte> bytes);
+    /// Puts all item pointers into every packet, so that a receiver understands the heap without the first.
+    void repeat_pointers(bool yes);
+
+    bool in_flight() const noexcept;
+
+    struct State;
+
+  private:
+    friend class SendStream;
+    std::shared_ptr<State> state_;
+};
+
+enum class SendStatus : std::uint8_t {
+    sent,      ///< every packet was given to the port
+    aborted,   ///< the stream, its port or the session ended before
+    timed_out  ///< SendConfig::timeout was over before
+};
+
+struct SendResult {
+    SendStatus status = SendStatus::sent;
+    std::uint64_t cnt = 0;  ///< the heap's count
+};
+
+struct SendOptions {
+    std::uint32_t substream = 0;
+    std::optional<std::uint64_t> cnt{};  ///< empty: the next of the sequence
+    std::optional<double> rate{};        ///< of this heap; 0: unlimited
+};
+
+/// Counts since the stream was made.
+struct SendStats {
+    std::uint64_t heaps = 0;    ///< sent, without those of end()
+    std::uint64_t packets = 0;  ///< given to the port
+    std::uint64_t bytes = 0;    ///< payload of them
+    std::uint64_t heaps_aborted = 0;
+    std::uint64_t heaps_timed_out = 0;
+    std::uint64_t packets_dropped = 0;  ///< refused by the port for good
+};
+
+/// Sends heaps from the user's memory. One thread at a time uses send, try_send, async_send, wait_for, flush,
+/// poll and end; any thread may use the others.
+///
+/// Items in registered Memory are sent without a copy where the port can; all others are copied by the lcore.
+/// When the session or the port ends, heaps in flight complete as aborted, and further ones are refused with
+/// an Error. Destroying the stream waits 5 s for the heaps in flight, and gives up the rest.
+class SPEAD_API SendStream {
+  public:
+    /// Opens the port, unless another stream has, and takes an lcore. Throws Error and UsageError, and
+    /// nothing is left behind.
+    SendStream(const Process& process, const SendConfig& config);
+    SendStream(SendStream&&) noexcept;
+    SendStream& operator=(SendStream&&) noexcept;
+    ~SendStream();
+
+    const std::string& name() const noexcept;
+    std::size_t substreams() const noexcept;  ///< endpoints
+
+    /// Submits the heap, and waits while max_heaps are in flight. The heap and its memory are the stream's
+    /// until it is completed. Throws Error: the heap is in flight, is empty, has more items than a packet
+    /// holds, an unknown substream, a count that does not fit; or the stream has stopped.
+    void send(SendHeap& heap, const SendOptions& options = {});
+    /// The same without waiting: false when max_heaps are in flight.
+    bool try_send(SendHeap& heap, const SendOptions& options = {});
+    /// As send(), with a future of what becomes of the heap. It is fulfilled by this stream's calls: poll(),
+    /// wait_for(), flush(), send(). When the stream ends before, the heap's status is `aborted`.
+    std::future<SendResult> async_send(SendHeap& heap, const SendOptions& options = {});
+    /// The same with a function, which those calls run on the calling thread.
+    void async_send(SendHeap& heap, std::function<void(const SendResult&)> done,
+                    const SendOptions& options = {});
+
+    /// Waits until the heap is no longer in flight; at once if it is not. Throws Error when it was given up.
+    void wait_for(const SendHeap& heap);
+    /// Waits until no heap is in flight, sent or not.
+    void flush();
+    /// Takes completions that are there; returns how many. Never waits. From the first call of fd() on, the
+    /// descriptor becomes readable with the next completion, and when the stream ends.
+    std::size_t poll();
+    int fd() const noexcept;
+    std::size_t in_flight() const noexcept;
+
+    /// Sends a heap with a stop item to every endpoint, and waits for it.
+    void end();
+    /// Gives up what is not sent: heaps complete as aborted.
+    void stop() noexcept;
+
+    // Changes while it runs. Each throws Error, and has changed nothing, when the change cannot be.
+
+    void set_rate(double bytes_per_second);
+    void set_ttl(std::uint8_t ttl);
+
+    SendStats stats() const;
+
+  private:
+    struct State;
+    bool submit(SendHeap& heap, const SendOptions& options, std::function<void(const SendResult&)> done,
+                bool wait);
+
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace spead

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spead/send_heap.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.hpp"
+#include "spead/user_producer.hpp"
+#include "wire/flavour.hpp"
+
+namespace spead {
+
+namespace {
+
+SendHeap::State& existing(const std::shared_ptr<SendHeap::State>& state) {
+    if (!state)
+        throw_usage("heap", "it was moved to another variable; make a new one");
+    return *state;
+}
+
+}  // namespace
+
+void SendHeap::State::need_idle() const {
+    if (in_flight.load(std::memory_order_acquire))
+        throw_error(
+            "heap",
+            "it is in flight and cannot be changed or sent again; wait for it (SendStream::wait_for)");
+}
+
+SendHeap::SendHeap(unsigned address_bits) {
+    if (!wire::Flavour::is_valid(address_bits))
+        throw_usage("heap", "there is no SPEAD-64-{}; address_bits is 8, 16, 24, 32, 40, 48 or 56",
+                    address_bits);
+    state_ = std::make_shared<State>(address_bits);
+}
+
+SendHeap::SendHeap(SendHeap&&) noexcept = default;
+
+SendHeap& SendHeap::operator=(SendHeap&& other) noexcept {
+    // The former heap waits in the destructor of `before`.
+    const SendHeap before(std::move(*this));
+    state_ = std::move(other.state_);
+    return *this;
+}
+
+SendHeap::~SendHeap() {
+    if (state_ && state_->in_flight.load(std::memory_order_acquire))
+        if (const auto sender = state_->sender.lock())
+            sender->wait_for_end_of(*state_);
+}
+
+std::size_t SendHeap::add(std::uint64_t id, std::span<const std::byte> bytes) {
+    State& s = existing(state_);
+    s.need_idle();
+    const std::size_t item = s.heap.add_item(id, bytes);
+    s.memory.resize(item + 1);
+    s.memory[item] = bytes;
+    return item;
+}
+
+std::size_t SendHeap::add_immediate(std::uint64_t id, std::uint64_t value) {
+    State& s = existing(state_);
+    s.need_idle();
+    return s.heap.add_immediate(id, value);
+}
+
+std::size_t SendHeap::add_descriptor(const ItemDescription& item) {
+    State& s = existing(state_);
+    s.need_idle();
+    return s.heap.add_descriptor(door::descriptor_of(item));
+}
+
+std::size_t SendHeap::add_start() {
+    State& s = existing(state_);
+    s.need_idle();
+    return s.heap.add_start();
+}
+
+std::size_t SendHeap::add_stop() {
+    State& s = existing(state_);
+    s.need_idle();
+    return s.heap.add_stop();
+}
+
+void SendHeap::set_immediate(std::size_t item, std::uint64_t value) {
+    State& s = existing(state_);
+    s.need_idle();
+    s.heap.set_immediate(item, value);
+}
+
+void SendHeap::set_bytes(std::size_t item, std::span<const std::byte> bytes) {
+    State& s = existing(state_);
+    s.need_idle();
+    s.heap.set_item(item, bytes);
+    s.memory[item] = bytes;
+}
+
+void SendHeap::repeat_pointers(bool yes) {
+    State& s = existing(state_);
+    s.need_idle();
+    s.heap.set_repeat_pointers(yes);
+}
+
+bool SendHeap::in_flight() const noexcept {
+    return state_ && state_->in_flight.load(std::memory_order_acquire);
+}
+
+}  // namespace spead

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "send/heap.hpp"
+#include "spead/send.hpp"
+#include "wire/descriptor.hpp"
+
+namespace spead::door {
+class UserProducer;
+}
+
+namespace spead {
+
+/// A heap of the user's and where it is. Shared with the stream that sends it, so that an lcore never looks
+/// at a heap that was destroyed.
+struct SendHeap::State {
+    explicit State(unsigned address_bits) : heap(wire::Flavour(address_bits)) {}
+
+    /// Throws Error while the heap is in flight.
+    void need_idle() const;
+
+    send::Heap heap;
+    std::vector<std::span<const std::byte>> memory{};  ///< the user's that the heap refers to, by item
+    /// Set by the submission, cleared once the completion was taken: then `heap` is the user's thread's.
+    std::atomic<bool> in_flight{false};
+    SendResult last{};                           ///< of the last completion
+    std::weak_ptr<door::UserProducer> sender{};  ///< who has it in flight
+};
+
+namespace door {
+
+/// Returns the descriptor in the form of the wire. Throws UsageError, which quotes what cannot be.
+wire::Descriptor descriptor_of(const ItemDescription& item);
+
+}  // namespace door
+}  // namespace spead

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "memory/region.hpp"
+#include "recv/packet_filter.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/producer.hpp"
+#include "runtime/user_queues.hpp"
+#include "spead/process.hpp"
+
+namespace spead::door {
+
+/// What a stream of the front door has instead of a sink, a filter and a producer of the plan's. Called on
+/// the session's thread, perhaps again and again.
+struct StreamHooks {
+    std::shared_ptr<runtime::UserQueues> user_queues{};  ///< of a stream with SinkKind::user
+    std::function<std::unique_ptr<recv::PacketFilter>(const runtime::ReceivePlan&)> make_filter{};
+    std::function<std::unique_ptr<runtime::Producer>(const runtime::SendPlan&, send::Sender&,
+                                                     memory::RegionTable&)>
+        make_producer{};
+};
+
+/// EAL and one engine on the thread that EAL knows as the main lcore; every stream of the front door is an
+/// edit of the engine's plan.
+///
+/// Any thread may call anything. Calls are carried out on the session's thread, one after the other, and wait
+/// for it with a bound (runtime::Executor::kPatience); from within a hook there is nothing that may be
+/// called. Not installed: it names the engine.
+class Session {
+  public:
+    /// Starts EAL, unless it runs, and an engine without ports. Throws Error, when a session lives, too, and
+    /// UsageError.
+    static std::shared_ptr<Session> start(const ProcessConfig& config);
+    /// Returns the session that lives; starts one where none does.
+    static std::shared_ptr<Session> shared(const ProcessConfig& config);
+    /// Returns the session that lives; null: none.
+    static std::shared_ptr<Session> current();
+
+    /// stop().
+    ~Session();
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
+
+    /// Ends the engine: orderly, and bounded by its patience. Idempotent.
+    void stop() noexcept;
+    bool running() const noexcept;
+    /// Returns what went wrong, after the session's end.
+    std::vector<std::string> problems() const;
+
+    /// Returns what the engine had counted at its end; nothing while it runs.
+    stats::Snapshot last_snapshot() const;
+
+    /// Adds the stream to the plan, on the port that `interface` names, which is opened unless it is open;
+    /// `plan.port` is filled in here, and so is an empty `plan.name`. Returns the name. Throws Error; then
+    /// nothing has changed.
+    std::string add(runtime::ReceivePlan plan, const std::string& interface, StreamHooks hooks);
+    std::string add(runtime::SendPlan plan, const std::string& interface, StreamHooks hooks);
+    /// Changes a stream of the plan. Throws Error; then nothing has changed.
+    void change(const std::string& stream, const std::function<void(runtime::ReceivePlan&)>& edit);
+    void change_sender(const std::string& sender, const std::function<void(runtime::SendPlan&)>& edit);
+    /// Takes the stream or sender out of the plan; never throws: when the session has ended, it is gone
+    /// anyway.
+    void remove(const std::string& stream) noexcept;
+    void remove_sender(const std::string& sender) noexcept;
+
+    /// Runs `function(engine)` on the session's thread. Throws what it throws, and Error when the session has
+    /// ended or does not answer.
+    template <typename Function>
+    auto on_engine(Function&& function) {
+        return executor().call([&] { return function(engine()); });
+    }
+
+  private:
+    struct State;
+    static std::shared_ptr<Session> living();
+    static std::shared_ptr<Session> start_first(const ProcessConfig& config);
+    explicit Session(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+    runtime::Executor& executor();
+    runtime::Engine& engine();
+
+    std::shared_ptr<State> state_;  ///< also its thread's, until it has ended
+};
+
+}  // namespace spead::door

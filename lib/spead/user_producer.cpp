@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spead/user_producer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <poll.h>
+#include <thread>
+#include <utility>
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "spead/main_thread.hpp"
+
+namespace spead::door {
+
+namespace {
+
+/// An lcore that answers completes what was given up in much less.
+constexpr std::chrono::seconds kAbandonedPatience{30};
+/// Between looks at what makes no event: an lcore that does not answer.
+constexpr std::chrono::milliseconds kLook{200};
+
+SendStatus status_of(send::SendStatus status) {
+    switch (status) {
+        case send::SendStatus::aborted:
+            return SendStatus::aborted;
+        case send::SendStatus::timed_out:
+            return SendStatus::timed_out;
+        case send::SendStatus::sent:
+            break;
+    }
+    return SendStatus::sent;
+}
+
+}  // namespace
+
+/// What the engine has of it, on the main thread.
+class UserProducer::EngineSide final : public runtime::Producer {
+  public:
+    explicit EngineSide(std::shared_ptr<UserProducer> user) : user_(std::move(user)) {}
+    ~EngineSide() override { user_->take_away(); }
+    EngineSide(const EngineSide&) = delete;
+    EngineSide& operator=(const EngineSide&) = delete;
+
+    void start(const std::vector<unsigned>&, std::int64_t) override {
+        const std::lock_guard lock(user_->mutex_);
+        user_->started_ = true;
+        user_->stopping_ = false;
+    }
+    void request_stop() noexcept override {
+        {
+            const std::lock_guard lock(user_->mutex_);
+            user_->stopping_ = true;
+        }
+        user_->event_->announce();
+    }
+    void abandon() noexcept override {
+        {
+            const std::lock_guard lock(user_->mutex_);
+            user_->stopping_ = true;
+            user_->abandoned_ = Clock::now();
+            user_->sender_->request_stop();
+        }
+        user_->event_->announce();
+    }
+    void join() override {}
+    bool done() const noexcept override { return user_->engine_done(); }
+    std::string failure() const override { return {}; }
+
+  private:
+    std::shared_ptr<UserProducer> user_;
+};
+
+UserProducer::UserProducer(std::string where, std::uint32_t max_heaps)
+    : where_(std::move(where)), event_(std::make_shared<ArmedEvent>(where_)), flights_(max_heaps) {
+    free_.reserve(max_heaps);
+    for (Flight& flight : flights_)
+        free_.push_back(&flight);
+}
+
+std::unique_ptr<runtime::Producer> UserProducer::engine_side(send::Sender& sender) {
+    auto side = std::make_unique<EngineSide>(shared_from_this());
+    sender.announce_by(event_);
+    const std::lock_guard lock(mutex_);
+    sender_ = &sender;
+    return side;
+}
+
+void UserProducer::need_open() const {
+    if (!is_own_process())
+        throw_error(where_,
+                    "the stream belongs to the parent of this process, and cannot be used after fork(2)");
+    if (ended_ || (sender_ == nullptr && stopping_))
+        throw_error(where_, "the stream has ended with its session or its port; make a new one");
+    if (stopped_)
+        throw_error(where_, "the stream was stopped; make a new one");
+    if (sender_ == nullptr || stopping_)
+        throw_error(where_, "the stream takes no heaps: it was stopped from outside, or its session ends");
+}
+
+bool UserProducer::try_submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options,
+                              Kind kind, const Done& done) {
+    heap->need_idle();
+    if (heap->heap.items() == 0)
+        throw_error(where_, "the heap is empty; add an item");
+    // Before the lock: the last handle of a memory asks the engine.
+    UserMemory::Handles memory;
+    UserMemory::instance().hold(heap->memory, memory);
+    const std::lock_guard lock(mutex_);
+    need_open();
+    collect();
+    if (free_.empty())
+        return false;
+    Flight& flight = *free_.back();
+    send::Submission s;
+    s.heap = &heap->heap;
+    s.substream = options.substream;
+    s.cnt = options.cnt;
+    s.rate = options.rate;
+    s.user = &flight;
+    s.control = kind == Kind::control;
+    flight.done = done;
+    if (!sender_->submit(s)) {
+        flight.done = nullptr;
+        return false;
+    }
+    free_.pop_back();
+    flight.heap = heap;
+    flight.memory = std::move(memory);
+    heap->sender = weak_from_this();
+    heap->in_flight.store(true, std::memory_order_relaxed);
+    return true;
+}
+
+void UserProducer::submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options, Kind kind,
+                          const Done& done) {
+    if (try_submit(heap, options, kind, done))
+        return;
+    if (!wait([&] { return try_submit(heap, options, kind, done); }))
+        throw_error(where_, "its lcore does not answer; the heaps in flight stay so");
+}
+
+void UserProducer::complete(Flight& flight, const SendResult& result) {
+    flight.result = result;
+    completed_.push_back(&flight);
+}
+
+/// Takes what the lcore has completed.
+void UserProducer::collect() {
+    if (sender_ == nullptr)
+        return;
+    std::array<send::Completion, 32> completions;
+    for (;;) {
+        const std::size_t n = sender_->poll_completions(completions);
+        for (std::size_t i = 0; i < n; i++)
+            complete(*static_cast<Flight*>(completions[i].user),
+                     {status_of(completions[i].status), completions[i].cnt});
+        if (n < completions.size())
+            return;
+    }
+}
+
+std::size_t UserProducer::dispatch() {
+    std::size_t taken = 0;
+    if (std::exchange(armed_, false))
+        event_->clear();
+    for (;;) {
+        Flight over;
+        {
+            const std::lock_guard lock(mutex_);
+            collect();
+            if (!completed_.empty()) {
+                Flight& flight = *completed_.front();
+                completed_.pop_front();
+                over = std::exchange(flight, {});
+                free_.push_back(&flight);
+            }
+        }
+        if (!over.heap && !arm_for_user())
+            return taken;
+        if (!over.heap)
+            continue;
+        taken++;
+        over.heap->last = *over.result;
+        over.heap->in_flight.store(false, std::memory_order_release);
+        over.memory.clear();
+        if (over.done)
+            over.done(*over.result);
+    }
+}
+
+/// Has the next completion make the descriptor readable, if the user has it. True: there is one already.
+bool UserProducer::arm_for_user() {
+    {
+        const std::lock_guard lock(mutex_);
+        if (!fd_used_)
+            return false;
+    }
+    event_->arm();
+    armed_ = true;
+    if (!anything_new())
+        return false;
+    event_->clear();
+    armed_ = false;
+    return true;
+}
+
+/// Whether dispatch() would find something.
+bool UserProducer::anything_new() {
+    const std::lock_guard lock(mutex_);
+    return !completed_.empty() || (sender_ != nullptr && sender_->any_completed());
+}
+
+/// Whether the heaps in flight will not complete any more.
+bool UserProducer::is_given_up() const {
+    const std::lock_guard lock(mutex_);
+    return sender_ != nullptr && abandoned_ && Clock::now() - *abandoned_ > kAbandonedPatience;
+}
+
+bool UserProducer::wait(const std::function<bool()>& over, std::optional<Clock::duration> patience) {
+    const Clock::time_point begin = Clock::now();
+    /// Whatever ends the wait, the descriptor is not left readable for nothing.
+    struct Armed {
+        explicit Armed(ArmedEvent& e) : event(e) { event.arm(); }
+        ~Armed() { event.clear(); }
+        Armed(const Armed&) = delete;
+        Armed& operator=(const Armed&) = delete;
+        ArmedEvent& event;
+    };
+    bool result = false;
+    for (bool waiting = true; waiting;) {
+        dispatch();
+        // Armed before the look: what ends the wait is announced.
+        const Armed armed(*event_);
+        if (over()) {
+            result = true;
+            waiting = false;
+        } else if (!anything_new()) {
+            waiting = is_own_process() && !is_given_up() && !(patience && Clock::now() - begin > *patience);
+            pollfd p{event_->fd(), POLLIN, 0};
+            if (waiting)
+                ::poll(&p, 1, static_cast<int>(kLook.count()));
+        }
+    }
+    if (arm_for_user())
+        event_->wake();
+    return result;
+}
+
+void UserProducer::wait_for_end_of(const SendHeap::State& heap) noexcept {
+    const Clock::time_point begin = Clock::now();
+    bool told = false;
+    const auto completed = [&] {
+        const std::lock_guard lock(mutex_);
+        collect();
+        return std::none_of(flights_.begin(), flights_.end(),
+                            [&](const Flight& f) { return f.heap.get() == &heap && !f.result; });
+    };
+    while (is_own_process() && !completed()) {
+        if (!told && Clock::now() - begin > kHeapPatience) {
+            told = true;
+            log_warning(LogType::send, "{}: a heap was destroyed in flight; the stream is stopped", where_);
+            stop();
+        }
+        if (Clock::now() - begin > 2 * kHeapPatience) {
+            log_error(LogType::send, "{}: a heap was destroyed in flight, and its memory may still be read",
+                      where_);
+            return;
+        }
+        std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+}
+
+std::size_t UserProducer::in_flight() const {
+    const std::lock_guard lock(mutex_);
+    return flights_.size() - free_.size();
+}
+
+void UserProducer::stop() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        stopped_ = true;
+        if (sender_ != nullptr)
+            sender_->request_stop();
+    }
+    event_->announce();
+}
+
+void UserProducer::keep_for_ever() noexcept {
+    static_cast<void>(new std::shared_ptr<UserProducer>(shared_from_this()));
+}
+
+int UserProducer::fd() noexcept {
+    const std::lock_guard lock(mutex_);
+    fd_used_ = true;
+    return event_->fd();
+}
+
+std::optional<stats::SendCounters> UserProducer::last_counters() const {
+    const std::lock_guard lock(mutex_);
+    return last_;
+}
+
+bool UserProducer::engine_done() {
+    const std::lock_guard lock(mutex_);
+    if (!stopping_)
+        return !started_;
+    collect();
+    return sender_->in_flight() == 0;
+}
+
+/// The lcore no longer has the sender, and the driver's queue has ended.
+void UserProducer::take_away() noexcept {
+    {
+        const std::lock_guard lock(mutex_);
+        if (sender_ != nullptr) {
+            collect();
+            last_ = sender_->counters();
+        }
+        for (Flight& flight : flights_)
+            if (flight.heap && !flight.result) {
+                send::Sender::disown(flight.heap->heap);
+                complete(flight, {SendStatus::aborted, 0});
+            }
+        sender_ = nullptr;
+        ended_ = true;
+    }
+    event_->announce();
+}
+
+}  // namespace spead::door

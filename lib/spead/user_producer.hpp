@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/armed_event.hpp"
+#include "runtime/producer.hpp"
+#include "send/sender.hpp"
+#include "spead/send_heap.hpp"
+#include "spead/user_memory.hpp"
+#include "stats/counters.hpp"
+
+namespace spead::door {
+
+/// Submits the heaps of a SendStream: the producer of one send::Sender, on the user's thread.
+///
+/// The engine makes and destroys its own side of it (engine_side), and with that takes the sender away at any
+/// moment; the user's side stays. Heaps that are then in flight complete as aborted, and further ones are
+/// refused with an Error. Any thread may call anything; the waits are for one thread at a time.
+///
+/// A lock orders the two sides. No call of the engine's, of a user's function or of a memory's destructor is
+/// made under it.
+class UserProducer : public std::enable_shared_from_this<UserProducer> {
+  public:
+    using Done = std::function<void(const SendResult&)>;
+    using Clock = std::chrono::steady_clock;
+
+    /// `where` is that of errors; `max_heaps` the sender's. Throws Error when there is no descriptor left.
+    UserProducer(std::string where, std::uint32_t max_heaps);
+    UserProducer(const UserProducer&) = delete;
+    UserProducer& operator=(const UserProducer&) = delete;
+
+    /// Changes the `where` of errors. Before the user's first call.
+    void set_where(std::string where) { where_ = std::move(where); }
+    /// Returns the engine's side, which outlives neither the sender nor the lcore's use of it. Once.
+    std::unique_ptr<runtime::Producer> engine_side(send::Sender& sender);
+
+    // The user's side.
+
+    enum class Kind : std::uint8_t { data, control };
+
+    /// Submits the heap; false when max_heaps are in flight. `done` is called by dispatch(). Throws Error:
+    /// the stream has ended, the heap is in flight or empty, or what send::Sender::submit throws.
+    bool try_submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options, Kind kind,
+                    const Done& done);
+    /// The same, after a wait for room.
+    void submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options, Kind kind,
+                const Done& done);
+    /// Takes the completions that are there, calls their functions, and returns how many. Throws what the
+    /// functions throw.
+    std::size_t dispatch();
+    /// Waits, and dispatches, until `over` returns true. False: `patience` is over, or the heaps in flight
+    /// will never complete, since their lcore does not answer.
+    bool wait(const std::function<bool()>& over, std::optional<Clock::duration> patience = {});
+    /// Waits for the heap on whatever thread, without dispatching. After kHeapPatience the stream is stopped,
+    /// for the heap's memory to become the user's again.
+    void wait_for_end_of(const SendHeap::State& heap) noexcept;
+
+    std::size_t in_flight() const;
+    /// Has the heaps in flight aborted, and refuses others.
+    void stop() noexcept;
+    /// Keeps what the heaps in flight refer to, for ever: their memory may still be read.
+    void keep_for_ever() noexcept;
+    /// Returns the descriptor of completions. From the first call on, dispatch() and wait()
+    /// leave it armed.
+    int fd() noexcept;
+    /// Returns what the sender had counted at its end; nothing before.
+    std::optional<stats::SendCounters> last_counters() const;
+
+    static constexpr std::chrono::seconds kHeapPatience{10};
+
+  private:
+    class EngineSide;
+
+    /// A heap in flight, or completed and not dispatched yet.
+    struct Flight {
+        std::shared_ptr<SendHeap::State> heap;  ///< null: the place is free
+        UserMemory::Handles memory;
+        Done done;
+        std::optional<SendResult> result;  ///< completed
+    };
+
+    // Under the lock.
+    void need_open() const;
+    void collect();
+    void complete(Flight& flight, const SendResult& result);
+
+    bool anything_new();
+    bool arm_for_user();
+    bool is_given_up() const;
+    // The engine's calls.
+    void take_away() noexcept;
+    bool engine_done();
+
+    std::string where_;
+    const std::shared_ptr<ArmedEvent> event_;
+    mutable std::mutex mutex_;
+    send::Sender* sender_ = nullptr;  ///< null: not made yet, or no more
+    bool ended_ = false;              ///< the sender is no more
+    bool started_ = false;
+    bool stopping_ = false;                         ///< the engine wants no more heaps
+    bool stopped_ = false;                          ///< the user does not
+    std::optional<Clock::time_point> abandoned_{};  ///< when the engine gave the heaps in flight up
+    std::vector<Flight> flights_;                   ///< max_heaps places; their addresses are the sender's
+    std::vector<Flight*> free_;
+    std::deque<Flight*> completed_;
+    std::optional<stats::SendCounters> last_;
+    bool fd_used_ = false;
+    bool armed_ = false;
+};
+
+}  // namespace spead::door

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spead/process.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <gmock/gmock.h>
+#include <sched.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "base/endpoint.hpp"
+#include "spead/session.hpp"
+#include "stats/snapshot.hpp"
+
+namespace spead {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+/// Returns the words of the exception that the function throws.
+template <typename Function>
+std::string refusal(Function&& function) {
+    try {
+        function();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+runtime::SendPlan sender_of(std::int64_t heaps) {
+    runtime::SendPlan s;
+    s.endpoints = parse_endpoints("239.1.2.3:7148");
+    s.endpoint_texts = {"239.1.2.3:7148"};
+    s.heap_size = 4096;
+    s.heaps = heaps;
+    return s;
+}
+
+/// What a thread of a library's user can see of itself and its process.
+struct Surroundings {
+    cpu_set_t cpus{};
+    sigset_t blocked{};
+    struct stat out {};
+    struct stat error {};
+
+    Surroundings() {
+        sched_getaffinity(0, sizeof cpus, &cpus);
+        pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
+        fstat(STDOUT_FILENO, &out);
+        fstat(STDERR_FILENO, &error);
+    }
+    void expect_same() const {
+        const Surroundings now;
+        EXPECT_TRUE(CPU_EQUAL(&now.cpus, &cpus));
+        for (int signal = 1; signal < NSIG; signal++)
+            EXPECT_EQ(sigismember(&now.blocked, signal), sigismember(&blocked, signal)) << signal;
+        EXPECT_EQ(now.out.st_ino, out.st_ino);
+        EXPECT_EQ(now.error.st_ino, error.st_ino);
+    }
+};
+
+// In this order, in one process: EAL starts once.
+
+TEST(Process, SaysWhatAnEnvironmentCannotMean) {
+    setenv("DPDK_SPEAD_LCORES", "3-1", 1);
+    EXPECT_THAT(refusal([] { Process(); }), HasSubstr("DPDK_SPEAD_LCORES: `3-1` runs backwards"));
+    setenv("DPDK_SPEAD_LCORES", "1;2", 1);
+    EXPECT_THAT(refusal([] { Process(); }), HasSubstr("`1;2` names no CPU"));
+    unsetenv("DPDK_SPEAD_LCORES");
+}
+
+TEST(Process, CanBeTriedAgainAfterARefusal) {
+    const Surroundings before;
+    EXPECT_THAT(refusal([] { Process({.eal = {"--help"}}); }), HasSubstr("ends the process"));
+    EXPECT_THAT(refusal([] { Process({.lcores = {9999}}); }), HasSubstr("9999"));
+    EXPECT_THAT(refusal([] { Process({.eal = {"--no-such-option"}}); }), HasSubstr("EAL"));
+    EXPECT_EQ(door::Session::current(), nullptr);
+    before.expect_same();
+
+    Process process;
+    EXPECT_TRUE(process.running());
+    before.expect_same();
+    EXPECT_THAT(refusal([] { Process(); }), HasSubstr("a session lives in this process already"));
+    const Process same = Process::shared();
+    EXPECT_TRUE(same.running());
+    process.stop();
+    EXPECT_FALSE(same.running());
+    process.stop();
+    EXPECT_THAT(process.problems(), IsEmpty());
+    before.expect_same();
+}
+
+TEST(Process, HandsEalOnToTheNextOne) {
+    for (int i = 0; i < 3; i++) {
+        const Process process;
+        EXPECT_TRUE(process.running());
+    }
+    EXPECT_EQ(door::Session::current(), nullptr);
+    // EAL has no lcore there.
+    EXPECT_FALSE(refusal([] { Process({.lcores = {0, 1}}); }).empty() && sysconf(_SC_NPROCESSORS_ONLN) > 2);
+}
+
+TEST(Process, OpensPortsWhenStreamsAskForThem) {
+    const Process process;
+    const std::shared_ptr<door::Session> session = door::Session::current();
+    ASSERT_NE(session, nullptr);
+    EXPECT_THAT(refusal([&] { session->add(sender_of(10), "no-such-interface", {}); }),
+                HasSubstr("no-such-interface"));
+    EXPECT_EQ(session->on_engine([](auto& engine) { return engine.plan().ports.size(); }), 0);
+
+    const std::string a = session->add(sender_of(100), "net_ring0", {});
+    const std::string b = session->add(sender_of(50), "net_ring0", {});
+    const std::string c = session->add(sender_of(10), "net_ring1", {});
+    EXPECT_EQ(a, "d0");
+    EXPECT_EQ(b, "d1");
+    EXPECT_EQ(session->on_engine([](auto& engine) { return engine.plan().ports.size(); }), 2);
+    std::vector<std::uint64_t> heaps;
+    while (heaps != std::vector<std::uint64_t>{100, 50, 10}) {
+        heaps.clear();
+        const stats::Snapshot now =
+            session->on_engine([](runtime::Engine& engine) { return engine.snapshot(); });
+        EXPECT_THAT(stats::broken_identities(now), IsEmpty());
+        for (const stats::SendSnapshot& s : now.sends)
+            heaps.push_back(s.counters.heaps);
+        std::this_thread::yield();
+    }
+    session->remove_sender(a);
+    EXPECT_THAT(refusal([&] { session->change_sender(a, [](auto&) {}); }), HasSubstr("has ended"));
+    session->change_sender(b, [](runtime::SendPlan& s) { s.rate = 1e6; });
+}
+
+TEST(Process, RefusesWhatCannotBe) {
+    const Process process;
+    const std::shared_ptr<door::Session> session = door::Session::current();
+    runtime::SendPlan s = sender_of(1);
+    s.ttl = 0;
+    EXPECT_THAT(refusal([&] { session->add(s, "net_ring0", {}); }), HasSubstr("ttl"));
+    EXPECT_THAT(refusal([&] {
+                    session->on_engine([&](auto&) { return session->problems(); });
+                    session->on_engine([&](auto&) { session->on_engine([](auto&) {}); });
+                }),
+                HasSubstr("must not call the session"));
+}
+
+TEST(Process, BelongsToTheProcessThatStartedIt) {
+    Process process;
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool refused = !process.running() && !refusal([] { Process(); }).empty();
+        process.stop();
+        _exit(refused ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_TRUE(process.running());
+}
+
+TEST(Process, MayBeLeftRunningAtTheEnd) {
+    static_cast<void>(new Process);
+    static_cast<void>(door::Session::current()->add(sender_of(-1), "net_ring0", {}));
+}
+
+}  // namespace
+}  // namespace spead

@@ -1,0 +1,488 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spead/recv.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <set>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "base/endpoint.hpp"
+#include "runtime/sink.hpp"
+#include "spead/filter.hpp"
+#include "spead/heap_loan.hpp"
+#include "spead/items.hpp"
+#include "spead/session.hpp"
+#include "tests/eal/recv/rig.hpp"
+#include "tests/support/pcap_writer.hpp"
+#include "tests/support/scratch_directory.hpp"
+
+/// Streams as a user of the library receives them, over a ring in this process.
+namespace spead {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr const char* kRing = "net_ring0";
+
+template <typename Function>
+std::string refusal(Function&& function) {
+    try {
+        function();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+/// The same for every test: EAL starts once.
+ProcessConfig config() {
+    ProcessConfig c;
+    const std::vector<unsigned> cpus = runtime::allowed_cpus();
+    c.main_cpu = cpus.front();
+    c.lcores = {cpus.front(), cpus.back()};
+    if (cpus.size() == 1)
+        c.lcores.resize(1);
+    return c;
+}
+unsigned cpu_of(std::size_t lcore) {
+    const std::vector<unsigned> lcores = config().lcores;
+    return lcores[lcore % lcores.size()];
+}
+
+struct SenderPlan {
+    std::string endpoints = "239.1.2.3:7148";
+    std::int64_t heaps = -1;
+    std::uint64_t heap_size = 8000;
+    double rate = 0;
+};
+
+/// Generated heaps whose content can be checked.
+class TestSender {
+  public:
+    explicit TestSender(const SenderPlan& of, const std::string& port = kRing)
+        : session_(door::Session::current()) {
+        runtime::SendPlan s;
+        s.endpoints = parse_endpoints(of.endpoints);
+        s.endpoint_texts = {of.endpoints};
+        s.heap_size = of.heap_size;
+        s.heaps = of.heaps;
+        s.rate = of.rate;
+        s.verify = true;
+        name_ = session_->add(s, port, {});
+    }
+    ~TestSender() { session_->remove_sender(name_); }
+    TestSender(const TestSender&) = delete;
+    TestSender& operator=(const TestSender&) = delete;
+
+  private:
+    std::shared_ptr<door::Session> session_;
+    std::string name_;
+};
+
+RecvConfig ring_config() {
+    RecvConfig c;
+    c.endpoints = {"239.1.2.3:7148"};
+    c.interface = kRing;
+    c.memory = 4 * kMiB;
+    c.max_heap_bytes = 64 << 10;
+    c.buffer_size = kMiB;
+    return c;
+}
+
+void expect_right(const std::vector<Heap>& heaps) {
+    runtime::VerifySink verify("test");
+    std::uint64_t complete = 0;
+    for (const Heap& heap : heaps)
+        if (heap.complete()) {
+            verify.consume(door::heap_of(heap));
+            complete++;
+        }
+    EXPECT_EQ(verify.wrong(), 0U);
+    EXPECT_EQ(verify.verified(), complete);
+}
+
+void expect_sums(const RecvStats& s) {
+    EXPECT_EQ(s.packets, s.packets_placed + s.packets_duplicate + s.packets_late + s.packets_no_memory +
+                             s.packets_filtered + s.packets_control + s.packets_stopped + s.packets_captured +
+                             s.packets_rejected);
+    EXPECT_EQ(s.heaps + s.heaps_incomplete,
+              s.heaps_taken + s.heaps_waiting + s.heaps_dropped + s.heaps_abandoned);
+}
+
+TEST(RecvStream, GivesEveryHeapUntilAStopItemEndsIt) {
+    const Process process(config());
+    RecvConfig c = ring_config();
+    c.stop_on_stop_item = true;
+    RecvStream stream(process, c);
+    const TestSender sender({.heaps = 300});
+    std::uint64_t heaps = 0;
+    for (const Heap& heap : stream) {
+        EXPECT_TRUE(heap.complete());
+        EXPECT_GE(heap.length(), 8000U);
+        heaps++;
+    }
+    EXPECT_EQ(heaps, 300U);
+    EXPECT_TRUE(stream.ended());
+    EXPECT_EQ(stream.get(), std::nullopt);
+    const RecvStats s = stream.stats();
+    expect_sums(s);
+    EXPECT_EQ(s.heaps, 300U);
+    EXPECT_EQ(s.heaps_taken, 300U);
+    EXPECT_EQ(s.packets_lost, 0U);
+
+    // Again, after the end.
+    stream.start();
+    EXPECT_FALSE(stream.ended());
+    const TestSender again({.heaps = 20});
+    heaps = 0;
+    for (const Heap& heap : stream)
+        heaps += heap.complete() ? 1 : 0;
+    EXPECT_EQ(heaps, 20U);
+}
+
+TEST(RecvStream, LendsHeapsThatOutliveStreamAndProcess) {
+    std::vector<Heap> held;
+    {
+        Process process(config());
+        RecvStream stream(process, ring_config());
+        const TestSender sender({.endpoints = "239.1.2.3+1:7148"});
+        while (held.size() < 50)
+            held.push_back(std::move(*stream.get()));
+        RecvConfig other = ring_config();
+        other.endpoints = {"239.1.2.4:7148"};
+        stream = RecvStream(process, other);
+        held.push_back(std::move(*stream.get()));
+        process.stop();
+        EXPECT_FALSE(process.running());
+        // What waits is still there.
+        while (std::optional<Heap> heap = stream.get())
+            held.push_back(std::move(*heap));
+        EXPECT_TRUE(stream.ended());
+        expect_sums(stream.stats());
+        stream.stop();
+        EXPECT_THAT(refusal([&] { stream.start(); }), HasSubstr("end"));
+    }
+    expect_right(held);
+    std::thread([heaps = std::move(held)]() mutable { heaps.clear(); }).join();
+}
+
+TEST(RecvStream, StopsASourceThatCanWaitWhileEverythingIsHeld) {
+    Process process(config());
+    RecvStream stream(process, ring_config());
+    const TestSender sender({});
+    std::vector<Heap> held;
+    while (std::optional<Heap> heap = stream.get_for(500ms))
+        held.push_back(std::move(*heap));
+    EXPECT_GT(held.size(), 50U);
+    EXPECT_LT(held.size(), 4 * kMiB / 8000 + 1);
+    const RecvStats before = stream.stats();
+    EXPECT_EQ(before.packets_no_memory, 0U);
+    expect_sums(before);
+    EXPECT_FALSE(stream.ended());
+    held.erase(held.begin(), held.begin() + static_cast<std::ptrdiff_t>(held.size() / 2));
+    for (int i = 0; i < 1000; i++)
+        ASSERT_TRUE(stream.get());
+    while (std::optional<Heap> heap = stream.get_for(500ms))
+        held.push_back(std::move(*heap));
+    // Neither a change nor the end waits for ever for the holder.
+    stream.add_endpoint("239.1.2.9:7148");
+    process.stop();
+    EXPECT_FALSE(process.running());
+    while (std::optional<Heap> heap = stream.get())
+        held.push_back(std::move(*heap));
+    expect_right(held);
+}
+
+TEST(RecvStream, GivesHeapsToSeveralThreads) {
+    const Process process(config());
+    RecvConfig c = ring_config();
+    c.stop_on_stop_item = true;
+    RecvStream stream(process, c);
+    const TestSender sender({.heaps = 2000});
+    std::atomic<std::uint64_t> heaps{0};
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; t++)
+        threads.emplace_back([&, t] {
+            std::vector<Heap> last;
+            while (!stream.ended()) {
+                std::optional<Heap> heap = t == 0 ? stream.get_for(10ms) : stream.try_get();
+                if (!heap) {
+                    std::this_thread::yield();
+                    continue;
+                }
+                heaps++;
+                last.push_back(std::move(*heap));
+                if (last.size() > 8)
+                    last.erase(last.begin());
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_EQ(heaps, 2000U);
+    EXPECT_EQ(stream.stats().heaps_taken, 2000U);
+}
+
+TEST(RecvStream, HasADescriptorForPoll) {
+    const Process process(config());
+    RecvConfig c = ring_config();
+    c.stop_on_stop_item = true;
+    RecvStream stream(process, c);
+    EXPECT_EQ(stream.try_get(), std::nullopt);
+    pollfd p{stream.fd(), POLLIN, 0};
+    EXPECT_EQ(poll(&p, 1, 0), 0);
+    const TestSender sender({.heaps = 200});
+    std::uint64_t heaps = 0;
+    while (!stream.ended()) {
+        if (stream.try_get()) {
+            heaps++;
+            continue;
+        }
+        ASSERT_EQ(poll(&p, 1, 20'000), 1);
+    }
+    EXPECT_EQ(heaps, 200U);
+    EXPECT_EQ(poll(&p, 1, 0), 1) << "the end stays readable";
+}
+
+TEST(RecvStream, MayBeDestroyedWithHeapsWaitingAndMadeAgain) {
+    const Process process(config());
+    const TestSender sender({});
+    Heap last;
+    for (int round = 0; round < 10; round++) {
+        RecvConfig c = ring_config();
+        c.name = "again";
+        c.on_full = round % 2 == 0 ? OnFull::block : OnFull::drop_oldest;
+        RecvStream stream(process, c);
+        EXPECT_EQ(stream.name(), "again");
+        std::optional<Heap> heap = stream.get();
+        ASSERT_TRUE(heap);
+        last = std::move(*heap);
+        while (stream.stats().heaps_waiting < 20)
+            std::this_thread::yield();
+    }
+    EXPECT_EQ(last.payload().size(), last.length());
+    const stats::Snapshot now = door::Session::current()->on_engine([](auto& e) { return e.snapshot(); });
+    EXPECT_THAT(stats::broken_identities(now), IsEmpty());
+    EXPECT_TRUE(now.streams.empty());
+    EXPECT_EQ(now.removed.heaps_queued, 0U);
+}
+
+TEST(RecvStream, ChangesWhileItReceives) {
+    const Process process(config());
+    const TestSender sender({.endpoints = "239.1.2.3+3:7148"});
+    RecvStream stream(process, ring_config());
+    std::atomic<bool> over{false};
+    std::atomic<std::uint64_t> heaps{0};
+    std::thread user([&] {
+        while (!over)
+            heaps += stream.get_for(10ms) ? 1U : 0U;
+    });
+    const auto some_more = [&] {
+        for (const std::uint64_t before = heaps; heaps < before + 100;)
+            std::this_thread::yield();
+    };
+    some_more();
+    stream.add_endpoint("239.1.2.4+2:7148");
+    some_more();
+    EXPECT_THAT(refusal([&] { stream.add_endpoint("239.1.2.5:7148"); }), HasSubstr("already"));
+    EXPECT_THAT(refusal([&] { stream.add_endpoint("239.1.2.5"); }), HasSubstr("port"));
+    stream.remove_endpoint("239.1.2.5:7148");
+    EXPECT_THAT(refusal([&] { stream.remove_endpoint("239.1.2.5:7148"); }), HasSubstr("none of its"));
+    some_more();
+    for (std::size_t lcore = 0; lcore < 4; lcore++) {
+        stream.move_to({cpu_of(lcore)});
+        some_more();
+    }
+    EXPECT_THAT(refusal([&] { stream.move_to({9999}); }), HasSubstr("9999"));
+    const auto plan = door::Session::current()->on_engine([](auto& e) { return e.plan(); });
+    EXPECT_EQ(plan.receives[0].endpoint_texts,
+              (std::vector<std::string>{"239.1.2.3:7148", "239.1.2.4:7148", "239.1.2.6:7148"}));
+    for (int round = 0; round < 3; round++) {
+        stream.stop();
+        while (!stream.ended())
+            std::this_thread::yield();
+        stream.start();
+        some_more();
+    }
+    over = true;
+    user.join();
+    const RecvStats s = stream.stats();
+    expect_sums(s);
+    EXPECT_EQ(s.heaps_dropped, 0U);
+    EXPECT_EQ(s.packets_no_memory, 0U);
+}
+
+TEST(RecvStream, StopsAndStartsWithNobodyWhoTakes) {
+    const Process process(config());
+    const TestSender sender({});
+    RecvStream stream(process, ring_config());
+    const auto waiting = [&] {
+        while (stream.stats().heaps_waiting < 10)
+            std::this_thread::yield();
+    };
+    for (int round = 0; round < 3; round++) {
+        waiting();
+        stream.stop();
+        stream.start();
+    }
+    waiting();
+    stream.stop();
+    std::vector<Heap> all;
+    while (std::optional<Heap> heap = stream.get())
+        all.push_back(std::move(*heap));
+    EXPECT_GE(all.size(), 40U);
+    expect_right(all);
+    expect_sums(stream.stats());
+}
+
+/// Keeps every other heap, and stream control.
+class EverySecond : public PacketFilter {
+  public:
+    explicit EverySecond(std::atomic<int>& alive) : alive_(alive) { alive_++; }
+    ~EverySecond() override { alive_--; }
+    bool keep(const Packet& packet) noexcept override {
+        return packet.immediate(6) || (packet.heap_cnt() % 2 == 0 && packet.destination_port() == 7148 &&
+                                       packet.offset() + packet.payload_length() <= 9000);
+    }
+
+  private:
+    std::atomic<int>& alive_;
+};
+
+TEST(RecvStream, AsksAFilterOfTheUsers) {
+    std::atomic<int> alive{0};
+    Heap kept;
+    {
+        const Process process(config());
+        RecvConfig c = ring_config();
+        c.stop_on_stop_item = true;
+        c.packet_filter = [&alive] { return std::make_unique<EverySecond>(alive); };
+        RecvStream stream(process, c);
+        EXPECT_EQ(alive, 1);
+        const TestSender sender({.heaps = 100});
+        std::set<std::uint64_t> counts;
+        for (Heap& heap : stream) {
+            counts.insert(heap.cnt());
+            kept = std::move(heap);
+        }
+        EXPECT_EQ(counts.size(), 50U);
+        EXPECT_TRUE(std::all_of(counts.begin(), counts.end(), [](auto n) { return n % 2 == 0; }));
+        EXPECT_GT(stream.stats().packets_filtered, 0U);
+        expect_sums(stream.stats());
+    }
+    EXPECT_EQ(alive, 0) << "a heap keeps the memory, not the filter";
+    EXPECT_GT(kept.received(), 0U);
+}
+
+TEST(RecvStream, FeedsAnItemGroup) {
+    const Process process(config());
+    RecvConfig c = ring_config();
+    c.stop_on_stop_item = true;
+    RecvStream stream(process, c);
+    const TestSender sender({.heaps = 20});
+    ItemGroup group;
+    std::uint64_t changed = 0;
+    for (Heap& heap : stream)
+        changed += group.update(std::move(heap)).size();
+    EXPECT_GE(changed, 20U);
+    const DescribedItem* const item = group.find("Test item 0");
+    ASSERT_NE(item, nullptr);
+    EXPECT_EQ(item->version(), 21U);
+    EXPECT_THAT(item->shape(), testing::ElementsAre(2000));
+    const auto words = item->array<std::uint32_t>();
+    ASSERT_TRUE(words);
+    ASSERT_EQ(item->bytes().size(), 8000U);
+    for (std::size_t i = 0; i < 2000; i++) {
+        std::uint32_t word = 0;
+        for (const std::byte b : item->bytes().subspan(i * 4, 4))
+            word = word << 8 | std::to_integer<std::uint32_t>(b);
+        ASSERT_EQ((*words)[i], word);
+    }
+}
+
+TEST(RecvStream, RefusesWhatCannotBeAndLeavesNothingBehind) {
+    const Process process(config());
+    const auto refused = [&](auto&& edit) {
+        RecvConfig c = ring_config();
+        edit(c);
+        return refusal([&] { RecvStream(process, c); });
+    };
+    EXPECT_THAT(refused([](RecvConfig& c) { c.endpoints.clear(); }), HasSubstr("no endpoint"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.endpoints = {"239.1.2.3"}; }), HasSubstr("port"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.memory = 0; }), HasSubstr("memory"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.memory = std::size_t{1} << 60; }), Not(IsEmpty()));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.max_heap_bytes = 2 * kMiB; }),
+                HasSubstr("raise its `memory` to 10240 KiB"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.max_heaps = 0; }), HasSubstr("max_live"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.lcores = {9999}; }), HasSubstr("9999"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.interface = "no-such-thing"; }), HasSubstr("no-such-thing"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.filter = "nonsense ("; }), Not(IsEmpty()));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.heap_timeout = -1ns; }), HasSubstr("heap_timeout"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.packet_filter = [] { return nullptr; }; }),
+                HasSubstr("made no filter"));
+    EXPECT_THAT(refused([](RecvConfig& c) {
+                    c.filter = "0x1600 == 1";
+                    c.packet_filter = [] { return nullptr; };
+                }),
+                HasSubstr("exclude"));
+    EXPECT_EQ(door::Session::current()->on_engine([](auto& e) { return e.plan().receives.size(); }), 0U);
+    RecvStream first(process, ring_config());
+    EXPECT_THAT(refused([&](RecvConfig& c) { c.name = first.name(); }), HasSubstr(first.name()));
+}
+
+TEST(RecvStream, EndsWithItsFile) {
+    const spead::test::ScratchDirectory directory;
+    const std::string path = directory.file("in.pcap");
+    {
+        spead::test::PcapWriter writer(path);
+        for (std::uint64_t cnt = 1; cnt <= 200; cnt++)
+            for (const auto& frame : recv::test::MadeHeap{.cnt = cnt, .length = 3000}.frames())
+                writer.record(frame);
+        writer.record(recv::test::MadeHeap{.cnt = 201}.frames()[0]);
+    }
+    const Process process(config());
+    RecvConfig c = ring_config();
+    c.interface = "net_pcap0,rx_pcap=" + path;
+    c.ring_heaps = 8;
+    RecvStream stream(process, c);
+    std::uint64_t complete = 0;
+    std::uint64_t all = 0;
+    for (const Heap& heap : stream) {
+        all++;
+        complete += heap.complete() ? 1 : 0;
+    }
+    EXPECT_EQ(complete, 200U) << "nothing is lost to a user who is slower than a file";
+    EXPECT_EQ(all, 201U);
+    EXPECT_TRUE(process.running()) << "the session goes on";
+    expect_sums(stream.stats());
+}
+
+/// Streams come and go on several threads, as a program with many parts does it.
+TEST(RecvStream, ComeAndGoOnSeveralThreads) {
+    const Process process(config());
+    const TestSender sender({.endpoints = "239.1.2.3+3:7148"});
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; t++)
+        threads.emplace_back([&, t] {
+            for (int round = 0; round < 5; round++) {
+                RecvConfig c = ring_config();
+                c.endpoints = {"239.1.2." + std::to_string(3 + t) + ":7148"};
+                RecvStream stream(process, c);
+                for (int heap = 0; heap < 20; heap++)
+                    ASSERT_TRUE(stream.get());
+                expect_sums(stream.stats());
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+}
+
+}  // namespace
+}  // namespace spead

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "spead/send.hpp"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <gmock/gmock.h>
+#include <optional>
+#include <poll.h>
+#include <thread>
+#include <vector>
+
+#include "tests/eal/spead/send_rig.hpp"
+
+namespace spead::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+TEST_F(SendTest, AHeapInFlightCannotBeChangedOrSentAgain) {
+    SendStream stream(process, to_nowhere(kHours)), other(process, to_nowhere(0));
+    const std::vector<std::byte> payload(kLong);
+    SendHeap heap;
+    const std::size_t count = heap.add_immediate(0x1600, 1);
+    const std::size_t data = heap.add(0x1000, std::span(payload));
+    EXPECT_FALSE(heap.in_flight());
+    stream.wait_for(heap);
+    stream.send(heap);
+    EXPECT_TRUE(heap.in_flight());
+    EXPECT_THAT(refusal([&] { heap.set_immediate(count, 2); }), HasSubstr("in flight"));
+    EXPECT_THAT(refusal([&] { heap.set_bytes(data, payload); }), HasSubstr("in flight"));
+    EXPECT_THAT(refusal([&] { heap.add_stop(); }), HasSubstr("in flight"));
+    EXPECT_THAT(refusal([&] { heap.repeat_pointers(true); }), HasSubstr("in flight"));
+    EXPECT_THAT(refusal([&] { stream.send(heap); }), HasSubstr("in flight"));
+    EXPECT_THAT(refusal([&] { other.send(heap); }), HasSubstr("in flight"));
+    EXPECT_THAT(refusal([&] { other.wait_for(heap); }), HasSubstr("another stream"));
+    stream.stop();
+    EXPECT_THAT(refusal([&] { stream.wait_for(heap); }), HasSubstr("stopped"));
+    EXPECT_FALSE(heap.in_flight());
+    EXPECT_THAT(refusal([&] { stream.send(heap); }), HasSubstr("stopped"));
+    EXPECT_EQ(stream.stats().heaps_aborted, 1U);
+    heap.set_immediate(count, 2);
+    other.send(heap);
+    other.wait_for(heap);
+    EXPECT_EQ(other.stats().heaps, 1U);
+}
+
+TEST_F(SendTest, RefusesWhatCannotBeSent) {
+    SendStream stream(process, to_nowhere(0));
+    const std::vector<std::byte> payload(100);
+    SendHeap heap;
+    EXPECT_THAT(refusal([&] { stream.send(heap); }), HasSubstr("empty"));
+    heap.add(0x1000, std::span(payload));
+    EXPECT_THAT(refusal([&] { stream.send(heap, {.substream = 1}); }), HasSubstr("substream 1"));
+    EXPECT_THAT(refusal([&] { stream.send(heap, {.cnt = std::uint64_t{1} << 48}); }),
+                HasSubstr("heap count"));
+    EXPECT_THAT(refusal([&] { stream.send(heap, {.rate = -1}); }), HasSubstr("rate"));
+    EXPECT_EQ(stream.in_flight(), 0U);
+    EXPECT_FALSE(heap.in_flight());
+    stream.send(heap);
+    stream.flush();
+    SendConfig config = to_nowhere(0);
+    config.ttl = 0;
+    EXPECT_THAT(refusal([&] { SendStream(process, config); }), HasSubstr("ttl"));
+    config = to_nowhere(0);
+    config.endpoints = {"239.1.2.3"};
+    EXPECT_NE(refusal([&] { SendStream(process, config); }), "");
+    config.endpoints = {};
+    EXPECT_NE(refusal([&] { SendStream(process, config); }), "");
+    config = to_nowhere(0);
+    config.dst_mac = "nobody";
+    EXPECT_THAT(refusal([&] { SendStream(process, config); }), HasSubstr("nobody"));
+    EXPECT_THAT(refusal([&] { SendStream(process, {.endpoints = {"239.1.1.1:1"}, .interface = "no-such"}); }),
+                HasSubstr("no-such"));
+}
+
+TEST_F(SendTest, WaitsWhileAsManyAsAllowedAreInFlight) {
+    SendStream stream(process, to_nowhere(kHours, 2));
+    const std::vector<std::byte> payload(kLong);
+    std::array<SendHeap, 3> heaps;
+    for (SendHeap& heap : heaps)
+        heap.add(0x1000, std::span(payload));
+    EXPECT_TRUE(stream.try_send(heaps[0]));
+    EXPECT_TRUE(stream.try_send(heaps[1]));
+    EXPECT_FALSE(stream.try_send(heaps[2]));
+    EXPECT_FALSE(heaps[2].in_flight());
+    EXPECT_EQ(stream.in_flight(), 2U);
+    std::thread faster([&] { stream.set_rate(0); });
+    stream.send(heaps[2]);
+    faster.join();
+    stream.flush();
+    stream.set_ttl(9);
+    EXPECT_EQ(stream.stats().heaps, 3U);
+}
+
+TEST_F(SendTest, CompletionsComeAsFuturesAndToFunctions) {
+    SendStream stream(process, to_nowhere(0, 8));
+    const std::vector<std::byte> payload(5000);
+    std::array<SendHeap, 6> heaps;
+    for (SendHeap& heap : heaps)
+        heap.add(0x1000, std::span(payload));
+    std::future<SendResult> first = stream.async_send(heaps[0]);
+    std::vector<std::uint64_t> counts;
+    const std::thread::id self = std::this_thread::get_id();
+    // A function may send the next one.
+    std::size_t next = 2;
+    std::function<void(const SendResult&)> done = [&](const SendResult& result) {
+        EXPECT_EQ(std::this_thread::get_id(), self);
+        EXPECT_EQ(result.status, SendStatus::sent);
+        counts.push_back(result.cnt);
+        if (next < heaps.size())
+            stream.async_send(heaps[next++], done);
+    };
+    stream.async_send(heaps[1], done);
+    while (counts.size() < 5)
+        stream.flush();
+    EXPECT_THAT(counts, ElementsAre(2, 3, 4, 5, 6));
+    EXPECT_EQ(first.get().cnt, 1U);
+    // What a function throws reaches the caller, and the stream goes on.
+    stream.async_send(heaps[0], [](const SendResult&) { throw Error("of the user"); });
+    EXPECT_THAT(refusal([&] { stream.flush(); }), HasSubstr("of the user"));
+    stream.send(heaps[0]);
+    stream.flush();
+}
+
+TEST_F(SendTest, TheDescriptorBecomesReadableWithACompletion) {
+    SendStream stream(process, to_nowhere(kHours));
+    const int fd = stream.fd();
+    const auto readable = [fd](int patience_ms) {
+        pollfd p{fd, POLLIN, 0};
+        return ::poll(&p, 1, patience_ms) == 1;
+    };
+    EXPECT_EQ(stream.poll(), 0U);
+    EXPECT_FALSE(readable(0));
+    const std::vector<std::byte> payload(kLong);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    stream.set_rate(kHours);
+    stream.send(heap);
+    EXPECT_EQ(stream.poll(), 0U);
+    EXPECT_FALSE(readable(0));
+    // From here on it may be readable early, for a completion that was taken before the lcore announced it.
+    const auto wait = [&] {
+        std::size_t taken = 0;
+        while ((taken = stream.poll()) == 0)
+            ASSERT_TRUE(readable(10'000));
+        EXPECT_EQ(taken, 1U);
+    };
+    stream.set_rate(0);
+    wait();
+    for (int round = 0; round < 100; round++) {
+        stream.send(heap);
+        wait();
+        // A wait in between takes nothing of it away.
+        stream.send(heap);
+        stream.flush();
+    }
+    stream.set_rate(kHours);
+    stream.send(heap);
+    stream.stop();
+    wait();
+}
+
+TEST_F(SendTest, StoppedHeapsAreAborted) {
+    SendStream stream(process, to_nowhere(kHours, 3));
+    const std::vector<std::byte> payload(kLong);
+    std::array<SendHeap, 3> heaps;
+    std::vector<std::future<SendResult>> results;
+    for (SendHeap& heap : heaps) {
+        heap.add(0x1000, std::span(payload));
+        results.push_back(stream.async_send(heap));
+    }
+    stream.stop();
+    stream.flush();
+    for (auto& result : results)
+        EXPECT_EQ(result.get().status, SendStatus::aborted);
+    EXPECT_THAT(refusal([&] { stream.end(); }), HasSubstr("stopped"));
+}
+
+TEST_F(SendTest, HeapsTimeOut) {
+    SendConfig config = to_nowhere(kHours);
+    config.timeout = std::chrono::milliseconds(20);
+    SendStream stream(process, config);
+    const std::vector<std::byte> payload(kLong);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    stream.send(heap);
+    EXPECT_THAT(refusal([&] { stream.wait_for(heap); }), HasSubstr("time"));
+}
+
+TEST_F(SendTest, MemoryStaysRegisteredForHeapsInFlight) {
+    std::vector<std::byte> buffer(kLong + 8192);
+    auto* const base = buffer.data();
+    SendStream stream(process, to_nowhere(kHours));
+    SendHeap heap;
+    heap.add(0x1000, std::span<const std::byte>(buffer).first(kLong));
+    {
+        const Memory memory(process, base, kLong);
+        EXPECT_THAT(refusal([&] { Memory(process, base + 100, 100); }), HasSubstr("overlaps"));
+        EXPECT_THAT(refusal([&] { Memory(process, base + kLong - 1, 100); }), HasSubstr("overlaps"));
+        const Memory beside(process, base + kLong, 100);
+        stream.send(heap);
+    }
+    EXPECT_THAT(refusal([&] { Memory(process, base, kLong); }), HasSubstr("registered already"))
+        << "the heap in flight has it";
+    stream.stop();
+    EXPECT_TRUE(refusal([&] { stream.wait_for(heap); }).find("stopped") != std::string::npos);
+    const Memory again(process, base, kLong);
+    EXPECT_THAT(refusal([&] { Memory(process, nullptr, 10); }), HasSubstr("no range"));
+    EXPECT_THAT(refusal([&] { Memory(process, base, 0); }), HasSubstr("no range"));
+    EXPECT_THAT(refusal([&] { Memory::huge(process, 0); }), HasSubstr("0 bytes"));
+    EXPECT_THAT(refusal([&] { Memory::huge(process, std::size_t{1} << 60); }), HasSubstr("ask for less"));
+}
+
+TEST_F(SendTest, TwoStreamsShareAPort) {
+    SendStream first(process, to_nowhere(0)), second(process, to_nowhere(0));
+    EXPECT_NE(first.name(), second.name());
+    const std::vector<std::byte> payload(kHeapBytes);
+    std::array<SendHeap, 2> heaps;
+    for (SendHeap& heap : heaps)
+        heap.add(0x1000, std::span(payload));
+    for (int i = 0; i < 50; i++) {
+        first.wait_for(heaps[0]);
+        first.send(heaps[0]);
+        second.wait_for(heaps[1]);
+        second.send(heaps[1]);
+    }
+    second.flush();
+    EXPECT_EQ(second.stats().heaps, 50U);
+    { const SendStream gone = std::move(second); }
+    first.send(heaps[1]);
+    first.flush();
+    EXPECT_EQ(first.stats().heaps, 51U);
+    EXPECT_EQ(snapshot().ports.size(), 1U);
+}
+
+TEST_F(SendTest, ASessionThatEndsReleasesAThreadThatWaits) {
+    SendStream stream(process, to_nowhere(kHours, 1));
+    const Memory memory = Memory::huge(process, kLong);
+    std::array<SendHeap, 2> heaps;
+    for (SendHeap& heap : heaps)
+        heap.add(0x1000, memory.as<const std::byte>());
+    std::future<SendResult> result = stream.async_send(heaps[0]);
+    std::thread ends([&] { process.stop(); });
+    EXPECT_NE(refusal([&] { stream.send(heaps[1]); }), "");
+    ends.join();
+    stream.flush();
+    EXPECT_EQ(result.get().status, SendStatus::aborted);
+    EXPECT_THAT(refusal([&] { stream.send(heaps[1]); }), HasSubstr("ended"));
+    EXPECT_THAT(refusal([&] { stream.end(); }), HasSubstr("ended"));
+    EXPECT_NE(refusal([&] { stream.set_rate(1); }), "");
+    EXPECT_NE(refusal([&] { stream.set_ttl(1); }), "");
+    EXPECT_EQ(stream.stats().heaps_aborted, 1U);
+    EXPECT_EQ(stream.poll(), 0U);
+    EXPECT_NE(refusal([&] { SendStream(process, to_nowhere(0)); }), "");
+    EXPECT_NE(refusal([&] { Memory::huge(process, 1); }), "");
+    EXPECT_EQ(memory.bytes().size(), kLong);
+    std::fill(memory.bytes().begin(), memory.bytes().end(), std::byte{1});
+}
+
+TEST_F(SendTest, HeapsAndMemoryOutliveTheirStreamAndSession) {
+    std::optional<Memory> memory(Memory::huge(process, kLong));
+    SendHeap heap;
+    heap.add(0x1000, memory->as<const std::byte>());
+    {
+        SendStream stream(process, to_nowhere(0));
+        stream.send(heap);
+    }
+    EXPECT_FALSE(heap.in_flight());
+    process.stop();
+    {
+        const Process next;
+        SendStream stream(next, to_nowhere(0));
+        stream.send(heap);
+        stream.wait_for(heap);
+        EXPECT_GT(snapshot().sends[0].counters.unregistered_packets, 0U) << "of the former session's memory";
+    }
+    memory.reset();
+}
+
+/// Streams are made, used from threads of their own, and destroyed, while memory comes and goes.
+TEST_F(SendTest, ManyThreadsSendAtOnce) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 3; t++)
+        threads.emplace_back([&, t] {
+            for (int round = 0; round < 5; round++) {
+                const Memory memory = Memory::huge(process, kHeapBytes);
+                SendStream stream(process, to_nowhere(0, 2));
+                std::array<SendHeap, 3> heaps;
+                for (SendHeap& heap : heaps)
+                    heap.add(0x1000, memory.as<const std::byte>());
+                for (int i = 0; i < 60; i++) {
+                    SendHeap& heap = heaps[static_cast<std::size_t>(i) % heaps.size()];
+                    stream.wait_for(heap);
+                    stream.send(heap);
+                }
+                if (t == 0)
+                    stream.stop();
+            }
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    EXPECT_THAT(snapshot().sends, IsEmpty());
+}
+
+}  // namespace
+}  // namespace spead::test

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "config/keys.hpp"
+
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+#include "config/config.hpp"
+#include "config/toml_table.hpp"
+#include "tests/unit/base/usage_error.hpp"
+#include "tests/unit/config/plans.hpp"
+#include "tests/unit/config/random_values.hpp"
+
+// What the tables of keys promise to those who derive from them. A key that is added is tested by all of
+// this.
+namespace spead::config {
+namespace {
+
+using runtime::Plan;
+
+/// Calls `visit` with every key, its section and its full path.
+void for_each_key(const std::function<void(const std::string& path, const Section&, const Key&)>& visit) {
+    for (const Section& section : sections())
+        for (const Key& key : section.keys) {
+            const std::string path = fmt::format("{}.{}", section.table, key.name);
+            SCOPED_TRACE(path);
+            visit(path, section, key);
+        }
+}
+
+/// Two ports, two streams, one with a capture, and two senders, all as they are when they are new.
+Plan new_plan() {
+    Plan plan;
+    plan.ports.resize(2);
+    plan.receives.resize(2);
+    plan.receives[1].capture.emplace();
+    plan.sends.resize(2);
+    return plan;
+}
+
+Plan random_plan(unsigned seed) {
+    test::RandomValues values(seed);
+    Plan plan = new_plan();
+    for (const Section& section : sections())
+        for_each_part(plan, section, [&](const std::string&, Part part) {
+            for (const Key& key : section.keys)
+                if (key.required || values.coin())
+                    test::set_random(values, key, part);
+        });
+    return plan;
+}
+
+Plan read_back(const std::string& text) {
+    Source source("printed");
+    const toml::table tree = toml::parse(text);
+    return read_plan(tree, source);
+}
+
+TEST(Keys, EveryRandomPlanReadsBackEqual) {
+    for (unsigned seed = 0; seed < 500; seed++) {
+        const Plan plan = random_plan(seed);
+        const std::string text = to_toml(plan);
+        try {
+            const Plan again = read_back(text);
+            ASSERT_EQ(again, plan) << "seed " << seed << "\n" << text;
+            ASSERT_EQ(to_toml(again), text) << "seed " << seed;
+        } catch (const Error& error) {
+            FAIL() << "seed " << seed << ": " << error.what() << "\n" << text;
+        }
+    }
+}
+
+TEST(Keys, EveryRandomValueIsGoodAndNeighboursOfRangesAreRefused) {
+    test::RandomValues values(1);
+    for_each_key([&](const std::string&, const Section&, const Key& key) {
+        for (int i = 0; i < 50; i++)
+            EXPECT_EQ(complaint(key, values.of(key)), "");
+        const bool is_number = key.range.min != key.range.max;
+        if (!is_number || key.field.type == KeyType::cpus)
+            return;
+        for (const std::int64_t number : {key.range.min - 1, key.range.max}) {
+            if ((number == 0 && key.zero) || (number == key.range.max && number == INT64_MAX))
+                continue;
+            const std::int64_t outside = number == key.range.max ? number + 1 : number;
+            const std::string wrong = complaint(key, outside);
+            EXPECT_THAT(wrong, testing::HasSubstr(fmt::format("`{}` is ", key.name)));
+            EXPECT_THAT(wrong, testing::HasSubstr("; give "));
+        }
+    });
+}
+
+/// Two keys with one member, or a key that touches more than its own, would show here.
+TEST(Keys, EachHasAMemberOfItsOwn) {
+    for_each_key([](const std::string& path, const Section& section, const Key& key) {
+        Plan plan = new_plan();
+        test::RandomValues values(7);
+        for_each_part(plan, section, [&](const std::string&, Part part) {
+            while (key.field.get(std::visit([](auto* p) { return ConstPart(p); }, part)) ==
+                   default_value(section, key))
+                test::set_random(values, key, part);
+        });
+        for_each_key([&](const std::string& other_path, const Section& other_section, const Key& other) {
+            if (other_path == path)
+                return;
+            for_each_part(std::as_const(plan), other_section, [&](const std::string& where, ConstPart part) {
+                EXPECT_EQ(other.field.get(part), default_value(other_section, other))
+                    << where << "." << other.name << " changed with " << path;
+            });
+        });
+    });
+}
+
+TEST(Keys, NewPlansHaveDefaultsThatAreInRange) {
+    for_each_key([](const std::string&, const Section& section, const Key& key) {
+        if (key.required)
+            return;
+        EXPECT_EQ(complaint(key, default_value(section, key)), "");
+    });
+}
+
+/// Converts to any member of a plan.
+struct Anything {
+    template <typename T>
+    operator T() const;
+};
+
+/// Counts the members of a struct without constructors.
+template <typename T, typename... Members>
+constexpr std::size_t members_of() {
+    if constexpr (requires { T{Members{}..., Anything{}}; })
+        return members_of<T, Members..., Anything>();
+    else
+        return sizeof...(Members);
+}
+
+TEST(Keys, EveryMemberOfAPlanHasOne) {
+    const auto keys = [](std::string_view table) { return section_of(table).keys.size(); };
+    EXPECT_EQ(members_of<runtime::RuntimePlan>(), keys("runtime"));
+    EXPECT_EQ(members_of<runtime::MemoryPlan>(), keys("memory"));
+    EXPECT_EQ(members_of<runtime::PortPlan>(), keys("port"));
+    EXPECT_EQ(members_of<runtime::EndPlan>(), keys("end"));
+    EXPECT_EQ(members_of<runtime::SinkPlan>(), keys("receive.sink"));
+    EXPECT_EQ(members_of<capture::Options>(), keys("receive.capture"));
+    // `endpoints` stands in two members; `sink` and `capture` are tables of their own.
+    EXPECT_EQ(members_of<runtime::SendPlan>(), keys("send") + 1);
+    EXPECT_EQ(members_of<runtime::ReceivePlan>(), keys("receive") + keys("receive.heaps") + 3);
+    EXPECT_EQ(members_of<Plan>(), names_in("").size() - 1) << "tables of the file, but for `version`";
+}
+
+TEST(Keys, HelpIsASentenceThatBeginsWithItsVerb) {
+    for_each_key([](const std::string&, const Section&, const Key& key) {
+        const std::string help(key.help);
+        EXPECT_THAT(help, testing::MatchesRegex("[A-Z][a-z]+s[,; ].*[^.]")) << "no verb, or a full stop";
+        EXPECT_LE(std::count(help.begin(), help.end(), ' '), 24) << "a sentence has 25 words at most";
+    });
+}
+
+TEST(Keys, TextsHaveExamplesThatAreValid) {
+    for_each_key([](const std::string&, const Section& section, const Key& key) {
+        const KeyType type = key.field.type;
+        const bool is_text =
+            type == KeyType::text || type == KeyType::texts || type == KeyType::endpoints || key.required;
+        if (!is_text)
+            return;
+        ASSERT_FALSE(key.example.empty());
+        const toml::table tree = toml::parse(fmt::format("{} = {}", key.name, key.example));
+        Plan plan = new_plan();
+        Source source("example");
+        // The table's other keys are missing; this one is read by itself.
+        const TomlTable table(tree, source, "x", section.table);
+        EXPECT_FALSE(std::holds_alternative<std::monostate>(table.value(key)));
+        for_each_part(plan, section, [&](const std::string&, Part part) {
+            EXPECT_NO_THROW(
+                key.field.set(part, table.value(key), [](std::string_view) { return std::string(); }));
+        });
+    });
+}
+
+/// A key that is shown as nothing in the docs would leave the reader to guess.
+TEST(Keys, WhatHoldsWithoutAValueIsSaid) {
+    for_each_key([](const std::string&, const Section& section, const Key& key) {
+        const Value value = default_value(section, key);
+        const std::string text = file_text(key, value);
+        const bool nothing = text.empty() || text == "\"\"" || text == "[]";
+        EXPECT_EQ(!key.unset.empty(), nothing && !key.required && key.field.type != KeyType::texts);
+    });
+}
+
+TEST(Keys, ChoicesAreWordsOfTheirOwn) {
+    EXPECT_THAT(choices(*find_key("send", "pacer")), testing::ElementsAre("software", "auto", "hardware"));
+    EXPECT_THAT(choices(*find_key("receive", "in_order")), testing::ElementsAre("true", "false"));
+    for_each_key([](const std::string&, const Section&, const Key& key) {
+        EXPECT_EQ(key.field.type == KeyType::choice, !key.field.choices.empty());
+        for (const std::string_view word : key.field.choices)
+            EXPECT_EQ(complaint(key, Value{std::string(word)}), "");
+    });
+    EXPECT_EQ(complaint(*find_key("send", "pacer"), Value{std::string("hard")}),
+              "`hard` is not a choice (did you mean `hardware`?); give software, auto or hardware");
+}
+
+TEST(Keys, AreFoundByTheirPath) {
+    EXPECT_EQ(find_key("receive", "heaps.ring")->option, "--ring-heaps");
+    EXPECT_EQ(find_key("receive", "ring"), nullptr);
+    EXPECT_EQ(find_key("send", "heaps.ring"), nullptr);
+    EXPECT_THAT(key_paths("send"), testing::Contains("pacer"));
+    for_each_key([](const std::string&, const Section& section, const Key& key) {
+        EXPECT_EQ(find_key(section.root(), section.prefix() + std::string(key.name)), &key);
+    });
+}
+
+TEST(Keys, OptionsLeadToThem) {
+    EXPECT_EQ(name_here("max_heaps"), "max_live in [receive.heaps]");
+    EXPECT_EQ(name_here("snaplen"), "snap_length in [receive.capture]");
+    EXPECT_EQ(name_here("interface"), "device in [[port]]");
+    EXPECT_EQ(name_here("colour"), "");
+}
+
+}  // namespace
+}  // namespace spead::config

@@ -89,6 +89,9 @@ void check(const runtime::Plan& plan) {
     runtime::Plan checked = plan;
     // A session's streams have memory of their own.
     checked.memory = {};
+    // No file can ask for a user, and none need be checked.
+    for (runtime::ReceivePlan& r : checked.receives)
+        r.sink = {};
     config::validate(checked, key_of);
 }
 

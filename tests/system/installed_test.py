@@ -1,0 +1,179 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""The library as a user has it: installed under a prefix of its own, with docs/examples built against that copy and run."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+import harness
+
+TOP = Path(__file__).resolve().parents[2]
+EXAMPLES = TOP / "docs/examples"
+BUILD = Path(harness.program()).resolve().parents[1]
+NAMES = sorted(path.stem for path in EXAMPLES.glob("*.cpp"))
+LONGEST = 60  # lines of an example
+ENDPOINT = "239.10.10.1:7148"
+
+
+def run(*words, **options):
+    return subprocess.run([str(word) for word in words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                          timeout=120, check=False, **options)
+
+
+class Copy:
+    """An installed copy, with the examples built against it as pkg-config says."""
+
+    def __init__(self):
+        self.scratch = tempfile.TemporaryDirectory(prefix="installed-")
+        self.root = Path(self.scratch.name)
+        done = run("meson", "install", "-C", BUILD, "--no-rebuild", "--quiet", "--destdir", self.root / "root")
+        if done.returncode != 0:
+            raise RuntimeError(done.stdout + done.stderr)
+        self.pc = next((self.root / "root").rglob("dpdk-spead.pc"))
+        self.lib = self.pc.parents[1]
+        self.prefix = next((self.root / "root").rglob("include/spead")).parents[1]
+        for path in self.pc.parent.glob("*.pc"):  # the copy was not installed where it says
+            path.write_text(re.sub(r"(?m)^prefix=.*$", f"prefix={self.prefix}", path.read_text()))
+        self.environment = dict(os.environ, LD_LIBRARY_PATH=str(self.lib), PKG_CONFIG_PATH=str(self.pc.parent),
+                                DPDK_SPEAD_LCORES="")
+
+    def flags(self, package):
+        words = run("pkg-config", "--cflags", "--libs", package, env=self.environment)
+        if words.returncode != 0:
+            raise RuntimeError(words.stderr)
+        return shlex.split(words.stdout)
+
+    def build(self, name):
+        program = self.root / name
+        if not program.exists():
+            done = run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", EXAMPLES / f"{name}.cpp", "-o", program,
+                       *self.flags("dpdk-spead"), "-pthread")
+            if done.returncode != 0:
+                raise RuntimeError(done.stderr)
+        return program
+
+    def run(self, name, *words):
+        return run(self.build(name), *words, env=self.environment, cwd=self.root)
+
+
+def setUpModule():
+    global copy
+    if not next((BUILD / "lib").glob("libdpdk-spead.so.*"), None):
+        raise unittest.SkipTest("this build has no shared library: unity builds leave it out")
+    copy = Copy()
+
+
+def tearDownModule():
+    copy.scratch.cleanup()
+
+
+class Installed(unittest.TestCase):
+    def test_nothing_but_the_front_door_is_installed(self):
+        headers = {str(path.relative_to(copy.prefix)) for path in (copy.prefix / "include").rglob("*") if path.is_file()}
+        self.assertEqual({Path(name).parent for name in headers}, {Path("include/spead")})
+        for name in headers:
+            for line in (copy.prefix / name).read_text().splitlines():
+                if line.startswith("#include"):
+                    self.assertRegex(line, r"^#include <(spead/)?[a-z_]+(\.hpp)?>$", name)
+
+    def test_each_header_stands_alone(self):
+        for path in (copy.prefix / "include/spead").iterdir():
+            done = run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-x", "c++", "-",
+                       "-I", copy.prefix / "include", input=f"#include <spead/{path.name}>\n")
+            self.assertEqual(done.stderr, "", path.name)
+
+    def test_a_user_needs_no_other_library(self):
+        flags = copy.flags("dpdk-spead")
+        self.assertEqual({word for word in flags if word.startswith("-l")}, {"-ldpdk-spead"})
+        self.assertFalse([word for word in flags if "rte" in word or "dpdk/" in word], flags)
+
+    def test_it_can_be_part_of_a_program(self):
+        program = copy.root / "static"
+        built = run("g++", "-std=c++20", EXAMPLES / "loopback.cpp", "-o", program, *copy.flags("dpdk-spead-static"))
+        self.assertEqual(built.returncode, 0, built.stderr)
+        done = run(program)  # without the copy's libraries
+        self.assertEqual(done.stdout, "1000 of 1000 heaps came back as they were\n", done.stderr)
+
+    def test_symbols_of_the_inside_are_hidden(self):
+        symbols = run("nm", "-DC", "--defined-only", next(copy.lib.glob("libdpdk-spead.so"))).stdout
+        functions = re.findall(r"(?m)^[0-9a-f]+ T (.*)$", symbols)
+        self.assertGreater(len(functions), 50)
+        for name in functions:
+            self.assertRegex(name, r"^spead::[A-Z]\w*::")
+
+    def test_cmake_finds_it(self):
+        if not shutil.which("cmake"):
+            self.skipTest("there is no cmake")
+        config = next(copy.lib.rglob("dpdk-spead-config.cmake"))
+        made = run("cmake", "-S", EXAMPLES, "-B", copy.root / "cmake", f"-Ddpdk-spead_DIR={config.parent}")
+        self.assertEqual(made.returncode, 0, made.stderr)
+        built = run("cmake", "--build", copy.root / "cmake", "--target", "loopback")
+        self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
+        done = run(copy.root / "cmake/loopback", env=copy.environment)
+        self.assertEqual(done.stdout, "1000 of 1000 heaps came back as they were\n", done.stderr)
+
+
+class Examples(unittest.TestCase):
+    """What one sends into a capture file the others receive from there."""
+
+    def send(self):
+        path = copy.root / "sent.pcap"
+        if not path.exists():
+            done = copy.run("send_memory", f"net_pcap0,tx_pcap={path}", ENDPOINT)
+            self.assertEqual(done.stdout, "1001 heaps in 3002 packets\n", done.stderr)
+        return f"net_pcap0,rx_pcap={path}"
+
+    def test_they_are_short(self):
+        for name in NAMES:
+            self.assertLessEqual(len((EXAMPLES / f"{name}.cpp").read_text().splitlines()), LONGEST, name)
+
+    def test_loopback(self):
+        self.assertEqual(copy.run("loopback").stdout, "1000 of 1000 heaps came back as they were\n")
+
+    def test_items_are_printed_as_they_were_sent(self):
+        done = copy.run("recv_items", self.send(), ENDPOINT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("heap 1001, 4096 bytes\n  0x4300 spectrum: 1024 elements, 999 to 2022\n"
+                      "  0x1600 timestamp: 1 elements, 999\n", done.stdout)
+        self.assertEqual(done.stdout.count("spectrum: 1024 elements"), 1000)
+        self.assertTrue(done.stdout.endswith("the stream has ended\n"))
+
+    def test_a_filter_leaves_packets_out(self):
+        done = copy.run("filter", self.send(), ENDPOINT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(re.findall(r"heap (\d+)", done.stdout), [str(n) for n in range(10, 1001, 10)])
+        self.assertRegex(done.stdout, r"\n2\d\d\d packets were left out\n$")
+
+    def test_two_lcores_feed_four_threads(self):
+        done = copy.run("consumers", self.send(), "0,1", ENDPOINT)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(done.stdout, r"^1001 heaps, sum \d+\n$")
+
+    def test_streams_change_while_others_run(self):
+        done = copy.run("change", "net_ring0", ENDPOINT, "239.10.10.2:7148")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(re.findall(r"(\w+): 0 packets", done.stdout), ["first", "second", "first", "first"])
+
+    def test_what_cannot_be_is_said_in_words(self):
+        for name in NAMES:
+            if name == "loopback":
+                continue
+            done = copy.run(name)
+            self.assertEqual(done.returncode, 2)
+            self.assertTrue(done.stderr.startswith(f"usage: {name} INTERFACE"), done.stderr)
+        done = copy.run("recv_items", "no-such-thing", ENDPOINT)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn('recv_items: port p0: no driver for the device "no-such-thing"', done.stderr)
+        done = copy.run("recv_items", "net_ring0", "239.10.10.1")
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("recv_items: ", done.stderr)
+
+
+if __name__ == "__main__":
+    harness.main()

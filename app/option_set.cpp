@@ -3,6 +3,8 @@
 
 #include <charconv>
 
+#include <CLI/CLI.hpp>
+
 #include "base/error.hpp"
 
 namespace spead::app {

@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
 #include "base/units.hpp"
 #include "config/keys.hpp"
 #include "config/limits.hpp"
 #include "config/names.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace spead::app {
 

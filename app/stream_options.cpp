@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <array>
 
+#include <CLI/CLI.hpp>
+
+#include "app/option_set.hpp"
 #include "base/error.hpp"
 #include "config/config.hpp"
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "app/option_set.hpp"
-#include "port/candidates.hpp"
+#include "app/default_port.hpp"
 #include "runtime/plan.hpp"
+
+namespace CLI {
+class App;
+}
 
 /// The options of recv, send and loopback, and the plans that they make.
 namespace spead::app {
@@ -34,14 +36,6 @@ void add_recv_options(CLI::App& app, StreamWords& words);
 void add_send_options(CLI::App& app, StreamWords& words);
 void add_loopback_options(CLI::App& app, StreamWords& words);
 void add_capture_options(CLI::App& app, StreamWords& words);
-
-/// The port when none was given.
-struct DefaultPort {
-    /// The device of EAL's only --vdev, else DPDK_SPEAD_INTERFACE, else empty.
-    std::function<std::string()> named;
-    /// Then: the only one that can be meant, or why there is none.
-    std::function<port::LonePort()> lone;
-};
 
 /// What was typed -> a validated plan. Each throws UsageError naming the option or the argument.
 runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_port);

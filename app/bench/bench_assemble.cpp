@@ -20,6 +20,7 @@
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 
+#include "app/exit_status.hpp"
 #include "base/error.hpp"
 #include "base/tell.hpp"
 #include "heap/pool_placer.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "app/command_line.hpp"
+#include "app/bench/bench_options.hpp"
 #include "process/stop_signals.hpp"
 
 namespace spead::app {

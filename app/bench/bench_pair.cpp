@@ -12,6 +12,7 @@
 #include "base/error.hpp"
 #include "base/units.hpp"
 #include "config/config.hpp"
+#include "config/limits.hpp"
 
 namespace spead::app {
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <CLI/CLI.hpp>
-
 #include "app/bench/bench_pair.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace spead::app {
 

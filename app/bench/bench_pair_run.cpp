@@ -1,28 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 /// Carries out what app/bench/bench_pair.hpp describes: engines, their cases in turn, and the talk between
 /// two processes.
-#include <cerrno>
 #include <charconv>
-#include <chrono>
-#include <csignal>
-#include <cstdlib>
-#include <cstring>
-#include <filesystem>
 #include <optional>
-#include <sched.h>
-#include <sys/wait.h>
-#include <thread>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "app/bench/bench_pair.hpp"
 #include "app/bench/engine_beside.hpp"
+#include "app/bench/second_process.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "config/limits.hpp"
-#include "config/names.hpp"
 #include "drivers/table.hpp"
 #include "memory/huge_turn.hpp"
 #include "observe/foreign_json.hpp"
@@ -200,106 +190,6 @@ std::vector<PairCase> cases_from(const json& greeting, PairKind kind) try {
 } catch (const json::exception&) {
     throw_error("bench", "the other end does not speak as bench does");
 }
-
-/// CPUs of the two processes of this machine: half each, as far as there are enough.
-struct Halves {
-    std::vector<unsigned> near;
-    std::vector<unsigned> far;
-};
-
-Halves halve(const std::vector<unsigned>& cpus) {
-    if (cpus.size() < 2)
-        return {cpus, cpus};
-    const auto middle = cpus.begin() + static_cast<std::ptrdiff_t>((cpus.size() + 1) / 2);
-    return {{cpus.begin(), middle}, {middle, cpus.end()}};
-}
-
-void keep_to(const std::vector<unsigned>& cpus) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    for (const unsigned cpu : cpus)
-        CPU_SET(cpu, &set);
-    sched_setaffinity(0, sizeof set, &set);
-}
-
-/// A directory for the socket of two processes, which nobody else may enter.
-class MeetingPlace {
-  public:
-    MeetingPlace() : directory_(std::filesystem::temp_directory_path() / "dpdk-spead-bench-XXXXXX") {
-        if (mkdtemp(directory_.data()) == nullptr)
-            throw_error("bench", "cannot make the directory {}: {}", directory_, std::strerror(errno));
-    }
-    ~MeetingPlace() {
-        unlink(socket().c_str());
-        rmdir(directory_.c_str());
-    }
-    MeetingPlace(const MeetingPlace&) = delete;
-    MeetingPlace& operator=(const MeetingPlace&) = delete;
-    std::string socket() const { return directory_ + "/memif.sock"; }
-
-  private:
-    std::string directory_;
-};
-
-/// The process that is started where no ports are named; waits for its end.
-class SecondProcess {
-  public:
-    /// Gives `options` the ports of both.
-    SecondProcess(PairOptions& options, const runtime::EalOptions& eal) {
-        if (!eal.words.empty())
-            throw_usage("EAL",
-                        "its options are for one process, and without ports bench starts a second one; name "
-                        "the ports, "
-                        "or use --server and --client");
-        options.tx_port = fmt::format("net_memif0,role=client,socket={}", meeting_.socket());
-        const std::vector<unsigned> cpus = runtime::allowed_cpus();
-        Halves halves = halve(cpus);
-        if (options.tx_lcore || options.rx_lcore)
-            halves = {cpus, cpus};
-        std::vector<std::string> words{
-            "bench",     options.kind == PairKind::link ? "link" : "latency",
-            "--server",  fmt::format("fd:{}", JsonChannel::kChildDescriptor),
-            "--rx-port", fmt::format("net_memif0,role=server,socket={}", meeting_.socket()),
-            "--poll",    std::string(config::name_in(config::kPollModes, options.poll))};
-        if (options.rx_lcore)
-            words.insert(words.end(), {"--rx-lcore", std::to_string(*options.rx_lcore)});
-        socket_ = JsonChannel::start_process(words, halves.far, pid_);
-        keep_to(halves.near);
-    }
-    /// The other process ends by itself when its socket is closed. One that does not is made to.
-    ~SecondProcess() {
-        if (!ends_within(kEndPatience)) {
-            kill(pid_, SIGTERM);
-            if (!ends_within(kEndPatience)) {
-                kill(pid_, SIGKILL);
-                ends_within(kEndPatience);
-            }
-        }
-    }
-    SecondProcess(const SecondProcess&) = delete;
-    SecondProcess& operator=(const SecondProcess&) = delete;
-    int socket() const noexcept { return socket_; }
-
-  private:
-    static constexpr std::chrono::seconds kEndPatience{30};
-
-    bool ends_within(std::chrono::seconds patience) const {
-        const auto end = std::chrono::steady_clock::now() + patience;
-        for (;;) {
-            int status = 0;
-            const pid_t ended = waitpid(pid_, &status, WNOHANG);
-            if (ended == pid_ || (ended < 0 && errno != EINTR))
-                return true;
-            if (std::chrono::steady_clock::now() > end)
-                return false;
-            std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        }
-    }
-
-    MeetingPlace meeting_;
-    pid_t pid_ = -1;
-    int socket_ = -1;
-};
 
 bool alone(const PairOptions& options) {
     return options.client.empty() && options.tx_port.empty();
@@ -491,7 +381,7 @@ std::string describe_pair(const PairOptions& typed, const std::vector<std::strin
         ends = {false, true};
     std::optional<MeetingPlace> meeting;
     if (alone(options))
-        options.tx_port = fmt::format("net_memif0,role=client,socket={}", meeting.emplace().socket());
+        options.tx_port = meeting.emplace().near_device();
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_args);
     const Prepared prepared(options, ends, eal_options);
     return fmt::format("{} cases; the first:\n{}", prepared.plans.size(),

@@ -14,6 +14,7 @@
 #include <rte_mbuf.h>
 
 #include "app/bench/bare_loop.hpp"
+#include "app/exit_status.hpp"
 #include "base/error.hpp"
 #include "base/tell.hpp"
 #include "base/units.hpp"

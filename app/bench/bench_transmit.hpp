@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "app/command_line.hpp"
+#include "app/bench/bench_options.hpp"
 #include "process/stop_signals.hpp"
 #include "runtime/layout.hpp"
 

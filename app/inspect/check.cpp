@@ -7,7 +7,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
-#include "app/command_line.hpp"
+#include "app/exit_status.hpp"
 #include "app/inspect/check_machine.hpp"
 #include "base/error.hpp"
 #include "base/tell.hpp"
@@ -84,10 +84,11 @@ Findings check_all(const port::Host& host, const runtime::Plan& plan, const runt
     return findings;
 }
 
-int check(const runtime::Plan& plan, const std::vector<std::string>& eal_words, bool json) {
-    const Findings findings = check_all(port::this_host(), plan, runtime::EalOptions::parse(eal_words),
-                                        drivers::table(), pause_frames);
-    if (json)
+int check(const CheckOptions& options, const std::vector<std::string>& eal_words) {
+    const Findings findings =
+        check_all(port::this_host(), options.plan, runtime::EalOptions::parse(eal_words), drivers::table(),
+                  pause_frames);
+    if (options.json)
         tell(stdout, "{}\n", findings_document(findings).dump(2));
     else
         tell(stdout, "{}", describe(findings));

@@ -17,8 +17,14 @@ namespace spead::app {
 Findings check_all(const port::Host& host, const runtime::Plan& plan, const runtime::EalOptions& options,
                    std::span<const port::Driver* const> drivers, const AskPauseFrames& pauses);
 
+/// Holds what `check` looks at: what a plan, which may have no ports, needs of the machine.
+struct CheckOptions {
+    runtime::Plan plan;
+    bool json = false;
+};
+
 /// `check`: prints the findings, as lines or as JSON. Neither starts EAL nor changes anything. Returns an
 /// exit status: 1 when something fails.
-int check(const runtime::Plan& plan, const std::vector<std::string>& eal_words, bool json);
+int check(const CheckOptions& options, const std::vector<std::string>& eal_words);
 
 }  // namespace spead::app

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/command_line.hpp"
+#include "app/exit_status.hpp"
 #include "app/inspect/driver_table.hpp"
 #include "app/inspect/port_facts.hpp"
 #include "app/inspect/port_look.hpp"

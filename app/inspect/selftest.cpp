@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "app/command_line.hpp"
+#include "app/exit_status.hpp"
 #include "app/inspect/port_look.hpp"
 #include "app/inspect/selftest_steps.hpp"
 #include "base/error.hpp"

@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include "app/exit_status.hpp"
 #include "app/prompt/control_socket.hpp"
 #include "app/prompt/raw_terminal.hpp"
 #include "app/prompt/words.hpp"

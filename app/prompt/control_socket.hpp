@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "app/command_line.hpp"
+#include "app/environment.hpp"
 #include "app/prompt/line.hpp"
 
 /// Where a running process is found: a Unix socket by its name, for its own user (and root) only.

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "app/command_line.hpp"
+#include "app/exit_status.hpp"
 #include "app/prompt/line_editor.hpp"
 #include "app/prompt/words.hpp"
 #include "base/error.hpp"

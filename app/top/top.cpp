@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "app/command_line.hpp"
+#include "app/exit_status.hpp"
 #include "app/top/processes.hpp"
 #include "app/top/telemetry_client.hpp"
 #include "app/top/top_terminal.hpp"

@@ -110,20 +110,25 @@ class Finished:
                 f"-- standard output\n{self.out[-4000:]}\n-- standard error\n{self.err[-4000:]}")
 
 
+def printed(file):
+    """What a running process has written to a file that it shares with us, without moving the place where it writes.
+
+    seek() and read() would: the place belongs to both, and Python keeps its own idea of it besides."""
+    return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8", "replace")
+
+
 class Running:
     """The program, started and not yet waited for."""
 
     def __init__(self, test, command, report_file, environment):
         self._test, self._command, self._report_file = test, command, report_file
-        # The program has the same open file: it must write at the end, wherever text() has just read.
         self._files = [tempfile.TemporaryFile("a+b", dir=test.directory) for _ in range(2)]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._files[0],
                                         stderr=self._files[1], env=environment)
         self._finished = None
 
     def text(self, which):
-        self._files[which].seek(0)
-        return self._files[which].read().decode("utf-8", "replace")
+        return printed(self._files[which])
 
     def wait_for(self, condition, what, timeout=30):
         """Until condition() is true; fails the test if the program ends before, or after the timeout."""

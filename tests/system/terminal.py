@@ -41,8 +41,7 @@ class Terminal:
         self.errors.close()
 
     def error_text(self):
-        self.errors.seek(0)
-        return self.errors.read().decode("utf-8", "replace")
+        return harness.printed(self.errors)
 
     def type(self, keys):
         os.write(self._master, keys.encode())

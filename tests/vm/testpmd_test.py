@@ -25,8 +25,7 @@ class Testpmd:
         self.expect("testpmd> ", 0)
 
     def text(self):
-        self._output.seek(0)
-        return self._output.read().decode("utf-8", "replace")
+        return harness.printed(self._output)
 
     def expect(self, pattern, start, timeout=30):
         """The match of `pattern` in what was printed from `start` on."""

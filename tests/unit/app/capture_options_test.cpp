@@ -12,6 +12,7 @@ namespace {
 using runtime::Plan;
 using test::expect_refused;
 using test::parsed;
+using test::planned;
 
 const capture::Options& options_of(const Plan& plan) {
     return plan.receives.at(0).capture.value();
@@ -20,21 +21,22 @@ const capture::Options& options_of(const Plan& plan) {
 TEST(CaptureCommand, AllEndpointsAreOneStreamWhosePacketsEndInTheFile) {
     const CommandLine line =
         parsed("capture --port ens1f0 239.1.2.3:7148 239.1.3.0+3:7148@10.0.0.1 out.pcap");
-    EXPECT_EQ(line.command, Command::capture);
-    ASSERT_EQ(line.plan.receives.size(), 1U);
-    EXPECT_EQ(line.plan.receives[0].endpoints.size(), 5U);
-    EXPECT_EQ(line.plan.ports.at(0).device, "ens1f0");
+    EXPECT_EQ(line.name, "capture");
+    const Plan& plan = test::options_of<RunOptions>(line).plan;
+    ASSERT_EQ(plan.receives.size(), 1U);
+    EXPECT_EQ(plan.receives[0].endpoints.size(), 5U);
+    EXPECT_EQ(plan.ports.at(0).device, "ens1f0");
     capture::Options expected;
     expected.files = {"out.pcap"};
     expected.only = true;
-    EXPECT_EQ(options_of(line.plan), expected);
+    EXPECT_EQ(options_of(plan), expected);
     // What --check prints does the same.
-    EXPECT_EQ(config::parse_text(config::to_toml(line.plan), "check"), line.plan);
+    EXPECT_EQ(config::parse_text(config::to_toml(plan), "check"), plan);
 }
 
 TEST(CaptureCommand, FilesAreWhatIsNoEndpoint) {
     const auto files = [](const std::string& words) {
-        return options_of(parsed("capture --port p " + words).plan).files;
+        return options_of(planned("capture --port p " + words)).files;
     };
     using Files = std::vector<std::string>;
     EXPECT_EQ(files("239.1.2.3:7148 a.pcap b.pcap"), (Files{"a.pcap", "b.pcap"}));
@@ -44,12 +46,10 @@ TEST(CaptureCommand, FilesAreWhatIsNoEndpoint) {
 }
 
 TEST(CaptureCommand, EachOptionArrivesAtItsPlace) {
-    const Plan plan =
-        parsed(
-            "capture --port p 239.1.2.3:7148 a.pcap --rotate-size 4GiB --rotate-seconds 1h "
-            "--snaplen 128 --count 1000 --direct-io --buffer 1GiB --duration 10s --idle-exit 2s "
-            "--lcores 1,2 --poll busy --on-full drop_newest")
-            .plan;
+    const Plan plan = planned(
+        "capture --port p 239.1.2.3:7148 a.pcap --rotate-size 4GiB --rotate-seconds 1h "
+        "--snaplen 128 --count 1000 --direct-io --buffer 1GiB --duration 10s --idle-exit 2s "
+        "--lcores 1,2 --poll busy --on-full drop_newest");
     const capture::Options& c = options_of(plan);
     EXPECT_EQ(c.rotate_size, std::uint64_t{4} << 30);
     EXPECT_EQ(c.rotate_seconds, 3600);

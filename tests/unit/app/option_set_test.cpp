@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
 #include "tests/unit/base/usage_error.hpp"

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "app/command_line.hpp"
+#include "app/run/run_options.hpp"
 #include "tests/unit/base/usage_error.hpp"
 
 /// Command lines as one text, for tests.
@@ -35,6 +36,31 @@ inline app::CommandLine parsed(const std::string& line, const Variables& variabl
     for (std::string word; stream >> word;)
         words.push_back(word);
     return parsed(words, variables);
+}
+
+/// The options that the command of a line owns; a bad_cast for another command's.
+template <typename Options>
+const Options& options_of(const app::CommandLine& line) {
+    return dynamic_cast<const app::CommandWith<Options>&>(*line.command).options();
+}
+
+/// The options of the command that these words name.
+template <typename Options>
+Options parsed_options(const std::vector<std::string>& words, const Variables& variables = {},
+                       const app::FindLonePort& lone_port = {}) {
+    return options_of<Options>(parsed(words, variables, lone_port));
+}
+template <typename Options>
+Options parsed_options(const std::string& line, const Variables& variables = {}) {
+    return options_of<Options>(parsed(line, variables));
+}
+
+/// The plan of a command that runs one.
+inline runtime::Plan planned(const std::vector<std::string>& words, const Variables& variables = {}) {
+    return parsed_options<app::RunOptions>(words, variables).plan;
+}
+inline runtime::Plan planned(const std::string& line, const Variables& variables = {}) {
+    return parsed_options<app::RunOptions>(line, variables).plan;
 }
 
 inline void expect_refused(const std::string& line, std::initializer_list<std::string_view> parts,

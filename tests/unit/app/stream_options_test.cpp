@@ -14,9 +14,10 @@ namespace {
 using runtime::Plan;
 using test::expect_refused;
 using test::parsed;
+using test::planned;
 
 TEST(Recv, DefaultsAreThoseOfThePlan) {
-    const Plan plan = parsed("recv --port ens1f0 239.1.2.3:7148").plan;
+    const Plan plan = planned("recv --port ens1f0 239.1.2.3:7148");
     Plan expected;
     expected.ports.push_back({"p0", "ens1f0", 0});
     runtime::ReceivePlan stream;
@@ -32,10 +33,10 @@ TEST(Recv, DefaultsAreThoseOfThePlan) {
 template <typename Change>
 void expect_recv(const std::string& option, Change change) {
     SCOPED_TRACE(option);
-    Plan expected = parsed("recv --port p 239.1.2.3:7148").plan;
+    Plan expected = planned("recv --port p 239.1.2.3:7148");
     change(expected, expected.receives[0]);
-    EXPECT_EQ(parsed("recv --port p 239.1.2.3:7148 " + option).plan, expected);
-    EXPECT_EQ(parsed("recv " + option + " --port p 239.1.2.3:7148").plan, expected);
+    EXPECT_EQ(planned("recv --port p 239.1.2.3:7148 " + option), expected);
+    EXPECT_EQ(planned("recv " + option + " --port p 239.1.2.3:7148"), expected);
 }
 
 using Receive = runtime::ReceivePlan;
@@ -79,7 +80,7 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
 }
 
 TEST(Recv, EachEndpointArgumentIsAStreamRangesIncluded) {
-    const Plan plan = parsed("recv --port p 239.1.2.0+15:7148 --max-poll 3 239.2.0.1:7148@10.0.0.7").plan;
+    const Plan plan = planned("recv --port p 239.1.2.0+15:7148 --max-poll 3 239.2.0.1:7148@10.0.0.7");
     ASSERT_EQ(plan.receives.size(), 2u);
     EXPECT_EQ(plan.receives[0].name, "s0");
     EXPECT_EQ(plan.receives[0].endpoints.size(), 16u);
@@ -93,7 +94,7 @@ TEST(Recv, EachEndpointArgumentIsAStreamRangesIncluded) {
 }
 
 TEST(Recv, JointMakesThemOneStream) {
-    const Plan plan = parsed("recv --joint --port p 239.1.2.0+15:7148 239.2.0.1:7148").plan;
+    const Plan plan = planned("recv --joint --port p 239.1.2.0+15:7148 239.2.0.1:7148");
     ASSERT_EQ(plan.receives.size(), 1u);
     EXPECT_EQ(plan.receives[0].name, "s0");
     EXPECT_EQ(plan.receives[0].endpoints.size(), 17u);
@@ -102,12 +103,12 @@ TEST(Recv, JointMakesThemOneStream) {
 }
 
 TEST(Recv, OnePortServesAllStreamsOrEachHasItsOwn) {
-    const Plan one = parsed("recv --port net_memif0,role=client 239.1.2.3:7148 239.1.2.4:7148").plan;
+    const Plan one = planned("recv --port net_memif0,role=client 239.1.2.3:7148 239.1.2.4:7148");
     ASSERT_EQ(one.ports.size(), 1u);
     EXPECT_EQ(one.ports[0].device, "net_memif0,role=client");
     EXPECT_EQ(one.receives[1].port, "p0");
 
-    const Plan two = parsed("recv --port a --port b 239.1.2.3:7148 239.1.2.3:7148").plan;
+    const Plan two = planned("recv --port a --port b 239.1.2.3:7148 239.1.2.3:7148");
     ASSERT_EQ(two.ports.size(), 2u);
     EXPECT_EQ(two.ports[1], (runtime::PortPlan{"p1", "b", 0}));
     EXPECT_EQ(two.receives[0].port, "p0");
@@ -121,28 +122,24 @@ TEST(Recv, OnePortServesAllStreamsOrEachHasItsOwn) {
 }
 
 TEST(Recv, WithoutAPortTheEnvironmentNamesIt) {
-    EXPECT_EQ(parsed("recv 239.1.2.3:7148", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).plan.ports[0].device,
-              "ens1f0");
-    EXPECT_EQ(
-        parsed("recv --port a 239.1.2.3:7148", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).plan.ports[0].device,
-        "a");
-    EXPECT_EQ(parsed("send 239.1.2.3:7148", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).plan.ports[0].device,
-              "ens1f0");
+    EXPECT_EQ(planned("recv 239.1.2.3:7148", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).ports[0].device, "ens1f0");
+    EXPECT_EQ(planned("recv --port a 239.1.2.3:7148", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).ports[0].device,
+              "a");
+    EXPECT_EQ(planned("send 239.1.2.3:7148", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).ports[0].device, "ens1f0");
 }
 
 TEST(Recv, WithoutAPortTheOnlyVirtualDeviceOfEalIsIt) {
     for (const char* eal :
          {"--vdev=net_memif0,role=client", "--vdev net_memif0,role=client", "-l 0 --vdev net_memif0"})
-        EXPECT_EQ(parsed(std::string(eal) + " -- recv 239.1.2.3:7148", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}})
-                      .plan.ports[0]
+        EXPECT_EQ(planned(std::string(eal) + " -- recv 239.1.2.3:7148", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}})
+                      .ports[0]
                       .device,
                   "net_memif0");
     expect_refused("--vdev net_ring0 --vdev=net_ring1,a=b -- recv 239.1.2.3:7148",
                    {"--port", "2 ports", "net_ring0, net_ring1"});
-    EXPECT_EQ(parsed("--vdev net_ring0 --vdev=net_ring1 -- recv --port net_ring1 239.1.2.3:7148")
-                  .plan.ports[0]
-                  .device,
-              "net_ring1");
+    EXPECT_EQ(
+        planned("--vdev net_ring0 --vdev=net_ring1 -- recv --port net_ring1 239.1.2.3:7148").ports[0].device,
+        "net_ring1");
 }
 
 TEST(Recv, WithNothingNamedTheFormsOfAPortAreListed) {
@@ -157,12 +154,12 @@ TEST(Recv, WithNothingNamedTheOnlyInterfaceThatCanBeMeantIsTaken) {
     const auto lone = [] { return port::LonePort{"ens1f0", {}}; };
     for (const char* const command : {"recv", "send"}) {
         const auto line = parsed({command, "239.1.2.3:7148"}, {}, lone);
-        EXPECT_EQ(line.plan.ports.at(0).device, "ens1f0");
-        EXPECT_THAT(line.remarks, testing::ElementsAre(testing::HasSubstr("ens1f0 is taken")));
+        EXPECT_EQ(test::options_of<RunOptions>(line).plan.ports.at(0).device, "ens1f0");
+        EXPECT_THAT(line.invocation.remarks, testing::ElementsAre(testing::HasSubstr("ens1f0 is taken")));
     }
     const auto named = parsed({"recv", "239.1.2.3:7148"}, {{"DPDK_SPEAD_INTERFACE", "ens2"}}, lone);
-    EXPECT_EQ(named.plan.ports.at(0).device, "ens2");
-    EXPECT_TRUE(named.remarks.empty());
+    EXPECT_EQ(test::options_of<RunOptions>(named).plan.ports.at(0).device, "ens2");
+    EXPECT_TRUE(named.invocation.remarks.empty());
 }
 
 TEST(Recv, WithNothingNamedWhatCannotBeGuessedIsListed) {
@@ -181,12 +178,10 @@ TEST(Recv, WhatWasTypedWrongIsSaidBeforeWhatWasNotTyped) {
 
 TEST(Recv, APortMayHaveAnAddressOfItsOwn) {
     const Plan own =
-        parsed("recv --port a --port b --address 10.0.0.5 --address 10.0.0.6 239.1.2.3:7148 239.1.2.4:7148")
-            .plan;
+        planned("recv --port a --port b --address 10.0.0.5 --address 10.0.0.6 239.1.2.3:7148 239.1.2.4:7148");
     EXPECT_EQ(own.ports[0].address.value, 0x0A000005U);
     EXPECT_EQ(own.ports[1].address.value, 0x0A000006U);
-    EXPECT_EQ(parsed("send --port p --address 10.0.0.5 239.1.2.3:7148").plan.ports[0].address.value,
-              0x0A000005U);
+    EXPECT_EQ(planned("send --port p --address 10.0.0.5 239.1.2.3:7148").ports[0].address.value, 0x0A000005U);
     expect_refused("send --port p --address 10.0.0.5 --address 10.0.0.6 239.1.2.3:7148",
                    {"--address", "2 addresses for 1 port"});
     expect_refused("recv --port p --address 10.0.0.500 239.1.2.3:7148", {"--address", "10.0.0.500"});
@@ -240,7 +235,7 @@ TEST(Recv, WrongValuesNameTheOptionTheTextAndWhatIsRight) {
 }
 
 TEST(Send, DefaultsAreThoseOfThePlan) {
-    const Plan plan = parsed("send --port ens1f0 239.1.2.3:7148").plan;
+    const Plan plan = planned("send --port ens1f0 239.1.2.3:7148");
     Plan expected;
     expected.ports.push_back({"p0", "ens1f0", 0});
     runtime::SendPlan sender;
@@ -259,10 +254,10 @@ TEST(Send, DefaultsAreThoseOfThePlan) {
 template <typename Change>
 void expect_send(const std::string& option, Change change) {
     SCOPED_TRACE(option);
-    Plan expected = parsed("send --port p 239.1.2.3:7148").plan;
+    Plan expected = planned("send --port p 239.1.2.3:7148");
     change(expected, expected.sends[0]);
-    EXPECT_EQ(parsed("send --port p 239.1.2.3:7148 " + option).plan, expected);
-    EXPECT_EQ(parsed("send " + option + " --port p 239.1.2.3:7148").plan, expected);
+    EXPECT_EQ(planned("send --port p 239.1.2.3:7148 " + option), expected);
+    EXPECT_EQ(planned("send " + option + " --port p 239.1.2.3:7148"), expected);
 }
 
 using Send = runtime::SendPlan;
@@ -290,14 +285,14 @@ TEST(Send, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_send("--verify", [](Plan&, Send& s) { s.verify = true; });
     expect_send("--udp-checksum", [](Plan&, Send& s) { s.udp_checksum = true; });
     expect_send("--impair loss=1%,seed=3", [](Plan&, Send& s) { s.impair = "loss=1%,seed=3"; });
-    EXPECT_EQ(parsed("send --port p 10.0.0.5:7148 --dst-mac 02:53:50:44:00:05").plan.sends[0].dst_mac,
+    EXPECT_EQ(planned("send --port p 10.0.0.5:7148 --dst-mac 02:53:50:44:00:05").sends[0].dst_mac,
               (MacAddress{0x02, 0x53, 0x50, 0x44, 0x00, 0x05}));
     expect_send("--lcore 3", [](Plan&, Send& s) { s.lcore = 3; });
     expect_send("--duration 10s", [](Plan& p, Send&) { p.end.duration = 10; });
 }
 
 TEST(Send, AllEndpointsAreOneSenders) {
-    const Plan plan = parsed("send --port p 239.1.2.0+7:7148 239.9.0.1:7148").plan;
+    const Plan plan = planned("send --port p 239.1.2.0+7:7148 239.9.0.1:7148");
     ASSERT_EQ(plan.sends.size(), 1u);
     EXPECT_EQ(plan.sends[0].endpoints.size(), 9u);
     EXPECT_EQ(plan.sends[0].endpoint_texts, (std::vector<std::string>{"239.1.2.0+7:7148", "239.9.0.1:7148"}));
@@ -341,7 +336,7 @@ TEST(Send, WrongValuesNameTheOptionTheTextAndWhatIsRight) {
 }
 
 TEST(Loopback, NeedsNothingAndEndsByItself) {
-    const Plan plan = parsed("loopback").plan;
+    const Plan plan = planned("loopback");
     ASSERT_EQ(plan.ports.size(), 1u);
     EXPECT_EQ(plan.ports[0].device, "net_ring0");
     ASSERT_EQ(plan.receives.size(), 1u);
@@ -356,24 +351,23 @@ TEST(Loopback, NeedsNothingAndEndsByItself) {
 }
 
 TEST(Loopback, IgnoresTheEnvironmentsInterface) {
-    EXPECT_EQ(parsed("loopback", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).plan.ports[0].device, "net_ring0");
+    EXPECT_EQ(planned("loopback", {{"DPDK_SPEAD_INTERFACE", "ens1f0"}}).ports[0].device, "net_ring0");
 }
 
 TEST(Loopback, ACountOfHeapsReplacesTheDuration) {
-    EXPECT_EQ(parsed("loopback --heaps 100").plan.end.duration, 0);
-    EXPECT_EQ(parsed("loopback --heaps 100").plan.sends[0].heaps, 100);
-    EXPECT_EQ(parsed("loopback --heaps 100 --duration 2").plan.end.duration, 2);
-    EXPECT_EQ(parsed("loopback --duration off").plan.end.duration, 0);
-    EXPECT_EQ(parsed("loopback --heaps -1").plan.end.duration, 5);
+    EXPECT_EQ(planned("loopback --heaps 100").end.duration, 0);
+    EXPECT_EQ(planned("loopback --heaps 100").sends[0].heaps, 100);
+    EXPECT_EQ(planned("loopback --heaps 100 --duration 2").end.duration, 2);
+    EXPECT_EQ(planned("loopback --duration off").end.duration, 0);
+    EXPECT_EQ(planned("loopback --heaps -1").end.duration, 5);
 }
 
 TEST(Loopback, BothEndsShareWhatMustAgree) {
-    const Plan plan = parsed(
-                          "loopback --device net_ring7 --max-packet-size 8192 --max-heaps 9 --heap-size 1MiB "
-                          "--items 4 --addr-bits 48 "
-                          "--rate 8Gbps --in-order --zero-copy never --ring-heaps 7 --memory 1GiB "
-                          "--idle-exit 3 239.1.2.0+3:7148 239.2.2.2:7148")
-                          .plan;
+    const Plan plan = planned(
+        "loopback --device net_ring7 --max-packet-size 8192 --max-heaps 9 --heap-size 1MiB "
+        "--items 4 --addr-bits 48 "
+        "--rate 8Gbps --in-order --zero-copy never --ring-heaps 7 --memory 1GiB "
+        "--idle-exit 3 239.1.2.0+3:7148 239.2.2.2:7148");
     EXPECT_EQ(plan.ports[0].device, "net_ring7");
     ASSERT_EQ(plan.receives.size(), 2u);
     EXPECT_EQ(plan.receives[1].name, "s1");
@@ -392,26 +386,26 @@ TEST(Loopback, BothEndsShareWhatMustAgree) {
 }
 
 TEST(Loopback, TheReceiverTakesTheHeapsThatAreSentUnlessToldOtherwise) {
-    const Plan plan = parsed("loopback --heap-size 128MiB --items 10").plan;
+    const Plan plan = planned("loopback --heap-size 128MiB --items 10");
     EXPECT_GT(plan.receives[0].max_bytes, std::uint64_t{128} << 20);
-    EXPECT_EQ(parsed("loopback").plan.receives[0].max_bytes, std::uint64_t{64} << 20);
+    EXPECT_EQ(planned("loopback").receives[0].max_bytes, std::uint64_t{64} << 20);
     expect_refused("loopback --max-heap-bytes 4MiB",
                    {"--heap-size", "4 MiB", "descriptors", "--max-heap-bytes"});
     expect_refused("loopback --heap-size 1GiB", {"--max-heap-bytes", "512 MiB", "--memory"});
 }
 
 TEST(Loopback, LcoresAreSharedOrTheLastOneSends) {
-    EXPECT_EQ(parsed("loopback").plan.sends[0].lcore, std::nullopt);
-    const Plan one = parsed("loopback --lcores 2").plan;
+    EXPECT_EQ(planned("loopback").sends[0].lcore, std::nullopt);
+    const Plan one = planned("loopback --lcores 2");
     EXPECT_EQ(one.receives[0].lcores, std::vector<unsigned>{2});
     EXPECT_EQ(one.sends[0].lcore, 2u);
-    const Plan three = parsed("loopback --lcores 1-3").plan;
+    const Plan three = planned("loopback --lcores 1-3");
     EXPECT_EQ(three.receives[0].lcores, (std::vector<unsigned>{1, 2}));
     EXPECT_EQ(three.sends[0].lcore, 3u);
 }
 
 TEST(Loopback, JointReceivesAllEndpointsAsOneStream) {
-    const Plan plan = parsed("loopback --joint 239.1.2.0+3:7148 239.2.2.2:7148").plan;
+    const Plan plan = planned("loopback --joint 239.1.2.0+3:7148 239.2.2.2:7148");
     ASSERT_EQ(plan.receives.size(), 1u);
     EXPECT_EQ(plan.receives[0].endpoints.size(), 5u);
 }
@@ -422,7 +416,7 @@ TEST(Plans, OfTheCommandLineAreConfigurationsToo) {
           "send --port eth0 --rate 1.1Gbps --lcore 2 239.1.2.3:7148", "loopback",
           "loopback --heaps 3 --joint 239.1.2.0+3:7148"}) {
         SCOPED_TRACE(line);
-        const Plan plan = parsed(line).plan;
+        const Plan plan = planned(line);
         EXPECT_EQ(config::parse_text(config::to_toml(plan), "printed"), plan);
     }
 }

@@ -12,16 +12,17 @@ namespace {
 
 using spead::test::expect_refused;
 using spead::test::parsed;
+using spead::test::parsed_options;
 using testing::HasSubstr;
 
 TEST(BenchPair, Defaults) {
-    const PairOptions link = parsed("bench link").pair;
+    const PairOptions link = parsed_options<PairOptions>("bench link");
     EXPECT_EQ(link.kind, PairKind::link);
     EXPECT_EQ(link.payload_sizes, (std::vector<std::uint32_t>{1024, 1408, 8192}));
     EXPECT_EQ(link.heap_sizes, (std::vector<std::uint64_t>{0, 65536}));
     EXPECT_EQ(link.search, (RateSearch::Options{12.5e6, 12.5e9, 0.02, 2, 3}));
     EXPECT_EQ(link.trial, 1.0);
-    const PairOptions latency = parsed("bench latency").pair;
+    const PairOptions latency = parsed_options<PairOptions>("bench latency");
     EXPECT_EQ(latency.kind, PairKind::latency);
     EXPECT_EQ(latency.loads, std::vector<double>{12.5e6});
     EXPECT_EQ(latency.time, 5.0);
@@ -33,8 +34,8 @@ TEST(BenchPair, EverythingThatCanBeTyped) {
         "239.1.1.1:9000 --poll busy --tx-lcore 1 --rx-lcore 2 --from 1Mbps --up-to 2Gbps --resolution 0.1 "
         "--trial "
         "250ms --confidence 3/5 --burst-rate-ratio 2 --json - --quiet");
-    EXPECT_EQ(line.command, Command::bench_link);
-    const PairOptions& o = line.pair;
+    EXPECT_EQ(line.name, "bench link");
+    const PairOptions& o = spead::test::options_of<PairOptions>(line);
     EXPECT_EQ(o.tx_port, "net_ring0");
     EXPECT_EQ(o.rx_port, "net_ring1");
     EXPECT_EQ(o.poll, runtime::PollMode::busy);
@@ -43,17 +44,17 @@ TEST(BenchPair, EverythingThatCanBeTyped) {
     EXPECT_EQ(o.search, (RateSearch::Options{125000, 250e6, 0.1, 3, 5}));
     EXPECT_EQ(o.trial, 0.25);
     EXPECT_EQ(pair_plan(o, {1024, 65536}, {true, false}).sends[0].burst_rate_ratio, 2.0);
-    EXPECT_TRUE(line.quiet);
+    EXPECT_TRUE(line.invocation.common.quiet);
 
-    const PairOptions l = parsed(
-                              "bench latency --load off --time 2s --warm-up 1s --histogram h.csv --client "
-                              "10.0.0.1:9 --tx-port p")
-                              .pair;
+    const PairOptions l = parsed_options<PairOptions>(
+        "bench latency --load off --time 2s --warm-up 1s --histogram h.csv --client "
+        "10.0.0.1:9 --tx-port p");
     EXPECT_TRUE(l.loads.empty());
     EXPECT_EQ(l.warm_up, 1.0);
     EXPECT_EQ(l.histogram_path, "h.csv");
     EXPECT_EQ(l.client, "10.0.0.1:9");
-    EXPECT_EQ(parsed("bench latency --load 1Gbps,2Gbps").pair.loads, (std::vector<double>{125e6, 250e6}));
+    EXPECT_EQ(parsed_options<PairOptions>("bench latency --load 1Gbps,2Gbps").loads,
+              (std::vector<double>{125e6, 250e6}));
 }
 
 TEST(BenchPair, WhatCannotBe) {
@@ -81,7 +82,7 @@ TEST(BenchPair, WhatCannotBe) {
 }
 
 PairOptions options_of(PairKind kind) {
-    PairOptions o = parsed(kind == PairKind::link ? "bench link" : "bench latency").pair;
+    PairOptions o = parsed_options<PairOptions>(kind == PairKind::link ? "bench link" : "bench latency");
     o.tx_port = "net_memif0,role=client";
     o.rx_port = "net_ring1";
     return o;

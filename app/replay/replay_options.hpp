@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
-
-#include "app/stream_options.hpp"
+#include "app/default_port.hpp"
 #include "base/mac.hpp"
-#include "port/driver.hpp"
 #include "replay/options.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace spead::app {
 
@@ -30,18 +31,13 @@ struct ReplayOptions {
     double pps = 0;
     double duration = 0;
     std::optional<unsigned> lcore;
-    std::string impair;  ///< port::Impairments of what is sent; empty: none
+    std::string impair;                   ///< port::Impairments of what is sent; empty: none
+    std::optional<double> lcore_timeout;  ///< seconds; 0: never; none: the default
 };
 
 void add_replay_options(CLI::App& app, ReplayOptions& options);
 
 /// Fills in `replay` and the port. Throws UsageError naming the option.
 void complete_replay(ReplayOptions& options, const DefaultPort& default_port);
-
-/// Sends the captures; the program's exit status. `json_path` and `quiet` are those of every command. The
-/// replay ends when its lcore has not answered for `lcore_patience`.
-int replay(const ReplayOptions& options, const std::vector<std::string>& eal_args,
-           const std::string& json_path, bool quiet, bool check,
-           std::chrono::steady_clock::duration lcore_patience);
 
 }  // namespace spead::app

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "app/replay/replay_options.hpp"
+
 #include <gtest/gtest.h>
 
-#include "app/replay.hpp"
 #include "tests/unit/app/parsed.hpp"
 #include "wire/net.hpp"
 
@@ -12,16 +13,18 @@ namespace {
 using replay::Timing;
 using test::expect_refused;
 using test::parsed;
+using test::parsed_options;
 
 replay::Options options(const std::string& words) {
-    return parsed("replay --port p a.pcap " + words).replay.replay;
+    return parsed_options<ReplayOptions>("replay --port p a.pcap " + words).replay;
 }
 
 TEST(ReplayCommand, SendsOnceAtTheCapturesTimesByDefault) {
     const CommandLine line = parsed("replay --port p a.pcap b.pcap");
-    EXPECT_EQ(line.command, Command::replay);
-    EXPECT_EQ(line.replay.port, "p");
-    const replay::Options& o = line.replay.replay;
+    EXPECT_EQ(line.name, "replay");
+    const ReplayOptions& typed = test::options_of<ReplayOptions>(line);
+    EXPECT_EQ(typed.port, "p");
+    const replay::Options& o = typed.replay;
     EXPECT_EQ(o.files, (std::vector<std::string>{"a.pcap", "b.pcap"}));
     EXPECT_EQ(o.timing, Timing::original);
     EXPECT_EQ(o.speed, 1);
@@ -70,6 +73,7 @@ TEST(ReplayCommand, WhatIsWrongIsSaid) {
     expect_refused("replay --port p a.pcap --map 239.1.1.0+3:5=239.1.1.0+1:5", {"4 destinations to 2"});
     expect_refused("replay --port p a.pcap --map 239.1.1.1:5=239.1.1.2:5 --map 239.1.1.1:5=239.1.1.3:5",
                    {"mapped twice"});
+    expect_refused("replay --port p a.pcap --lcore-timeout 500ms", {"--lcore-timeout"});
     expect_refused("replay --port p a.pcap --ttl 0", {"--ttl"});
     expect_refused("replay --port p a.pcap --memory 1KiB", {"--memory"});
 }

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "app/replay/replay_options.hpp"
+
 #include <algorithm>
 
+#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "app/option_set.hpp"
-#include "app/replay.hpp"
 #include "base/error.hpp"
 #include "config/limits.hpp"
 #include "port/impairments.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app/verdict.hpp"
+#include "app/run/verdict.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/bench/bench_link.hpp"
+
+#include "app/bench/bench_pair_options.hpp"
+#include "app/bench/two_ends.hpp"
+#include "app/commands/common_options.hpp"
+#include "app/commands/table.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// `bench link`: two ends.
+class BenchLinkCommand final : public CommandWith<PairOptions> {
+  public:
+    void declare(CLI::App& app, CommonOptions& common) override {
+        options_.kind = PairKind::link;
+        add_pair_options(app, options_);
+        add_common_options(app, common);
+    }
+    void complete(Invocation&, const DefaultPort&) override { check_pair(options_); }
+    int run(const Invocation& invocation) override { return run_two_ends(options_, invocation, bench_link); }
+};
+
+}  // namespace
+
+namespace commands {
+
+CommandEntry bench_link() {
+    return {"bench link",
+            "The rate at which nothing is lost between two ends",
+            {},
+            make_command<BenchLinkCommand>};
+}
+
+}  // namespace commands
+
+}  // namespace spead::app

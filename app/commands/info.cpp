@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/inspect/info.hpp"
+
+#include "app/commands/common_options.hpp"
+#include "app/commands/table.hpp"
+#include "app/option_set.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// `info`: ports and drivers.
+class InfoCommand final : public CommandWith<InfoOptions> {
+  public:
+    void declare(CLI::App& app, CommonOptions&) override {
+        add_port_arguments(app, options_.ports,
+                           "As for --port of recv; none: every interface that could be one");
+        OptionSet options(app);
+        options.flag("--drivers", options_.drivers, "The table of drivers instead");
+        options.flag("--json", options_.json, "As JSON on standard output");
+    }
+    void complete(Invocation&, const DefaultPort&) override {}
+    int run(const Invocation& invocation) override { return info(options_, invocation.eal_args); }
+};
+
+}  // namespace
+
+namespace commands {
+
+CommandEntry info() {
+    return {"info", "Tell what ports are and can do", "[PORT...]", make_command<InfoCommand>};
+}
+
+}  // namespace commands
+
+}  // namespace spead::app

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/commands/plan_command.hpp"
+
+#include "app/commands/common_options.hpp"
+#include "app/run/run_plan.hpp"
+
+namespace spead::app {
+
+void PlanCommand::declare(CLI::App& app, CommonOptions& common) {
+    add_plan_options(app);
+    add_common_options(app, common);
+    add_options_of_run(app);
+}
+
+void PlanCommand::complete(Invocation& invocation, const DefaultPort& default_port) {
+    options_.plan = make_plan(default_port);
+    complete_run(options_, invocation.common);
+}
+
+int PlanCommand::run(const Invocation& invocation) {
+    return run_plan(options_, invocation);
+}
+
+void PlanCommand::add_options_of_run(CLI::App& app) {
+    add_run_options(app, options_);
+}
+
+}  // namespace spead::app

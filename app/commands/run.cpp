@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/commands/plan_command.hpp"
+#include "app/commands/table.hpp"
+#include "app/option_set.hpp"
+#include "base/error.hpp"
+#include "config/config.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// `run`: what a configuration file says.
+class RunCommand final : public PlanCommand {
+    void add_plan_options(CLI::App& app) override {
+        OptionSet(app).text("--config", options_.config_path, "FILE", "The file; examples are in config/");
+    }
+    runtime::Plan make_plan(const DefaultPort&) override {
+        if (options_.config_path.empty())
+            throw_usage("--config", "it is missing: dpdk-spead run --config FILE; examples are in config/");
+        return config::load_file(options_.config_path);
+    }
+};
+
+}  // namespace
+
+namespace commands {
+
+CommandEntry run() {
+    return {"run", "Do what a configuration file says", {}, make_command<RunCommand>};
+}
+
+}  // namespace commands
+
+}  // namespace spead::app

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/inspect/selftest.hpp"
+
+#include "app/commands/common_options.hpp"
+#include "app/commands/table.hpp"
+#include "app/option_set.hpp"
+#include "base/error.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// `selftest`: one port, tried.
+class SelftestCommand final : public CommandWith<SelftestOptions> {
+  public:
+    void declare(CLI::App& app, CommonOptions&) override {
+        OptionSet options(app);
+        options.text("--port", options_.port, "PORT", "As for --port of recv");
+        options.text("--to", options_.destination, "GROUP:PORT", "Where the test packets go");
+        options.flag("--json", options_.json, "As JSON on standard output");
+    }
+    void complete(Invocation&, const DefaultPort&) override {
+        if (options_.port.empty())
+            throw_usage("--port",
+                        "it is missing: dpdk-spead selftest --port PORT (`dpdk-spead info` lists them)");
+    }
+    int run(const Invocation& invocation) override { return selftest(options_, invocation.eal_args); }
+};
+
+}  // namespace
+
+namespace commands {
+
+CommandEntry selftest() {
+    return {"selftest",
+            "Try on a port everything that the program will ask of it",
+            {},
+            make_command<SelftestCommand>};
+}
+
+}  // namespace commands
+
+}  // namespace spead::app

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/top/top.hpp"
+
+#include <array>
+
+#include <CLI/CLI.hpp>
+
+#include "app/commands/common_options.hpp"
+#include "app/commands/table.hpp"
+#include "app/option_set.hpp"
+#include "base/error.hpp"
+#include "config/names.hpp"
+
+namespace spead::app {
+
+namespace {
+
+constexpr std::array kTopPageWords{
+    config::Word{TopPage::streams, kTopPages[0]}, config::Word{TopPage::loss, kTopPages[1]},
+    config::Word{TopPage::sends, kTopPages[2]}, config::Word{TopPage::ports, kTopPages[3]},
+    config::Word{TopPage::lcores, kTopPages[4]}};
+constexpr std::array kTopSortWords{
+    config::Word{TopSort::name, kTopSorts[0]}, config::Word{TopSort::rate, kTopSorts[1]},
+    config::Word{TopSort::loss, kTopSorts[2]}, config::Word{TopSort::ring, kTopSorts[3]}};
+
+/// `top`: a running process, live.
+class TopCommand final : public CommandWith<TopOptions> {
+  public:
+    void declare(CLI::App& app, CommonOptions&) override {
+        app.add_option("PROCESS", options_.process,
+                       "Its name, pid or telemetry socket; none: the only one that runs")
+            ->type_name("");
+        OptionSet options(app);
+        options.flag("--once", options_.once, "Print one picture as text and exit");
+        options.duration("--interval", options_.interval, false,
+                         "Between two pictures; rates are over so long");
+        options.choice("--page", options_.view.page, kTopPageWords, "What the table shows at first");
+        options.choice("--sort", options_.view.sort, kTopSortWords, "What its rows are sorted by");
+    }
+    void complete(Invocation&, const DefaultPort&) override {
+        if (options_.interval < 0.1 || options_.interval > 3600)
+            throw_usage("--interval", "pictures come every 100ms to 1h");
+    }
+    int run(const Invocation&) override { return top(options_); }
+};
+
+}  // namespace
+
+namespace commands {
+
+CommandEntry top() {
+    return {"top", "Show what a running process does, live", "[PROCESS]", make_command<TopCommand>};
+}
+
+}  // namespace commands
+
+}  // namespace spead::app

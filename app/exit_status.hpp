@@ -1,0 +1,9 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+namespace spead::app {
+
+/// Exit status of the program.
+enum ExitStatus : int { kSuccess = 0, kFailure = 1, kUsage = 2 };
+
+}  // namespace spead::app

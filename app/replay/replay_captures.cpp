@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/replay/replay_captures.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <rte_cycles.h>
+
+#include "app/exit_status.hpp"
+#include "app/replay/replay_run.hpp"
+#include "base/error.hpp"
+#include "base/file_use.hpp"
+#include "base/log.hpp"
+#include "base/privileges.hpp"
+#include "base/tell.hpp"
+#include "capture/pcap_reader.hpp"
+#include "drivers/table.hpp"
+#include "memory/huge_turn.hpp"
+#include "observe/report.hpp"
+#include "observe/report_file.hpp"
+#include "port/impaired_queue.hpp"
+#include "port/neighbours.hpp"
+#include "process/kept_privileges.hpp"
+#include "process/stop_signals.hpp"
+#include "replay/replay.hpp"
+#include "runtime/eal.hpp"
+#include "runtime/engine.hpp"
+#include "runtime/layout.hpp"
+#include "runtime/numa.hpp"
+#include "runtime/plan_files.hpp"
+
+namespace spead::app {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr const char* kReplay = "replay";
+/// So much of each file is looked at for its largest packet before anything is made.
+constexpr std::uint64_t kLook = std::uint64_t{64} << 20;
+
+/// Also refuses files that are no captures, before anything else is done.
+std::uint32_t largest_frame(const std::vector<std::string>& files) {
+    std::uint32_t largest = 60;
+    for (const std::string& file : files) {
+        capture::PcapReader reader(file, kReplay);
+        capture::PcapReader::Record record;
+        while (reader.position() < kLook && reader.next(record) == capture::PcapReader::Next::record)
+            largest = std::max(largest, record.length);
+    }
+    return largest;
+}
+
+port::PlannedPort planned_port(const ReplayOptions& options, const runtime::EalOptions& eal) {
+    port::PortRequest request;
+    request.name = "p0";
+    request.device = options.port;
+    request.mtu = options.mtu;
+    request.rx_queues = 0;
+    request.tx_queues = 1;
+    request.max_tx_packet =
+        options.mtu != 0
+            ? port::payload_of_mtu(options.mtu)
+            : std::min(largest_frame(options.replay.files) - port::frame_of(0), port::kMaxPayload);
+    request.max_rx_packet = request.max_tx_packet;
+    return port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
+}
+
+/// The MAC addresses of unicast destinations, which only the port's network knows.
+void find_macs(replay::RewriteRules& rules, const port::Port& port, const std::optional<MacAddress>& given) {
+    std::vector<replay::NewDestination*> hosts;
+    const auto look_at = [&](replay::NewDestination& d) {
+        if (!d.address.is_multicast())
+            hosts.push_back(&d);
+    };
+    if (rules.to)
+        look_at(*rules.to);
+    for (auto& [old, to] : rules.map)
+        look_at(to);
+    if (hosts.empty())
+        return;
+    std::vector<Ipv4> addresses;
+    for (const auto* host : hosts)
+        addresses.push_back(host->address);
+    if (!given && port.netdev().empty())
+        throw_usage(
+            "--dst-mac",
+            "{} needs the MAC address of the host, or of the router towards it, and {} has no network "
+            "interface of the kernel that could find it",
+            to_string(addresses.front()), port.device_name());
+    const std::vector<MacAddress> macs =
+        given ? std::vector<MacAddress>(hosts.size(), *given) : port::next_hop_macs(port.netdev(), addresses);
+    for (std::size_t i = 0; i < hosts.size(); i++)
+        hosts[i]->mac = macs[i];
+}
+
+/// A replay before EAL starts.
+struct PlannedReplay {
+    port::PlannedPort port;
+    std::uint32_t longest = 0;  ///< frame that is sent
+    std::vector<unsigned> cpus;
+    unsigned worker = 0;
+    unsigned main = 0;
+    port::ImpairedQueue::Setup impairing{};
+};
+
+PlannedReplay plan_replay(const ReplayOptions& options, const runtime::EalOptions& eal) {
+    PlannedReplay plan;
+    plan.port = planned_port(options, eal);
+    const auto& device = plan.port.device;
+    runtime::check_files({}, {&plan.port, 1});
+    plan.longest =
+        std::min(device.capabilities.max_tx_frame, port::rx_frame_of(plan.port.request.max_tx_packet));
+    plan.cpus = runtime::allowed_cpus();
+    plan.worker = options.lcore.value_or(plan.cpus.back());
+    if (std::find(plan.cpus.begin(), plan.cpus.end(), plan.worker) == plan.cpus.end())
+        throw_error("--lcore", "CPU {} is none of those that this process may use: {}", plan.worker,
+                    fmt::join(plan.cpus, ","));
+    plan.main = plan.cpus.front() != plan.worker || plan.cpus.size() == 1 ? plan.cpus.front() : plan.cpus[1];
+    plan.impairing.impairments = port::Impairments::parse(options.impair, "--impair");
+    plan.impairing.longest_frame = plan.longest;
+    plan.impairing.descriptors = device.tx.descriptors;
+    return plan;
+}
+
+runtime::EalArguments arguments_of(const PlannedReplay& plan, const ReplayOptions& options,
+                                   const runtime::EalOptions& eal) {
+    const auto& device = plan.port.device;
+    const std::size_t bytes =
+        device.eal_bytes() + (std::size_t{32} << 20) +
+        replay::Replay::memory_need(device.capabilities, device.tx.descriptors, plan.longest) +
+        (options.impair.empty() ? 0 : port::ImpairedQueue::memory_need(plan.impairing));
+    return runtime::eal_arguments(
+        eal, {.memory = {{runtime::eal_node(port::this_host(), plan.port, plan.main), bytes}},
+              .lcores = fmt::format("0@{},1@{}", plan.main, plan.worker),
+              .name = "dpdk-spead",
+              .bus = runtime::BusNeeds::of({&plan.port, 1})});
+}
+
+stats::PortSnapshot port_snapshot(const port::Port& port, const replay::PlayerCounters& counters) {
+    stats::PortSnapshot s;
+    s.name = port.name();
+    s.driver = port.driver_name();
+    s.steering = port::name_of(port.capabilities().steering);
+    s.tx_packets = counters.packets;
+    s.tx_bytes = counters.bytes;
+    return s;
+}
+
+/// The port, the packets, and the queue that impairs them, from their opening to their end.
+class OpenReplay {
+  public:
+    OpenReplay(const ReplayOptions& options, const PlannedReplay& plan) : options_(options) {
+        port_ = port::Port::open(plan.port);
+        replay::Options captures = options.replay;
+        find_macs(captures.rules, *port_, options.dst_mac);
+        if (options.own_source) {
+            captures.rules.source_mac = port_->mac();
+            captures.rules.source = port_->source_address();
+        }
+        replay_ = std::make_unique<replay::Replay>(
+            captures, std::min(plan.longest, port_->capabilities().max_tx_frame));
+        if (!options.impair.empty())
+            impair(plan.impairing);
+        replay_->prepare(*port_, impaired_ ? impaired_->queue() : port_->tx_queue(0),
+                         static_cast<double>(rte_get_tsc_hz()));
+        port_->start();
+    }
+
+    port::Port& port() { return *port_; }
+    replay::Replay& replay() { return *replay_; }
+    port::ImpairedQueue* impaired() { return impaired_.get(); }
+
+    /// Ends what the lcore does not have any more, and returns what was sent; problems go to `problems`.
+    stats::Snapshot end(const ReplayRun& run, std::vector<std::string>& problems) {
+        stats::Snapshot last;
+        last.duration_s = run.seconds();
+        last.capabilities = permitted_privileges().names();
+        last.replays.push_back(replay_->snapshot());
+        add(last.replays.back(), run.counters());
+        if (impaired_ && !run.lost()) {
+            impaired_->give_up();
+            last.replays.back().impair = options_.impair;
+            port::tell(impaired_->counters(), last.replays.back().impaired);
+        }
+        last.ports.push_back(port_snapshot(*port_, run.counters()));
+        if (!run.lost()) {
+            port_->stop();
+            last.ports.back().nic = port_->nic();
+            if (const std::string problem = port_->output_problem(); !problem.empty())
+                problems.push_back(problem);
+            replay_->leave_port();
+            port_->close();
+        }
+        if (const std::string failure = replay_->failure(); !failure.empty())
+            problems.push_back(failure);
+        for (const std::string& warning : replay_->warnings())
+            log_warning(LogType::app, "{}", warning);
+        return last;
+    }
+
+    void leave_to_lcore() {
+        static_cast<void>(replay_.release());
+        static_cast<void>(impaired_.release());
+        static_cast<void>(port_.release());
+    }
+
+  private:
+    void impair(port::ImpairedQueue::Setup impairing) {
+        impairing.hz = static_cast<double>(rte_get_tsc_hz());
+        impairing.numa = port_->socket_id();
+        impaired_ = std::make_unique<port::ImpairedQueue>(impairing, kReplay);
+        impaired_->set_inner(port_->tx_queue(0));
+        log_warning(LogType::app, "what the replay sends is impaired on purpose: {}", options_.impair);
+    }
+
+    const ReplayOptions& options_;
+    std::unique_ptr<port::Port> port_;
+    std::unique_ptr<replay::Replay> replay_;
+    std::unique_ptr<port::ImpairedQueue> impaired_;
+};
+
+void give_up_privileges(const PlannedReplay& plan, const ReplayOptions& options,
+                        const std::string& json_path) {
+    std::vector<process::PathInUse> paths = process::paths_in_use({&plan.port, 1}, {});
+    process::add_written(paths, json_path);
+    for (const std::string& file : options.replay.files)
+        process::add_read(paths, file);
+    process::give_up_privileges(plan.port.device.kept, paths);
+}
+
+Clock::duration patience_of(const std::optional<double>& lcore_timeout) {
+    if (!lcore_timeout)
+        return runtime::Surroundings{}.lcore_patience;
+    return *lcore_timeout > 0
+               ? std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*lcore_timeout))
+               : Clock::duration::max();
+}
+
+void report_replay(const stats::Snapshot& last, const std::vector<std::string>& problems,
+                   const CommonOptions& common) {
+    if (!common.quiet)
+        tell(common.json_path == "-" ? stderr : stdout, "{}", observe::report_table(last));
+    if (!common.json_path.empty())
+        observe::write_file(common.json_path, observe::report_json(last));
+    std::fflush(stdout);
+    for (const std::string& problem : problems)
+        tell(stderr, "dpdk-spead: {}\n", problem);
+}
+
+/// EAL runs.
+int send_all(const ReplayOptions& options, const PlannedReplay& plan, const CommonOptions& common,
+             process::StopSignals& signals) {
+    const std::vector<unsigned> workers = runtime::Eal::worker_lcores();
+    if (workers.empty())
+        throw_error("EAL", "replay needs a worker lcore beside the main one; add one to -l or --lcores");
+    OpenReplay open(options, plan);
+    give_up_privileges(plan, options, common.json_path);
+    if (!common.quiet)
+        tell(stderr, "{} sends {} on {}; Ctrl-C ends\n", kReplay, fmt::join(options.replay.files, " "),
+             open.port().device_name());
+    ReplayRun run(
+        options, {workers.front(), plan.worker, plan.main == plan.worker, patience_of(options.lcore_timeout)},
+        open.port(), open.replay(), open.impaired(), signals);
+    run.go(plan.cpus.size() == 1 ? plan.cpus : std::vector<unsigned>{plan.main});
+    signals.give_back();
+
+    std::vector<std::string> problems = run.problems();
+    const stats::Snapshot last = open.end(run, problems);
+    for (const std::string& broken : stats::broken_identities(last))
+        problems.push_back("counters do not add up: " + broken);
+    report_replay(last, problems, common);
+    const bool good = problems.empty() && !open.replay().damaged();
+    if (run.lost()) {
+        run.leave_to_lcore();
+        open.leave_to_lcore();
+    }
+    return good ? kSuccess : kFailure;
+}
+
+}  // namespace
+
+int replay(const ReplayOptions& options, const Invocation& invocation) {
+    const CommonOptions& common = invocation.common;
+    const runtime::EalOptions eal_options = runtime::EalOptions::parse(invocation.eal_args);
+    std::vector<FileUse> files;
+    for (const std::string& file : options.replay.files)
+        files.push_back(FileUse::planned(file, FileUse::Way::read, "the replay reads", kReplay));
+    files.push_back(observe::claim_report(common.json_path, "--json"));
+    const PlannedReplay plan = plan_replay(options, eal_options);
+    std::optional<memory::HugePageTurn> turn(std::in_place);
+    const runtime::EalArguments arguments = arguments_of(plan, options, eal_options);
+    if (common.check) {
+        tell(stdout, "EAL arguments: {}\n", fmt::join(arguments.words, " "));
+        return kSuccess;
+    }
+    observe::check_writable(common.json_path);
+    process::StopSignals signals;
+    const runtime::Eal eal(arguments.words);
+    turn.reset();
+    for (const std::string& remark : arguments.remarks)
+        log_notice(LogType::app, "{}", remark);
+    return send_all(options, plan, common, signals);
+}
+
+}  // namespace spead::app

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/run/engine_run.hpp"
+
+#include <chrono>
+#include <unistd.h>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "app/prompt/console.hpp"
+#include "app/prompt/engine_process.hpp"
+#include "app/run/reload.hpp"
+#include "base/line_output.hpp"
+#include "base/log.hpp"
+#include "base/tell.hpp"
+#include "observe/progress.hpp"
+#include "process/kept_privileges.hpp"
+#include "runtime/stream_health.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// One line that says what runs now, for a user who would otherwise wait in front of nothing.
+std::string started_text(const runtime::Plan& plan) {
+    std::vector<std::string> parts;
+    for (const runtime::ReceivePlan& r : plan.receives)
+        if (parts.size() < 4)
+            parts.push_back(
+                fmt::format("{} receives {} on {}", r.name, fmt::join(r.endpoint_texts, " "), r.port));
+    for (const runtime::SendPlan& s : plan.sends)
+        if (parts.size() < 4)
+            parts.push_back(
+                fmt::format("{} sends to {} on {}", s.name, fmt::join(s.endpoint_texts, " "), s.port));
+    const std::size_t more = plan.receives.size() + plan.sends.size() - parts.size();
+    return fmt::format("{}{}; Ctrl-C ends", fmt::join(parts, "; "),
+                       more == 0 ? "" : fmt::format("; {} more", more));
+}
+
+/// On the way out nobody waits for the main thread any more.
+struct CloseFirst {
+    runtime::Executor& executor;
+    ~CloseFirst() { executor.close(); }
+};
+
+}  // namespace
+
+RunOutcome EngineRun::go() {
+    engine_ = std::make_unique<runtime::Engine>(prepared_.plan, prepared_.layout, surroundings());
+    start();
+    std::vector<std::string> script_problems;
+    const runtime::Engine::Reason reason = run(script_problems);
+    return stop(reason, script_problems);
+}
+
+runtime::Surroundings EngineRun::surroundings() {
+    runtime::Surroundings s;
+    s.on_event = [this](const std::string& stream, const stats::LastEvent& event) {
+        notices_.tell(runtime::sentence_of(stream, event));
+    };
+    s.on_lcore = [this](const std::string& what) { notices_.tell(what); };
+    s.interrupt_fd = channels_.signals.fd();
+    s.by_configuration = options_.by_configuration();
+    // Who watches the process decides.
+    if (channels_.service.watchdog())
+        s.lcore_patience = std::chrono::steady_clock::duration::max();
+    s.on_wait = [this] { show_silence(); };
+    return s;
+}
+
+/// The main thread waits for an lcore, and has nothing newer to show.
+void EngineRun::show_silence() {
+    const stats::SnapshotBoard::View view = board_.look();
+    if (engine_ == nullptr || !view)
+        return;
+    stats::Snapshot then = *view.latest.snapshot;
+    engine_->mark_silent(then);
+    notify(channels_.service, status_, then);
+    board_.publish(std::move(then));
+}
+
+void EngineRun::start() {
+    engine_->serve(executor_);
+    // Who looks wants to see what is left when the senders are done.
+    if (options_.interactive)
+        engine_->stay();
+    engine_->start();
+    give_up_privileges();
+    channels_.service.ready();
+    if (!common_.quiet)
+        tell(stderr, "{}\n", started_text(options_.plan));
+}
+
+void EngineRun::give_up_privileges() const {
+    const runtime::Plan& plan = prepared_.plan;
+    if (plan.runtime.capabilities != runtime::KeptCapabilities::needed)
+        return;
+    std::vector<process::PathInUse> paths = process::paths_in_use(prepared_.layout.ports, plan);
+    process::add_written(paths, common_.json_path);
+    process::add_written(paths, channels_.socket ? channels_.socket->path() : "");
+    process::add_read(paths, options_.config_path);
+    process::give_up_privileges(process::privileges_after_start(prepared_.layout.ports, plan), paths);
+}
+
+runtime::Engine::Reason EngineRun::run(std::vector<std::string>& script_problems) {
+    // The terminal is the prompt's where there is one.
+    observe::Progress progress(!common_.quiet && !options_.interactive);
+    EngineProcess process(*engine_, executor_, board_);
+    Console console(
+        process, {options_.interactive, options_.cmdline_file,
+                  common_.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO, prepared_.layout.control_cpus(),
+                  channels_.socket ? &*channels_.socket : nullptr, &notices_});
+    const CloseFirst close_first{executor_};
+    const runtime::Engine::Reason reason =
+        engine_->run(channels_.signals.fd(), [&](const stats::Snapshot& now) {
+            tick(now);
+            progress.update(now);
+            standard_error().flush();
+            notify(channels_.service, status_, now);
+        });
+    channels_.service.stopping();
+    progress.finish();
+    executor_.close();
+    console.end();
+    script_problems = console.problems();
+    return reason;
+}
+
+void EngineRun::tick(const stats::Snapshot& now) {
+    if (channels_.hangups.take()) {
+        channels_.service.notify_reloading();
+        reload(options_, *engine_);
+        channels_.service.ready();
+    }
+    board_.publish(now);
+}
+
+RunOutcome EngineRun::stop(runtime::Engine::Reason reason, const std::vector<std::string>& script_problems) {
+    channels_.signals.give_back();
+    log_info(LogType::app, "ending: {}", runtime::name_of(reason));
+    engine_->stop();
+    RunOutcome outcome{engine_->snapshot(), engine_->totals(), engine_->plan(), {}, reason};
+    board_.publish(outcome.last);
+    outcome.problems = engine_->problems();
+    outcome.problems.insert(outcome.problems.end(), script_problems.begin(), script_problems.end());
+    for (const std::string& remark : engine_->remarks())
+        log_notice(LogType::app, "{}", remark);
+    return outcome;
+}
+
+}  // namespace spead::app

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/run/prepared_run.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "base/error.hpp"
+#include "config/config.hpp"
+#include "drivers/table.hpp"
+#include "runtime/descriptors.hpp"
+#include "runtime/lossless.hpp"
+
+namespace spead::app {
+
+namespace {
+
+runtime::Plan plan_of(const RunOptions& options) {
+    runtime::Plan plan = options.plan;
+    plan.runtime.live |= options.wants_control();
+    return plan;
+}
+
+/// File descriptors that a run opens, generously; those of strangers are counted by who lets them in.
+std::size_t descriptors_for(const runtime::Plan& plan, const runtime::Layout& layout) {
+    constexpr std::size_t kProgram = 64;
+    constexpr std::size_t kPort = 16;
+    constexpr std::size_t kStreamOnLcore = 2;
+    std::size_t n = kProgram + kPort * plan.ports.size() + 2 * layout.workers.size();
+    for (const runtime::ReceivePlan& r : plan.receives)
+        n += kStreamOnLcore * layout.workers.size() + (r.capture ? r.capture->files.size() : 0) + 1;
+    return n;
+}
+
+std::string as_comments(const std::string& text) {
+    std::string out;
+    std::size_t at = 0;
+    while (at < text.size()) {
+        const std::size_t end = std::min(text.find('\n', at), text.size());
+        out += "# " + text.substr(at, end - at) + '\n';
+        at = end + 1;
+    }
+    return out;
+}
+
+}  // namespace
+
+PreparedRun::PreparedRun(const RunOptions& options, const std::vector<std::string>& eal_args)
+    : eal_options(runtime::EalOptions::parse(eal_args)),
+      plan(plan_of(options)),
+      turn(std::in_place),
+      layout(runtime::lay_out(plan, eal_options, drivers::table())) {
+    // What goes round in one process is ours, and no more of it is in flight than there is memory for.
+    if (!options.loopback) {
+        if (const std::string why = runtime::why_not_lossless(plan, layout); !why.empty())
+            throw UsageError(why);
+        for (std::string& remark : runtime::what_may_be_lost(plan, layout))
+            layout.remarks.push_back(std::move(remark));
+    }
+    runtime::need_descriptors(descriptors_for(plan, layout));
+}
+
+std::string describe_run(const PreparedRun& run, const runtime::Plan& typed) {
+    return fmt::format("{}\n{}", config::to_toml(typed), as_comments(runtime::describe(run.layout, typed)));
+}
+
+}  // namespace spead::app

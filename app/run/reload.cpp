@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/run/reload.hpp"
+
+#include "base/error.hpp"
+#include "base/log.hpp"
+#include "config/config.hpp"
+
+namespace spead::app {
+
+void reload(const RunOptions& options, runtime::Engine& engine) {
+    const std::string& path = options.config_path;
+    try {
+        runtime::Plan wanted = config::load_file(path);
+        wanted.runtime.live = engine.plan().runtime.live;
+        options.given.apply_to(wanted.runtime);
+        const std::string level = wanted.runtime.log_level;
+        if (wanted == engine.plan()) {
+            log_notice(LogType::app, "SIGHUP: {} says what is done already", path);
+            return;
+        }
+        engine.reconfigure(wanted);
+        if (!level.empty())
+            set_log_level(level);
+        log_notice(LogType::app, "SIGHUP: {} was read again and is carried out: {} streams, {} senders", path,
+                   wanted.receives.size(), wanted.sends.size());
+    } catch (const std::exception& e) {
+        log_error(LogType::app, "SIGHUP: nothing was changed: {}", e.what());
+    }
+}
+
+}  // namespace spead::app

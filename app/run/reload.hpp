@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "app/run/run_options.hpp"
+#include "runtime/engine.hpp"
+
+namespace spead::app {
+
+/// Answers SIGHUP: the process does from now on what its configuration file says, and what options gave
+/// besides the file stays. A file that cannot be carried out changes nothing; the log says why.
+void reload(const RunOptions& options, runtime::Engine& engine);
+
+}  // namespace spead::app

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/run/run_plan.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "app/exit_status.hpp"
+#include "app/run/engine_run.hpp"
+#include "app/run/run_views.hpp"
+#include "base/error.hpp"
+#include "base/file_use.hpp"
+#include "base/log.hpp"
+#include "base/tell.hpp"
+#include "observe/metrics.hpp"
+#include "observe/report_file.hpp"
+
+namespace spead::app {
+
+namespace {
+
+/// Nothing that is written is to destroy it.
+FileUse claim_input(const std::string& path, FileUse::Way way, const std::string& option) {
+    return path.empty() ? FileUse() : FileUse::planned(path, way, option + " reads", option);
+}
+
+void check_readable(const std::string& path) {
+    if (!path.empty() && !std::ifstream(path))
+        throw_error(path, "cannot read the commands: {}", std::strerror(errno));
+}
+
+/// Refuses before EAL starts what would fail after it.
+void check_run(const RunOptions& options, const CommonOptions& common) {
+    observe::check_writable(common.json_path);
+    if (options.plan.runtime.metrics)
+        observe::check_metrics(*options.plan.runtime.metrics);
+    check_readable(options.cmdline_file);
+}
+
+}  // namespace
+
+int run_plan(const RunOptions& options, const Invocation& invocation) {
+    const CommonOptions& common = invocation.common;
+    const FileUse configuration = claim_input(options.config_path, FileUse::Way::read_anew, "--config");
+    const FileUse commands = claim_input(options.cmdline_file, FileUse::Way::read, "--cmdline-file");
+    const FileUse report = observe::claim_report(common.json_path, "--json");
+    PreparedRun prepared(options, invocation.eal_args);
+    if (common.check) {
+        tell(stdout, "{}", describe_run(prepared, options.plan));
+        return kSuccess;
+    }
+    check_run(options, common);
+    RunChannels channels(options);
+    const runtime::Eal eal(prepared.layout.eal_args);
+    prepared.turn.reset();
+    runtime::use_lcores_of_eal(prepared.layout, prepared.eal_options);
+    for (const std::string& remark : prepared.layout.remarks)
+        log_notice(LogType::app, "{}", remark);
+    RunViews views(options.plan, prepared.layout);
+    RunOutcome outcome = EngineRun(options, common, prepared, channels, views.board()).go();
+    return report_run(std::move(outcome), options, common);
+}
+
+}  // namespace spead::app

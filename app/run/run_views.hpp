@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "observe/metrics.hpp"
+#include "observe/telemetry.hpp"
+#include "runtime/layout.hpp"
+#include "runtime/plan.hpp"
+#include "stats/snapshot_board.hpp"
+
+namespace spead::app {
+
+/// Shows a run to other programs: telemetry, and metrics where the plan has them. Their threads look at the
+/// board as long as they like, rather than at the engine. EAL runs and outlives it.
+class RunViews {
+  public:
+    /// Throws Error when metrics cannot be served there.
+    RunViews(const runtime::Plan& plan, const runtime::Layout& layout);
+
+    stats::SnapshotBoard& board() noexcept { return *board_; }
+
+  private:
+    const std::shared_ptr<stats::SnapshotBoard> board_;
+    const observe::Telemetry telemetry_;
+    std::optional<observe::Metrics> metrics_;
+};
+
+}  // namespace spead::app

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "app/bench/bench_options.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/unit/app/parsed.hpp"
+
+namespace spead::app {
+namespace {
+
+using test::expect_refused;
+using test::parsed_options;
+
+TEST(BenchAssemble, DefaultsCoverThePacketAndHeapSizesOfInterest) {
+    const BenchOptions bench = parsed_options<BenchOptions>("bench assemble");
+    EXPECT_EQ(bench.payload_sizes, (std::vector<std::uint32_t>{64, 256, 1024, 1408, 4096, 8192}));
+    EXPECT_EQ(bench.heap_sizes, (std::vector<std::uint64_t>{0, 65536, 4194304}));
+    EXPECT_EQ(bench.working_sets, (std::vector<std::uint64_t>{8388608, 1073741824}));
+    EXPECT_EQ(bench.streams, std::vector<std::uint32_t>{1});
+    EXPECT_EQ(bench.live_heaps, std::vector<std::uint32_t>{4});
+    EXPECT_EQ(bench.time, 1.0);
+    EXPECT_EQ(bench.rounds, 5u);
+    EXPECT_EQ(bench.lcore, std::nullopt);
+}
+
+TEST(BenchAssemble, EveryOptionArrives) {
+    const BenchOptions bench = parsed_options<BenchOptions>(
+        "bench assemble --payload 1024,8192 --heap-size packet,64KiB --set 4MiB "
+        "--streams 1,64 --live-heaps 4,1024 --time 250ms "
+        "--rounds 3 --lcore 2");
+    EXPECT_EQ(bench.payload_sizes, (std::vector<std::uint32_t>{1024, 8192}));
+    EXPECT_EQ(bench.heap_sizes, (std::vector<std::uint64_t>{0, 65536}));
+    EXPECT_EQ(bench.working_sets, std::vector<std::uint64_t>{4194304});
+    EXPECT_EQ(bench.streams, (std::vector<std::uint32_t>{1, 64}));
+    EXPECT_EQ(bench.live_heaps, (std::vector<std::uint32_t>{4, 1024}));
+    EXPECT_EQ(bench.time, 0.25);
+    EXPECT_EQ(bench.rounds, 3u);
+    EXPECT_EQ(bench.lcore, 2u);
+}
+
+TEST(BenchTransmit, EveryOptionArrives) {
+    EXPECT_EQ(parsed_options<BenchOptions>("bench transmit").device, "net_null0");
+    const BenchOptions bench = parsed_options<BenchOptions>(
+        "bench transmit --device net_memif0 --zero-copy never --rate 10Gbps --payload 64");
+    EXPECT_EQ(bench.device, "net_memif0");
+    EXPECT_EQ(bench.zero_copy, runtime::ZeroCopy::never);
+    EXPECT_EQ(bench.rate, 1.25e9);
+    EXPECT_EQ(bench.payload_sizes, std::vector<std::uint32_t>{64});
+    EXPECT_EQ(bench.working_sets, std::vector<std::uint64_t>{});
+}
+
+TEST(Bench, WrongValuesAreNamed) {
+    expect_refused("bench assemble --payload 64,,8", {"--payload: `` is not a whole number from 1 to 65400"});
+    expect_refused("bench assemble --payload 0", {"--payload: `0`"});
+    expect_refused("bench assemble --heap-size 64K", {"--heap-size: `64K`"});
+    expect_refused("bench assemble --heap-size 1KiB --payload 2048",
+                   {"--heap-size", "1 KiB", "2048", "`packet`"});
+    expect_refused("bench assemble --set packet", {"--set: `packet`"});
+    expect_refused("bench assemble --time 0", {"--time", "no time"});
+    expect_refused("bench transmit --set 1MiB", {"`--set` is not an option of bench transmit"});
+}
+
+}  // namespace
+}  // namespace spead::app

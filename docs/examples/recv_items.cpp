@@ -9,17 +9,16 @@ int main(int argc, char** argv) try {
         return 2;
     }
     spead::Process process;  // EAL, on a thread of its own; this thread stays as it is
-    spead::RecvStream stream(process, {.endpoints{argv + 2, argv + argc},
-                                       .interface = argv[1],
-                                       .stop_on_stop_item = true});
+    spead::RecvStream stream(
+        process, {.endpoints{argv + 2, argv + argc}, .interface = argv[1], .stop_on_stop_item = true});
     spead::ItemGroup items;
     for (spead::Heap& heap : stream) {
         std::printf("heap %llu, %llu bytes%s\n", static_cast<unsigned long long>(heap.cnt()),
                     static_cast<unsigned long long>(heap.length()), heap.complete() ? "" : ", incomplete");
         for (const std::uint64_t id : items.update(std::move(heap))) {
             const spead::DescribedItem& item = *items.find(id);
-            std::printf("  0x%llx %s: %llu elements", static_cast<unsigned long long>(id), item.name().c_str(),
-                        static_cast<unsigned long long>(item.elements()));
+            std::printf("  0x%llx %s: %llu elements", static_cast<unsigned long long>(id),
+                        item.name().c_str(), static_cast<unsigned long long>(item.elements()));
             if (const auto text = item.text())
                 std::printf(", \"%s\"", text->c_str());
             else if (const auto number = item.as<double>())

@@ -78,15 +78,6 @@ std::size_t lcores_of(const std::vector<std::string>& words) {
     return allowed_cpus().size();
 }
 
-/// Moves the lcores to the end. EAL takes lcores once: where it refuses an option before it has read them,
-/// others can be asked for at the next try.
-void move_lcores_last(std::vector<std::string>& words) {
-    for (const std::string_view option : {"--lcores", "--main-lcore"})
-        if (const auto found = std::find(words.begin(), words.end(), option);
-            found != words.end() && found + 1 != words.end())
-            std::rotate(found, found + 2, words.end());
-}
-
 std::string value_of(const std::vector<std::string>& words, std::string_view option) {
     const auto found = std::find(words.begin(), words.end(), option);
     return found == words.end() || found + 1 == words.end() ? std::string() : *(found + 1);
@@ -124,7 +115,6 @@ Eal::Eal(const std::vector<std::string>& arguments, Host host) {
     words.insert(words.begin(), "dpdk-spead");
     // What EAL has read of lcores at a try that failed.
     static std::string lcores_read;
-    move_lcores_last(words);
     const std::string lcores = value_of(words, "--lcores");
     if (!lcores_read.empty()) {
         if (lcores != lcores_read)
@@ -161,8 +151,8 @@ Eal::Eal(const std::vector<std::string>& arguments, Host host) {
     if (rte_errno == EALREADY)
         throw_error("EAL",
                     "it has been initialised before in this process, by other code, and can be only once");
-    if (reason.find("Invalid 'command line' arguments") == std::string::npos)
-        lcores_read = lcores;
+    // They stand before the user's words, which are refused most often.
+    lcores_read = lcores;
     // A wrong option is named on standard error only, before a page of usage on standard output.
     std::vector<std::string> said = output ? output->take_errors() : std::vector<std::string>();
     std::erase_if(said, [](const std::string& line) { return line.find("option") == std::string::npos; });

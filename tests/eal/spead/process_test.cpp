@@ -83,6 +83,8 @@ TEST(Process, CanBeTriedAgainAfterARefusal) {
     EXPECT_THAT(refusal([] { Process({.eal = {"--no-such-option"}}); }), HasSubstr("EAL"));
     EXPECT_EQ(door::Session::current(), nullptr);
     before.expect_same();
+    // EAL keeps the lcores that it has read.
+    EXPECT_THAT(refusal([] { Process({.lcores = {0}}); }), HasSubstr("ask for the same lcores"));
 
     Process process;
     EXPECT_TRUE(process.running());

@@ -186,11 +186,11 @@ void add_recv_options(CLI::App& app, StreamWords& words) {
 
 void add_capture_options(CLI::App& app, StreamWords& words) {
     app.add_option("ENDPOINT... FILE", words.words,
-                   "A.B.C.D[+N]:PORT[@SOURCE], then where to: a pcap file, or several on several disks")
+                   "A.B.C.D[+N]:PORT[@SOURCE], then a pcap file, or several on several disks")
         ->type_name("");
     add_port(app, words, " [$DPDK_SPEAD_INTERFACE]");
     app.add_option("--file", words.receive.capture.emplace().files,
-                   "Adds another FILE; packets are spread over all of them")
+                   "Adds another FILE; packets are distributed over all of them")
         ->type_name("FILE")
         ->expected(1)
         ->allow_extra_args(false)
@@ -227,7 +227,7 @@ void add_loopback_options(CLI::App& app, StreamWords& words) {
     app.add_option("ENDPOINT", words.endpoints, fmt::format("As for recv [{}]", kLoopbackEndpoint))
         ->type_name("");
     OptionSet options(app);
-    options.text("--device", words.ports.front(), "DEVICE", "Selects a port that receives what it sends");
+    options.text("--device", words.ports.front(), "DEVICE", "Selects a port that receives its own packets");
     add_send_details(options, words);
     add_duration(options, words, fmt::format("{} without --heaps", duration_text(kLoopbackSeconds)));
     add_max_heap_bytes(options, words);
@@ -235,7 +235,7 @@ void add_loopback_options(CLI::App& app, StreamWords& words) {
                 {.help = ", and the heaps that are open at once, per substream",
                  .then = [&words] { words.receive.max_live = words.send.max_heaps; }});
     add_receive_details(options, words);
-    options.key("receive.lcores", &words.receive, {.help = "; of several, the last one sends"});
+    options.key("receive.lcores", &words.receive, {.help = "; the last of several sends"});
 }
 
 runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_port) {

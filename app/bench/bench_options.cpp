@@ -20,9 +20,9 @@ void add_sizes(OptionSet& options, BenchOptions& bench) {
 }
 
 void add_measurement(OptionSet& options, BenchOptions& bench) {
-    options.duration("--time", bench.time, false, "How long each combination is measured");
+    options.duration("--time", bench.time, false, "Time to measure each combination");
     options.integer("--rounds", bench.rounds, config::Limits<std::uint32_t>{1, 1000},
-                    "Repetitions; the median counts");
+                    "Repetitions, of which the median counts");
     options.cpu("--lcore", bench.lcore, "CPU to run on");
 }
 
@@ -36,8 +36,8 @@ void add_assemble_options(CLI::App& app, BenchOptions& bench) {
     bench.working_sets = {std::uint64_t{8} << 20, std::uint64_t{1} << 30};
     bench.streams = {1};
     bench.live_heaps = {4};
-    options.sizes("--set", bench.working_sets, kSet, "", "Bytes of heaps gone through in turn: warm, cold");
-    options.integers("--streams", bench.streams, kMany, "Streams fed in turn");
+    options.sizes("--set", bench.working_sets, kSet, "", "Bytes of heaps used in rotation: warm, cold");
+    options.integers("--streams", bench.streams, kMany, "Streams that receive in turn");
     options.integers("--live-heaps", bench.live_heaps, kMany, "Heaps open at once, per stream");
     add_measurement(options, bench);
 }

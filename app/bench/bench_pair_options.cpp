@@ -33,19 +33,18 @@ void add_rate(OptionSet& options, const std::string& name, double& out, const st
 void add_link_options(OptionSet& options, PairOptions& pair) {
     add_rate(options, "--from", pair.search.lowest, "Lowest rate tried, UDP payload per second");
     add_rate(options, "--up-to", pair.search.highest, "Highest rate tried");
-    options.real("--resolution", pair.search.resolution, {0.0001, 1}, "How near to the truth, relative");
+    options.real("--resolution", pair.search.resolution, {0.0001, 1}, "Resolution, relative");
     options.real("--burst-rate-ratio", pair.burst_rate_ratio, config::kBurstRateRatio,
-                 "How much faster late packets catch up");
-    options.duration("--trial", pair.trial, false, "How long each trial sends");
+                 "Rate of late packets, as a multiple of the rate");
+    options.duration("--trial", pair.trial, false, "Time that each trial sends");
     options.add("--confidence", "K/N", "2/3", "A rate is sustained when K of N trials pass",
                 [&pair](const std::string& text) { parse_votes(text, pair.search); });
 }
 
 void add_latency_options(OptionSet& options, PairOptions& pair) {
-    options.duration("--time", pair.time, false, "How long each row is measured");
-    options.duration("--warm-up", pair.warm_up, false, "How long heaps are sent before, and not counted");
-    options.add("--load", "RATE,...", "100Mbps",
-                "Heaps sent at these rates, besides one at a time; off = none",
+    options.duration("--time", pair.time, false, "Time to measure each row");
+    options.duration("--warm-up", pair.warm_up, false, "Time to send before, which is not counted");
+    options.add("--load", "RATE,...", "100Mbps", "Rates of heaps, besides one at a time; off = none",
                 [&pair](const std::string& text) {
                     pair.loads.clear();
                     if (text == "off")
@@ -74,10 +73,11 @@ void add_pair_options(CLI::App& app, PairOptions& pair) {
     options.text("--tx-port", pair.tx_port, "DEVICE", "Port of the near end, which sends first");
     options.text("--rx-port", pair.rx_port, "DEVICE",
                  "Port of the far end; without ports: two processes, memif");
-    options.text("--server", pair.server, "[ADDRESS:]PORT", "Be the far end, and wait there for --client");
-    options.text("--client", pair.client, "ADDRESS:PORT", "Be the near end of the --server there");
-    options.text("--to", pair.to, "GROUP:PORT", "Where the packets go; answers go to the next port");
-    options.choice("--poll", pair.poll, config::kPollModes, "What an idle receive lcore does");
+    options.text("--server", pair.server, "[ADDRESS:]PORT",
+                 "Be the far end, and wait at this port for --client");
+    options.text("--client", pair.client, "ADDRESS:PORT", "Be the near end of the --server at this address");
+    options.text("--to", pair.to, "GROUP:PORT", "Destination of the packets; answers use the next UDP port");
+    options.choice("--poll", pair.poll, config::kPollModes, "Idle mode of receive lcores");
     options.cpu("--tx-lcore", pair.tx_lcore, "CPU of the near end's lcore");
     options.cpu("--rx-lcore", pair.rx_lcore, "CPU of the far end's lcore");
     if (link)

@@ -15,7 +15,7 @@ namespace {
 class AttachCommand final : public CommandWith<AttachOptions> {
   public:
     void declare(CLI::App& app, CommonOptions&) override {
-        app.add_option("NAME", options_.target, "Its [runtime] name, or its socket's path [the only one]")
+        app.add_option("NAME", options_.target, "Name in [runtime], or path of its socket [the only one]")
             ->type_name("");
     }
     void complete(Invocation& invocation, const DefaultPort&) override { options_.command = invocation.rest; }
@@ -27,7 +27,7 @@ class AttachCommand final : public CommandWith<AttachOptions> {
 namespace commands {
 
 CommandEntry attach() {
-    return {"attach", "Type at the prompt of a running process", "[NAME] [-- COMMAND...]",
+    return {"attach", "Open the prompt of a running process", "[NAME] [-- COMMAND...]",
             make_command<AttachCommand>, true};
 }
 

@@ -29,8 +29,10 @@ class BenchAssembleCommand final : public CommandWith<BenchOptions> {
 namespace commands {
 
 CommandEntry bench_assemble() {
-    return {
-        "bench assemble", "Packets to heaps, against a bare copy", {}, make_command<BenchAssembleCommand>};
+    return {"bench assemble",
+            "Measure packets to heaps, against a bare copy",
+            {},
+            make_command<BenchAssembleCommand>};
 }
 
 }  // namespace commands

@@ -30,7 +30,7 @@ namespace commands {
 
 CommandEntry bench_latency() {
     return {"bench latency",
-            "The time heaps take between two ends and back",
+            "Measure the round-trip time of heaps between two ends",
             {},
             make_command<BenchLatencyCommand>};
 }

@@ -28,7 +28,7 @@ namespace commands {
 
 CommandEntry bench_link() {
     return {"bench link",
-            "The rate at which nothing is lost between two ends",
+            "Measure the highest rate without loss between two ends",
             {},
             make_command<BenchLinkCommand>};
 }

@@ -30,7 +30,7 @@ class BenchTransmitCommand final : public CommandWith<BenchOptions> {
 namespace commands {
 
 CommandEntry bench_transmit() {
-    return {"bench transmit", "Heaps to packets to a port", {}, make_command<BenchTransmitCommand>};
+    return {"bench transmit", "Measure heaps to packets to a port", {}, make_command<BenchTransmitCommand>};
 }
 
 }  // namespace commands

@@ -45,8 +45,8 @@ class CheckCommand final : public CommandWith<CheckOptions> {
     void declare(CLI::App& app, CommonOptions&) override {
         add_port_arguments(app, ports_, "As for --port of recv [$DPDK_SPEAD_INTERFACE]");
         OptionSet options(app);
-        options.text("--config", config_, "FILE", "Check what this configuration file needs");
-        options.flag("--json", options_.json, "As JSON on standard output");
+        options.text("--config", config_, "FILE", "Check the needs of this configuration file");
+        options.flag("--json", options_.json, "Print JSON on standard output");
     }
     void complete(Invocation& invocation, const DefaultPort& default_port) override {
         if (!config_.empty() && !ports_.empty())
@@ -68,7 +68,7 @@ class CheckCommand final : public CommandWith<CheckOptions> {
 namespace commands {
 
 CommandEntry check() {
-    return {"check", "Look for what would slow a run down or make it fail", "[PORT...]",
+    return {"check", "Find causes that would slow a run down or make it fail", "[PORT...]",
             make_command<CheckCommand>};
 }
 

@@ -13,11 +13,10 @@ namespace {
 class InfoCommand final : public CommandWith<InfoOptions> {
   public:
     void declare(CLI::App& app, CommonOptions&) override {
-        add_port_arguments(app, options_.ports,
-                           "As for --port of recv; none: every interface that could be one");
+        add_port_arguments(app, options_.ports, "As for --port of recv; none: every possible interface");
         OptionSet options(app);
-        options.flag("--drivers", options_.drivers, "The table of drivers instead");
-        options.flag("--json", options_.json, "As JSON on standard output");
+        options.flag("--drivers", options_.drivers, "Print the table of drivers instead");
+        options.flag("--json", options_.json, "Print JSON on standard output");
     }
     void complete(Invocation&, const DefaultPort&) override {}
     int run(const Invocation& invocation) override { return info(options_, invocation.eal_args); }
@@ -28,7 +27,7 @@ class InfoCommand final : public CommandWith<InfoOptions> {
 namespace commands {
 
 CommandEntry info() {
-    return {"info", "Tell what ports are and can do", "[PORT...]", make_command<InfoCommand>};
+    return {"info", "Show ports and their features", "[PORT...]", make_command<InfoCommand>};
 }
 
 }  // namespace commands

@@ -12,7 +12,8 @@ namespace {
 /// `run`: what a configuration file says.
 class RunCommand final : public PlanCommand {
     void add_plan_options(CLI::App& app) override {
-        OptionSet(app).text("--config", options_.config_path, "FILE", "The file; examples are in config/");
+        OptionSet(app).text("--config", options_.config_path, "FILE",
+                            "Configuration file; examples are in config/");
     }
     runtime::Plan make_plan(const DefaultPort&) override {
         if (options_.config_path.empty())
@@ -26,7 +27,7 @@ class RunCommand final : public PlanCommand {
 namespace commands {
 
 CommandEntry run() {
-    return {"run", "Do what a configuration file says", {}, make_command<RunCommand>};
+    return {"run", "Carry out a configuration file", {}, make_command<RunCommand>};
 }
 
 }  // namespace commands

@@ -16,8 +16,8 @@ class SelftestCommand final : public CommandWith<SelftestOptions> {
     void declare(CLI::App& app, CommonOptions&) override {
         OptionSet options(app);
         options.text("--port", options_.port, "PORT", "As for --port of recv");
-        options.text("--to", options_.destination, "GROUP:PORT", "Where the test packets go");
-        options.flag("--json", options_.json, "As JSON on standard output");
+        options.text("--to", options_.destination, "GROUP:PORT", "Destination of the test packets");
+        options.flag("--json", options_.json, "Print JSON on standard output");
     }
     void complete(Invocation&, const DefaultPort&) override {
         if (options_.port.empty())
@@ -32,10 +32,7 @@ class SelftestCommand final : public CommandWith<SelftestOptions> {
 namespace commands {
 
 CommandEntry selftest() {
-    return {"selftest",
-            "Try on a port everything that the program will ask of it",
-            {},
-            make_command<SelftestCommand>};
+    return {"selftest", "Try everything on a port that the program uses", {}, make_command<SelftestCommand>};
 }
 
 }  // namespace commands

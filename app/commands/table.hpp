@@ -30,6 +30,6 @@ std::span<const CommandEntry> table();
 
 /// The group of the benchmarks: its commands are typed `bench NAME`.
 inline constexpr std::string_view kBenchGroup = "bench";
-inline constexpr std::string_view kBenchDescription = "Measure what one core, or a link, can do";
+inline constexpr std::string_view kBenchDescription = "Measure one core, or a link";
 
 }  // namespace spead::app::commands

@@ -28,14 +28,14 @@ class TopCommand final : public CommandWith<TopOptions> {
   public:
     void declare(CLI::App& app, CommonOptions&) override {
         app.add_option("PROCESS", options_.process,
-                       "Its name, pid or telemetry socket; none: the only one that runs")
+                       "Name, pid or telemetry socket; none: the only one that runs")
             ->type_name("");
         OptionSet options(app);
-        options.flag("--once", options_.once, "Print one picture as text and exit");
+        options.flag("--once", options_.once, "Print one picture as text, and exit");
         options.duration("--interval", options_.interval, false,
-                         "Between two pictures; rates are over so long");
-        options.choice("--page", options_.view.page, kTopPageWords, "What the table shows at first");
-        options.choice("--sort", options_.view.sort, kTopSortWords, "What its rows are sorted by");
+                         "Time between two pictures; rates are over this time");
+        options.choice("--page", options_.view.page, kTopPageWords, "First page of the table");
+        options.choice("--sort", options_.view.sort, kTopSortWords, "Sort order of its rows");
     }
     void complete(Invocation&, const DefaultPort&) override {
         if (options_.interval < 0.1 || options_.interval > 3600)
@@ -49,7 +49,7 @@ class TopCommand final : public CommandWith<TopOptions> {
 namespace commands {
 
 CommandEntry top() {
-    return {"top", "Show what a running process does, live", "[PROCESS]", make_command<TopCommand>};
+    return {"top", "Show a running process, live", "[PROCESS]", make_command<TopCommand>};
 }
 
 }  // namespace commands

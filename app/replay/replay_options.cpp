@@ -63,26 +63,24 @@ void add_replay_options(CLI::App& app, ReplayOptions& o) {
     OptionSet options(app);
     options.text("--port", o.port, "DEVICE", "Port to send on [$DPDK_SPEAD_INTERFACE]");
     options.integer("--mtu", o.mtu, config::Limits<std::uint32_t>{68, 65535},
-                    "Largest IP packet that the port is to send; default: of the captures");
-    options.real("--speed", o.speed, config::Limits<double>{1e-6, 1e6},
-                 "How much faster than it was captured");
-    options.add("--rate", "RATE", "", "Fixed rate instead, of frames' bytes; 0 = as fast as the port takes",
+                    "Largest IP packet to send; default: that of the captures");
+    options.real("--speed", o.speed, config::Limits<double>{1e-6, 1e6}, "Factor to the speed of the capture");
+    options.add("--rate", "RATE", "", "Fixed rate of frames' bytes instead; 0 = as fast as the port takes",
                 [&o](const std::string& text) { o.rate = parse_rate(text, "--rate"); });
-    options.real("--pps", o.pps, config::Limits<double>{0, 1e12}, "Fixed rate instead, packets per second");
-    options.text("--to", o.to, "GROUP:PORT", "Send all datagrams there");
-    list("--map", o.maps, "OLD=NEW", "Send those to OLD (A.B.C.D[+N]:PORT) to NEW; several times");
-    options.add("--dst-mac", "MAC", "", "Where datagrams to unicast addresses go",
+    options.real("--pps", o.pps, config::Limits<double>{0, 1e12}, "Fixed rate in packets per second instead");
+    options.text("--to", o.to, "GROUP:PORT", "Send all datagrams to this destination");
+    list("--map", o.maps, "OLD=NEW", "Redirect OLD (A.B.C.D[+N]:PORT) to NEW; may be repeated");
+    options.add("--dst-mac", "MAC", "", "MAC address for datagrams to unicast addresses",
                 [&o](const std::string& text) { o.dst_mac = parse_mac(text, "--dst-mac"); });
-    options.flag("--own-source", o.own_source, "Send as this port: its MAC and IPv4 address");
-    options.add("--ttl", "N", "", "IP time to live instead of the captured one",
-                [&o](const std::string& text) {
-                    o.replay.rules.ttl = static_cast<std::uint8_t>(parse_integer(text, 1, 255, "--ttl"));
-                });
-    options.flag("--strip-vlan", o.replay.rules.strip_vlan, "Take VLAN tags away");
+    options.flag("--own-source", o.own_source, "Send from this port's MAC and IPv4 address");
+    options.add("--ttl", "N", "", "IP time to live; default: as captured", [&o](const std::string& text) {
+        o.replay.rules.ttl = static_cast<std::uint8_t>(parse_integer(text, 1, 255, "--ttl"));
+    });
+    options.flag("--strip-vlan", o.replay.rules.strip_vlan, "Remove VLAN tags");
     options.integer("--loop", o.replay.passes, config::Limits<std::int64_t>{-1, INT64_MAX},
-                    "Times that everything is sent; -1 = for ever");
+                    "Number of passes; -1 = for ever");
     options.add(
-        "--order", "time|sequence", "time", "Several files: by their packets' times, or one after another",
+        "--order", "time|sequence", "time", "Order of several files: by packet times, or one after another",
         [&o](const std::string& text) {
             if (text != "time" && text != "sequence")
                 throw_usage("--order", "`{}` is not a choice; give time or sequence", text);
@@ -90,7 +88,7 @@ void add_replay_options(CLI::App& app, ReplayOptions& o) {
         });
     options.size("--memory", o.replay.memory, {kLeastMemory, std::uint64_t{1} << 46},
                  "Memory for packets; larger captures are read as they are sent");
-    options.duration("--duration", o.duration, true, "Leave after so long");
+    options.duration("--duration", o.duration, true, "End after this time");
     options.cpu("--lcore", o.lcore, "CPU to send on");
     options.add("--impair", "WHAT", "",
                 "Lose, repeat, reorder, delay or corrupt packets on purpose (docs/impair.md)",

@@ -12,8 +12,8 @@ namespace {
 
 void add_prompt_options(CLI::App& app, RunOptions& run) {
     OptionSet options(app);
-    options.flag("-i,--interactive", run.interactive, "A prompt to look and to change things while it runs");
-    options.text("--cmdline-file", run.cmdline_file, "FILE", "Carry out this file's commands at the start");
+    options.flag("-i,--interactive", run.interactive, "Open a prompt to inspect and change the run");
+    options.text("--cmdline-file", run.cmdline_file, "FILE", "Run the commands of this file at the start");
     add_runtime_option(app, run.given, "control", "auto for run, else off");
 }
 

@@ -19,7 +19,7 @@ constexpr std::array kCaptureKeys{
         .required = true,
         .example = "[\"s0.pcap\"]",
         .option = "FILE",
-        .help = "Lists the pcap files; packets are spread over them",
+        .help = "Lists the pcap files; packets are distributed over them",
     },
     Key{
         .name = "rotate_size",
@@ -68,7 +68,7 @@ constexpr std::array kCaptureKeys{
         .field = size<&ReceivePlan::capture, &Options::buffer>,
         .range = {std::int64_t{1} << 20, std::int64_t{1} << 40},
         .option = "--buffer",
-        .help = "Sets how many bytes of packets may wait for the disks",
+        .help = "Limits the bytes of packets that wait for the disks",
     },
     Key{
         .name = "only",

@@ -42,7 +42,7 @@ constexpr std::array kPortKeys{
         .example = "\"10.0.0.5\"",
         .option = "--address",
         .word = "A.B.C.D",
-        .help = "Sets the port's own IPv4 address, the source of what it sends",
+        .help = "Sets the port's own IPv4 address, the source of sent packets",
     },
     Key{
         .name = "vlan",

@@ -66,7 +66,7 @@ constexpr std::array kReceiveKeys{
         .range = {1, 1000000},
         .change = Change::immediate,
         .option = "--max-poll",
-        .help = "Sets how many empty polls pass before an lcore pauses or waits",
+        .help = "Sets the number of empty polls before an lcore pauses or waits",
     },
     Key{
         .name = "max_packet_size",
@@ -110,7 +110,7 @@ constexpr std::array kReceiveKeys{
         .name = "enabled",
         .field = flag<&ReceivePlan::enabled>,
         .change = Change::anew,
-        .help = "Receives the stream; false = once it is started at the prompt",
+        .help = "Receives the stream; false = not until it is started at the prompt",
     },
     Key{
         .name = "filter",
@@ -129,7 +129,7 @@ constexpr std::array kReceiveKeys{
         .range = {0, 65536},
         .change = Change::anew,
         .terse = true,
-        .help = "Sets how many buffers a C++ filter may hold on each lcore",
+        .help = "Limits the buffers that a C++ filter may hold on each lcore",
     },
     Key{
         .name = "silent_after",
@@ -196,7 +196,7 @@ constexpr std::array kHeapKeys{
         .range = {0, 1048576},
         .change = Change::anew,
         .option = "--history",
-        .help = "Remembers so many finished heaps per substream; 0 = none",
+        .help = "Remembers this many finished heaps per substream; 0 = none",
     },
     Key{
         .name = "history_time",
@@ -204,14 +204,14 @@ constexpr std::array kHeapKeys{
         .range = kTime,
         .change = Change::anew,
         .option = "--history-time",
-        .help = "Sets for how long finished heaps are remembered",
+        .help = "Sets the time for which finished heaps are remembered",
     },
     Key{
         .name = "on_full",
         .field = choice<&ReceivePlan::on_full>,
         .change = Change::anew,
         .option = "--on-full",
-        .help = "Selects what a full queue to the consumer drops, if anything",
+        .help = "Selects the heap that a full queue to the consumer drops, if any",
     },
 };
 

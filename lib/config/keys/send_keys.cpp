@@ -67,7 +67,7 @@ constexpr std::array kSendKeys{
         .range = {1, std::int64_t{1} << 32},
         .change = Change::immediate,
         .option = "--burst-size",
-        .help = "Sets the bytes that are sent between two looks at the clock",
+        .help = "Sets the bytes that are sent between two readings of the clock",
     },
     Key{
         .name = "burst_rate_ratio",
@@ -75,7 +75,7 @@ constexpr std::array kSendKeys{
         .range = kBurstRateRatio,
         .change = Change::immediate,
         .option = "--burst-rate-ratio",
-        .help = "Sets how much faster a late sender catches up",
+        .help = "Limits the rate of a late sender, as a multiple of its rate",
     },
     Key{
         .name = "pacer",
@@ -111,7 +111,7 @@ constexpr std::array kSendKeys{
         .field = size<&SendPlan::heap_size>,
         .range = kHeapSize,
         .option = "--heap-size",
-        .help = "Sets the bytes of a heap's items together",
+        .help = "Sets the total size of a heap's items",
     },
     Key{
         .name = "items",
@@ -196,7 +196,7 @@ constexpr std::array kSendKeys{
         .name = "enabled",
         .field = flag<&SendPlan::enabled>,
         .change = Change::immediate,
-        .help = "Sends heaps; false = once it is started at the prompt",
+        .help = "Sends heaps; false = not until it is started at the prompt",
     },
 };
 

@@ -128,7 +128,7 @@ Words cut_rest(Words& words) {
         return {};
     Words rest(mark + 1, words.end());
     if (rest.empty())
-        throw_usage(words.front(), "there is no command after `--`; leave it out to type");
+        throw_usage(words.front(), "no command follows `--`; leave `--` out to open a prompt");
     words.erase(mark, words.end());
     return rest;
 }
@@ -138,7 +138,7 @@ std::string default_port(const Words& eal, const Environment& environment) {
     if (devices.size() == 1)
         return devices.front();
     if (devices.size() > 1)
-        throw_usage("--port", "it is missing, and EAL's --vdev makes {} ports: name one of {}",
+        throw_usage("--port", "it is missing, and EAL's --vdev makes {} ports; give one of {}",
                     devices.size(), fmt::join(devices, ", "));
     const char* named = environment ? environment(kInterfaceVariable) : nullptr;
     return named == nullptr ? std::string{} : std::string(named);
@@ -148,12 +148,12 @@ std::string default_port(const Words& eal, const Environment& environment) {
 void check_command(const Split& words) {
     const std::vector<std::string_view> names = names_in({});
     if (!words.eal.empty() && contains(names, words.eal.front()))
-        throw_usage(
-            "",
-            "`{0}` stands before `--`, where EAL's options stand; write dpdk-spead [EAL options] -- {0} ...",
-            words.eal.front());
+        throw_usage("",
+                    "`{0}` is before `--`, which is the place of EAL's options; write dpdk-spead [EAL "
+                    "options] -- {0} ...",
+                    words.eal.front());
     if (words.ours.empty())
-        throw_usage("", "there is no command; give {}, or --help", list_of(names));
+        throw_usage("", "the command is missing; give {}, or --help", list_of(names));
     const std::string& first = words.ours.front();
     if (first == "--help" || first == "-h" || first == "--version")
         return;
@@ -179,14 +179,14 @@ void check_command(const Split& words) {
             names.push_back("--" + name);
     const std::vector<std::string_view> known(names.begin(), names.end());
     const std::string& word = extras.front();
-    const std::string see = fmt::format("dpdk-spead {} --help lists what there is", path);
+    const std::string see = fmt::format("dpdk-spead {} --help lists the options", path);
     if (is_eal_option(word))
         refuse_eal_option(word);
     if (word.starts_with("-")) {
         const std::string name = word.substr(0, word.find('='));
         throw_usage("", "`{}` is not an option of {}{}; {}", name, path, hint(name, known), see);
     }
-    throw_usage("", "`{}` is too much for {}; {}", word, path, see);
+    throw_usage("", "`{}` is an extra argument of {}; {}", word, path, see);
 }
 
 void check_extras(const CLI::App& command, std::string_view path) {
@@ -251,7 +251,7 @@ class Parser {
         const auto row =
             std::find_if(rows_.begin(), rows_.end(), [](const Row& r) { return r.app->parsed(); });
         if (row == rows_.end())
-            throw_usage("", "bench what? Give bench {}", list_of(names_in(kBenchGroup)));
+            throw_usage("", "the benchmark is missing; give bench {}", list_of(names_in(kBenchGroup)));
         check_extras(*row->app, row->entry->name);
         return *row;
     }
@@ -278,16 +278,16 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     if (!result.text.empty())
         return result;
     Parser::Row& typed = parser.typed();
-    const DefaultPort port{[&] { return default_port(words.eal, environment); },
-                           [&] {
-                               const port::LonePort found = lone_port ? lone_port() : port::LonePort{};
-                               if (!found.device.empty())
-                                   invocation.remarks.push_back(fmt::format(
-                                       "no port is named: {} is taken, the only interface that is up and "
-                                       "carries no default route",
-                                       found.device));
-                               return found;
-                           }};
+    const DefaultPort port{
+        [&] { return default_port(words.eal, environment); },
+        [&] {
+            const port::LonePort found = lone_port ? lone_port() : port::LonePort{};
+            if (!found.device.empty())
+                invocation.remarks.push_back(fmt::format(
+                    "no port is named: using {}, the only interface that is up and carries no default route",
+                    found.device));
+            return found;
+        }};
     typed.command->complete(invocation, port);
     result.name = typed.entry->name;
     result.command = std::move(typed.command);

@@ -46,7 +46,7 @@ bool is_eal_option(std::string_view word) {
 }
 
 void refuse_eal_option(std::string_view word) {
-    throw_usage("", "`{}` is an option of EAL; those stand before `--`, as in dpdk-spead -l 2,4 -- recv ...",
+    throw_usage("", "`{}` is an option of EAL; give it before `--`, as in dpdk-spead -l 2,4 -- recv ...",
                 word.substr(0, word.find('=')));
 }
 

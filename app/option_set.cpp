@@ -139,7 +139,7 @@ const config::Key& key_of(std::string_view path) {
     const std::size_t dot = path.find('.');
     const config::Key* key = config::find_key(path.substr(0, dot), path.substr(dot + 1));
     if (key == nullptr)
-        throw_error(std::string(path), "no key of the configuration is called so");
+        throw_error(std::string(path), "the configuration has no such key");
     return *key;
 }
 
@@ -168,7 +168,7 @@ void OptionSet::add(const std::string& name, const std::string& type, const std:
     const auto checked = [name, parse](const std::string& given) {
         // CLI11 takes the next word whatever it is; no value of ours begins like an option.
         if (given.starts_with("--"))
-            throw_usage(name, "its value is missing; `{}` stands in its place", given);
+            throw_usage(name, "its value is missing; `{}` follows instead", given);
         parse(given);
     };
     app_.add_option_function<std::string>(name, checked, description)

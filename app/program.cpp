@@ -53,7 +53,7 @@ int run_program(int argc, char** argv) {
     refuse_new_privileges();
     int status = parse_and_carry_out(argc, argv);
     if (const auto why = process::finish_standard_output()) {
-        tell(stderr, "dpdk-spead: standard output: not all that was printed is there: {}\n", *why);
+        tell(stderr, "dpdk-spead: standard output: some output was not written: {}\n", *why);
         status = status == kSuccess ? kFailure : status;
     }
     standard_error().finish(kLastWordsPatience);

@@ -116,7 +116,7 @@ void add_ports(Plan& plan, const std::vector<std::string>& devices,
     if (addresses.empty() || plan.ports.empty())
         return;
     if (addresses.size() != plan.ports.size())
-        throw_usage("--address", "there are {} addresses for {} port{}; give one for each, or none",
+        throw_usage("--address", "{} addresses are given for {} port{}; give one for each, or none",
                     addresses.size(), plan.ports.size(), plan.ports.size() == 1 ? "" : "s");
     for (std::size_t i = 0; i < addresses.size(); i++)
         plan.ports[i].address = parse_ipv4(addresses[i], "--address");
@@ -249,7 +249,7 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
         if (plan.ports.size() != plan.receives.size())
             throw_usage(
                 "--port",
-                "there are {} ports for {} stream{}; give one port for all, or one for each endpoint{}",
+                "{} ports are given for {} stream{}; give one port for all, or one for each endpoint{}",
                 plan.ports.size(), plan.receives.size(), plan.receives.size() == 1 ? "" : "s",
                 words.joint ? " without --joint" : "");
         for (std::size_t i = 0; i < plan.ports.size(); i++)
@@ -295,7 +295,7 @@ runtime::Plan capture_plan(const StreamWords& typed, const DefaultPort& default_
     plan.receives = streams_of(words);
     add_ports(plan, ports_of(words, default_port), words.addresses, words.port);
     if (plan.ports.size() > 1)
-        throw_usage("--port", "capture takes one port, and there are {}; run one capture for each",
+        throw_usage("--port", "capture takes one port, and {} are given; run one capture for each",
                     plan.ports.size());
     check_with_port(plan, "capture", default_port);
     return plan;
@@ -308,7 +308,7 @@ runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_por
     plan.sends.push_back(sender_of(words));
     const auto ports = ports_of(words, default_port);
     if (ports.size() > 1)
-        throw_usage("--port", "send takes one port, and there are {}: {}; run one send for each",
+        throw_usage("--port", "send takes one port, and {} are given: {}; run one send for each",
                     ports.size(), fmt::join(ports, ", "));
     add_ports(plan, ports, words.addresses, words.port);
     check_with_port(plan, "send", default_port);

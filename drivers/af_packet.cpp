@@ -142,9 +142,8 @@ std::uint32_t AfPacket::plan_slot(port::DeviceString& device, const port::PortRe
     const std::uint32_t wanted = needed <= kDefaultSlot ? kDefaultSlot : port::round_up(needed, page_size());
     if (wanted > largest_slot()) {
         throw_usage(where,
-                    "packets are too large for {}: receiving frames of {} bytes + {}, sending {} + {} take a "
-                    "framesz of {}, "
-                    "an mbuf ends it at {}; lower the packet size",
+                    "packets are too large for {}: receiving frames of {} bytes + {} and sending {} + {} "
+                    "need a framesz of {}, and an mbuf limits it to {}; lower the packet size",
                     device.name(), rx_frame, kRxOverhead, sent, kTxOverhead, wanted, largest_slot());
     }
     const auto given = device.number("framesz", 2 * kRxOverhead, largest_slot());
@@ -161,8 +160,7 @@ std::uint32_t AfPacket::plan_slot(port::DeviceString& device, const port::PortRe
     if (slot < needed) {
         throw_usage(where,
                     "framesz={} of {} is too small: it holds received frames of {} bytes ({} - {}) and sent "
-                    "ones of {} ({} - "
-                    "{}), needed are {} and {}; give framesz={}{}",
+                    "frames of {} ({} - {}), and {} and {} are needed; give framesz={}{}",
                     slot, device.name(), slot - kRxOverhead, slot, kRxOverhead, slot - kTxOverhead, slot,
                     kTxOverhead, rx_frame, sent, wanted, request.exists ? "" : ", or leave it out");
     }
@@ -249,8 +247,7 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     if (!port::has_capability(CAP_NET_ADMIN)) {
         throw_error(where,
                     "{} needs CAP_NET_ADMIN to start on {}: run as root, or `setcap "
-                    "cap_net_raw,cap_net_admin+ep` on the "
-                    "program",
+                    "cap_net_raw,cap_net_admin+ep` on the program",
                     device.name(), *interface);
     }
 

@@ -182,21 +182,19 @@ Queues AfXdp::plan_queues(const port::DeviceString& device, const port::PortRequ
                     needed, device.name(), queues.count, interface, interface, needed);
     }
     if (queues.first + queues.count > STEER_MAX_QUEUES) {
-        throw_error(where, "queues {} to {} of {}: the XDP program knows {}", queues.first,
+        throw_error(where, "queues {} to {} of {} are too many: the XDP program has {}", queues.first,
                     queues.first + queues.count - 1, interface, STEER_MAX_QUEUES);
     }
     if (request.rx_queues > 0 && queues.count < there.all) {
         const std::string what = fmt::format(
-            "{} deals packets over {} receive queues, of which {} can be bound from queue {} on; what "
-            "arrives on the "
-            "others stays with the kernel",
+            "{} distributes packets over {} receive queues, of which {} can be bound from queue {} on; "
+            "packets of the others stay with the kernel",
             interface, there.all, queues.count, queues.first);
         if (!first && !count) {
-            throw_error(
-                where,
-                "{}: run `ethtool -L {} combined {}` (or `rx 1` where it has no combined channels), or say "
-                "which queues you mean with start_queue= and queue_count=",
-                what, interface, queues.count);
+            throw_error(where,
+                        "{}: run `ethtool -L {} combined {}` (or `rx 1` if it has no combined channels), or "
+                        "select queues with start_queue= and queue_count=",
+                        what, interface, queues.count);
         }
         remarks.push_back(fmt::format("{}: {}", where, what));
     }
@@ -208,11 +206,11 @@ std::uint32_t AfXdp::plan_mtu(const port::PortRequest& request, const port::Netd
     const auto where = port::where(request);
     const std::uint32_t sent = request.tx_queues > 0 ? port::mtu_of(request.max_tx_packet) : 0;
     if (std::max(request.mtu, sent) > kMaxMtu) {
-        throw_usage(
-            where,
-            "{} holds a frame in one page: IP packets up to {} bytes, UDP payloads up to {}; {} bytes are "
-            "wanted. Lower the packet size or mtu, or use net_af_packet0,iface={}",
-            plan.name, kMaxMtu, port::payload_of_mtu(kMaxMtu), std::max(request.mtu, sent), facts.name);
+        throw_usage(where,
+                    "{} holds a frame in one page: IP packets up to {} bytes, UDP payloads up to {}; {} "
+                    "bytes are needed. Lower the packet size or mtu, or use net_af_packet0,iface={}",
+                    plan.name, kMaxMtu, port::payload_of_mtu(kMaxMtu), std::max(request.mtu, sent),
+                    facts.name);
     }
     if (request.rx_queues > 0 && facts.mtu > kMaxMtu && port::mtu_of(request.max_rx_packet) > kMaxMtu) {
         throw_error(
@@ -262,12 +260,11 @@ port::PreparedDevice AfXdp::plan(const port::PortRequest& request) const {
     auto device = parse(request);
     const std::string interface = *device.find("iface");
     if (!xdp_built()) {
-        throw_error(
-            where,
-            "{0} is not possible: dpdk-spead was built without its XDP program (meson option xdp; it needs "
-            "clang and libbpf), and with another one the kernel would lose its own traffic. Use "
-            "net_af_packet0,iface={1}",
-            device.name(), interface);
+        throw_error(where,
+                    "{0} is not possible: dpdk-spead was built without its XDP program (meson option xdp; it "
+                    "needs clang and libbpf). With another program, the kernel would lose its own traffic. "
+                    "Use net_af_packet0,iface={1}",
+                    device.name(), interface);
     }
     if (request.exists && !device.has("xdp_prog")) {
         throw_usage(where,
@@ -314,7 +311,7 @@ port::PreparedDevice AfXdp::plan(const port::PortRequest& request) const {
     plan.capabilities.link_frame = mtu + port::kEthernetHeader + port::kVlanTags;
     if (device.has("xdp_prog")) {
         plan.capabilities.steering = port::Steering::software;
-        plan.remarks.push_back(fmt::format("{}: {} decides what of {} the kernel keeps", where,
+        plan.remarks.push_back(fmt::format("{}: {} selects the packets of {} that the kernel keeps", where,
                                            *device.find("xdp_prog"), interface));
     }
     return plan;

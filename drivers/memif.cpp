@@ -285,10 +285,10 @@ std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const po
     const std::uint32_t payload =
         std::max(request.rx_queues > 0 ? request.max_rx_packet : 0, request.max_tx_packet);
     if (needed > kMaxSlot) {
-        throw_usage(
-            where,
-            "frames of {} bytes ({} of UDP payload + {} of headers) are too large: memif's bsize ends at {}",
-            needed, payload, port::frame_of(0), kMaxSlot);
+        throw_usage(where,
+                    "frames of {} bytes ({} of UDP payload + {} of headers) are too large: memif's largest "
+                    "bsize is {}",
+                    needed, payload, port::frame_of(0), kMaxSlot);
     }
     const std::uint32_t wanted =
         std::min(kMaxSlot, std::max(kDefaultSlot, port::round_up(needed + port::kVlanTags, 64U)));
@@ -336,9 +336,10 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
     check_mtu(request);
     const bool client = is_client(device, where);
     if (device.find("zero-copy").value_or("no") != "no") {
-        throw_usage(where,
-                    "zero-copy={} of {} is not supported: it sends only EAL's own memory; leave it out",
-                    *device.find("zero-copy"), device.name());
+        throw_usage(
+            where,
+            "zero-copy={} of {} is not supported, because it sends only EAL's own memory; leave it out",
+            *device.find("zero-copy"), device.name());
     }
     (void)device.number("id", 0, UINT32_MAX);
     if (device.find("secret").value_or("").size() > kMaxSecret) {
@@ -358,10 +359,10 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
             "{}: {} has no role=, so it is the client; its peer needs role=server", where, device.name()));
     }
     if (is_abstract(device, where)) {
-        plan.remarks.push_back(fmt::format(
-            "{}: any local user may be the peer of {} at its abstract address, and a peer is trusted; "
-            "socket-abstract=no keeps others out",
-            where, device.name()));
+        plan.remarks.push_back(
+            fmt::format("{}: every local user can connect to the abstract address of {}, and a peer is "
+                        "trusted; socket-abstract=no excludes other users",
+                        where, device.name()));
     }
     plan.listens = !client;
     if (!client && device.has("bsize")) {
@@ -372,11 +373,10 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
     const std::uint64_t rings = std::uint64_t{request.rx_queues} + request.tx_queues;
     const std::uint64_t region = rings * ((std::uint64_t{slot} + kDescriptorBytes) << log2_ring);
     if (client && region > UINT32_MAX) {
-        throw_usage(
-            where,
-            "{} rings of {} slots of {} bytes are {} bytes, a memif region ends at {}; lower rsize or "
-            "--buffer-size",
-            rings, 1U << log2_ring, slot, region, UINT32_MAX);
+        throw_usage(where,
+                    "{} rings of {} slots of {} bytes need {} bytes, and a memif region holds {}; lower "
+                    "rsize or --buffer-size",
+                    rings, 1U << log2_ring, slot, region, UINT32_MAX);
     }
     if (rings > 2 || request.rx_queues > 1 || request.tx_queues > 1) {
         plan.remarks.push_back(

@@ -98,11 +98,10 @@ void complete_memif_socket(port::DeviceString& device, const std::string& where)
     }
     const std::string directory = own_sockets();
     if (directory.empty()) {
-        throw_error(
-            where,
-            "XDG_RUNTIME_DIR is not set, so there is no place for the socket of {}; give socket=PATH in a "
-            "directory of your own",
-            device.name());
+        throw_error(where,
+                    "XDG_RUNTIME_DIR is not set, so the socket of {} has no directory; give socket=PATH in a "
+                    "directory of your own",
+                    device.name());
     }
     device.add("socket", fmt::format("{}/{}", directory, kDefaultName));
 }
@@ -111,19 +110,20 @@ void check_memif_socket(const port::DeviceString& device, bool client, const por
     const auto where = port::where(request);
     const std::string path = memif_socket(device);
     if (path.size() > kMaxSocketName) {
-        throw_usage(where, "socket={} has {} characters, a Unix socket's name at most {}", path, path.size(),
-                    kMaxSocketName);
+        throw_usage(
+            where,
+            "socket={} has {} characters, and a Unix socket's name has at most {}; give a shorter path", path,
+            path.size(), kMaxSocketName);
     }
     if (is_abstract(device, where)) {
         return;
     }
     // It looks for the directory by faccessat() without a directory to begin at.
     if (!path.starts_with('/')) {
-        throw_usage(
-            where,
-            "socket={} is not an absolute path, and net_memif takes no other; write socket={}, or add "
-            "socket-abstract=yes for an address that every local user may connect to",
-            path, std::filesystem::absolute(path).lexically_normal().string());
+        throw_usage(where,
+                    "socket={} is not an absolute path, which net_memif needs; write socket={}, or add "
+                    "socket-abstract=yes for an address that every local user may connect to",
+                    path, std::filesystem::absolute(path).lexically_normal().string());
     }
     check_directory(path, where);
     struct stat facts {};

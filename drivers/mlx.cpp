@@ -40,7 +40,7 @@ port::PciDevice MlxDriver::usable_card(const port::DeviceString& device, const s
     auto card = port::pci_device(host_.files, address);
     if (!card) {
         throw_error(where,
-                    "{} is no PCI device of this machine; name the card's network interface or address",
+                    "{} is not a PCI device of this machine; name the card's network interface or address",
                     address);
     }
     if (card->driver != kernel_driver) {
@@ -51,9 +51,7 @@ port::PciDevice MlxDriver::usable_card(const port::DeviceString& device, const s
     }
     if (card->rdma.empty()) {
         throw_error(
-            where,
-            "{} has no RDMA device: run `modprobe {}` (in a container: on the host), which DPDK reaches "
-            "the card through",
+            where, "{} has no RDMA device, which DPDK needs: run `modprobe {}` (in a container: on the host)",
             address, generation_.verbs_module);
     }
     if (card->verbs.empty()) {

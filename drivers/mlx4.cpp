@@ -66,11 +66,10 @@ void Mlx4::check_steering(const port::PortRequest& request) const {
             *mode);
     }
     if (mode && *mode == -7 && request.vlan) {
-        throw_error(
-            port::where(request),
-            "the module mlx4_core has log_num_mgm_entry_size=-7, which knows no VLANs, and the port has "
-            "VLAN {}; make it -1 in /etc/modprobe.d/mlx4.conf and load it again",
-            *request.vlan);
+        throw_error(port::where(request),
+                    "the module mlx4_core has log_num_mgm_entry_size=-7, which excludes VLANs, and the port "
+                    "has VLAN {}; set it to -1 in /etc/modprobe.d/mlx4.conf and load it again",
+                    *request.vlan);
     }
 }
 

@@ -119,11 +119,10 @@ void Mlx5::plan_mprq(const port::PortRequest& request, port::DeviceString& devic
         port::slots_for(request.buffer_size, 1U << log_bytes, kLeastCardDescriptors, kMostDescriptors),
         plan.capabilities.max_rx_frame);
     if (plan.rx.descriptors <= 1U << log_strides) {
-        throw_usage(
-            where,
-            "mprq_en=1 needs more than {} descriptors (mprq_log_stride_num={}), the queue has {}; raise "
-            "--buffer-size or lower mprq_log_stride_num",
-            1U << log_strides, log_strides, plan.rx.descriptors);
+        throw_usage(where,
+                    "mprq_en=1 needs more than {} descriptors (mprq_log_stride_num={}), and the queue has "
+                    "{}; raise --buffer-size or lower mprq_log_stride_num",
+                    1U << log_strides, log_strides, plan.rx.descriptors);
     }
     const std::size_t buffers = (std::size_t{plan.rx.descriptors} >> log_strides) * request.rx_queues;
     plan.device_bytes += (4 * buffers + 32 * std::size_t{request.rx_queues}) *
@@ -135,7 +134,7 @@ port::PreparedDevice Mlx5::plan(const port::PortRequest& request) const {
     auto device = port::DeviceString::parse(request.device, where);
     const auto card = usable_card(device, where);
     if (device.number("dv_flow_en", 0, 2).value_or(1) == 2) {
-        throw_usage(where, "dv_flow_en=2 of {} takes rules through another interface than ours; leave it out",
+        throw_usage(where, "dv_flow_en=2 of {} needs another rule interface than the program's; leave it out",
                     device.name());
     }
     auto plan = plan_on(request, device, netdev_of(card, where));

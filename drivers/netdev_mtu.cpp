@@ -84,8 +84,8 @@ std::uint32_t plan_netdev_mtu(const port::PortRequest& request, const port::Netd
     if (needed > facts.mtu) {
         if (!host.capable(CAP_NET_ADMIN)) {
             throw_error(where,
-                        "the MTU of {} is {}, {} is needed; raising it needs CAP_NET_ADMIN: run `ip link set "
-                        "{} mtu {}` first",
+                        "the MTU of {} is {}, and {} is needed; raising it needs CAP_NET_ADMIN: run `ip link "
+                        "set {} mtu {}` first",
                         facts.name, facts.mtu, needed, facts.name, needed);
         }
         plan.netdev_mtu = needed;

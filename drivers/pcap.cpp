@@ -127,9 +127,8 @@ port::SourceFile read_source(const std::string& path, const std::string& where,
     const PcapSummary summary = read_pcap_summary(path, where);
     if (summary.largest_packet > kMaxRecord) {
         throw_error(where,
-                    "record {} of {} has {} bytes, net_pcap delivers at most {} of one; cut them with "
-                    "`editcap -s {} {} "
-                    "OUT.pcap`",
+                    "record {} of {} has {} bytes, and net_pcap delivers at most {}; cut longer ones with "
+                    "`editcap -s {} {} OUT.pcap`",
                     summary.largest_at, path, summary.largest_packet, kMaxRecord, kMaxRecord, path);
     }
     if (summary.truncated) {
@@ -249,7 +248,7 @@ void Pcap::plan_outputs(const Streams& streams, const port::PortRequest& request
         }
     }
     if (request.tx_queues > 0 && streams.tx() == 0) {
-        plan.remarks.push_back(fmt::format("{}: {} has no tx_pcap: what is sent is dropped", where, device));
+        plan.remarks.push_back(fmt::format("{}: {} has no tx_pcap: sent packets are dropped", where, device));
     }
     plan.outputs = streams.tx_files;
     plan.inputs = streams.rx_files;
@@ -291,7 +290,8 @@ void Pcap::plan_sources(const Streams& streams, const port::PortRequest& request
         sum += plan.sources.back().packets;
         most_packets = std::max(most_packets, sum);
         if (infinite && plan.sources.back().packets == 0) {
-            throw_error(where, "{} holds no packets, infinite_rx=1 has nothing to repeat",
+            throw_error(where,
+                        "{} holds no packets, so infinite_rx=1 has nothing to repeat; give another file",
                         streams.rx_files[i]);
         }
     }

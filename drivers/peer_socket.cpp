@@ -19,9 +19,8 @@ std::optional<std::string> why_not_connect(const std::string& path) {
     const bool trusted = socket.st_uid == 0 || socket.st_uid == geteuid();
     if (!trusted && (directory.st_mode & S_IWOTH) != 0)
         return fmt::format(
-            "the socket {} is user {}'s, in a directory where anybody can make one, and the process at the "
-            "other "
-            "end would share this one's memory; meet in a directory of your own",
+            "the socket {} is user {}'s, in a directory where every user can make one, and its process would "
+            "share this one's memory; use a directory of your own",
             path, socket.st_uid);
     if (S_ISSOCK(socket.st_mode) && ::faccessat(AT_FDCWD, path.c_str(), W_OK, AT_EACCESS) != 0)
         return fmt::format(

@@ -44,16 +44,16 @@ class Ring final : public port::Driver {
         const auto device = port::DeviceString::parse(request.device, where);
         device.check_keys({"nodeaction"}, {"nodeaction"});
         if (device.name().size() > kMaxName) {
-            throw_usage(where, "the device name {} has {} characters, net_ring's rings leave room for {}",
+            throw_usage(where,
+                        "the device name {} has {} characters, and net_ring allows {}; give a shorter name",
                         device.name(), device.name().size(), kMaxName);
         }
         check_mtu(request);
         if (request.tx_queues > 0 && request.rx_queues == 0) {
-            throw_usage(
-                where,
-                "nothing receives from {}, and what is sent there only comes back to it: sending would stop "
-                "after {} packets (net_null0 swallows packets)",
-                device.name(), kRingEntries - 1);
+            throw_usage(where,
+                        "no stream receives from {}, and its packets only come back to it: sending would "
+                        "stop after {} packets; add a stream, or use net_null0, which discards packets",
+                        device.name(), kRingEntries - 1);
         }
         if (std::max(request.rx_queues, request.tx_queues) > kMaxQueues) {
             throw_usage(where, "{} has {} queues, {} are needed", device.name(), kMaxQueues,

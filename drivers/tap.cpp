@@ -81,16 +81,15 @@ void check_interface(const port::PortRequest& request, const std::string& interf
     }
     const auto there = port::netdev_facts(interface);
     if (there && there->running && !request.exists) {
-        throw_error(
-            where,
-            "the interface {} is in use: another process has it as its tap, and would lose packets to this "
-            "one; give another name with iface=NAME",
-            interface);
+        throw_error(where,
+                    "the interface {} is the tap of another process, which would lose packets to this one; "
+                    "give another name with iface=NAME",
+                    interface);
     }
     if (there && !request.exists && !std::filesystem::exists("/sys/class/net/" + interface + "/tun_flags")) {
         throw_error(where,
-                    "net_tap makes the interface {}, and there is one of that name already that is no tap; "
-                    "give another name with iface=NAME",
+                    "net_tap makes the interface {}, and another interface of that name exists; give another "
+                    "name with iface=NAME",
                     interface);
     }
 }
@@ -111,11 +110,10 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
     }
 
     if (request.vlan && request.rx_queues > 0 && why_no_flower().empty()) {
-        throw_error(
-            where,
-            "{} cannot be told to let in VLAN {} only: DPDK 22.11 makes wrong rules of it (the number's "
-            "bytes swapped, and no place beside rules without a VLAN); leave vlan out",
-            device.name(), *request.vlan);
+        throw_error(where,
+                    "{} cannot select VLAN {}: DPDK 22.11 makes wrong rules of it (the number's bytes are "
+                    "swapped, and rules without a VLAN conflict); leave vlan out",
+                    device.name(), *request.vlan);
     }
 
     auto plan = start_plan(*this, request, device);

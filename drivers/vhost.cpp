@@ -69,11 +69,10 @@ void Vhost::check_socket(const port::DeviceString& device, const port::PortReque
                     directory.string());
     }
     if (fs::exists(*socket, error)) {
-        throw_error(
-            where,
-            "iface={} of {} exists already: another process listens there (then give client=1), or one "
-            "left it behind (then remove it)",
-            *socket, device.name());
+        throw_error(where,
+                    "iface={} of {} exists already: another process listens there (then give client=1), or a "
+                    "former process left it behind (then remove it)",
+                    *socket, device.name());
     }
 }
 

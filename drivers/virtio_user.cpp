@@ -82,21 +82,19 @@ bool VirtioUser::check_path(const port::DeviceString& device, const port::PortRe
         throw_error(where, "path={} of {} is not there: run `modprobe vhost_net`", *path, device.name());
     }
     if (!fs::exists(status) && !server) {
-        throw_error(
-            where,
-            "path={} of {}: nobody listens there; start the process at the other end (net_vhost) first, "
-            "or give server=1 here",
-            *path, device.name());
+        throw_error(where,
+                    "path={} of {}: nothing listens on this socket; start the process at the other end "
+                    "(net_vhost) first, or give server=1 here",
+                    *path, device.name());
     }
     if (fs::exists(status) && !fs::is_socket(status)) {
         throw_error(where, "path={} of {} is neither a socket nor /dev/vhost-net", *path, device.name());
     }
     if (fs::exists(status) && server) {
-        throw_error(
-            where,
-            "path={} of {} exists already: another process listens there (then leave out server=1), or "
-            "one left it behind (then remove it)",
-            *path, device.name());
+        throw_error(where,
+                    "path={} of {} exists already: another process listens there (then leave out server=1), "
+                    "or a former process left it behind (then remove it)",
+                    *path, device.name());
     }
     if (const auto why = why_not_connect(*path); !server && why && !why->empty()) {
         throw_error(where, "{}", *why);

@@ -206,7 +206,7 @@ std::string instead_of_program(const std::string& netdev, std::uint32_t id) {
         return "no XDP program";
     }
     return fmt::format("the XDP program {} (id {})",
-                       attached->name.empty() ? "of somebody else" : fmt::format("\"{}\"", attached->name),
+                       attached->name.empty() ? "of another program" : fmt::format("\"{}\"", attached->name),
                        attached->id);
 }
 
@@ -266,14 +266,13 @@ std::string why_no_program(const std::string& netdev, bool attach) {
 void check_no_foreign_program(const std::string& netdev, const std::string& where) {
     const auto attached = attached_program(netdev);
     if (attached && !attached->ours) {
-        throw_error(
-            where,
-            "the network interface {0} already has an XDP program, {1} (id {2}), which is left alone; if "
-            "nothing needs it, run `ip link set dev {0} xdp off`",
-            netdev,
-            attached->name.empty() ? "whose name only CAP_SYS_ADMIN may know"
-                                   : fmt::format("\"{}\"", attached->name),
-            attached->id);
+        throw_error(where,
+                    "the network interface {0} already has an XDP program, {1} (id {2}), which is not "
+                    "replaced; if nothing needs it, run `ip link set dev {0} xdp off`",
+                    netdev,
+                    attached->name.empty() ? "whose name only CAP_SYS_ADMIN may know"
+                                           : fmt::format("\"{}\"", attached->name),
+                    attached->id);
     }
 }
 
@@ -317,11 +316,10 @@ void XdpClaim::remove_stale() const {
     }
     const Fd program{bpf_prog_get_fd_by_id(id)};
     if (const int error = program ? detach(if_index_, program.get()) : -errno; error != 0) {
-        throw_error(
-            netdev_,
-            "cannot take away the XDP program that an earlier process left: {}; run `ip link set dev {} "
-            "xdp off`",
-            std::strerror(-error), netdev_);
+        throw_error(netdev_,
+                    "cannot remove the XDP program that an earlier process left: {}; run `ip link set dev {} "
+                    "xdp off`",
+                    std::strerror(-error), netdev_);
     }
     wait_for_queues();
 }
@@ -452,7 +450,7 @@ int open_map(const std::string& netdev, const std::string& map) {
             throw_error(netdev, "cannot use the map of its XDP program: {}", std::strerror(errno));
         }
     }
-    throw_error(netdev, "its XDP program has no map \"{}\": somebody has changed the program", map);
+    throw_error(netdev, "its XDP program has no map \"{}\": the program was replaced", map);
 }
 
 }  // namespace spead::drivers

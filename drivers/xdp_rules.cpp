@@ -64,7 +64,7 @@ class XdpRules final : public port::RuleTable {
     static std::size_t cpu_count() {
         const int count = libbpf_num_possible_cpus();
         if (count <= 0) {
-            throw_error("XDP program", "cannot tell how many CPUs there are: {}", std::strerror(-count));
+            throw_error("XDP program", "cannot find the number of CPUs: {}", std::strerror(-count));
         }
         return static_cast<std::size_t>(count);
     }
@@ -94,10 +94,12 @@ void XdpRules::add(const port::Rule& rule) {
     }
     switch (errno) {
         case EEXIST:
-            throw_error(netdev_, "{} has a rule of the XDP program already", to_string(rule.endpoint));
+            throw_error(netdev_, "{} already has a rule of the XDP program", to_string(rule.endpoint));
         case E2BIG:
-            throw_error(netdev_, "no rule for {}: the XDP program holds {} endpoints",
-                        to_string(rule.endpoint), STEER_MAX_ENDPOINTS);
+            throw_error(
+                netdev_,
+                "no rule for {}: the XDP program holds at most {} endpoints; receive fewer on this port",
+                to_string(rule.endpoint), STEER_MAX_ENDPOINTS);
         default:
             throw_error(netdev_, "the XDP program takes no rule for {}: {}", to_string(rule.endpoint),
                         std::strerror(errno));
@@ -128,8 +130,8 @@ std::string XdpRules::out_of_force() const {
     const std::string now = instead_of_program(netdev_, program_);
     return now.empty() ? std::string{}
                        : fmt::format(
-                             "our XDP program on {} is gone, {} is there now: no packet comes to this "
-                             "port any more; end what put it there, then run this anew",
+                             "our XDP program on {} has been replaced by {}: this port receives no more "
+                             "packets; end the program that replaced it, then run this anew",
                              netdev_, now);
 }
 
@@ -182,7 +184,7 @@ std::vector<port::RuleState> XdpRules::rules() const {
     for (const port::Rule& rule : rules_) {
         port::RuleState state;
         state.rule = rule;
-        state.text = text_of(rule) + (now.empty() ? "" : fmt::format(", out of force: {} is there", now));
+        state.text = text_of(rule) + (now.empty() ? "" : fmt::format(", not in force: {} replaced it", now));
         const SteerKey key = key_of(rule.endpoint);
         if (bpf_map_lookup_elem(map_, &key, values.data()) == 0) {
             state.counted = true;

@@ -82,11 +82,10 @@ std::uint64_t wait_for_the_link(PairRun& run, MeasuredRow& current) {
         if (origin.result().nanoseconds.count() != 0)
             return next;
     }
-    throw_error(
-        "bench latency",
-        "no heap has come back within {} s: look at the cable, the groups that switches let through, and "
-        "`dpdk-spead check` for both ports",
-        kFirstReply);
+    throw_error("bench latency",
+                "no heap has come back within {} s: check the cable, the groups that switches forward, and "
+                "`dpdk-spead check` for both ports",
+                kFirstReply);
 }
 
 std::string microseconds(std::uint64_t ns) {

@@ -56,9 +56,8 @@ class Trials {
             check_cancelled();
             if (Clock::now() > until)
                 throw_error("bench link",
-                            "no heap has arrived within {} s: look at the cable, the groups that switches "
-                            "let through, "
-                            "and `dpdk-spead check` for both ports",
+                            "no heap has arrived within {} s: check the cable, the groups that switches "
+                            "forward, and `dpdk-spead check` for both ports",
                             kFirstHeap.count());
             if (run_.heaps.progress().in_flight == 0)
                 run_.heaps.send(next_++, rate, nullptr);

@@ -62,7 +62,7 @@ void check_bench(const BenchOptions& bench) {
                     "`packet`",
                     human_size(heap), payload);
     if (bench.time == 0)
-        throw_usage("--time", "measuring for no time shows nothing; give at least 1ms");
+        throw_usage("--time", "a time of 0 measures nothing; give at least 1ms");
 }
 
 }  // namespace spead::app

@@ -74,35 +74,32 @@ std::vector<PairCase> cases_of(const PairOptions& options) {
 
 void check_pair(const PairOptions& options) {
     if (!options.server.empty() && !options.client.empty())
-        throw_usage("--server", "it stands beside --client; this process is one or the other");
+        throw_usage("--server", "it excludes --client; give one of them");
     if (!options.server.empty()) {
         if (options.rx_port.empty())
             throw_usage("--rx-port", "it is missing: the end with --server receives on it");
         if (!options.tx_port.empty())
             throw_usage("--tx-port",
-                        "with --server this end receives; --tx-port belongs to the one with --client");
+                        "with --server this end receives; give --tx-port to the end with --client");
         return;
     }
     if (!options.client.empty()) {
         if (options.tx_port.empty())
             throw_usage("--tx-port", "it is missing: the end with --client sends on it");
         if (!options.rx_port.empty())
-            throw_usage("--rx-port",
-                        "with --client this end sends; --rx-port belongs to the one with --server");
+            throw_usage("--rx-port", "with --client this end sends; give --rx-port to the end with --server");
     } else if (options.tx_port.empty() != options.rx_port.empty()) {
-        throw_usage(
-            options.tx_port.empty() ? "--tx-port" : "--rx-port",
-            "it is missing: give both ports, or none (then a second process is started and the link is "
-            "shared memory), or --server and --client");
+        throw_usage(options.tx_port.empty() ? "--tx-port" : "--rx-port",
+                    "it is missing: give both ports, --server and --client, or no port (bench then starts a "
+                    "second process, over shared memory)");
     }
     const auto is_memif = [](const std::string& device) {
         return device.starts_with("net_memif") || device.starts_with("eth_memif");
     };
     if (is_memif(options.tx_port) && is_memif(options.rx_port))
         throw_usage("--tx-port",
-                    "the two ends of a memif cannot be in one process; leave out both ports (then a second "
-                    "process is "
-                    "started), or use --server and --client");
+                    "the two ends of a memif cannot be in one process; leave out both ports (bench then "
+                    "starts a second process), or use --server and --client");
     const std::uint64_t least = options.kind == PairKind::latency ? BenchHeaps::kStampBytes : 1;
     for (const PairCase& c : cases_of(options)) {
         if (c.heap < c.payload)

@@ -17,7 +17,8 @@ constexpr unsigned kMostTrials = 99;
 void parse_votes(const std::string& text, RateSearch::Options& search) {
     const std::size_t slash = text.find('/');
     if (slash == std::string::npos)
-        throw_usage("--confidence", "`{}` is not K/N, as 2/3: so many of so many trials must pass", text);
+        throw_usage("--confidence", "`{}` is not K/N; give the trials that must pass of all, as in 2/3",
+                    text);
     search.of = static_cast<unsigned>(parse_integer(text.substr(slash + 1), 1, kMostTrials, "--confidence"));
     search.agree = static_cast<unsigned>(parse_integer(text.substr(0, slash), 1, search.of, "--confidence"));
 }
@@ -51,7 +52,7 @@ void add_latency_options(OptionSet& options, PairOptions& pair) {
                         return;
                     for (const std::string& part : split_list(text))
                         if (pair.loads.emplace_back(parse_rate(part, "--load")); !(pair.loads.back() > 0))
-                            throw_usage("--load", "`{}` is no rate; write off for none", part);
+                            throw_usage("--load", "`{}` is not a rate; give a rate, or off for none", part);
                 });
     options.text("--histogram", pair.histogram_path, "FILE", "Write every bucket of every row, as CSV");
 }

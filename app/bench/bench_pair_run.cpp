@@ -141,7 +141,7 @@ class RemoteEnd final : public FarEnd {
     json ask(const json& question) try {
         return channel_.ask(question, stop_fd_);
     } catch (const json::exception&) {
-        throw_error("bench", "the other end does not speak as bench does");
+        throw_error("bench", "the other end does not speak the protocol of bench");
     }
     JsonChannel& channel_;
     int stop_fd_;
@@ -172,7 +172,7 @@ PairOptions options_of(const json& greeting, const PairOptions& own) try {
     options.heap_sizes.clear();
     return options;
 } catch (const json::exception&) {
-    throw_error("bench", "the other end does not speak as bench does");
+    throw_error("bench", "the other end does not speak the protocol of bench");
 }
 
 std::vector<PairCase> cases_from(const json& greeting, PairKind kind) try {
@@ -188,7 +188,7 @@ std::vector<PairCase> cases_from(const json& greeting, PairKind kind) try {
     }
     return cases;
 } catch (const json::exception&) {
-    throw_error("bench", "the other end does not speak as bench does");
+    throw_error("bench", "the other end does not speak the protocol of bench");
 }
 
 bool alone(const PairOptions& options) {
@@ -286,7 +286,7 @@ int connected(const std::string& server, int stop_fd) {
     const std::string number = server.substr(3);
     std::from_chars(number.data(), number.data() + number.size(), fd);
     if (fd < 0)
-        throw_usage("--server", "`{}` names no descriptor", server);
+        throw_usage("--server", "`{}` is not a descriptor", server);
     return fd;
 }
 

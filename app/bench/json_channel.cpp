@@ -56,7 +56,7 @@ Addresses resolve(const std::string& text, bool listen) {
     const std::string service = colon == std::string::npos ? text : text.substr(colon + 1);
     const char* const option = listen ? "--server" : "--client";
     if (!listen && host.empty())
-        throw_usage(option, "`{}` names no host; give ADDRESS:PORT, where bench --server listens", text);
+        throw_usage(option, "`{}` has no host; give ADDRESS:PORT of bench --server", text);
     parse_integer(service, 0, UINT16_MAX, option);
     addrinfo hints{};
     hints.ai_family = AF_INET;
@@ -65,7 +65,7 @@ Addresses resolve(const std::string& text, bool listen) {
     addrinfo* found = nullptr;
     if (const int rc = getaddrinfo(host.empty() ? nullptr : host.c_str(), service.c_str(), &hints, &found);
         rc != 0) {
-        const std::string what = fmt::format("`{}` is no address: {}; give {}ADDRESS:PORT", text,
+        const std::string what = fmt::format("`{}` is not an address: {}; give {}ADDRESS:PORT", text,
                                              gai_strerror(rc), listen ? "PORT or " : "");
         // A name may be known later.
         if (host.find_first_not_of("0123456789.") == std::string::npos)
@@ -148,8 +148,8 @@ int JsonChannel::connect_to(const std::string& address, int stop_fd) {
         }
         const int error = errno;
         if (Clock::now() >= end)
-            throw_error("--client", "nobody listens on {}: {}; start bench with --server there", address,
-                        std::strerror(error));
+            throw_error("--client", "nothing listens on {}: {}; start bench with --server at that address",
+                        address, std::strerror(error));
         pollfd stop{stop_fd, POLLIN, 0};
         if (poll(&stop, 1, kRetryMs) > 0)
             throw Interrupted{};
@@ -205,10 +205,10 @@ void JsonChannel::send(const nlohmann::json& message) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && errno == EAGAIN)
-            throw ChannelClosed("bench", "the other end takes nothing");
+            throw ChannelClosed("bench", "the other end accepts no data");
         if (n < 0)
-            throw ChannelClosed("bench",
-                                errno == EAGAIN ? "the other end reads nothing" : "the other end has gone");
+            throw ChannelClosed(
+                "bench", errno == EAGAIN ? "the other end does not read" : "the other end has disconnected");
         rest.remove_prefix(static_cast<std::size_t>(n));
     }
 }
@@ -220,7 +220,7 @@ nlohmann::json JsonChannel::receive(int stop_fd, int patience_ms) {
         latest = Clock::now() + std::chrono::milliseconds(patience_ms);
     while ((end = buffer_.find('\n')) == std::string::npos) {
         if (buffer_.size() > kLongestLine)
-            throw_error("bench", "the other end does not speak as bench does");
+            throw_error("bench", "the other end does not speak the protocol of bench");
         // Who has begun a line is not long over it.
         if (!latest && !buffer_.empty())
             latest = Clock::now() + std::chrono::milliseconds(kPeerAnswerMs);
@@ -230,14 +230,14 @@ nlohmann::json JsonChannel::receive(int stop_fd, int patience_ms) {
         if (n < 0 && errno == EINTR)
             continue;
         if (n <= 0)
-            throw ChannelClosed("bench", "the other end has gone");
+            throw ChannelClosed("bench", "the other end has disconnected");
         buffer_.append(part.data(), static_cast<std::size_t>(n));
     }
     const std::string line = buffer_.substr(0, end);
     buffer_.erase(0, end + 1);
     nlohmann::json message = observe::parse_foreign(line);
     if (!message.is_object())
-        throw_error("bench", "the other end does not speak as bench does");
+        throw_error("bench", "the other end does not speak the protocol of bench");
     return message;
 }
 

@@ -69,9 +69,8 @@ std::string MeetingPlace::far_device() const {
 SecondProcess::SecondProcess(PairOptions& options, const runtime::EalOptions& eal) {
     if (!eal.words.empty())
         throw_usage("EAL",
-                    "its options are for one process, and without ports bench starts a second one; name "
-                    "the ports, "
-                    "or use --server and --client");
+                    "EAL's options are for one process, and without ports bench starts a second one; name "
+                    "the ports, or use --server and --client");
     options.tx_port = meeting_.near_device();
     const std::vector<unsigned> cpus = runtime::allowed_cpus();
     Halves halves = halve(cpus);

@@ -50,7 +50,7 @@ class CheckCommand final : public CommandWith<CheckOptions> {
     }
     void complete(Invocation& invocation, const DefaultPort& default_port) override {
         if (!config_.empty() && !ports_.empty())
-            throw_usage("--config", "it stands beside ports ({}); give one or the other",
+            throw_usage("--config", "it excludes ports, and there are {}; give one or the other",
                         fmt::join(ports_, ", "));
         options_.plan = config_.empty() ? plan_of_ports(ports_, default_port, invocation.remarks)
                                         : config::load_file(config_);

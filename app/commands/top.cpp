@@ -39,7 +39,7 @@ class TopCommand final : public CommandWith<TopOptions> {
     }
     void complete(Invocation&, const DefaultPort&) override {
         if (options_.interval < 0.1 || options_.interval > 3600)
-            throw_usage("--interval", "pictures come every 100ms to 1h");
+            throw_usage("--interval", "the interval is out of range; give 100ms to 1h");
     }
     int run(const Invocation&) override { return top(options_); }
 };

@@ -69,7 +69,7 @@ Findings check_all(const port::Host& host, const runtime::Plan& plan, const runt
                    std::span<const port::Driver* const> drivers, const AskPauseFrames& pauses) {
     Findings findings{check_capabilities(host)};
     if (plan.ports.empty()) {
-        findings.push_back({Verdict::ok, "ports", "none named: only the machine is looked at", {}});
+        findings.push_back({Verdict::ok, "ports", "no port is named: only the machine is checked", {}});
         findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
         findings.push_back(check_memlock(host, kUsualEalBytes));
         return findings;

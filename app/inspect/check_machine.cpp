@@ -49,7 +49,7 @@ Finding check_huge_pages(const port::Host& host, const runtime::EalMemory& need,
                 {}};
     return {must ? Verdict::fail : Verdict::warn, "huge pages",
             fmt::format("{}; {}", shortage->reason,
-                        must ? "a card works with nothing else" : "ordinary pages are used instead"),
+                        must ? "a card needs them" : "ordinary pages are used instead"),
             shortage->command};
 }
 

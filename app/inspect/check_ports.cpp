@@ -48,7 +48,7 @@ void check_iommu(const port::Host& host, const std::string& subject, const port:
         if (card.driver == "vfio-pci")
             findings.push_back(
                 {Verdict::warn, subject + " IOMMU",
-                 "off: vfio-pci gives the card all memory, and EAL takes physical addresses",
+                 "off: vfio-pci gives the card access to all memory, and EAL uses physical addresses",
                  "grubby --update-kernel=ALL --args=\"intel_iommu=on iommu=pt\" (or the same in "
                  "GRUB_CMDLINE_LINUX, then update-grub), and reboot"});
         else

@@ -71,7 +71,7 @@ std::vector<Looked> ports_to_look_at(const InfoOptions& options, const runtime::
         }
         Looked& looked = ports.emplace_back();
         looked.facts.named = c.device;
-        looked.facts.error = fmt::format("{}; name it to look at it ({})", c.why_not, port::list_of({c}));
+        looked.facts.error = fmt::format("{}; name it to show it ({})", c.why_not, port::list_of({c}));
     }
     return ports;
 }
@@ -83,7 +83,7 @@ void fill_unopened(Looked& looked) {
     facts.netdev = device.netdev;
     facts.capabilities = device.capabilities;
     facts.remarks = device.remarks;
-    facts.remarks.emplace_back("told from the plan: looking at it puts no XDP program on the interface");
+    facts.remarks.emplace_back("derived from the plan: `info` puts no XDP program on the interface");
     if (const auto netdev = port::netdev_facts(device.netdev)) {
         facts.mac = mac_text(netdev->mac);
         facts.address = netdev->address;

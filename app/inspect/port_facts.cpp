@@ -16,14 +16,14 @@ namespace {
 std::string steering_of(const port::Capabilities& c) {
     switch (c.steering) {
         case port::Steering::rte_flow:
-            return c.isolation ? "exact, by rte_flow, isolated: what no stream asks for stays with the kernel"
-                               : "exact, by rte_flow, not isolated: the port takes everything else too";
+            return c.isolation ? "exact, by rte_flow, isolated: all other packets stay with the kernel"
+                               : "exact, by rte_flow, not isolated: the port receives all other packets, too";
         case port::Steering::xdp_map:
-            return "exact, by an XDP program: what no stream asks for stays with the kernel";
+            return "exact, by an XDP program: all other packets stay with the kernel";
         case port::Steering::software:
             break;
     }
-    return c.deals_flows ? "in software; the device deals flows over its queues by itself"
+    return c.deals_flows ? "in software; the device distributes flows over its queues by itself"
                          : "in software, from one receive queue; more lcores work behind it";
 }
 
@@ -36,7 +36,7 @@ std::string membership_of(const port::Capabilities& c) {
         case port::Membership::none:
             break;
     }
-    return "not needed: nobody is asked for groups";
+    return "not needed: no network is asked for groups";
 }
 
 std::uint32_t payload_of(std::uint32_t frame) {
@@ -46,7 +46,7 @@ std::uint32_t payload_of(std::uint32_t frame) {
 
 std::string zero_copy_of(const port::Capabilities& c) {
     if (!c.tx_multi_segment)
-        return "no: the device takes a packet in one piece only, so heaps are copied";
+        return "no: the device takes a packet in one buffer only, so heaps are copied";
     if (!c.tx_external_buffer)
         return "no: the device works on DPDK's own memory only, so heaps are copied";
     return c.late_free_segments == 0
@@ -72,11 +72,11 @@ std::vector<Feature> features_of(const PortFacts& port) {
                                        : "not checked, unless udp_checksum = true (--udp-checksum) "
                                          "has software do it"});
     if (c.lossless)
-        list.push_back({"when the receiver is slow", "the sender is pushed back, nothing is lost"});
+        list.push_back({"when the receiver is slow", "the sender is slowed down, and nothing is lost"});
     if (c.finite)
         list.push_back({"end", "the source ends, and with it the run"});
     if (c.receives_own)
-        list.push_back({"loopback", "what is sent comes back: fit for the loopback command"});
+        list.push_back({"loopback", "sent packets come back: suitable for the loopback command"});
     if (c.needs_peer)
         list.push_back({"peer", "carries nothing until the process at the other end connects"});
     return list;

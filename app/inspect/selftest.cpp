@@ -51,7 +51,7 @@ Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, 
     Findings found;
     const auto go_on = [&signals] {
         if (signals.came())
-            throw Error("interrupted; the other steps were not tried");
+            throw Error("interrupted; the other steps were not run");
     };
     std::unique_ptr<port::Port> port;
     try {
@@ -70,7 +70,7 @@ Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, 
         go_on();
         port->stop();
         port->start();
-        found.push_back({Verdict::ok, "stop and start again", "as often as one likes", {}});
+        found.push_back({Verdict::ok, "stop and start again", "any number of times", {}});
         go_on();
         append(found, try_sending(*port, destination));
         port->close();

@@ -88,7 +88,7 @@ Findings try_rules(port::Port& port) {
     unicast.endpoint.address = {0xC0000205};
     shape("unicast", unicast);
     if (port.capabilities().spreads_sources && queues > 1)
-        shape("group spread by source", rule(5, {0, static_cast<std::uint16_t>(queues - 1)}));
+        shape("group distributed by source", rule(5, {0, static_cast<std::uint16_t>(queues - 1)}));
     found.push_back(step(fmt::format("rules: {} at once", kManyRules), [&] {
         std::uint16_t n = 0;
         try {
@@ -105,7 +105,8 @@ Findings try_rules(port::Port& port) {
             port.remove_rule(rule(static_cast<std::uint16_t>(100 + i), {0}).endpoint);
         const std::size_t left = port.rules().size();
         if (listed != n || left != 0)
-            throw_error("", "{} were added, {} listed, {} left after their removal", n, listed, left);
+            throw_error("", "{} rules were added, {} listed, and {} left after their removal", n, listed,
+                        left);
         return std::string("added, listed, removed");
     }));
     return found;
@@ -185,7 +186,7 @@ class Sender {
         for (; sent < kPacketsOfEach; sent++) {
             rte_mbuf* packet = make(segments);
             if (packet == nullptr)
-                throw_error("", "no mbufs left: {} packets came back of those that were sent", back());
+                throw_error("", "no mbufs are left: {} of the sent packets came back", back());
             const auto end = std::chrono::steady_clock::now() + kStepPatience;
             while (queue_.tx_burst(&packet, 1) == 0) {
                 if (std::chrono::steady_clock::now() > end) {
@@ -257,12 +258,12 @@ Findings try_sending(port::Port& port, const Endpoint& destination) {
         port.stop();
         return {{Verdict::ok,
                  "sending",
-                 "this port takes packets in one piece: they are copied together first",
+                 "this port takes a packet in one buffer: packets are copied into one first",
                  {}}};
     }
     if (port.capabilities().needs_peer && !port.poll_link()) {
         port.stop();
-        return {{Verdict::warn, "sending", "not tried: nobody is at the other end of this port", {}}};
+        return {{Verdict::warn, "sending", "not tried: no process is at the other end of this port", {}}};
     }
     Findings found;
     std::unique_ptr<Sender> sender;
@@ -299,7 +300,7 @@ Findings try_sending(port::Port& port, const Endpoint& destination) {
             return fmt::format("all {} packets came back", n);
         }));
     else
-        found.push_back({Verdict::ok, "loop", "what this port sends does not come back to it", {}});
+        found.push_back({Verdict::ok, "loop", "packets that this port sends do not come back to it", {}});
     const bool prompt = sender->all_back();
     port.stop();
     found.push_back(step("sending: memory given back", [&] {

@@ -95,7 +95,7 @@ class Relay {
             if ((fds[0].revents & ~POLLOUT) != 0 && !take_frames())
                 return std::nullopt;
             if ((fds[3].revents & POLLERR) != 0 && !status_)
-                throw_error("attach", "nobody reads what it writes any more");
+                throw_error("attach", "the reader of the answers has gone");
         }
         return status_;
     }
@@ -158,8 +158,8 @@ class Relay {
             return true;
         if (size <= 0)
             throw_error("attach",
-                        "the connection is lost: the process has ended, or another session took this one's "
-                        "place since nothing was typed here for long");
+                        "the connection is lost: the process has ended, or another session has replaced this "
+                        "idle one; attach again");
         answered_ = true;
         received_.append(buffer_.data(), static_cast<std::size_t>(size));
         while (const auto frame = Frame::take(received_)) {

@@ -44,7 +44,7 @@ Grammar::Found understood(Context& context, const std::vector<std::string>& word
 bool carry_out(Context& context, std::string_view line) {
     const Words words = split_words(line);
     if (words.in_quotes)
-        throw_usage("", "a quote is opened and not closed; a word is \"like this\"");
+        throw_usage("", "a quote is not closed; write a word \"like this\"");
     if (words.words.empty())
         return false;
     const Grammar::Found found = understood(context, words.words);

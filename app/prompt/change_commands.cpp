@@ -17,18 +17,15 @@ using runtime::Plan;
 
 constexpr const char* kStreamDetails =
     "    KEY and VALUE are those of [[receive]] in the configuration file (docs/configuration.md), a table's "
-    "key\n"
-    "    with the table before it: lcores 2,3 poll busy heaps.ring 512 sink.kind file sink.directory out\n"
-    "    `default` for a value takes the key away.";
+    "key\n    with the table before it: lcores 2,3 poll busy heaps.ring 512 sink.kind file sink.directory "
+    "out\n    `default` for a value removes the key.";
 constexpr const char* kSendDetails =
-    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md):\n"
-    "    rate 10Gbps ttl 4 heap_size 1MiB verify true\n"
-    "    `default` for a value takes the key away.";
+    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md):\n    rate "
+    "10Gbps ttl 4 heap_size 1MiB verify true\n    `default` for a value removes the key.";
 constexpr const char* kSendSetDetails =
-    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md); of a sender "
-    "that\n"
-    "    is there: rate, burst_size, burst_rate_ratio, ttl, dscp, and heaps from its next start on\n"
-    "    `default` for a value takes the key away.";
+    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md); of an\n    "
+    "existing sender: rate, burst_size, burst_rate_ratio, ttl, dscp, and heaps from its next start on\n    "
+    "`default` for a value removes the key.";
 
 std::string settings_text(const std::vector<config::Setting>& settings) {
     std::vector<std::string> parts;
@@ -132,35 +129,34 @@ void add_change_commands(std::vector<PromptCommand>& commands) {
         return [handler, enabled](Context& context, const Call& call) { handler(context, call, enabled); };
     };
     commands.push_back({"stream add NAME port PORT endpoints ENDPOINTS [KEY VALUE]...",
-                        "receive one more stream", kStreamDetails, stream_add});
-    commands.push_back({"stream delete STREAM", "leave a stream and forget it",
-                        "    Its groups are left, its heaps go to its sink first.", stream_delete});
-    commands.push_back({"stream start STREAM|all", "receive a stream again that was stopped", "",
-                        enabling(stream_enable, true)});
-    commands.push_back({"stream stop STREAM|all", "leave a stream's groups and keep what is known of it", "",
+                        "add a stream and receive it", kStreamDetails, stream_add});
+    commands.push_back({"stream delete STREAM", "stop a stream and remove it",
+                        "    Leaves its groups, and gives its heaps to its sink first.", stream_delete});
+    commands.push_back(
+        {"stream start STREAM|all", "receive a stopped stream again", "", enabling(stream_enable, true)});
+    commands.push_back({"stream stop STREAM|all", "leave a stream's groups and keep its counters", "",
                         enabling(stream_enable, false)});
     commands.push_back({"stream set STREAM KEY VALUE [KEY VALUE]...",
                         "change a stream: lcores, poll, heaps, sink", kStreamDetails, stream_set});
-    commands.push_back({"endpoint add STREAM ENDPOINTS", "give a stream more groups",
+    commands.push_back({"endpoint add STREAM ENDPOINTS", "add endpoints to a stream",
                         "    A range of 16 groups: 239.1.2.0+15:7148; only from one sender: "
                         "239.1.2.3:7148@10.0.0.7",
                         endpoint_add});
     commands.push_back(
-        {"endpoint delete STREAM ENDPOINTS", "take groups from a stream", "", endpoint_delete});
-    commands.push_back({"send add NAME port PORT endpoints ENDPOINTS [KEY VALUE]...", "send one more stream",
+        {"endpoint delete STREAM ENDPOINTS", "remove endpoints from a stream", "", endpoint_delete});
+    commands.push_back({"send add NAME port PORT endpoints ENDPOINTS [KEY VALUE]...", "add a sender",
                         kSendDetails, send_add});
-    commands.push_back({"send delete SEND", "end a sender and forget it",
-                        "    Its heaps in flight and the stop heaps are sent first.", send_delete});
+    commands.push_back({"send delete SEND", "stop a sender and remove it",
+                        "    Sends its heaps in flight and the stop heaps first.", send_delete});
     commands.push_back({"send start SEND|all", "send again", "", enabling(send_enable, true)});
     commands.push_back(
         {"send stop SEND|all", "stop sending after the heaps in flight", "", enabling(send_enable, false)});
     commands.push_back({"send set SEND KEY VALUE [KEY VALUE]...", "change a sender: rate, ttl, dscp, heaps",
                         kSendSetDetails, send_set});
-    commands.push_back(
-        {"save config FILE [force]", "write the configuration as it is now",
-         "    `dpdk-spead run --config FILE` then does the same. With `force` after the name a "
-         "file that is there\n    is replaced.",
-         save_config});
+    commands.push_back({"save config FILE [force]", "write the current configuration",
+                        "    `dpdk-spead run --config FILE` then does the same. With `force` after the name, "
+                        "an existing\n    file is replaced.",
+                        save_config});
 }
 
 }  // namespace spead::app

@@ -51,7 +51,7 @@ Console::Console(Process& process, const ConsoleOptions& options)
       grammar_(prompt_commands()),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!stop_)
-        throw_error("prompt", "no event descriptor: {}", std::strerror(errno));
+        throw_error("prompt", "cannot make an event descriptor: {}", std::strerror(errno));
     if (!options_.script.empty()) {
         script_ = Descriptor(open(options_.script.c_str(), O_RDONLY | O_CLOEXEC));
         if (!script_)
@@ -154,7 +154,7 @@ void Console::listen() {
         }
         if (accepts != 0)
             log_limited(trouble, LogType::app, LogLevel::error,
-                        "control: nobody can attach for the moment: {}", std::strerror(accepts));
+                        "control: no client can attach for the moment: {}", std::strerror(accepts));
     }
 }
 

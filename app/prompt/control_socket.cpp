@@ -114,7 +114,7 @@ std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
 /// Throws Error when somebody is there and cannot be attached to; returns when nobody is.
 void explain(const std::string& path, int error) {
     if (error == EAGAIN)
-        throw_error(path, "the process there has accepted nobody for {} s: it is stopped, or very busy",
+        throw_error(path, "the process has not accepted the connection for {} s: it is stopped, or very busy",
                     kAttachPatience.count());
     if (error == EACCES || error == EPERM)
         throw_error(path, "it belongs to user {}; attach as that user or as root", owner_of(path));
@@ -128,7 +128,7 @@ void explain(const std::string& path, int error) {
         names.empty() ? "and no process has a control socket; `run` makes one, as `--control auto` does with "
                         "other commands"
                       : fmt::format("but at {}", fmt::join(names, ", "));
-    throw_error("attach", "nobody listens at `{}`, {}", target, others);
+    throw_error("attach", "nothing listens at `{}`, {}", target, others);
 }
 
 }  // namespace
@@ -169,7 +169,7 @@ std::optional<Frame> Frame::take(std::string& buffer) {
     };
     if (end == std::string::npos || end < 3 || buffer[1] != ' ' ||
         std::string_view("oes").find(buffer[0]) == std::string_view::npos || !is_size())
-        throw_error("attach", "what answers there is no dpdk-spead of this version");
+        throw_error("attach", "the process at this socket is not dpdk-spead of this version");
     if (buffer.size() - end - 1 < size)
         return std::nullopt;
     Frame frame{buffer[0], buffer.substr(end + 1, size)};
@@ -183,8 +183,7 @@ std::string socket_path(const std::string& control, const std::string& name, con
         return control;
     const std::string directory = own_directory(environment, user);
     if (directory.empty())
-        throw_error("--control",
-                    "XDG_RUNTIME_DIR is not set, so there is no place for a socket; give a path");
+        throw_error("--control", "XDG_RUNTIME_DIR is not set, so the socket has no directory; give a path");
     return fmt::format("{}/{}{}", directory, name, kControlSuffix);
 }
 
@@ -203,7 +202,8 @@ std::optional<pid_t> who_listens(const std::string& path) {
         case ENOTDIR:
             return std::nullopt;
         default:
-            throw_error(path, "cannot find out who listens there: {}", std::strerror(error));
+            throw_error(path, "cannot find the process that listens at this socket: {}",
+                        std::strerror(error));
     }
 }
 
@@ -214,13 +214,13 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
     if (is_ours(directory))
         fs::create_directory(directory, error);
     if (error)
-        throw_error(path_, "cannot make a control socket there: {}", error.message());
+        throw_error(path_, "cannot make a control socket at this path: {}", error.message());
     // Of two processes that start at once, one looks and binds first.
     const process::StartLock lock(path_);
     if (const auto pid = who_listens(path_))
         throw_error(path_,
-                    "{} listens there already; attach to it (dpdk-spead attach {}), end it, or give this "
-                    "one another [runtime] name or --control PATH",
+                    "{} already listens at this path; attach to it (dpdk-spead attach {}), end it, or give "
+                    "this one another [runtime] name or --control PATH",
                     *pid != 0 ? fmt::format("process {}", *pid) : std::string("a process"),
                     fs::path(path_).stem().string());
     struct stat there {};
@@ -233,7 +233,7 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
     fchmod(socket_.get(), 0600);
     if (bind(socket_.get(), as_address(address), sizeof address) != 0 || chmod(path_.c_str(), 0600) != 0 ||
         listen(socket_.get(), kBacklog) != 0)
-        throw_error(path_, "cannot make a control socket there: {}", std::strerror(errno));
+        throw_error(path_, "cannot make a control socket at this path: {}", std::strerror(errno));
 }
 
 ControlSocket::~ControlSocket() {
@@ -252,7 +252,7 @@ int ControlSocket::accept(Descriptor& connection, std::string& refusal) const {
     if (!connection)
         return errno;
     if (runtime::is_one_of_the_last(connection.get()))
-        refusal = "this process has hardly any file descriptors left";
+        refusal = "this process has too few file descriptors left";
     const auto peer = peer_of(connection.get());
     if (!peer || (peer->uid != 0 && peer->uid != geteuid()))
         refusal = fmt::format("this process belongs to user {}; only they and root may attach to it",
@@ -273,7 +273,7 @@ Descriptor connect_to(const std::string& target, const Environment& environment,
     if (target.empty()) {
         const std::vector<std::string> names = living(sockets);
         if (names.size() > 1)
-            throw_error("attach", "there are several: {}; give one of them", fmt::join(names, ", "));
+            throw_error("attach", "several processes run: {}; give one of them", fmt::join(names, ", "));
         if (names.empty())
             throw_error(
                 "attach",

@@ -52,12 +52,12 @@ const std::vector<Grammar::KindName>& Grammar::kinds() {
         {"NAME", Kind::name, "a name: letters, digits, _, - or ."},
         {"ENDPOINTS", Kind::endpoints, "A.B.C.D[+N]:PORT[@SOURCE], several with commas between"},
         {"KEY", Kind::stream_key, "a key of the configuration file"},
-        {"VALUE", Kind::value, "its value as in the file, without quotes; `default` takes it away"},
-        {"FILE", Kind::file, "a file, from where you are"},
+        {"VALUE", Kind::value, "its value as in the file, without quotes; `default` removes it"},
+        {"FILE", Kind::file, "a file, relative to the client's working directory"},
         {"PACKETS", Kind::number, "a whole number, 1 to 4096"},
         {"SECONDS", Kind::seconds, "a time: 1, 250ms, 2min"},
         {"LEVEL", Kind::level, "error, warning, notice, info, debug, or PATTERN:LEVEL"},
-        {"CAPTURED", Kind::captured, "a stream that is captured, or was"},
+        {"CAPTURED", Kind::captured, "a stream with a capture, running or ended"},
         {"PART", Kind::port_or_stream_or_send, "a port, stream or sender"},
         {"COMMAND...", Kind::command, "a command"},
     };
@@ -101,7 +101,7 @@ Grammar::Place Grammar::read_place(const std::string& word, bool of_sends) {
         const auto found =
             std::find_if(kinds().begin(), kinds().end(), [&](const KindName& k) { return k.name == one; });
         if (found == kinds().end())
-            throw_error("grammar", "no kind of argument is called {}", one);
+            throw_error("grammar", "{} is not a kind of argument", one);
         place.kind = found->kind == Kind::stream_key && of_sends ? Kind::send_key : found->kind;
         place.name = one;
     }
@@ -172,7 +172,7 @@ void Grammar::refuse(const std::vector<std::string>& words, std::size_t at) cons
         throw_usage("", "`{}` is not a command{}; `help` lists them", words[0],
                     hint(words[0], views(expected)));
     if (expected.empty())
-        throw_usage("", "`{}` is too much: {}", words[at],
+        throw_usage("", "`{}` is an extra word: {}", words[at],
                     only != nullptr ? "the command is " + only->syntax
                                     : fmt::format("nothing follows `{}`", typed(words, at)));
     const auto known = views(expected);
@@ -221,7 +221,7 @@ void Grammar::check(const Place& place, const std::string& word, const Vocabular
         if (std::find(known.begin(), known.end(), word) != known.end())
             return;
         if (known.empty())
-            throw_error("", "there is no {} `{}`, and no other", noun, word);
+            throw_error("", "there is no {} `{}`: none is configured", noun, word);
         throw_error("", "there is no {} `{}`{}; there {} {}", noun, word, hint(word, views(known)),
                     known.size() == 1 ? "is" : "are", list_of(views(known)));
     };
@@ -259,7 +259,7 @@ void Grammar::check(const Place& place, const std::string& word, const Vocabular
             return;
         case Kind::seconds:
             if (parse_duration(word) <= 0)
-                throw_usage("", "`{}` is no time to wait; give more than 0, as in 250ms or 1", word);
+                throw_usage("", "`{}` is not a time to wait; give more than 0, as in 250ms or 1", word);
             return;
         default:
             return;
@@ -350,7 +350,7 @@ void Grammar::add_choices(std::vector<Choice>& choices, std::size_t command,
                 add(std::string(choice), fmt::format("{} {}", word, choice), true);
             if (word == "port")
                 add_all(vocabulary.ports, "a port");
-            add("<VALUE>", fmt::format("{}; `default` takes it away", config::accepted(*key)), false);
+            add("<VALUE>", fmt::format("{}; `default` removes it", config::accepted(*key)), false);
             return;
         }
     } else if (place->kind == Kind::stream_key || place->kind == Kind::send_key) {

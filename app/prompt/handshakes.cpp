@@ -26,7 +26,7 @@ void turn_away(const Descriptor& connection, std::string_view why) noexcept {
 
 void Handshakes::add(Descriptor connection, Clock::time_point now) {
     if (pending_.size() == kMost) {
-        turn_away(pending_.front().connection, "too many connect at once; try again");
+        turn_away(pending_.front().connection, "too many clients connect at once; try again");
         pending_.pop_front();
     }
     fcntl(connection.get(), F_SETFL, fcntl(connection.get(), F_GETFL) | O_NONBLOCK);
@@ -64,7 +64,7 @@ std::vector<Handshakes::Greeted> Handshakes::take(Clock::time_point now) {
         const std::size_t end = one.text.find('\n');
         if (end == std::string::npos && one.text.size() <= kLongest) {
             if (there && now >= one.end)
-                turn_away(one.connection, "nothing was said for too long");
+                turn_away(one.connection, "the client sent nothing for too long");
             // Somebody who only looks whether anybody listens says nothing, and goes.
             return !there || now >= one.end;
         }
@@ -73,7 +73,7 @@ std::vector<Handshakes::Greeted> Handshakes::take(Clock::time_point now) {
         if (greeting)
             greeted.push_back({std::move(one.connection), std::move(*greeting), one.text.substr(end + 1)});
         else
-            turn_away(one.connection, "this process speaks with dpdk-spead attach of its own version");
+            turn_away(one.connection, "this process accepts dpdk-spead attach of its own version only");
         return true;
     });
     return greeted;

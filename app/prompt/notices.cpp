@@ -14,7 +14,7 @@ namespace spead::app {
 
 Ear::Ear() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!event_)
-        throw_error("prompt", "no event descriptor: {}", std::strerror(errno));
+        throw_error("prompt", "cannot make an event descriptor: {}", std::strerror(errno));
 }
 
 void Ear::tell(std::string_view line) {

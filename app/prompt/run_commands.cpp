@@ -31,8 +31,7 @@ capture::Options capture_options(Context& context, const Call& call) {
     for (const auto& [key, value] : settings)
         if (!key.starts_with("capture.") || key == "capture.files")
             throw_usage(key,
-                        "it is no setting of a capture; give capture.rotate_size, capture.count ... as in "
-                        "[receive.capture]");
+                        "it is not a key of [receive.capture]; give capture.rotate_size, capture.count ...");
     const std::string file = file_from(context.seat.directory, call.value("FILE"));
     settings.emplace_back("capture.files", file);
     const std::string stream = call.value("STREAM");
@@ -67,8 +66,8 @@ void dummy(Context& context, const Call& call) {
                     r.why_not == nullptr ? "nothing is free" : r.why_not);
     context.seat.print(fmt::format("sender {}: {} packets made {} and freed, none left{}\n",
                                    call.value("SEND"), r.packets,
-                                   r.of_heap ? "of the heap that comes next" : "of a small heap",
-                                   r.driver ? "" : "; the driver's own code was not gone through"));
+                                   r.of_heap ? "of the next heap" : "of a small heap",
+                                   r.driver ? "" : "; the driver's own code was not run"));
 }
 
 }  // namespace
@@ -78,16 +77,16 @@ void add_run_commands(std::vector<PromptCommand>& commands) {
                         "    Its streams and senders wait until it is started again.", port_stop});
     commands.push_back({"port start PORT", "start a port again that was stopped", "", port_start});
     commands.push_back({"capture start STREAM FILE [KEY VALUE]...",
-                        "write a stream's packets to a pcap file, too",
+                        "write a stream's packets to a pcap file while it is received",
                         "    Heaps are received as before. KEY and VALUE are those of [receive.capture]: "
                         "capture.count 100000\n    "
                         "capture.duration 10s capture.rotate_size 1GiB capture.snap_length 128 "
                         "capture.direct_io true",
                         capture_start});
     commands.push_back(
-        {"capture stop STREAM", "end a capture; what is buffered is written first", "", capture_stop});
+        {"capture stop STREAM", "end a capture, after its buffer is written", "", capture_stop});
     commands.push_back({"dummy SEND [PACKETS]", "make packets and free them again, to warm the caches",
-                        "    64 packets if no number is given. None leaves the port (docs/hooks.md).",
+                        "    64 packets if no number is given. No packet leaves the port (docs/hooks.md).",
                         dummy});
 }
 

@@ -80,9 +80,9 @@ void save_file(const std::string& path, std::string_view text, bool replace) {
     struct stat there {};
     const bool exists = stat(path.c_str(), &there) == 0;
     if (exists && !S_ISREG(there.st_mode))
-        throw_error(path, "it is no file; give the name of one");
+        throw_error(path, "it is not a regular file; give another name");
     if (exists && !replace)
-        throw_error(path, "it is there already; give another name, or `force` behind it to replace it");
+        throw_error(path, "the file exists; give another name, or add `force` to replace it");
     const FileUse use(path, FileUse::Way::replace, "the saving of the configuration writes", {});
     const OutputPlace target = find_output(path);
     if (!target.directory.file)
@@ -92,7 +92,7 @@ void save_file(const std::string& path, std::string_view text, bool replace) {
         throw_error(path, "cannot write it: {}", std::strerror(errno));
     if (!draft.place(target.name, replace)) {
         if (errno == EEXIST)
-            throw_error(path, "it is there already; give another name, or `force` behind it to replace it");
+            throw_error(path, "the file exists; give another name, or add `force` to replace it");
         throw_error(path, "cannot write it: {}", std::strerror(errno));
     }
 }

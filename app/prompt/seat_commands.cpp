@@ -18,23 +18,24 @@ namespace spead::app {
 namespace {
 
 constexpr const char* kWait =
-    "    For scripts: SECONDS is how long at most; then it is refused. At a terminal a key ends it.";
+    "    For scripts. After SECONDS, the command fails. At a terminal, a key ends it.";
 constexpr std::string_view kClearScreen = "\033[H\033[J";
 
 void help(Context& context, const Call& call) {
     std::string text = context.grammar.help(call.rest);
     if (call.rest.empty())
-        text += "\n`help` and a command's words tell more. Tab completes a word, ? shows what may follow.\n";
+        text +=
+            "\n`help` and a command's words explain it. Tab completes a word, ? lists the possible next "
+            "words.\n";
     context.seat.print(text);
 }
 
 void watch(Context& context, const Call& call) {
     const double seconds = parse_duration(call.value("SECONDS"), "watch");
     if (call.rest.front() != "show" && !(call.rest.size() > 1 && call.rest[0] == "flow"))
-        throw_usage("watch", "`{}` is not for watching; give `show ...`", call.rest.front());
+        throw_usage("watch", "`{}` cannot be watched; give `show ...`", call.rest.front());
     if (!context.seat.wait)
-        throw_usage("watch",
-                    "nobody could end it here; type it at a prompt, or give it to dpdk-spead attach");
+        throw_usage("watch", "it would never end here; type it at a prompt, or give it to dpdk-spead attach");
     const auto found = context.grammar.understand(call.rest, vocabulary_of(context.process));
     do {
         if (context.seat.has_screen)
@@ -99,26 +100,25 @@ void shutdown(Context& context, const Call&) {
 }  // namespace
 
 void add_seat_commands(std::vector<PromptCommand>& commands) {
-    commands.push_back({"help [COMMAND...]", "the commands, or all about those that begin so", "", help});
     commands.push_back(
-        {"watch SECONDS COMMAND...", "show something again and again",
-         "    watch 1 show stream all: until a key is pressed; in a pipe until there is more to read, or "
-         "it\n    has ended, or nobody reads the answers. The command is one of show.",
-         watch});
+        {"help [COMMAND...]", "list the commands, or explain those that begin with these words", "", help});
+    commands.push_back({"watch SECONDS COMMAND...", "repeat a command of show",
+                        "    watch 1 show stream all: until a key is pressed; in a pipe until there is more "
+                        "to read, or it\n    has ended, or its reader has gone. The command is one of show.",
+                        watch});
     commands.push_back(
-        {"wait SECONDS", "go on after a while", "    For scripts. At a terminal a key ends it.", wait});
+        {"wait SECONDS", "wait for a time", "    For scripts. At a terminal a key ends it.", wait});
     commands.push_back(
-        {"wait send SEND [SECONDS]", "go on when a sender has sent all of its heaps", kWait, wait_send});
+        {"wait send SEND [SECONDS]", "wait until a sender has sent all of its heaps", kWait, wait_send});
     commands.push_back(
-        {"wait capture CAPTURED [SECONDS]", "go on when a stream's capture is over", kWait, wait_capture});
+        {"wait capture CAPTURED [SECONDS]", "wait until a stream's capture is over", kWait, wait_capture});
     commands.push_back(
-        {"log level LEVEL", "what is logged from now on", "    As --log-level takes it.",
+        {"log level LEVEL", "set the log level", "    As --log-level takes it.",
          [](Context& context, const Call& call) { context.process.log_level(call.value("LEVEL")); }});
-    commands.push_back(
-        {"quit|exit", "leave the prompt",
-         "    At the program's own prompt that ends the program, in an attached one the session "
-         "alone.\n    Ctrl-D does the same.",
-         quit});
+    commands.push_back({"quit|exit", "leave the prompt",
+                        "    At the program's own prompt, it ends the program; in an attached one, only the "
+                        "session.\n    Ctrl-D does the same.",
+                        quit});
     commands.push_back({"shutdown", "end the program in order, as Ctrl-C does", "", shutdown});
 }
 

@@ -51,7 +51,7 @@ void run_terminal(Context& context, Line& line) {
             context.process.end();
         seat.over = true;
     };
-    seat.print(fmt::format("`help` lists the commands, Tab completes, ? shows what may follow, `quit` {}\n",
+    seat.print(fmt::format("`help` lists the commands, Tab completes, ? lists the next words, `quit` {}\n",
                            seat.attached ? "leaves" : "ends the program"));
     if (seat.ear != nullptr)
         line.hear(seat.ear->fd(), [&seat, &editor] { editor.interrupt(seat.ear->take()); });
@@ -126,7 +126,8 @@ ScriptResult run_script(Context& context, Line& line, const std::string& name, b
     }
     if (line.too_long())
         refuse(number,
-               fmt::format("a command is longer than {} bytes; nothing more is read", Line::kLongestLine),
+               fmt::format("a command is longer than {} bytes; the rest of the input is not read",
+                           Line::kLongestLine),
                kUsage);
     return result;
 }

@@ -150,9 +150,8 @@ void show_capture(Context& context, const Call& call) {
     if (!name.empty())
         std::erase_if(now.captures, [&](const stats::CaptureSnapshot& c) { return c.stream != name; });
     if (now.captures.empty()) {
-        context.seat.print(name.empty()
-                               ? "nothing is captured, nor was in this run\n"
-                               : fmt::format("stream {} is not captured, nor was in this run\n", name));
+        context.seat.print(name.empty() ? "this run has no captures\n"
+                                        : fmt::format("stream {} has no captures in this run\n", name));
         return;
     }
     std::string text = observe::captures_table(now);
@@ -339,12 +338,12 @@ void show_config(Context& context, const Call& call) {
 
 void clear_stats(Context& context, const Call&) {
     context.seat.cleared = context.process.snapshot();
-    context.seat.print("cleared: what is shown here counts from now on\n");
+    context.seat.print("cleared: counts of this prompt start now\n");
 }
 
 void clear_undo(Context& context, const Call&) {
     context.seat.cleared.reset();
-    context.seat.print("what is shown here counts from the start again\n");
+    context.seat.print("counts of this prompt are from the start again\n");
 }
 
 }  // namespace
@@ -352,33 +351,33 @@ void clear_undo(Context& context, const Call&) {
 void add_show_commands(std::vector<PromptCommand>& commands) {
     const std::string rates =
         "    Rates are over the last second, counts from the start or from `clear stats`.";
-    commands.push_back({"show stream [STREAM|all]", "what came of the packets and heaps of streams",
-                        "    Of one stream every counter, by its name in the JSON report.\n" + rates,
+    commands.push_back({"show stream [STREAM|all]", "packets and heaps of streams, by outcome",
+                        "    For one stream: every counter, by its name in the JSON report.\n" + rates,
                         show_stream});
-    commands.push_back({"show heap [STREAM|all]", "what came of the heaps of streams", rates, show_heap});
-    commands.push_back({"show send [SEND|all]", "what senders have sent", rates, show_send});
-    commands.push_back({"show port [PORT|all]", "what ports received and sent, and what they refused or lost",
-                        "    Of one port every counter, by its name in the JSON report.\n" + rates,
+    commands.push_back({"show heap [STREAM|all]", "heaps of streams, by outcome", rates, show_heap});
+    commands.push_back({"show send [SEND|all]", "heaps and packets of senders", rates, show_send});
+    commands.push_back({"show port [PORT|all]", "packets that ports received, sent, refused and lost",
+                        "    For one port: every counter, by its name in the JSON report.\n" + rates,
                         show_port});
-    commands.push_back(
-        {"show capture [CAPTURED|all]", "what was captured into files in this run",
-         "    Of all its captures, those that have ended with them. Counts and rates are from a "
-         "capture's start,\n    whatever was cleared.",
-         show_capture});
+    commands.push_back({"show capture [CAPTURED|all]", "captures of this run",
+                        "    Shows ended captures, too. Counts and rates are from a capture's start, also "
+                        "after `clear stats`.",
+                        show_capture});
     commands.push_back({"show port xstats PORT", "the device's own counters", "", show_xstats});
     commands.push_back(
-        {"show queue [PORT|all]", "which lcore polls what, and what it got", rates, show_queue});
-    commands.push_back({"show lcore [LCORE|all]", "what each lcore does", rates, show_lcore});
+        {"show queue [PORT|all]", "receive queues, their lcores and packets", rates, show_queue});
     commands.push_back(
-        {"show flow [PORT|all]", "the rules that ports steer by, with their hits", "", show_flow});
+        {"show lcore [LCORE|all]", "queues, senders and streams of each lcore", rates, show_lcore});
+    commands.push_back({"show flow [PORT|all]", "steering rules of ports, with their hits", "", show_flow});
     commands.push_back({"show memory", "memory for heaps and packets", "", show_memory});
     commands.push_back({"show config [PART|all]", "the configuration as it is now",
                         "    In the format of the configuration file, with every key.", show_config});
     commands.push_back({"flow list [PORT|all]", "the same as show flow", "", show_flow});
-    commands.push_back({"clear stats", "count from here in what this prompt shows",
-                        "    The report, metrics and other prompts count on. `clear undo` takes it back.",
-                        clear_stats});
-    commands.push_back({"clear undo", "count from the start again", "", clear_undo});
+    commands.push_back(
+        {"clear stats", "start the counts of this prompt at 0",
+         "    The report, metrics and other prompts are not affected. `clear undo` reverts it.",
+         clear_stats});
+    commands.push_back({"clear undo", "show counts from the start again", "", clear_undo});
 }
 
 }  // namespace spead::app

@@ -90,11 +90,10 @@ void find_macs(replay::RewriteRules& rules, const port::Port& port, const std::o
     for (const auto* host : hosts)
         addresses.push_back(host->address);
     if (!given && port.netdev().empty())
-        throw_usage(
-            "--dst-mac",
-            "{} needs the MAC address of the host, or of the router towards it, and {} has no network "
-            "interface of the kernel that could find it",
-            to_string(addresses.front()), port.device_name());
+        throw_usage("--dst-mac",
+                    "{} needs the MAC address of the host, or of the router towards it, and {} has no "
+                    "network interface of the kernel to find it",
+                    to_string(addresses.front()), port.device_name());
     const std::vector<MacAddress> macs =
         given ? std::vector<MacAddress>(hosts.size(), *given) : port::next_hop_macs(port.netdev(), addresses);
     for (std::size_t i = 0; i < hosts.size(); i++)
@@ -121,7 +120,7 @@ PlannedReplay plan_replay(const ReplayOptions& options, const runtime::EalOption
     plan.cpus = runtime::allowed_cpus();
     plan.worker = options.lcore.value_or(plan.cpus.back());
     if (std::find(plan.cpus.begin(), plan.cpus.end(), plan.worker) == plan.cpus.end())
-        throw_error("--lcore", "CPU {} is none of those that this process may use: {}", plan.worker,
+        throw_error("--lcore", "CPU {} is not one of the CPUs that this process may use: {}", plan.worker,
                     fmt::join(plan.cpus, ","));
     plan.main = plan.cpus.front() != plan.worker || plan.cpus.size() == 1 ? plan.cpus.front() : plan.cpus[1];
     plan.impairing.impairments = port::Impairments::parse(options.impair, "--impair");
@@ -218,7 +217,7 @@ class OpenReplay {
         impairing.numa = port_->socket_id();
         impaired_ = std::make_unique<port::ImpairedQueue>(impairing, kReplay);
         impaired_->set_inner(port_->tx_queue(0));
-        log_warning(LogType::app, "what the replay sends is impaired on purpose: {}", options_.impair);
+        log_warning(LogType::app, "the replay's packets are impaired on purpose: {}", options_.impair);
     }
 
     const ReplayOptions& options_;

@@ -118,7 +118,7 @@ void complete_replay(ReplayOptions& o, const DefaultPort& default_port) {
     if (!o.to.empty()) {
         const auto to = destinations(o.to, "--to");
         if (to.size() != 1)
-            throw_usage("--to", "`{}` are {} destinations; give one, or --map OLD=NEW", o.to, to.size());
+            throw_usage("--to", "`{}` has {} destinations; give one, or --map OLD=NEW", o.to, to.size());
         o.replay.rules.to = to.front();
     }
     for (const std::string& map : o.maps)

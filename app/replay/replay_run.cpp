@@ -143,7 +143,7 @@ bool ReplayRun::wait_for_link() {
         const bool peer = port_.capabilities().needs_peer;
         if (!told)
             log_notice(LogType::app, "{}: {}; waiting", port_.device_name(),
-                       peer ? "nobody is at the other end" : "its link is down");
+                       peer ? "no process is at the other end" : "its link is down");
         told = true;
         if (interrupted())
             return false;
@@ -186,7 +186,7 @@ void ReplayRun::keep_waiting() {
         return;
     lost_ = true;
     problems_.push_back(
-        fmt::format("{}; the replay ends, and what was sent since is not counted", watch_.sentence()));
+        fmt::format("{}; the replay ends, and packets sent since then are not counted", watch_.sentence()));
 }
 
 /// What the lcore tells by the next tick; none: it has not answered yet.

@@ -15,13 +15,13 @@ void reload(const RunOptions& options, runtime::Engine& engine) {
         options.given.apply_to(wanted.runtime);
         const std::string level = wanted.runtime.log_level;
         if (wanted == engine.plan()) {
-            log_notice(LogType::app, "SIGHUP: {} says what is done already", path);
+            log_notice(LogType::app, "SIGHUP: {} has no changes", path);
             return;
         }
         engine.reconfigure(wanted);
         if (!level.empty())
             set_log_level(level);
-        log_notice(LogType::app, "SIGHUP: {} was read again and is carried out: {} streams, {} senders", path,
+        log_notice(LogType::app, "SIGHUP: {} was read again and carried out: {} streams, {} senders", path,
                    wanted.receives.size(), wanted.sends.size());
     } catch (const std::exception& e) {
         log_error(LogType::app, "SIGHUP: nothing was changed: {}", e.what());

@@ -33,11 +33,12 @@ LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine:
     const double seconds = active.ticks() != 0 && snapshot.ticks_per_second > 0
                                ? static_cast<double>(active.ticks()) / snapshot.ticks_per_second
                                : snapshot.duration_s;
-    return {same && !nothing,
-            fmt::format("loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({}){}", sent,
-                        complete, verified, wrong, human_size(bytes), human_duration(seconds),
-                        human_bit_rate(seconds > 0 ? static_cast<double>(bytes) / seconds : 0),
-                        same && nothing ? "; nothing was verified: no heap was sent in that time" : "")};
+    return {
+        same && !nothing,
+        fmt::format("loopback: {} heaps sent, {} received, {} verified, {} wrong; {} in {} ({}){}", sent,
+                    complete, verified, wrong, human_size(bytes), human_duration(seconds),
+                    human_bit_rate(seconds > 0 ? static_cast<double>(bytes) / seconds : 0),
+                    same && nothing ? "; nothing was verified, because no heap was sent in that time" : "")};
 }
 
 std::vector<std::string> verification_problems(const runtime::Plan& plan, const stats::Snapshot& snapshot) {

@@ -106,11 +106,10 @@ std::vector<RunningProcess> fitting(const std::string& wanted, const std::vector
 RunningProcess choose_process(const std::string& wanted, const std::vector<RunningProcess>& running,
                               uid_t user) {
     if (running.empty())
-        throw_error(
-            "",
-            "no dpdk-spead that can be reached runs{}; other users' are root's to see, and --no-telemetry "
-            "hides one",
-            wanted.empty() ? "" : fmt::format(", none called `{}` either", wanted));
+        throw_error("",
+                    "no reachable dpdk-spead runs{}; only root sees those of other users, and --no-telemetry "
+                    "hides one",
+                    wanted.empty() ? "" : fmt::format(", none called `{}` either", wanted));
     const std::vector<RunningProcess> meant = fitting(wanted, running);
     if (meant.size() == 1)
         return meant.front();

@@ -71,7 +71,7 @@ TelemetryClient::TelemetryClient(const std::string& path, std::chrono::milliseco
         if (fd_ < 0 || setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof wait) != 0 ||
             setsockopt(fd_, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof wait) != 0 ||
             connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-            throw_error(path, "nobody answers there: {}", std::strerror(errno));
+            throw_error(path, "nothing answers at this socket: {}", std::strerror(errno));
         ucred peer{};
         socklen_t size = sizeof peer;
         if (getsockopt(fd_, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0) {
@@ -83,7 +83,7 @@ TelemetryClient::TelemetryClient(const std::string& path, std::chrono::milliseco
         greeted_ = true;
         longest_ = observe::number_in(greeting, "max_output_len");
         if (longest_ == 0 || longest_ > kLongest)
-            throw_error(path, "this is no telemetry of DPDK");
+            throw_error(path, "this socket is not one of DPDK's telemetry");
         // The kernel does not know processes of other containers by number.
         if (pid_ == 0)
             pid_ = static_cast<std::int64_t>(
@@ -106,7 +106,7 @@ std::string TelemetryClient::receive() {
     while (length < 0 && errno == EINTR);
     if (length == 0)
         throw_error(path_, "{}",
-                    !greeted_ ? "it serves ten clients at once, and has as many; end one of them"
+                    !greeted_ ? "it has ten clients, the most that it serves; end one of them"
                               : "the process has ended");
     if (length < 0)
         throw_error(path_, "{}", errno == EAGAIN ? "the process does not answer" : std::strerror(errno));
@@ -137,7 +137,7 @@ TelemetryClient::Report TelemetryClient::report() {
         std::string text;
         while (text.size() < size) {
             if (std::chrono::steady_clock::now() > latest)
-                throw_error(path_, "its report does not come");
+                throw_error(path_, "it does not send its report");
             const Json piece =
                 ask(fmt::format("/spead/report,{},{}", observe::number_in(head, "sequence"), text.size()));
             if (!piece.is_string() || piece.get_ref<const std::string&>().empty())

@@ -48,7 +48,7 @@ TopTerminal::TopTerminal() {
     if (isatty(STDIN_FILENO) != 1 || isatty(STDOUT_FILENO) != 1)
         throw_error("top", "it needs a terminal; --once prints one picture as text");
     if (tcgetattr(STDIN_FILENO, &before_) != 0)
-        throw_error("top", "the terminal does not tell its state: {}", std::strerror(errno));
+        throw_error("top", "cannot read the terminal's state: {}", std::strerror(errno));
     const sigset_t set = signal_set();
     pthread_sigmask(SIG_BLOCK, &set, nullptr);
     std::signal(SIGPIPE, SIG_IGN);

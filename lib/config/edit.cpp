@@ -64,7 +64,7 @@ std::size_t index_of(const toml::array& list, const Noun& part, const std::strin
     }
     const std::vector<std::string_view> known(names.begin(), names.end());
     if (known.empty())
-        throw_error("", "there is no {0} `{1}`, and no other; `{2} add` makes one", part.noun, name,
+        throw_error("", "there is no {0} `{1}`: none is configured; `{2} add` makes one", part.noun, name,
                     part.table == kStream.table ? "stream" : "send");
     throw_error("", "there is no {} `{}`{}; there {} {}", part.noun, name, hint(name, known),
                 known.size() == 1 ? "is" : "are", list_of(known));

@@ -36,7 +36,7 @@ StartLock::StartLock(const std::string& path) : path_(path), file_(path + ".lock
 bool StartLock::take() {
     lock_ = Descriptor(open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
     if (!lock_)
-        throw_error(path_, "cannot make a control socket there: {}", std::strerror(errno));
+        throw_error(path_, "cannot make a control socket at this path: {}", std::strerror(errno));
     struct stat mine {};
     if (fstat(lock_.get(), &mine) != 0 || !S_ISREG(mine.st_mode) || mine.st_uid != geteuid())
         throw_error(file_, "it belongs to somebody else; remove it, or give the control socket another path");

@@ -35,7 +35,7 @@ void run_on(const std::vector<unsigned>& cpus) {
 
 Consumers::Thread::Thread() : wake_fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (wake_fd < 0)
-        throw_error("runtime", "no event descriptor: {}", std::strerror(errno));
+        throw_error("runtime", "cannot make an event descriptor: {}", std::strerror(errno));
 }
 
 Consumers::Thread::~Thread() {

@@ -12,7 +12,7 @@ namespace spead::runtime {
 
 Executor::Executor() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (fd_ < 0)
-        throw_error("runtime", "no event descriptor: {}", std::strerror(errno));
+        throw_error("runtime", "cannot make an event descriptor: {}", std::strerror(errno));
 }
 
 Executor::~Executor() {

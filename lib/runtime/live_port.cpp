@@ -197,7 +197,7 @@ LivePort::Look LivePort::look(LogLimiter& limit) {
     if (device_->capabilities().needs_peer) {
         if (peer_.update(device_->link_up()))
             log_limited(limit, LogType::runtime, LogLevel::notice,
-                        "port {}: nobody is at the other end; waiting", name);
+                        "port {}: no process is at the other end; waiting", name);
         return found;
     }
     const LinkWatch::News news = link_.update(device_->poll_link());

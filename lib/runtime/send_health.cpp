@@ -24,7 +24,7 @@ std::string suspects_of(const PortNature& port) {
                "whether "
                "their consumer stands still";
     if (!port.link_up)
-        return port.needs_peer ? "nobody is at its other end" : "its link is down";
+        return port.needs_peer ? "no process is at its other end" : "its link is down";
     const std::uint32_t datagram = port.udp_bytes + kHeaders;
     if (datagram > kUsualMtu)
         return fmt::format(

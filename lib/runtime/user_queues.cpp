@@ -34,7 +34,8 @@ UserQueues::UserQueues()
     : epoll_fd_(epoll_create1(EPOLL_CLOEXEC)), wake_fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     try {
         if (epoll_fd_ < 0 || wake_fd_ < 0)
-            throw_error("runtime", "no event descriptor: {}; raise the limit of descriptors (ulimit -n)",
+            throw_error("runtime",
+                        "cannot make an event descriptor: {}; raise the limit of descriptors (ulimit -n)",
                         std::strerror(errno));
         watch_descriptor(epoll_fd_, wake_fd_);
     } catch (...) {

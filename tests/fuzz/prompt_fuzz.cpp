@@ -131,7 +131,7 @@ class Typing {
             std::vector<std::string> longer = words;
             longer.push_back(choice.text);
             const std::string refusal = refusal_of(longer, vocabulary);
-            for (const char* const wrong : {"` cannot follow", "` is too much", "` is not a command"}) {
+            for (const char* const wrong : {"` cannot follow", "` is an extra word", "` is not a command"}) {
                 require(!refusal.starts_with("`" + choice.text + wrong), "what is proposed may be typed",
                         line_of(longer));
             }

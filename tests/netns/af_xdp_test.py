@@ -252,7 +252,7 @@ class Kernel(XdpTest):
         running.interrupt()
         finished = running.wait()
         self.assertEqual(finished.err.count("our XDP program on dut is gone"), 1)
-        self.assertIn("out of force", finished.report["ports"][0]["rules"][0]["rule"])
+        self.assertIn("not in force", finished.report["ports"][0]["rules"][0]["rule"])
         self.assertEqual(self.attached(), "elses")
 
     def test_an_interface_that_is_deleted_is_waited_for(self):
@@ -377,7 +377,7 @@ class Queues(XdpTest):
                 os.write(self.tap[count % 2], wire.frame(packet, source="10.9.0.2"))
         finished = running.wait()
         self.assert_stream(finished.report, "s0", complete=10, started=10)
-        self.assertIn("what arrives on the others stays with the kernel", finished.err)
+        self.assertIn("packets of the others stay with the kernel", finished.err)
 
 
 def attach_elses(device):

@@ -75,7 +75,7 @@ class Commands(AttachTest):
     def test_more_commands_and_answers_than_anything_holds_at_once(self):
         running = self.daemon()
         out = self.attach(typed=("help" + " " * 4000 + "\n") * 1000)
-        self.assertEqual(out.count("`help` and a command's words tell more"), 1000)
+        self.assertEqual(out.count("`help` and a command's words explain it"), 1000)
         self.shut_down(running)
 
     def test_a_signal_ends_it_though_nobody_reads_what_it_writes(self):
@@ -112,7 +112,7 @@ class Commands(AttachTest):
 
     def test_captures_are_shown_while_they_run_and_after(self):
         running = self.daemon()
-        self.assertIn("nothing is captured", self.attach("--", "show", "capture"))
+        self.assertIn("this run has no captures", self.attach("--", "show", "capture"))
         self.attach("--", "capture", "start", "s0", "a.pcap", "capture.count", "3")
 
         def shown():
@@ -308,13 +308,13 @@ rate = "10Mbps"
         running.wait()
         self.assertFalse(self.by_name.exists())
         self.attach("--", "show", "send", target=self.name, environment=self.environment, status=1)
-        self.assertIn(f"nobody listens at `{self.name}`", self.said)
+        self.assertIn(f"nothing listens at `{self.name}`", self.said)
 
     def test_a_second_process_of_that_name(self):
         running = self.named()
         second = self.named()
-        self.assertIn(f"process {running.process.pid} listens there already", second.text(1))
-        self.assertIn("there is no control socket", second.text(1))
+        self.assertIn(f"process {running.process.pid} already listens at this path", second.text(1))
+        self.assertIn("cannot make a control socket", second.text(1))
         second.interrupt()
         second.wait()
         # Asked for, it is refused.
@@ -413,7 +413,7 @@ class Wire(AttachTest):
         self.assertIn("s0", self.attach("--", "show", "stream"))
         half = [self.connect(b"dpdk-spead-attach 1 com") for _ in range(40)]
         self.assertIn("s0", self.attach("--", "show", "stream"))
-        self.assertIn("too many connect at once", self.answer(silent[0]))
+        self.assertIn("too many clients connect at once", self.answer(silent[0]))
         half[-1].sendall(b"mand /\nshow stream\n")
         half[-1].shutdown(socket.SHUT_WR)
         self.assertRegex(self.answer(half[-1]), r"(?s)^o 0\no .*s0.*s 1\n0$")

@@ -128,7 +128,7 @@ class Bench(harness.ProgramTest):
                     except OSError:
                         pass  # it has heard enough
                     finished = running.wait(status=1)
-                self.assertIn("the other end does not speak as bench does", finished.err)
+                self.assertIn("the other end does not speak the protocol of bench", finished.err)
 
     def test_the_second_process_ends_with_the_first(self):
         running = self.start("bench", "link", "--trial", "60s", "--heap-size", "64KiB", "--payload", "1024",

@@ -73,7 +73,7 @@ class Signals(harness.ProgramTest):
     def test_a_sender_whose_peer_never_comes(self):
         running = self.start("send", ENDPOINT, "--heaps", 10, "--port", f"net_memif0,role=client,socket="
                              f"{self.directory}/lonely.sock,socket-abstract=no")
-        running.wait_for(lambda: "port p0: nobody is at the other end; waiting" in running.text(1), "word of it")
+        running.wait_for(lambda: "port p0: no process is at the other end; waiting" in running.text(1), "word of it")
         finished = self.stopped(running)
         self.assertEqual(finished.report["sends"][0]["packets"], 0)
 

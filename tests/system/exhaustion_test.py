@@ -84,7 +84,7 @@ class Descriptors(Exhausted):
         page = socket.create_connection(("127.0.0.1", port), timeout=30 * harness.PATIENCE)
         self.addCleanup(page.close)
         page.sendall(b"GET /metrics HTTP/1.1\r\n\r\n")
-        running.wait_for(lambda: "nobody can attach for the moment" in running.text(1), "word of it")
+        running.wait_for(lambda: "no client can attach for the moment" in running.text(1), "word of it")
         before = self.control_time(running)
         time.sleep(1)
         self.assertLess(self.control_time(running) - before, 0.5, "a listener spins")
@@ -104,7 +104,7 @@ class Descriptors(Exhausted):
         self.assertEqual(self.attach("show", "stream").returncode, 0)
         self.limit(running, 16)
         silent[0].sendall(b"x")
-        running.wait_for(lambda: "nobody can attach for the moment" in running.text(1), "word of it")
+        running.wait_for(lambda: "no client can attach for the moment" in running.text(1), "word of it")
         self.limit(running, None)
         self.assertEqual(self.attach("show", "stream").returncode, 0)
         running.interrupt()
@@ -119,7 +119,7 @@ class Descriptors(Exhausted):
         answer = session.recv(1)
         opened = self.opened(running)
         self.limit(running, next(fd for fd in range(len(opened) + 1) if fd not in opened) + 10)
-        self.assertIn("hardly any file descriptors left", self.attach("show", "stream").stderr)
+        self.assertIn("too few file descriptors left", self.attach("show", "stream").stderr)
         session.sendall(b"port stop p0\n")
         session.shutdown(socket.SHUT_WR)
         while part := session.recv(4096):
@@ -208,9 +208,9 @@ class OtherUsers(Exhausted):
                 client.connect(str(self.socket))
             except BlockingIOError:
                 break
-        self.refused(*LOOPBACK, "--control", self.socket, status=1, says=("a process listens there already",))
+        self.refused(*LOOPBACK, "--control", self.socket, status=1, says=("a process already listens at this path",))
         refused = self.attach("show", "stream")
-        self.assertIn("has accepted nobody", refused.stderr)
+        self.assertIn("has not accepted the connection", refused.stderr)
 
     def test_sockets_that_do_not_answer_do_not_hide_those_that_do(self):
         # Where other users' processes may have theirs.

@@ -133,7 +133,7 @@ class Places(harness.ProgramTest):
             each.wait()
         gone = self.attach(self.name)
         self.assertEqual(gone.returncode, 1)
-        self.assertIn("nobody listens", gone.stderr)
+        self.assertIn("nothing listens", gone.stderr)
 
     def test_a_stranger_of_the_same_name_does_not_come_before_a_service(self):
         running = self.service()

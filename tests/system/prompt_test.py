@@ -31,7 +31,7 @@ class Keys(PromptTest):
         t.expect("stream ")
         t.type("st\t")
         t.expect(" start")
-        self.assertIn("receive a stream again", t.expect("stop"))
+        self.assertIn("receive a stopped stream again", t.expect("stop"))
         t.type("\x15\x03")
         t.wait()
 
@@ -142,7 +142,7 @@ class Show(PromptTest):
             "help": ("stream add NAME port PORT endpoints ENDPOINTS [KEY VALUE]...", "show memory"),
             "help stream set": ("[[receive]]", "heaps.ring"),
             "help watch": ("until a key",),
-            "show capture": ("nothing is captured",),
+            "show capture": ("this run has no captures",),
             "clear stats": ("cleared",),
             "clear undo": ("from the start",),
             "log level notice": (),
@@ -210,14 +210,14 @@ class Refusals(PromptTest):
         "show port xstats": "PORT is missing",
         "show lcore 77": "there is no lcore `77`",
         "show config nothing": "nothing",
-        "watch 0 show heap": "no time to wait",
-        "watch 1 quit": "not for watching",
+        "watch 0 show heap": "not a time to wait",
+        "watch 1 quit": "cannot be watched",
         "log level loud": "loud",
         "save config": "FILE is missing",
         "save config /nonexistent/x": "cannot write",
         "save config \"x": "quote",
         "help nothing": "no command begins with `nothing`",
-        "quit now": "too much",
+        "quit now": "extra word",
     }
 
     def test_each_says_why_and_changes_nothing(self):
@@ -326,7 +326,7 @@ class File(PromptTest):
 
     def test_a_watch_that_nobody_could_end_is_refused(self):
         finished = self.run_program(*LOOPBACK, "--cmdline-file", self.script("watch 1 show heap\nquit\n"), status=1)
-        self.assertIn("nobody could end it", finished.err)
+        self.assertIn("it would never end here", finished.err)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ class StandardStreams(harness.ProgramTest):
                       ("send", ENDPOINT, "--port", "net_null0", "--heaps", 1, "--quiet", "--json", "-")):
             with self.subTest(words=words):
                 finished = self.run_program(*words, report=False, prefix=redirected(">/dev/full"), status=1)
-                self.assertIn("standard output: not all that was printed is there", finished.err)
+                self.assertIn("standard output: some output was not written", finished.err)
 
     def test_a_reader_that_has_gone_is_none(self):
         for words in ((), ("--json", "-", "--quiet")):

@@ -30,7 +30,7 @@ class Stuck(harness.ProgramTest):
 
     def test_a_peer_that_does_not_come(self):
         device = f"net_memif0,socket={self.directory / 'memif.sock'},socket-abstract=no,role=server"
-        running = self.stuck("--port", device, says=["port p0 has taken nothing for a second; nobody is at its other end"])
+        running = self.stuck("--port", device, says=["port p0 has taken nothing for a second; no process is at its other end"])
         client = telemetry.Client(telemetry.socket_of(running), self)
         running.wait_for(lambda: client.ask("/spead/send,d0")["health"]["state"] == "stuck", "health, while it lasts")
         send, finished = self.end(running)

@@ -444,10 +444,11 @@ TEST_F(AfPacketPort, WrongRequestsAreRefusedWithTheReason) {
               "port p0: there is no network interface \"veth9\"; `ip link` lists them");
     EXPECT_THAT(refuse("net_af_packet0,iface=a_name_that_is_too_long"),
                 HasSubstr("there is no network interface"));
-    EXPECT_EQ(refuse("net_af_packet0,iface=veth0,framesz=2048", 9000),
-              "port p0: framesz=2048 of net_af_packet0 is too small: it holds received frames of 1982 bytes "
-              "(2048 - 66) and "
-              "sent ones of 2016 (2048 - 32), needed are 9050 and 9042; give framesz=12288, or leave it out");
+    EXPECT_EQ(
+        refuse("net_af_packet0,iface=veth0,framesz=2048", 9000),
+        "port p0: framesz=2048 of net_af_packet0 is too small: it holds received frames of 1982 bytes "
+        "(2048 - 66) and "
+        "sent frames of 2016 (2048 - 32), and 9050 and 9042 are needed; give framesz=12288, or leave it out");
     EXPECT_THAT(refuse("net_af_packet0,iface=veth0,framesz=2056"), HasSubstr("is not a multiple of 16"));
     EXPECT_THAT(refuse("net_af_packet0,iface=veth0,blocksz=6144"),
                 HasSubstr("blocksz=6144 of net_af_packet0 is not a multiple of framesz=2048 and of the page "

@@ -307,7 +307,7 @@ TEST_F(MemifPort, TheSocketIsThisUsersAlone) {
 
 TEST_F(MemifPort, AnAbstractAddressIsSaidToBeOpenToAll) {
     EXPECT_THAT(plan(request("net_memif0,role=server,socket-abstract=yes", 1, 0)).remarks,
-                ElementsAre(HasSubstr("any local user may be the peer of net_memif0")));
+                ElementsAre(HasSubstr("every local user can connect to the abstract address of net_memif0")));
     EXPECT_THAT(plan(request("net_memif0,role=server", 1, 0)).remarks, IsEmpty());
     EXPECT_THAT(plan(request("net_memif0,role=server,socket-abstract=yes", 1, 0)).devargs,
                 HasSubstr(",socket=/run/memif.sock"))
@@ -362,7 +362,7 @@ TEST_F(MemifPort, WrongRequestsAreRefusedWithTheReason) {
         "port p0: bsize 2048 is too small: packets of 9000 bytes of UDP payload + 42 of headers are frames "
         "of 9042, "
         "and memif corrupts frames above bsize; give bsize=9088, or leave it out, or lower the packet size");
-    EXPECT_THAT(refuse("net_memif0,role=client", 65500), HasSubstr("memif's bsize ends at 65535"));
+    EXPECT_THAT(refuse("net_memif0,role=client", 65500), HasSubstr("memif's largest bsize is 65535"));
     EXPECT_THAT(refuse("net_memif0,role=guest"),
                 HasSubstr("role=guest of net_memif0 is neither client nor server"));
     EXPECT_THAT(refuse("net_memif0,rsize=15"),

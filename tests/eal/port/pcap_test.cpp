@@ -295,7 +295,7 @@ TEST_F(PcapPort, ReceivingWithoutAFileReceivesNothingAndSendingWithoutAFileDrops
     EXPECT_FALSE(writer->exhausted());
 
     auto reader = open_port(request("net_pcap1,rx_pcap=" + write_capture(3), 1, 1));
-    EXPECT_THAT(reader->remarks(), ElementsAre(HasSubstr("has no tx_pcap: what is sent is dropped")));
+    EXPECT_THAT(reader->remarks(), ElementsAre(HasSubstr("has no tx_pcap: sent packets are dropped")));
     reader->start();
     ASSERT_TRUE(send(reader->tx_queue(0), pool.make(frame(1, 64))));
     EXPECT_TRUE(pool.full());

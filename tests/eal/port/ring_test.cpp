@@ -139,7 +139,7 @@ TEST(RingPort, WrongRequestsAreRefusedWithTheReason) {
     EXPECT_EQ(error_of([] { open_port(request("net_ring0,foo=1")); }),
               "port p0: net_ring0 has no parameter \"foo\"; it has nodeaction");
     EXPECT_THAT(error_of([] { open_port(request("net_ring_with_a_long_name")); }),
-                HasSubstr("leave room for 17"));
+                HasSubstr("net_ring allows 17"));
     EXPECT_THAT(error_of([] { open_port(request("net_ring0", 0, 1)); }),
                 HasSubstr("sending would stop after 1023"));
     EXPECT_THAT(error_of([] { open_port(request("net_ring0", 17, 1)); }),

@@ -131,7 +131,7 @@ TEST(CommandLine, EalsOptionsAmongOursAreSentToTheirPlace) {
 
 TEST(CommandLine, ACommandBeforeTheDoubleDashIsSentToItsPlace) {
     expect_refused("recv --port p 239.1.2.3:7148 -- -l 0",
-                   {"`recv` stands before `--`", "dpdk-spead [EAL options] -- recv"});
+                   {"`recv` is before `--`", "dpdk-spead [EAL options] -- recv"});
 }
 
 TEST(CommandLine, AnUnknownOptionIsQuotedWithTheNearest) {
@@ -145,8 +145,8 @@ TEST(CommandLine, AnUnknownOptionIsQuotedWithTheNearest) {
     expect_refused("recv --port p 239.1.2.3:7148 -x", {"`-x` is not an option of recv"});
     expect_refused("bench assemble --payloads 64",
                    {"`--payloads` is not an option of bench assemble", "`--payload`"});
-    expect_refused("run --config x 239.1.2.3:7148", {"`239.1.2.3:7148` is too much for run"});
-    expect_refused("bench transmit now", {"`now` is too much for bench transmit"});
+    expect_refused("run --config x 239.1.2.3:7148", {"`239.1.2.3:7148` is an extra argument of run"});
+    expect_refused("bench transmit now", {"`now` is an extra argument of bench transmit"});
 }
 
 TEST(CommandLine, OptionsAreNotAbbreviated) {

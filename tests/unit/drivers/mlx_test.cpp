@@ -238,7 +238,7 @@ TEST_F(Mlx4, NeedsTheModulesSteeringMode) {
     EXPECT_EQ(refusal(), "accepted");
     auto tagged = request_for(kCard);
     tagged.vlan = 7;
-    EXPECT_THAT(refusal(tagged), HasSubstr("knows no VLANs"));
+    EXPECT_THAT(refusal(tagged), HasSubstr("excludes VLANs"));
 }
 
 TEST_F(Mlx4, LendsNoMemoryToTheCard) {

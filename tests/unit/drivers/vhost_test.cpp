@@ -108,7 +108,8 @@ TEST_F(VhostUser, QueuesFollowTheRequest) {
 }
 
 TEST_F(VhostUser, TheCardsEndNeedsAPeer) {
-    EXPECT_THAT(refusal(virtio_user(), request_for(user_with(""))), HasSubstr("nobody listens there"));
+    EXPECT_THAT(refusal(virtio_user(), request_for(user_with(""))),
+                HasSubstr("nothing listens on this socket"));
     EXPECT_EQ(refusal(virtio_user(), request_for(user_with(",server=1"))), "accepted");
     listen();
     EXPECT_EQ(refusal(virtio_user(), request_for(user_with(""))), "accepted");

@@ -104,7 +104,7 @@ TEST_F(XdpRules, TellThatAnotherProgramHasTakenTheirPlace) {
     EXPECT_EQ(table_->out_of_force(), "");
     ASSERT_TRUE(attach_elses("dut"));
     EXPECT_NE(table_->out_of_force().find("\"elses\""), std::string::npos) << table_->out_of_force();
-    EXPECT_NE(table_->rules().front().text.find("out of force"), std::string::npos);
+    EXPECT_NE(table_->rules().front().text.find("not in force"), std::string::npos);
 }
 
 TEST_F(XdpRules, RefuseASecondRuleOfAnEndpoint) {

@@ -70,8 +70,9 @@ TEST(StartLock, IsNoOtherUsersFileNorALinkNorAPipe) {
 }
 
 TEST(StartLock, NeedsADirectory) {
-    EXPECT_THAT([] { StartLock("/nonexistent/p.sock"); },
-                ThrowsMessage<Error>(HasSubstr("/nonexistent/p.sock: cannot make a control socket there")));
+    EXPECT_THAT(
+        [] { StartLock("/nonexistent/p.sock"); },
+        ThrowsMessage<Error>(HasSubstr("/nonexistent/p.sock: cannot make a control socket at this path")));
 }
 
 }  // namespace

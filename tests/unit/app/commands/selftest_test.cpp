@@ -17,7 +17,7 @@ TEST(SelftestCommand, HasAPortAndADestination) {
     EXPECT_EQ(test::parsed_options<SelftestOptions>("selftest --port p").destination,
               SelftestOptions{}.destination);
     test::expect_refused("selftest", {"--port: it is missing", "dpdk-spead info"});
-    test::expect_refused("selftest net_ring0", {"`net_ring0` is too much for selftest"});
+    test::expect_refused("selftest net_ring0", {"`net_ring0` is an extra argument of selftest"});
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ TEST(CheckMachine, HugePages) {
     const runtime::EalMemory need{{0, std::size_t{5} << 20}};
     expect(check_huge_pages(machine.host(), need, false), Verdict::warn,
            "5 MiB of huge pages are needed, and none are reserved; ordinary pages", "vm.nr_hugepages=3");
-    expect(check_huge_pages(machine.host(), need, true), Verdict::fail, "a card works with nothing else",
+    expect(check_huge_pages(machine.host(), need, true), Verdict::fail, "a card needs them",
            "vm.nr_hugepages=3");
     machine.huge_pages(0, 2048, 40, 2);
     expect(check_huge_pages(machine.host(), need, true), Verdict::fail,

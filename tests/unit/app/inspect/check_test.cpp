@@ -149,7 +149,7 @@ TEST_F(CheckAll, APlanThatCannotBeIsAFindingThatFails) {
 TEST_F(CheckAll, WithoutPortsTheMachineIsLookedAt) {
     plan_ = {};
     EXPECT_FALSE(any_failed(all()));
-    expect(about("ports"), Verdict::ok, "none named");
+    expect(about("ports"), Verdict::ok, "no port is named");
     EXPECT_NE(about("huge pages").text, "nothing");
 }
 

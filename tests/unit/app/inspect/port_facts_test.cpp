@@ -48,8 +48,7 @@ std::string how(const PortFacts& port, std::string_view name) {
 
 TEST(Features, AreSaidInPlainWords) {
     const PortFacts port = card();
-    EXPECT_EQ(how(port, "steering"),
-              "exact, by rte_flow, isolated: what no stream asks for stays with the kernel");
+    EXPECT_EQ(how(port, "steering"), "exact, by rte_flow, isolated: all other packets stay with the kernel");
     EXPECT_EQ(how(port, "zero-copy sending"),
               "yes, but for the last 31 segments before a pause, which are copied");
     EXPECT_EQ(how(port, "interrupt mode"), "yes");
@@ -68,13 +67,14 @@ TEST(Features, OfAPlainPort) {
     PortFacts port;
     EXPECT_EQ(how(port, "steering"), "in software, from one receive queue; more lcores work behind it");
     EXPECT_EQ(how(port, "interrupt mode"), "no, adaptive instead");
-    EXPECT_THAT(how(port, "zero-copy sending"), HasSubstr("no: the device takes a packet in one piece only"));
+    EXPECT_THAT(how(port, "zero-copy sending"),
+                HasSubstr("no: the device takes a packet in one buffer only"));
     port.capabilities.tx_multi_segment = true;
     EXPECT_THAT(how(port, "zero-copy sending"), HasSubstr("no: the device works on DPDK's own memory only"));
     port.capabilities.tx_external_buffer = true;
     EXPECT_EQ(how(port, "zero-copy sending"), "yes");
     port.capabilities.deals_flows = true;
-    EXPECT_THAT(how(port, "steering"), HasSubstr("deals flows over its queues"));
+    EXPECT_THAT(how(port, "steering"), HasSubstr("distributes flows over its queues"));
     port.capabilities.steering = port::Steering::xdp_map;
     EXPECT_THAT(how(port, "steering"), HasSubstr("by an XDP program"));
     port.capabilities.lossless = port.capabilities.receives_own = port.capabilities.finite = true;

@@ -148,7 +148,7 @@ TEST_F(CarryOutTest, ExitIsQuit) {
 
 TEST_F(CarryOutTest, DummiesAreOfASender) {
     EXPECT_THAT(type("dummy d0"), HasSubstr("64 packets"));
-    EXPECT_THAT(type("dummy d0 8"), HasSubstr("8 packets made of the heap that comes next"));
+    EXPECT_THAT(type("dummy d0 8"), HasSubstr("8 packets made of the next heap"));
     Context context{process_, grammar_, seat_};
     EXPECT_THAT(refusal("dummy s0"), HasSubstr("there is no sender `s0`"));
     for (const char* line : {"dummy d0 0", "dummy d0 99999", "dummy d0 many"})
@@ -190,8 +190,8 @@ TEST_F(CarryOutTest, RefusedCommandsSayWhyAndChangeNothing) {
     EXPECT_THAT(refusal("endpoint delete s0 239.1.0.9:7148"), HasSubstr("no endpoint 239.1.0.9"));
     EXPECT_THAT(refusal("send set d0 ttl 300"), HasSubstr("300"));
     EXPECT_THAT(refusal("save config \"half"), HasSubstr("quote"));
-    EXPECT_THAT(refusal("watch 1 stream delete s0"), HasSubstr("not for watching"));
-    EXPECT_THAT(refusal("watch 1 show stream"), HasSubstr("nobody could end it"));
+    EXPECT_THAT(refusal("watch 1 stream delete s0"), HasSubstr("cannot be watched"));
+    EXPECT_THAT(refusal("watch 1 show stream"), HasSubstr("it would never end here"));
     process_.refuses = "port p0: the device refuses the rule";
     EXPECT_THAT(refusal("endpoint add s0 239.9.0.9:7148"), HasSubstr("refuses the rule"));
 }
@@ -257,8 +257,8 @@ TEST_F(CarryOutTest, ClearingSaysSo) {
 }
 
 TEST_F(CarryOutTest, CapturesAreShownByStream) {
-    EXPECT_THAT(type("show capture"), HasSubstr("nothing is captured"));
-    EXPECT_THAT(type("show capture s0"), HasSubstr("stream s0 is not captured"));
+    EXPECT_THAT(type("show capture"), HasSubstr("this run has no captures"));
+    EXPECT_THAT(type("show capture s0"), HasSubstr("stream s0 has no captures"));
     stats::CaptureSnapshot c;
     c.stream = "s0";
     c.taken = 100;

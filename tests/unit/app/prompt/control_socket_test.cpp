@@ -146,7 +146,8 @@ class Full {
 TEST_F(ControlSocketTest, OneThatAcceptsNobodyIsAliveAndKeepsNobodyWaiting) {
     const Full full(path());
     EXPECT_EQ(who_listens(path()), 0);
-    EXPECT_THAT(refusal([&] { ControlSocket second(path()); }), HasSubstr("a process listens there already"));
+    EXPECT_THAT(refusal([&] { ControlSocket second(path()); }),
+                HasSubstr("a process already listens at this path"));
     EXPECT_TRUE(fs::exists(path()));
 }
 
@@ -202,16 +203,16 @@ TEST_F(ControlSocketTest, IsFoundByItsNameAndUnderNoOtherUsersProcess) {
     EXPECT_TRUE(connect_to(name, environment, geteuid()));
     fs::create_symlink(socket.path(), session + "/dpdk-spead/link" + name + ".sock");
     EXPECT_THAT(refusal([&] { connect_to("link" + name, environment, geteuid()); }),
-                AllOf(HasSubstr("nobody listens at `link"), HasSubstr("but at "), HasSubstr(name)));
+                AllOf(HasSubstr("nothing listens at `link"), HasSubstr("but at "), HasSubstr(name)));
     if (geteuid() == 0) {
         // Whoever the directory belongs to is who may listen there, beside root.
         ASSERT_EQ(chown((session + "/dpdk-spead").c_str(), 65534, 65534), 0);
-        EXPECT_THAT(refusal([&] { connect_to(name, environment, 65533); }), HasSubstr("nobody listens"));
+        EXPECT_THAT(refusal([&] { connect_to(name, environment, 65533); }), HasSubstr("nothing listens"));
     }
 }
 
 TEST_F(ControlSocketTest, NobodyThereIsTold) {
-    EXPECT_THAT(refusal([&] { connect_to(path(), no_variables, 7); }), HasSubstr("nobody listens"));
+    EXPECT_THAT(refusal([&] { connect_to(path(), no_variables, 7); }), HasSubstr("nothing listens"));
     EXPECT_THAT(refusal([&] { connect_to("no-such-process", no_variables, 7); }),
                 HasSubstr("no-such-process"));
 }

@@ -88,7 +88,7 @@ TEST_F(GrammarTest, UnknownWordsAreRefusedWithTheNearest) {
     EXPECT_THAT(refusal("stream delete bean"), HasSubstr("no stream `bean` (did you mean `beam`?)"));
     EXPECT_THAT(refusal("show port p7"), HasSubstr("p0 or p1"));
     EXPECT_THAT(refusal("show lcore 9"), HasSubstr("there is no lcore `9`"));
-    EXPECT_THAT(refusal("quit now"), HasSubstr("`now` is too much: the command is quit"));
+    EXPECT_THAT(refusal("quit now"), HasSubstr("`now` is an extra word: the command is quit"));
 }
 
 TEST_F(GrammarTest, NamesThatAreNotThereAreNoUsageErrors) {
@@ -118,7 +118,7 @@ TEST_F(GrammarTest, ArgumentsHaveTheirKind) {
     EXPECT_THAT(refusal("endpoint add beam 239.1.1:7148"), HasSubstr("239.1.1"));
     EXPECT_THAT(refusal("endpoint add beam 239.1.1.1:7148,"), Not("understood"));
     EXPECT_THAT(refusal("watch soon show stream"), HasSubstr("soon"));
-    EXPECT_THAT(refusal("watch 0 show stream"), HasSubstr("no time to wait"));
+    EXPECT_THAT(refusal("watch 0 show stream"), HasSubstr("not a time to wait"));
     EXPECT_THAT(refusal("stream set beam ring 5"), HasSubstr("write `heaps.ring`"));
     EXPECT_THAT(refusal("send set dsim poll busy"), HasSubstr("`poll` is not a key of a sender"));
 }

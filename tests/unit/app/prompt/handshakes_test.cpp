@@ -66,7 +66,7 @@ TEST(Handshakes, SilentOnesKeepNobodyOut) {
     const Client client(handshakes);
     client.say(Greeting{true, "/"}.text());
     EXPECT_THAT(handshakes.take(kBegin), SizeIs(1));
-    EXPECT_THAT(silent.front().heard(), HasSubstr("too many connect at once"));
+    EXPECT_THAT(silent.front().heard(), HasSubstr("too many clients connect at once"));
     EXPECT_EQ(silent.back().heard(), "") << "has time left";
 }
 
@@ -76,7 +76,7 @@ TEST(Handshakes, SilentOnesAreSentAwayWhenTheirTimeIsOver) {
     const Client second(handshakes, kBegin + std::chrono::seconds(1));
     EXPECT_EQ(handshakes.milliseconds_left(kBegin + std::chrono::seconds(4)), 6000);
     EXPECT_THAT(handshakes.take(kBegin + Handshakes::kPatience), IsEmpty());
-    EXPECT_THAT(first.heard(), HasSubstr("nothing was said for too long"));
+    EXPECT_THAT(first.heard(), HasSubstr("the client sent nothing for too long"));
     EXPECT_THAT(first.heard(), HasSubstr("(gone)"));
     EXPECT_EQ(second.heard(), "");
     EXPECT_EQ(handshakes.size(), 1U);

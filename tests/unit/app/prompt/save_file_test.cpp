@@ -57,7 +57,7 @@ TEST_F(SaveFileTest, WhatCannotBeWrittenIsAnError) {
     EXPECT_THROW(save_file(in("none/a"), "text", false), Error);
     fs::create_directory(in("d"));
     EXPECT_THAT(test::passing_error_of([&] { save_file(in("d"), "text", true); }),
-                HasSubstr("it is no file"));
+                HasSubstr("it is not a regular file"));
     EXPECT_EQ(files(), 1u);
 }
 

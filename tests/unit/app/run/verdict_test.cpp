@@ -54,7 +54,7 @@ TEST(JudgeLoopback, IsBadWhenNothingWasSent) {
     for (const Reason reason : {Reason::duration, Reason::sent, Reason::failure}) {
         const LoopbackVerdict v = judge_loopback(came_back(0, 0, 0), reason);
         EXPECT_FALSE(v.good);
-        EXPECT_THAT(v.sentence, EndsWith("nothing was verified: no heap was sent in that time"));
+        EXPECT_THAT(v.sentence, EndsWith("nothing was verified, because no heap was sent in that time"));
     }
 }
 

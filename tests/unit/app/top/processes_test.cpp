@@ -34,8 +34,7 @@ TEST(ChooseProcess, SeveralAreListed) {
 }
 
 TEST(ChooseProcess, NoneIsSaid) {
-    test::expect_passing_error([] { choose_process("", {}, kUser); },
-                               {"no dpdk-spead that can be reached runs"});
+    test::expect_passing_error([] { choose_process("", {}, kUser); }, {"no reachable dpdk-spead runs"});
     test::expect_passing_error([] { choose_process("x", {}, kUser); }, {"none called `x`"});
     test::expect_passing_error([] { choose_process("dsin", kThree, kUser); },
                                {"did you mean `dsim`", "capture1 (pid 10)"});

@@ -140,7 +140,7 @@ TEST(TelemetryClient, WhatIsNoAnswerIsAnError) {
          {"x", "[]", R"({"pid":1})", R"({"pid":1,"max_output_len":1000000000})"}) {
         const Server server(greeting, [](const std::string&) { return ""; });
         EXPECT_THAT(error_of([&] { TelemetryClient client(server.path()); }),
-                    HasSubstr("no telemetry of DPDK"))
+                    HasSubstr("not one of DPDK's telemetry"))
             << greeting;
     }
 }

@@ -108,7 +108,7 @@ port::PreparedDevice Pci::plan(const port::PortRequest& request) const {
     const auto device = port::DeviceString::parse(request.device, where);
     const auto card = port::pci_device(host_.files, device.name());
     if (!card) {
-        throw_error(where, "{} is no PCI device of this machine; name the card's address", device.name());
+        throw_error(where, "{} is not a PCI device of this machine; name the card's address", device.name());
     }
     auto plan = start_plan(*this, request, device);
     check_access(*card, where, plan);

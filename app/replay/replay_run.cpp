@@ -217,7 +217,7 @@ void ReplayRun::wait_for_end() {
             std::chrono::duration<double>(Clock::now() - begin_).count() >= options_.duration)
             return;
         if (const std::string netdev = port_.missing_netdev(); !netdev.empty()) {
-            problems_.push_back(fmt::format("its network interface {} has gone", netdev));
+            problems_.push_back(fmt::format("its network interface {} has disappeared", netdev));
             return;
         }
         const std::optional<Sent> sent = look();

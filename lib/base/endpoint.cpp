@@ -114,7 +114,7 @@ std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t defau
             fail(fmt::format("the source {} is a multicast group; name the sender's own address",
                              *source_text));
         if (parsed.address.value == 0)
-            fail("the source 0.0.0.0 is no sender's address; leave `@...` out to take any source");
+            fail("the source 0.0.0.0 is not a sender's address; leave `@...` out to accept any source");
         source = parsed.address;
     }
 
@@ -142,9 +142,10 @@ std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t defau
                          0xFFFFFFFFu - first.address.value));
     const Ipv4 last_address{static_cast<std::uint32_t>(last)};
     if (first.address.is_multicast() != last_address.is_multicast())
-        fail(fmt::format(
-            "the range runs across the edge of the multicast block 224.0.0.0 to 239.255.255.255, to {}",
-            to_string(last_address)));
+        fail(
+            fmt::format("the range leaves the multicast block 224.0.0.0 to 239.255.255.255 and ends at {}; "
+                        "give a smaller one",
+                        to_string(last_address)));
 
     std::vector<Endpoint> endpoints;
     endpoints.reserve(more + 1);

@@ -97,7 +97,7 @@ void log_text(LogType type, LogLevel level, std::string_view text) {
 void log_unsayable(LogType type, LogLevel level) noexcept {
     const auto index = static_cast<std::size_t>(type);
     rte_log(static_cast<std::uint32_t>(level), static_cast<std::uint32_t>(type_ids()[index]),
-            "%s: no memory is left to say what happened\n", kTypeNames[index]);
+            "%s: no memory is left to print the error\n", kTypeNames[index]);
 }
 
 void set_log_level(std::string_view text, std::string_view where) {

@@ -93,8 +93,8 @@ std::string why_not(const Facts& directory, const Facts& file) {
             file.st_uid);
     const bool strangers = !is_ours(directory) || (directory.st_mode & S_IWOTH) != 0;
     if (strangers && S_ISREG(file.st_mode) && file.st_nlink > 1)
-        return "it has a second name (a hard link), in a directory that others can write; remove it, or give "
-               "another name";
+        return "it has a second hard link, in a directory that others can write; remove it, or give another "
+               "name";
     return {};
 }
 
@@ -186,9 +186,8 @@ class Walk {
         if (!may_follow(facts_, facts)) {
             error_ = EPERM;
             reason_ = fmt::format(
-                "the way there leads through `{}`, a link of user {} in a directory that others can write; "
-                "remove "
-                "it, or name what it leads to",
+                "its path leads through `{}`, a link of user {} in a directory that others can write; remove "
+                "the link, or name its target",
                 part, facts.st_uid);
             return false;
         }

@@ -106,7 +106,7 @@ bool negative(std::string_view text) {
 double parse_real(std::string_view text, std::string_view where, std::span<const RealUnit> units, double max,
                   std::string_view what, std::string_view accepted) {
     if (negative(text))
-        refuse(where, text, fmt::format("is negative, which no {} can be", what), accepted);
+        refuse(where, text, fmt::format("is negative, and a {} cannot be", what), accepted);
     const Split parts = split(text);
     if (parts.number.empty())
         refuse(where, text, fmt::format("is not a {}", what), accepted);
@@ -129,7 +129,7 @@ double parse_real(std::string_view text, std::string_view where, std::span<const
         return 0;
     if (parts.unit.empty())
         refuse(where, text, "has no unit", accepted);
-    refuse(where, text, fmt::format("has the unit `{}`, which is not known", parts.unit), accepted);
+    refuse(where, text, fmt::format("has the unknown unit `{}`", parts.unit), accepted);
 }
 
 std::string fixed_text(double value) {
@@ -192,7 +192,7 @@ std::string scaled(double value, std::string_view unit) {
 
 std::uint64_t parse_size(std::string_view text, std::string_view where) {
     if (negative(text))
-        refuse(where, text, "is negative, which no size can be", kSizeAccepted);
+        refuse(where, text, "is negative, and a size cannot be", kSizeAccepted);
     const Split parts = split(text);
     if (parts.number.empty())
         refuse(where, text, "is not a size", kSizeAccepted);
@@ -203,11 +203,12 @@ std::uint64_t parse_size(std::string_view text, std::string_view where) {
             unit = &known;
     if (unit == nullptr && parts.unit.size() == 1 &&
         std::string_view("kKMGT").find(parts.unit[0]) != std::string_view::npos)
-        refuse(where, text,
-               fmt::format("does not say which {0}: {0}iB is a power of 1024, {0}B one of 1000", parts.unit),
-               kSizeAccepted);
+        refuse(
+            where, text,
+            fmt::format("has the ambiguous unit {0}: {0}iB is a power of 1024, {0}B one of 1000", parts.unit),
+            kSizeAccepted);
     if (unit == nullptr)
-        refuse(where, text, fmt::format("has the unit `{}`, which is not known", parts.unit), kSizeAccepted);
+        refuse(where, text, fmt::format("has the unknown unit `{}`", parts.unit), kSizeAccepted);
 
     // digits / 10^places, exactly.
     Wide digits = 0;

@@ -113,7 +113,7 @@ void Capture::fail(Writer& writer) {
         return;
     log_error(LogType::recv, "capture of {}: {}", stream_, text);
     failure_ += (failure_.empty() ? "" : "; ") + text +
-                fmt::format("; {} packets ({}) are kept there and can be read", writer.series->packets(),
+                fmt::format("; the files keep {} packets ({}), which can be read", writer.series->packets(),
                             human_size(writer.series->bytes()));
 }
 

@@ -25,8 +25,8 @@ OutputFile::OutputFile(const std::string& path, bool direct, const std::string& 
     OpenedOutput opened = open_output(path, O_RDWR | O_NONBLOCK | (direct ? O_DIRECT : 0));
     if (!opened.file && direct && opened.error == EINVAL)
         throw_error(where,
-                    "cannot write {} past the page cache: its file system has no direct I/O; leave "
-                    "out --direct-io (`direct_io`), or take another disk",
+                    "cannot write {} past the page cache: its file system has no direct I/O; leave out "
+                    "--direct-io (`direct_io`), or use another disk",
                     path);
     if (!opened.file)
         throw_error(where, "cannot write the capture file {}: {}", path, opened.reason);

@@ -102,7 +102,7 @@ PcapFileHeader parse_pcap_header(std::span<const std::uint8_t> bytes, std::uint6
         throw_error(where, "the capture file {} is empty", path);
     }
     if (size < kPcapHeader || bytes.size() < kPcapHeader) {
-        throw_error(where, "{} has {} bytes, a pcap file starts with a header of {}", path, size,
+        throw_error(where, "{} has {} bytes, and a pcap file starts with a header of {}", path, size,
                     kPcapHeader);
     }
     const std::uint8_t* const header = bytes.data();

@@ -177,7 +177,7 @@ void apply(toml::table& entry, const Noun& part, const std::vector<Setting>& set
         check_key(part, key);
         if (std::any_of(settings.begin(), setting,
                         [&setting](const Setting& s) { return s.first == setting->first; }))
-            throw_usage("", "`{}` stands there twice; give it once", key);
+            throw_usage("", "`{}` is given twice; give it once", key);
         toml::table* table = &entry;
         std::string last = key;
         if (const std::size_t dot = key.find('.'); dot != std::string::npos) {
@@ -202,7 +202,7 @@ Plan add(const Plan& plan, const Noun& part, const std::string& name, const std:
     for (const toml::node& entry : list)
         if (name_of(entry) == name)
             throw_error("",
-                        "there is a {0} `{1}` already; change it by `{2} set {1} ...`, or give another name",
+                        "a {0} `{1}` exists already; change it with `{2} set {1} ...`, or give another name",
                         part.noun, name, part.table == kStream.table ? "stream" : "send");
     toml::table entry{{"name", name},
                       {"port", port},
@@ -293,8 +293,8 @@ Plan delete_endpoints(const Plan& plan, const std::string& stream, const std::st
     }
     if (texts.empty())
         throw_error("",
-                    "stream `{0}` would have no endpoint left; `stream delete {0}` takes it away, `stream "
-                    "stop {0}` lets it rest",
+                    "stream `{0}` would have no endpoint left; `stream delete {0}` removes it, `stream stop "
+                    "{0}` stops it",
                     stream);
     return set_stream(plan, stream, {{"endpoints", fmt::format("{}", fmt::join(texts, ","))}});
 }

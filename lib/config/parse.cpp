@@ -24,7 +24,7 @@ void check_version(const TomlTable& root) {
     const std::optional<std::int64_t> version = root.version();
     if (!version)
         throw UsageError(root.where(),
-                         fmt::format("there is no `version`; start the file with version = {}", kVersion));
+                         fmt::format("`version` is missing; start the file with version = {}", kVersion));
     if (*version != kVersion)
         throw UsageError(
             root.where("version"),

@@ -201,7 +201,7 @@ Value TomlTable::read_size(const Key& key, const toml::node& value) const {
     const std::int64_t number = value.as_integer()->get();
     if (number < 0)
         throw UsageError(where(key.name),
-                         fmt::format("`{}` is {}, and no size is negative", key.name, number));
+                         fmt::format("`{}` is {}, and a size cannot be negative", key.name, number));
     return in_range(key, value, static_cast<std::uint64_t>(number));
 }
 
@@ -279,7 +279,7 @@ std::vector<const toml::table*> TomlTable::tables(std::string_view key) const {
                                                       [](const toml::node& node) { return node.is_table(); });
     if (!good)
         throw UsageError(where(key),
-                         fmt::format("`{}` is {}; there may be several, so write [[{}]] with two brackets",
+                         fmt::format("`{}` is {}, and there may be several; write [[{}]] with two brackets",
                                      key, type_name(*value), key));
     for (const toml::node& element : *array)
         list.push_back(element.as_table());

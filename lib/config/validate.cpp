@@ -45,9 +45,7 @@ class Rules {
         what_is_sent_can_be_received();
         end();
         if (plan_.receives.empty() && plan_.sends.empty() && !plan_.runtime.live)
-            fail("",
-                 "there is nothing to do: the plan has no stream to receive and none to send; add a "
-                 "[[receive]] or a [[send]]");
+            fail("", "the plan has no stream to receive and none to send; add a [[receive]] or a [[send]]");
     }
 
   private:
@@ -103,9 +101,7 @@ class Rules {
                       std::initializer_list<std::string_view> words) const {
         for (const std::string_view word : words)
             if (text == word)
-                fail(path,
-                     "`{}` cannot be a name: at the prompt that word means something else; give another",
-                     text);
+                fail(path, "`{}` cannot be a name, because it is a word of the prompt; give another", text);
     }
 
     void text(const std::string& path, const std::string& value) const {
@@ -142,8 +138,7 @@ class Rules {
                      port.name);
             if (port.address.value >> 28 >= 0xE || port.address.value >> 24 == 127)
                 fail(path + ".address",
-                     "{} is no address that a host can have on a network; give port `{}` one of "
-                     "its own, as in 10.0.0.5",
+                     "{} cannot be the address of a host; give port `{}` one of its own, as in 10.0.0.5",
                      to_string(port.address), port.name);
             const auto [other, fresh] = devices.emplace(port.device, port.name);
             if (!fresh)
@@ -178,13 +173,13 @@ class Rules {
     void endpoints(const std::string& path, const std::vector<Endpoint>& list,
                    const std::vector<std::string>& texts) const {
         if (list.empty())
-            fail(path, "there is no endpoint; give at least one, as in 239.1.2.3:7148");
+            fail(path, "the endpoint is missing; give at least one, as in 239.1.2.3:7148");
         std::vector<Endpoint> from_texts;
         for (const std::string& endpoint_text : texts)
             for (const Endpoint& endpoint : parse_endpoints(endpoint_text))
                 from_texts.push_back(endpoint);
         if (from_texts != list)
-            fail(path, "the endpoints are not those of their texts ({} and {} of them)", list.size(),
+            fail(path, "the endpoints do not match their texts ({} and {} of them)", list.size(),
                  from_texts.size());
         for (const Endpoint& endpoint : list)
             if (endpoint.address.value == 0)
@@ -201,12 +196,11 @@ class Rules {
         endpoints(path + ".endpoints", r.endpoints, r.endpoint_texts);
         if (r.history > 0 && r.history_time == 0)
             fail(path + ".heaps.history_time",
-                 "finished heaps are remembered for no time; give a time, or `history` 0 to turn it off");
+                 "`history_time` is 0, so no heap is remembered; give a time, or `history` 0 to turn it off");
         if (r.max_bytes > plan_.memory.heaps)
             fail(path + ".heaps.max_bytes",
-                 "one heap of stream `{}` may have {}, more than the {} there are for all heaps; lower the "
-                 "largest heap "
-                 "(`max_bytes`, --max-heap-bytes) or raise the memory (`[memory] heaps`, --memory)",
+                 "one heap of stream `{}` may have {}, more than the {} for all heaps; lower the largest "
+                 "heap (`max_bytes`, --max-heap-bytes) or raise the memory (`[memory] heaps`, --memory)",
                  r.name, human_size(r.max_bytes), human_size(plan_.memory.heaps));
         if (r.sink.kind == runtime::SinkKind::file && r.sink.directory.empty())
             fail(path + ".sink", "a file sink needs a `directory` to write to");
@@ -221,14 +215,13 @@ class Rules {
 
     void capture(const std::string& path, const capture::Options& c) const {
         if (c.files.empty() || c.files.size() > kCaptureFiles)
-            fail(path + ".files", "there are {} files to capture into; give 1 to {}", c.files.size(),
-                 kCaptureFiles);
+            fail(path + ".files", "{} capture files are given; give 1 to {}", c.files.size(), kCaptureFiles);
         for (const std::string& file : c.files) {
             if (file.empty() || file.ends_with('/'))
-                fail(path + ".files", "`{}` names no file to capture into", file);
+                fail(path + ".files", "`{}` is not a capture file; give a file's name", file);
             if (file == "-")
                 fail(path + ".files",
-                     "`-` is no file, and captures do not go to standard output; name a file");
+                     "`-` is not a file, and captures cannot go to standard output; name a file");
         }
     }
 
@@ -243,8 +236,8 @@ class Rules {
                                                [&file](const std::string& s) { return same_file(s, file); });
                 if (same != seen.end())
                     fail(fmt::format("receive[{}].capture.files", i),
-                         "{} is captured into twice{}; give each capture, and each disk, its own file", file,
-                         *same == file ? "" : ", once by the name " + *same);
+                         "{} is the file of two captures{}; give each capture, and each disk, its own file",
+                         file, *same == file ? "" : ", once by the name " + *same);
                 seen.push_back(file);
             }
         }
@@ -277,7 +270,8 @@ class Rules {
         if (!s.dst_mac)
             return;
         if (*s.dst_mac == MacAddress{})
-            fail(path, "00:00:00:00:00:00 is nobody's MAC address; give that of the host or of the router");
+            fail(path,
+                 "00:00:00:00:00:00 is not a host's MAC address; give that of the host or of the router");
         if (std::all_of(s.endpoints.begin(), s.endpoints.end(),
                         [](const Endpoint& e) { return e.address.is_multicast(); }))
             fail(path,
@@ -292,7 +286,7 @@ class Rules {
             fail(bits, "`addr_bits` is {}; give a multiple of 8 from 8 to 56", s.address_bits);
         if (s.heap_size / s.items < 4)
             fail(path + ".items",
-                 "{} items in heaps of {} leave less than 4 bytes to each; give fewer items or larger heaps",
+                 "{} items in heaps of {} have less than 4 bytes each; give fewer items or larger heaps",
                  s.items, human_size(s.heap_size));
         // Item ids have 63 - XX bits in SPEAD-64-XX, heap lengths and item addresses XX.
         const std::uint64_t ids = std::uint64_t{1} << (63 - s.address_bits);
@@ -389,12 +383,14 @@ class Rules {
         if (!plan_.receives.empty() || plan_.runtime.live)
             return;
         if (plan_.end.heaps != 0)
-            fail("end.heaps", "`heaps` counts heaps received, and nothing is; use `heaps` of [[send]]");
+            fail("end.heaps",
+                 "`heaps` counts received heaps, and the plan has no stream; use `heaps` of [[send]]");
         if (plan_.end.idle_exit != 0)
-            fail("end.idle_exit", "`idle_exit` is about packets received, and nothing is; leave it out");
+            fail("end.idle_exit",
+                 "`idle_exit` needs received packets, and the plan has no stream; leave it out");
         if (plan_.end.exit_on_stop)
             fail("end.exit_on_stop",
-                 "`exit_on_stop` is about streams received, and there are none; leave it out");
+                 "`exit_on_stop` needs a received stream, and the plan has none; leave it out");
     }
 
     const Plan& plan_;

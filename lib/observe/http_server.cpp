@@ -142,7 +142,7 @@ void HttpServer::serve() {
 void HttpServer::send_away(std::string_view why, Clock::time_point& accepts) {
     clients_.clear();
     accepts = Clock::now() + kRest;
-    log_limited(trouble_, LogType::app, LogLevel::error, "http: all clients were sent away: {}", why);
+    log_limited(trouble_, LogType::app, LogLevel::error, "http: all clients were disconnected: {}", why);
     std::this_thread::sleep_for(kRest);
 }
 

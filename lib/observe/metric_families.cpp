@@ -60,26 +60,25 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
 
     f.counter("spead_stream_received_packets_total",
               "Packets that matched an endpoint of the stream: the sum of their outcomes.", received);
-    f.counters("spead_stream_packets_total", "Packets by what became of them.", "outcome",
-               kPacketOutcomeNames, [&rising](const StreamSnapshot& s, std::size_t i) {
+    f.counters("spead_stream_packets_total", "Packets by outcome.", "outcome", kPacketOutcomeNames,
+               [&rising](const StreamSnapshot& s, std::size_t i) {
                    return i == static_cast<std::size_t>(PacketOutcome::placed) ? rising.of(s).placed
                                                                                : s.packets[i];
                });
     f.counter("spead_stream_heap_bytes_total", "Payload placed into heaps.",
               [&rising](const StreamSnapshot& s) { return rising.of(s).bytes; });
-    f.counter("spead_stream_missing_packets_total",
-              "Packets that never came of heaps that were given up; an estimate.",
+    f.counter("spead_stream_missing_packets_total", "Packets of given-up heaps that never came; an estimate.",
               [](const StreamSnapshot& s) { return s.missing_packets; });
-    f.counter("spead_stream_missing_bytes_total", "Bytes that heaps that were given up are known to lack.",
+    f.counter("spead_stream_missing_bytes_total", "Bytes that given-up heaps lack.",
               [](const StreamSnapshot& s) { return s.missing_bytes; });
     f.counter("spead_stream_reordered_packets_total",
               "Placed packets that were not the next byte of their heap.",
               [](const StreamSnapshot& s) { return s.packets_reordered; });
     f.counter("spead_stream_heaps_started_total", "Heaps that got memory.",
               [&rising](const StreamSnapshot& s) { return rising.of(s).heaps_started; });
-    f.counters("spead_stream_heaps_total", "Heaps that ended, by how.", "end", kHeapEndNames,
+    f.counters("spead_stream_heaps_total", "Heaps that ended, by their end.", "end", kHeapEndNames,
                [](const StreamSnapshot& s, std::size_t i) { return s.heaps_ended[i]; });
-    f.counter("spead_stream_heaps_delivered_total", "Heaps that the sink has had.",
+    f.counter("spead_stream_heaps_delivered_total", "Heaps that the sink has taken.",
               [](const StreamSnapshot& s) { return s.heaps_delivered; });
     f.counter("spead_stream_heaps_unwritten_total", "Heaps that were lost because the sink had failed.",
               [](const StreamSnapshot& s) { return s.heaps_unwritten; });
@@ -88,7 +87,7 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
     f.counter("spead_stream_heaps_dropped_full_total",
               "Heaps thrown away because the hand-over queue was full.",
               [](const StreamSnapshot& s) { return s.heaps_dropped_full; });
-    f.counter("spead_stream_interleaved_evictions_total", "Heaps given up while packets of them still came.",
+    f.counter("spead_stream_interleaved_evictions_total", "Heaps given up while their packets still came.",
               [](const StreamSnapshot& s) { return s.heaps_interleaved_evictions; });
     f.counter("spead_stream_heaps_verified_total", "Heaps that a verifying sink found right.",
               [](const StreamSnapshot& s) { return s.heaps_verified; });
@@ -98,19 +97,18 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
               [](const StreamSnapshot& s) { return s.stop_items; });
     f.counter("spead_stream_heaps_handed_over_total", "Heaps put into the hand-over queue.",
               [](const StreamSnapshot& s) { return s.heaps_handed_over; });
-    f.counter("spead_stream_heaps_dropped_oldest_total",
-              "Of the heaps thrown away, those that were taken out of the queue again.",
+    f.counter("spead_stream_heaps_dropped_oldest_total", "Heaps thrown away after they were queued.",
               [](const StreamSnapshot& s) { return s.heaps_dropped_oldest; });
     f.counter("spead_stream_at_limit_packets_total",
-              "Of the packets without memory, those whose heap had all item pointers or holes it may have.",
+              "Packets without memory because their heap had the most item pointers or holes.",
               [](const StreamSnapshot& s) { return s.packets_at_limit; });
     f.counter("spead_stream_control_bytes_total", "Payload of heaps that carried stream control only.",
               [](const StreamSnapshot& s) { return s.control_bytes; });
-    f.counters("spead_stream_events_total", "What befell the stream, as far as it is watched.", "event",
-               stats::kStreamEventNames, [](const StreamSnapshot& s, std::size_t i) { return s.events[i]; });
+    f.counters("spead_stream_events_total", "Events of the stream.", "event", stats::kStreamEventNames,
+               [](const StreamSnapshot& s, std::size_t i) { return s.events[i]; });
     f.gauge("spead_stream_up", "1: the stream is received; 0: it is stopped, or its port is.",
             [](const StreamSnapshot& s) { return level(s.state == "received" ? 1 : 0); });
-    f.gauge("spead_stream_healthy", "1: the stream is as it should be; only of streams that are watched.",
+    f.gauge("spead_stream_healthy", "1: the stream is healthy; only of watched streams.",
             [](const StreamSnapshot& s) {
                 return s.health.empty() ? std::nullopt : std::optional<double>(s.health == "ok" ? 1 : 0);
             });
@@ -125,11 +123,11 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
             [](const StreamSnapshot& s) { return level(s.ring_most_minute); });
     f.gauge("spead_heap_queue_lcore_capacity_heaps", "Heaps that may wait on that lcore.",
             [](const StreamSnapshot& s) { return level(s.ring_heaps); });
-    f.gauge("spead_heap_memory_bytes", "Heap memory that the stream can count on, on one lcore.",
+    f.gauge("spead_heap_memory_bytes", "Heap memory reserved for the stream, on one lcore.",
             [](const StreamSnapshot& s) { return level(s.pool_bytes); });
-    f.gauge("spead_heap_memory_most_bytes", "Most heap memory that it had at once, on one lcore.",
+    f.gauge("spead_heap_memory_most_bytes", "Most heap memory that it used at once, on one lcore.",
             [](const StreamSnapshot& s) { return level(s.pool_most); });
-    f.gauge("spead_heap_memory_most_minute_bytes", "Most heap memory that it had in the last minute.",
+    f.gauge("spead_heap_memory_most_minute_bytes", "Most heap memory that it used in the last minute.",
             [](const StreamSnapshot& s) { return level(s.pool_most_minute); });
     f.gauge("spead_stream_live_heaps", "Heaps open now.",
             [](const StreamSnapshot& s) { return level(s.heaps_live); });
@@ -141,7 +139,7 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
             rates.of(&Snapshot::streams, bytes));
     f.gauge("spead_stream_packets_per_second", "Packets received, over about the last second.",
             rates.of(&Snapshot::streams, received));
-    f.gauge("spead_stream_expected_bytes_per_second", "Payload that should come (expected_rate).",
+    f.gauge("spead_stream_expected_bytes_per_second", "Expected payload (expected_rate).",
             [](const StreamSnapshot& s) {
                 return s.expected_rate > 0 ? std::optional(s.expected_rate) : std::nullopt;
             });
@@ -161,8 +159,8 @@ void add_sends(std::vector<MetricFamily>& out, const Snapshot& now, const PartRa
               [](const SendSnapshot& s) { return s.counters.aborted; });
     f.counter("spead_send_timed_out_heaps_total", "Heaps given back because they could not be sent in time.",
               [](const SendSnapshot& s) { return s.counters.timed_out; });
-    f.counters("spead_send_packets_total", "Packets sent, by where their payload was sent from.", "payload",
-               kWays, [](const SendSnapshot& s, std::size_t i) {
+    f.counters("spead_send_packets_total", "Packets sent, by the place of their payload.", "payload", kWays,
+               [](const SendSnapshot& s, std::size_t i) {
                    return i == 0 ? s.counters.zero_copy_packets : s.counters.copied_packets;
                });
     f.counter("spead_send_bytes_total", "UDP payload sent.", bytes);
@@ -179,10 +177,10 @@ void add_sends(std::vector<MetricFamily>& out, const Snapshot& now, const PartRa
               [](const SendSnapshot& s) { return s.counters.stalls; });
     f.counter("spead_send_outages_total", "Times that the port took nothing for a second or longer.",
               [](const SendSnapshot& s) { return s.counters.outages; });
-    f.counters("spead_send_events_total", "What befell the sender.", "event", stats::kSendEventNames,
+    f.counters("spead_send_events_total", "Events of the sender.", "event", stats::kSendEventNames,
                [](const SendSnapshot& s, std::size_t i) { return s.events[i]; });
     f.gauge("spead_send_healthy",
-            "1: the port takes what the sender has; 0: it has taken nothing for a second.",
+            "1: the port takes the sender's packets; 0: it has taken none for a second.",
             [](const SendSnapshot& s) {
                 return s.health.empty() ? std::nullopt : std::optional<double>(s.health == "ok" ? 1 : 0);
             });
@@ -202,14 +200,14 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
     PartFamilies f(out, now.ports, "port");
     f.gauge("spead_port_up", "1: the port runs; 0: it is stopped, or its network interface is gone.",
             [](const PortSnapshot& p) { return level(p.state == "running" ? 1 : 0); });
-    f.gauge("spead_port_away", "1: the port's network interface is gone, which nobody asked for.",
+    f.gauge("spead_port_away", "1: the port's network interface is gone, without a command.",
             [](const PortSnapshot& p) { return level(p.state == "away" ? 1 : 0); });
     f.counter("spead_port_rx_packets_total", "Packets taken from the receive queues.",
               [](const PortSnapshot& p) { return p.rx_packets; });
     f.counter("spead_port_rx_bytes_total", "Frames received, without the FCS.",
               [](const PortSnapshot& p) { return p.rx_bytes; });
-    f.counters("spead_port_rx_refused_packets_total", "Packets that belong to no stream, by why.", "reason",
-               kRefusals, [](const PortSnapshot& p, std::size_t i) { return p.rx[i]; });
+    f.counters("spead_port_rx_refused_packets_total", "Packets that belong to no stream, by reason.",
+               "reason", kRefusals, [](const PortSnapshot& p, std::size_t i) { return p.rx[i]; });
     f.counter("spead_port_rx_stream_packets_total", "Packets handed to streams.",
               [](const PortSnapshot& p) { return p.rx[static_cast<std::size_t>(PortOutcome::stream)]; });
     f.counter("spead_port_rx_vlan_tagged_packets_total", "Packets with a VLAN tag.",
@@ -219,15 +217,15 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
     f.counter("spead_port_rx_oversized_frames_total", "Frames longer than the link allows.",
               [](const PortSnapshot& p) { return p.rx_oversized_frames; });
     f.counter("spead_port_rx_hosts_full_packets_total",
-              "IGMP and ARP packets that came faster than they could be looked at.",
+              "IGMP and ARP packets that came faster than they could be processed.",
               [](const PortSnapshot& p) { return p.rx_hosts_full; });
     f.counter("spead_port_rx_bursts_total", "Bursts that brought a packet.",
               [](const PortSnapshot& p) { return p.rx_bursts; });
     f.counter("spead_port_rx_full_bursts_total", "Bursts that brought as many packets as they may.",
               [](const PortSnapshot& p) { return p.rx_full_bursts; });
-    f.gauge("spead_port_rx_descriptors", "Places of a receive queue.",
+    f.gauge("spead_port_rx_descriptors", "Descriptors of a receive queue.",
             [](const PortSnapshot& p) { return level(p.rx_descriptors); });
-    f.gauge("spead_port_rx_buffers", "Packet buffers of the receive queue that came closest to having none.",
+    f.gauge("spead_port_rx_buffers", "Packet buffers of the receive queue that had the fewest free.",
             [](const PortSnapshot& p) { return p.buffers ? level(p.buffers->size) : std::nullopt; });
     f.gauge("spead_port_rx_fewest_free_buffers", "Fewest of them that were free.",
             [](const PortSnapshot& p) { return p.buffers ? level(p.buffers->fewest_free) : std::nullopt; });
@@ -287,7 +285,7 @@ void add_captures(std::vector<MetricFamily>& out, const Snapshot& now) {
     PartFamilies f(out, captures, "stream");
     f.counter("spead_capture_taken_packets_total", "Packets put into the buffers of the stream's captures.",
               [](const CapturesOf& c) { return c.sum.taken; });
-    f.counter("spead_capture_taken_bytes_total", "What is kept of these packets.",
+    f.counter("spead_capture_taken_bytes_total", "Bytes kept of these packets.",
               [](const CapturesOf& c) { return c.sum.taken_bytes; });
     f.counter("spead_capture_written_packets_total", "Packets in files.",
               [](const CapturesOf& c) { return c.sum.written; });
@@ -300,7 +298,7 @@ void add_captures(std::vector<MetricFamily>& out, const Snapshot& now) {
               [](const CapturesOf& c) { return c.sum.cut; });
     f.counter("spead_capture_files_total", "Files that were begun.",
               [](const CapturesOf& c) { return c.files; });
-    f.counter("spead_capture_file_bytes_total", "Bytes in these files, their heads included.",
+    f.counter("spead_capture_file_bytes_total", "Bytes in these files, with headers.",
               [](const CapturesOf& c) { return c.file_bytes; });
     f.gauge("spead_capture_buffered_packets", "Packets on their way to the files.",
             [](const CapturesOf& c) { return level(c.sum.buffered()); });
@@ -371,15 +369,15 @@ void add_lcores(std::vector<MetricFamily>& out, const Snapshot& now) {
                     for (const LcoreSnapshot::Share& s : l.ports)
                         put(static_cast<double>(s.received), ClientMetric::Label{"port", s.name});
                 });
-    counter("spead_lcore_busy_seconds_total", "Time in loops in which there was something to do.",
+    counter("spead_lcore_busy_seconds_total", "Time in loops with work.",
             [&](const LcoreSnapshot& l) { return seconds(l.counters.busy_cycles); });
-    counter("spead_lcore_idle_seconds_total", "Time in the other loops, rests included.",
+    counter("spead_lcore_idle_seconds_total", "Time in loops without work, with pauses.",
             [&](const LcoreSnapshot& l) { return seconds(l.counters.idle_cycles); });
     counter("spead_lcore_loops_total", "Rounds over all queues.",
             [](const LcoreSnapshot& l) { return l.counters.loops; });
-    counter("spead_lcore_busy_loops_total", "Rounds in which there was something to do.",
+    counter("spead_lcore_busy_loops_total", "Rounds with work.",
             [](const LcoreSnapshot& l) { return l.counters.busy_loops; });
-    counter("spead_lcore_sleeps_total", "Rests in which the kernel had the CPU.",
+    counter("spead_lcore_sleeps_total", "Pauses in which the kernel had the CPU.",
             [](const LcoreSnapshot& l) { return l.counters.sleeps; });
     counter("spead_lcore_bursts_total", "Bursts that brought a packet.",
             [](const LcoreSnapshot& l) { return l.bursts; });
@@ -399,9 +397,9 @@ void add_lcores(std::vector<MetricFamily>& out, const Snapshot& now) {
     };
     gauge("spead_lcore_up", "1: the lcore answers; 0: it has not for a second.",
           [](const LcoreSnapshot& l) { return l.silent_s > 0 ? 0 : 1; });
-    gauge("spead_lcore_longest_loop_seconds", "Longest round without a rest.",
+    gauge("spead_lcore_longest_loop_seconds", "Longest round, without its pause.",
           [&](const LcoreSnapshot& l) { return seconds(l.counters.longest_loop); });
-    gauge("spead_lcore_longest_loop_minute_seconds", "Longest round without a rest in the last minute.",
+    gauge("spead_lcore_longest_loop_minute_seconds", "Longest round of the last minute, without its pause.",
           [&](const LcoreSnapshot& l) { return seconds(l.longest_loop_minute); });
 }
 
@@ -420,7 +418,7 @@ std::vector<MetricFamily> metric_families(const View& view, RisingCounts& rising
     const Snapshot& now = *view.latest.snapshot;
     const PartRates rates(view);
     add_gauge(out, "spead_run_duration_seconds", "Since the run began.", now.duration_s);
-    add_gauge(out, "spead_snapshot_age_seconds", "How old the numbers are.",
+    add_gauge(out, "spead_snapshot_age_seconds", "Age of the numbers.",
               std::chrono::duration<double>(view.age).count());
     rising.update(now);
     add_streams(out, now, rates, rising);

@@ -29,18 +29,17 @@ constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
     const std::string where = to_string(listen);
     switch (error) {
         case EADDRINUSE:
-            throw_error(
-                "metrics",
-                "another program listens on {} (`ss -ltnp sport = {}` tells which); give another port, "
-                "or 0 for one that is free",
-                where, listen.port);
+            throw_error("metrics",
+                        "another program listens on {} (`ss -ltnp sport = {}` names it); give another port, "
+                        "or 0 for a free one",
+                        where, listen.port);
         case EADDRNOTAVAIL:
             throw_error(
                 "metrics",
-                "{} is no address of this machine; give one of its own, 127.0.0.1, or 0.0.0.0 for all",
+                "{} is not an address of this machine; give one of its own, 127.0.0.1, or 0.0.0.0 for all",
                 to_string(listen.address));
         case EACCES:
-            throw_error("metrics", "ports below 1024 are root's; give another than {}", where);
+            throw_error("metrics", "only root may use ports below 1024; give another port than {}", where);
         default:
             throw_error("metrics", "cannot listen on {}: {}", where, std::strerror(error));
     }

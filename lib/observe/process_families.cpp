@@ -13,7 +13,7 @@ std::vector<MetricFamily> process_families(const ProcessIdentity& identity, cons
     build.label = {{"version", identity.version}, {"dpdk", identity.dpdk}};
     build.gauge.value = 1;
     out.push_back({"spead_build_info",
-                   "1; the labels tell which version of the program runs, with which DPDK.",
+                   "1; the labels are the versions of the program and of DPDK.",
                    MetricType::Gauge,
                    {build}});
     const auto add = [&out](const char* name, const char* help, MetricType type, const auto& value) {

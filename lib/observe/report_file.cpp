@@ -64,7 +64,7 @@ void write_file(const std::string& path, const std::string& text) {
     const OpenedOutput opened = open_output(path, O_NONBLOCK);
     if (!opened.file)
         throw_error(path, "cannot write the results: {}",
-                    opened.error == ENXIO ? "nobody reads this pipe" : opened.reason);
+                    opened.error == ENXIO ? "the pipe has no reader" : opened.reason);
     const int fd = opened.file.get();
     ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
     struct stat facts {};

@@ -86,7 +86,7 @@ int on_command(const char* command, const char* parameter, rte_tel_data* data) n
             answers = served().answers;
         }
         put(data, answers ? answers->answer(command, parameter == nullptr ? "" : parameter)
-                          : Json{{"error", "nothing runs (any more)"}});
+                          : Json{{"error", "no run is in progress"}});
         return 0;
     } catch (const std::exception&) {
         return -1;

@@ -108,7 +108,8 @@ Json part(const View& view, std::vector<Part> Snapshot::*parts, std::string_view
           std::string_view name) {
     const std::vector<Part>& now = (*view.latest.snapshot).*parts;
     if (name.empty())
-        return error(fmt::format("which {0}? /spead/{0},NAME; /spead/{0}s lists them", kind));
+        return error(fmt::format(
+            "the name of the {0} is missing; write /spead/{0},NAME; /spead/{0}s lists them", kind));
     const Part* const found = stats::find(now, name);
     if (found == nullptr)
         return unknown(now, kind, name);
@@ -166,12 +167,12 @@ Json TelemetryAnswers::answer(std::string_view command, std::string_view paramet
 
     const auto skip = parameter.empty() ? std::optional<std::uint64_t>(0) : number(parameter);
     if (!skip)
-        return error(fmt::format("`{}` is not how many names to skip; {}", parameter,
-                                 command == "/spead/streams"    ? "/spead/stream,NAME tells of one stream"
-                                 : command == "/spead/sends"    ? "/spead/send,NAME tells of one sender"
-                                 : command == "/spead/ports"    ? "/spead/port,NAME tells of one port"
-                                 : command == "/spead/captures" ? "/spead/captures tells of all captures"
-                                                                : "/spead/lcore,N tells of one lcore"));
+        return error(fmt::format("`{}` is not a number of names to skip; {}", parameter,
+                                 command == "/spead/streams"    ? "/spead/stream,NAME shows one stream"
+                                 : command == "/spead/sends"    ? "/spead/send,NAME shows one sender"
+                                 : command == "/spead/ports"    ? "/spead/port,NAME shows one port"
+                                 : command == "/spead/captures" ? "/spead/captures shows all captures"
+                                                                : "/spead/lcore,N shows one lcore"));
     if (command == "/spead/streams")
         return names(now.streams, *skip);
     if (command == "/spead/sends")
@@ -229,7 +230,7 @@ Json TelemetryAnswers::report(const View& view, std::string_view parameter) {
     const auto sequence = number(parameter.substr(0, comma));
     const auto offset = number(parameter.substr(std::min(comma + 1, parameter.size())));
     if (!sequence || !offset)
-        return error(fmt::format("`{}` is not SEQUENCE,OFFSET; /spead/report tells the sequence", parameter));
+        return error(fmt::format("`{}` is not SEQUENCE,OFFSET; /spead/report has the sequence", parameter));
     const std::uint64_t from = offset.value_or(0);
     std::shared_ptr<const std::string> text;
     {

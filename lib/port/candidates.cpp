@@ -99,7 +99,7 @@ std::vector<Candidate> candidates(const Host& host) {
         candidate.device = candidate.pci = card.address;
         candidate.driver = card.driver;
         candidate.state = "not the kernel's";
-        candidate.why_not = fmt::format("it is bound to {} and may be another program's", card.driver);
+        candidate.why_not = fmt::format("it is bound to {}, and another program may use it", card.driver);
         found.push_back(std::move(candidate));
     }
     return found;
@@ -137,9 +137,9 @@ LonePort lone_port(const Host& host) {
         return {fit.front(), {}};
     }
     if (fit.size() > 1) {
-        return {
-            {},
-            fmt::format("{} could all be meant; of this machine: {}", fmt::join(fit, ", "), list_of(all))};
+        return {{},
+                fmt::format("{} all qualify; interfaces of this machine: {}", fmt::join(fit, ", "),
+                            list_of(all))};
     }
     std::vector<std::string> reasons;
     for (const auto& c : all) {
@@ -147,7 +147,7 @@ LonePort lone_port(const Host& host) {
     }
     return {{},
             all.empty() ? "this machine has no Ethernet interface"
-                        : fmt::format("none is taken by itself ({}); of this machine: {}",
+                        : fmt::format("no interface qualifies by itself ({}); interfaces of this machine: {}",
                                       fmt::join(reasons, "; "), list_of(all))};
 }
 

@@ -124,8 +124,8 @@ class Naming {
                         list_of(candidates(host_)));
         }
         if (!device->network) {
-            throw_error(where(request_), "the PCI device {} is no network card; this machine has {}", address,
-                        list_of(candidates(host_)));
+            throw_error(where(request_), "the PCI device {} is not a network card; this machine has {}",
+                        address, list_of(candidates(host_)));
         }
         if (const Driver* family = family_of(*device)) {
             return {address + words_.arguments, family, {}};

@@ -31,7 +31,7 @@ DeviceString DeviceString::parse(std::string_view text, const std::string& where
                     device.name_.size(), kMaxDeviceName);
     }
     if (device.name_.find('=') != std::string::npos) {
-        throw_usage(where, "the device \"{}\" starts with a parameter; the device's name comes first", text);
+        throw_usage(where, "the device \"{}\" starts with a parameter; put the device's name first", text);
     }
     while (!rest.empty()) {
         const auto end = rest.find(',');

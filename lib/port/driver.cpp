@@ -53,8 +53,8 @@ void check_times(const PortRequest& request, const Driver& driver, std::span<con
     const Capabilities c = driver.declared();
     if (request.timestamps == UseDevice::must && c.rx_timestamps == RxTimestamps::none)
         throw_usage(where(request),
-                    "`timestamps` is \"hardware\", and {} does not tell when packets came; of the drivers "
-                    "here {} do; use \"auto\" or \"software\"",
+                    "`timestamps` is \"hardware\", and {} has no times of arrival; of the drivers here {} "
+                    "do; use \"auto\" or \"software\"",
                     driver.name(), drivers_that(table, [](const Capabilities& d) {
                         return d.rx_timestamps != RxTimestamps::none;
                     }));
@@ -137,7 +137,8 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
         device.set_name(numbered(device.name(), driver, taken));
         taken.insert(device.name());
         if (!used.insert(device.name()).second) {
-            throw_usage(where(request), "the device {} is already another port's; one device is one port",
+            throw_usage(where(request),
+                        "another port already has the device {}; give each port a device of its own",
                         device.name());
         }
         for (const auto& text : eal_devices) {
@@ -175,7 +176,8 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
         for (std::size_t k = 0; k + 1 < planned.size(); ++k) {
             if (!netdev.empty() && planned[k].device.netdev == netdev) {
                 throw_usage(where(request),
-                            "the network interface {} is already that of port {}; one interface is one port",
+                            "the network interface {} already belongs to port {}; give each port an "
+                            "interface of its own",
                             netdev, planned[k].request.name);
             }
         }

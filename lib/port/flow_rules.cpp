@@ -169,11 +169,11 @@ void FlowRules::refuse(const Rule& rule, bool count, const rte_flow_error& error
 
 void FlowRules::add(const Rule& rule) {
     if (std::ranges::any_of(entries_, [&](const Entry& e) { return e.rule.endpoint == rule.endpoint; })) {
-        throw_error(where_, "{} has a rule already", to_string(rule.endpoint));
+        throw_error(where_, "{} already has a rule", to_string(rule.endpoint));
     }
     if (rule.queues.empty() || (rule.queues.size() > 1 && !spreads_)) {
         throw_error(where_,
-                    "the rule for {} names {} queues, and this device can put an endpoint into one only",
+                    "the rule for {} names {} queues, and this device supports one queue for an endpoint",
                     to_string(rule.endpoint), rule.queues.size());
     }
     bool count = counts_;
@@ -223,7 +223,7 @@ void FlowRules::add_host_rules(std::uint16_t queue) {
         }
         if (flow == nullptr) {
             throw_error(where_,
-                        "the device refuses the rule for {}, which this port answers by itself: {} ({}){}",
+                        "the device refuses the rule for {}, which the program answers itself: {} ({}){}",
                         protocol.name, error.message == nullptr ? "no reason given" : error.message,
                         rte_strerror(number), remedy(number));
         }
@@ -239,7 +239,7 @@ void FlowRules::remove(const Endpoint& endpoint) {
     }
     rte_flow_error error{};
     if (const int result = device_calls().flow_destroy(port_id_, entry->flow, error); result != 0) {
-        throw_error(where_, "the device does not give up the rule for {}: {} ({})", to_string(endpoint),
+        throw_error(where_, "the device cannot remove the rule for {}: {} ({})", to_string(endpoint),
                     error.message == nullptr ? "no reason given" : error.message, rte_strerror(-result));
     }
     entries_.erase(entry);

@@ -101,7 +101,8 @@ ImpairedQueue::~ImpairedQueue() {
     if (out() == 0)
         rte_mempool_free(pool_);
     else
-        log_warning(LogType::send, "{} impaired packets did not come back; their pool is left alone", out());
+        log_warning(LogType::send, "{} impaired packets did not come back; their pool stays allocated",
+                    out());
 }
 
 std::size_t ImpairedQueue::out() const noexcept {

@@ -38,7 +38,7 @@ double parse_fraction(std::string_view text, const std::string& where) {
     const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
     value /= percent ? 100 : 1;
     if (error != std::errc{} || stop != digits.data() + digits.size() || !(value >= 0 && value <= 1))
-        throw_usage(where, "`{}` is no fraction; give 0 to 1, or 0% to 100%", text);
+        throw_usage(where, "`{}` is not a fraction; give 0 to 1, or 0% to 100%", text);
     return value;
 }
 
@@ -46,7 +46,7 @@ std::uint64_t parse_seed(std::string_view text, const std::string& where) {
     std::uint64_t value = 0;
     const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{} || stop != text.data() + text.size() || text.empty())
-        throw_usage(where, "`{}` is no seed; give a whole number", text);
+        throw_usage(where, "`{}` is not a seed; give a whole number", text);
     return value;
 }
 
@@ -86,10 +86,9 @@ Impairments Impairments::parse(std::string_view text, const std::string& where) 
         } else if (key == "seed") {
             out.seed = parse_seed(value, where);
         } else {
-            throw_usage(
-                where,
-                "there is no impairment `{}`; there are loss, duplicate, corrupt, reorder, delay and seed",
-                key);
+            throw_usage(where,
+                        "`{}` is not an impairment; give loss, duplicate, corrupt, reorder, delay or seed",
+                        key);
         }
     }
     return out;

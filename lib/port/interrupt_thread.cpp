@@ -25,10 +25,10 @@ InterruptHandle call_back_on(int fd, rte_intr_callback_fn callback, void* argume
     InterruptHandle handle{rte_intr_instance_alloc(RTE_INTR_INSTANCE_F_PRIVATE)};
     if (handle == nullptr || rte_intr_fd_set(handle.get(), fd) != 0 ||
         rte_intr_type_set(handle.get(), RTE_INTR_HANDLE_EXT) != 0) {
-        throw_error("EAL's interrupt thread", "it makes no handle: {}", rte_strerror(rte_errno));
+        throw_error("EAL's interrupt thread", "it cannot make a handle: {}", rte_strerror(rte_errno));
     }
     if (const int error = rte_intr_callback_register(handle.get(), callback, argument); error != 0) {
-        throw_error("EAL's interrupt thread", "it takes no callback: {}", rte_strerror(-error));
+        throw_error("EAL's interrupt thread", "it cannot register a callback: {}", rte_strerror(-error));
     }
     return handle;
 }
@@ -62,7 +62,7 @@ void InterruptThread::run(const std::function<void()>& job) {
     // EAL takes new callbacks up when it reads its pipe, which their registration wrote before this event.
     const std::uint64_t one = 1;
     if (::write(fd_, &one, sizeof one) != ssize_t{sizeof one}) {
-        throw_error("EAL's interrupt thread", "it cannot be woken: {}", std::strerror(errno));
+        throw_error("EAL's interrupt thread", "cannot wake it: {}", std::strerror(errno));
     }
     done.get();
 }

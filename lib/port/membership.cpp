@@ -193,7 +193,8 @@ void KernelMembership::refuse(const Key& key, int error) const {
                                           : "net.ipv4.igmp_max_memberships or net.ipv4.igmp_max_msf");
     }
     if (error == ENODEV) {
-        throw_error(interface_, "cannot join {}: the network interface has gone or does no multicast", group);
+        throw_error(interface_, "cannot join {}: the network interface has disappeared or has no multicast",
+                    group);
     }
     throw_error(interface_, "cannot join {}: {}", group, std::strerror(error));
 }

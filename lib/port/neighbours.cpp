@@ -175,8 +175,7 @@ Hop route_to(const NetdevFacts& netdev, Ipv4 destination) {
             }
             break;
         case RTN_LOCAL:
-            throw_error(netdev.name,
-                        "{} is an address of this machine: no packet to it leaves by an interface",
+            throw_error(netdev.name, "{} is an address of this machine: packets to it leave by no interface",
                         to_string(destination));
         default:
             throw_error(netdev.name, "the kernel's routes forbid packets to {}", to_string(destination));
@@ -197,7 +196,7 @@ unsigned look_up(const NetdevFacts& netdev, Hop& hop) {
         return NUD_NONE;
     }
     if (error != 0) {
-        throw_error(netdev.name, "the kernel does not tell its neighbour {}: {}", to_string(hop.address),
+        throw_error(netdev.name, "the kernel does not return its neighbour {}: {}", to_string(hop.address),
                     std::strerror(error));
     }
     const unsigned state = answer.body<ndmsg>().ndm_state;
@@ -229,11 +228,10 @@ void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
 }
 
 [[noreturn]] void give_up(const NetdevFacts& netdev, const Hop& hop) {
-    throw_error(
-        netdev.name,
-        "no MAC address for {}: it is not in the kernel's neighbour table of this interface, and nobody "
-        "answered the ARP requests that an empty datagram to it caused",
-        hop.text());
+    throw_error(netdev.name,
+                "no MAC address for {}: it is not in the kernel's neighbour table of this interface, and it "
+                "did not answer ARP requests",
+                hop.text());
 }
 
 }  // namespace
@@ -242,7 +240,7 @@ std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const
                                       std::chrono::milliseconds patience, int interrupt_fd) {
     const auto facts = netdev_facts(netdev);
     if (!facts) {
-        throw_error(netdev, "the network interface has gone");
+        throw_error(netdev, "the network interface has disappeared");
     }
     std::vector<Hop> hops;
     for (const Ipv4 destination : destinations) {

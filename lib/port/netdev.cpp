@@ -178,7 +178,7 @@ void set_netdev_mtu(const std::string& name, std::uint32_t mtu) {
                 mtu, name, mtu);
         case EINVAL:
             throw_error(name,
-                        "its driver refuses an MTU of {}; `ip -d link show {}` tells its largest (maxmtu)",
+                        "its driver refuses an MTU of {}; `ip -d link show {}` shows its largest (maxmtu)",
                         mtu, name);
         default:
             throw_error(name, "cannot set its MTU to {}: {}", mtu, std::strerror(error));

@@ -38,8 +38,8 @@ void Port::State::choose_times(const rte_eth_dev_info& info) {
     if (asked.timestamps == UseDevice::must && device.rx_queues != 0 &&
         capabilities.rx_timestamps == RxTimestamps::none) {
         throw_error(name,
-                    "{} does not tell when packets came (RTE_ETH_RX_OFFLOAD_TIMESTAMP); use "
-                    "`timestamps` \"auto\" or \"software\"",
+                    "{} has no times of arrival (RTE_ETH_RX_OFFLOAD_TIMESTAMP); use `timestamps` \"auto\" or "
+                    "\"software\"",
                     device.name);
     }
     capabilities.send_on_time &= asked.send_on_time != UseDevice::never && device.tx_queues != 0 &&
@@ -71,10 +71,8 @@ bool Port::State::sample_clock() {
         if (!told_of_clock) {
             told_of_clock = true;
             remarks.push_back(fmt::format(
-                "{}: the clock of {} cannot be read ({}): its times of packets are understood only where "
-                "they "
-                "are UTC (mlx5: REAL_TIME_CLOCK_ENABLE=1 in the firmware, or tx_pp=500), and it schedules "
-                "nothing",
+                "{}: the clock of {} cannot be read ({}): its packet times are usable only if they are UTC "
+                "(mlx5: REAL_TIME_CLOCK_ENABLE=1 in the firmware, or tx_pp=500), and it schedules nothing",
                 name, device.name, reason_of(error)));
         }
         return false;

@@ -139,11 +139,11 @@ void Port::State::attach() {
     auto id = find_port(device);
     const bool there = id.has_value();
     if (there && !planned.request.exists) {
-        throw_error(name, "the device {} exists already, but not as it was planned ({})", device.name,
-                    device.devargs);
+        throw_error(name, "the device {} already exists with another configuration than planned ({})",
+                    device.name, device.devargs);
     }
     if (!there && planned.request.exists) {
-        throw_error(name, "EAL's {} was to make the device {}, but it is not there",
+        throw_error(name, "EAL's {} names the device {}, but EAL has not made it",
                     device.pci ? "-a" : "--vdev", device.name);
     }
     if (!there) {
@@ -173,13 +173,13 @@ void Port::State::attach() {
 void Port::State::configure() {
     rte_eth_dev_info info{};
     if (const int error = device_calls().info(port_id, info); error != 0) {
-        throw_error(name, "the device {} does not tell what it can do: {}", device.name, reason_of(error));
+        throw_error(name, "cannot read the features of the device {}: {}", device.name, reason_of(error));
     }
     eal_device = info.device;
     if_index = info.if_index;
     socket_id = rte_eth_dev_socket_id(port_id);
     if (device.rx_queues > info.max_rx_queues || device.tx_queues > info.max_tx_queues) {
-        throw_error(name, "{} receive and {} transmit queues are needed, the device {} has {} and {}",
+        throw_error(name, "{} receive and {} transmit queues are needed, and the device {} has {} and {}",
                     device.rx_queues, device.tx_queues, device.name, info.max_rx_queues, info.max_tx_queues);
     }
 
@@ -227,7 +227,7 @@ void Port::State::isolate() {
     if (const int result = device_calls().flow_isolate(port_id, true, error); result != 0) {
         capabilities.isolation = false;
         remarks.push_back(
-            fmt::format("{}: {} does not isolate its rules ({}): it also receives what no stream wants", name,
+            fmt::format("{}: {} does not isolate its rules ({}): it also receives packets of no stream", name,
                         device.name, error.message == nullptr ? reason_of(result) : error.message));
     }
 }
@@ -348,7 +348,7 @@ void Port::State::identify() {
     }
     const auto facts = netdev_facts(device.netdev);
     if (!facts) {
-        throw_error(name, "the network interface {} has gone", device.netdev);
+        throw_error(name, "the network interface {} has disappeared", device.netdev);
     }
     if_index = facts->index;
     if (facts->address.value != 0) {
@@ -368,7 +368,7 @@ std::unique_ptr<Port> Port::open(const PortRequest& request, std::span<const Dri
 
 std::unique_ptr<Port> Port::open(const PlannedPort& planned) {
     if (planned.device.rx_queues == 0 && planned.device.tx_queues == 0) {
-        throw_usage(where(planned.request), "nothing receives from it and nothing sends to it");
+        throw_usage(where(planned.request), "no stream receives from it, and no sender sends to it");
     }
     auto state = std::make_unique<State>(planned);
     state->claim();

@@ -95,7 +95,7 @@ void give_up_privileges(Privileges kept, const std::vector<PathInUse>& paths) {
     if (had.has(CAP_DAC_OVERRIDE))
         if (const std::string path = needs_override(paths); !path.empty()) {
             kept |= {CAP_DAC_OVERRIDE};
-            log_info(LogType::app, "CAP_DAC_OVERRIDE is kept: {} is another user's", path);
+            log_info(LogType::app, "CAP_DAC_OVERRIDE is kept, because {} belongs to another user", path);
         }
     const std::vector<std::string> left = keep_privileges(kept, kThreadsPatience);
     const std::vector<std::string> names = (had & kept).names();

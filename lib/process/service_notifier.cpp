@@ -40,9 +40,10 @@ ServiceNotifier::ServiceNotifier(const Environment& environment, int pid) {
         return;
     address_ = socket_name;
     if ((address_[0] != '/' && address_[0] != '@') || address_.size() >= sizeof(sockaddr_un::sun_path)) {
-        log_warning(LogType::app,
-                    "NOTIFY_SOCKET={} is no address of a Unix socket; the service manager is told nothing",
-                    address_);
+        log_warning(
+            LogType::app,
+            "NOTIFY_SOCKET={} is not an address of a Unix socket; the service manager gets no messages",
+            address_);
         return;
     }
     if (address_[0] == '@')
@@ -97,7 +98,7 @@ void ServiceNotifier::notify_reloading() {
 }
 
 void ServiceNotifier::stopping() {
-    send("STOPPING=1\nSTATUS=finishing what is under way", true);
+    send("STOPPING=1\nSTATUS=finishing heaps in flight", true);
 }
 
 void ServiceNotifier::status(const std::string& line, Clock::time_point now) {

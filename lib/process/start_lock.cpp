@@ -39,7 +39,7 @@ bool StartLock::take() {
         throw_error(path_, "cannot make a control socket at this path: {}", std::strerror(errno));
     struct stat mine {};
     if (fstat(lock_.get(), &mine) != 0 || !S_ISREG(mine.st_mode) || mine.st_uid != geteuid())
-        throw_error(file_, "it belongs to somebody else; remove it, or give the control socket another path");
+        throw_error(file_, "it belongs to another user; remove it, or give the control socket another path");
     if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
         return false;
     // Whoever had it before has removed it: another one may have made a new one since.

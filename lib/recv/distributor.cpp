@@ -64,7 +64,7 @@ std::size_t Distributor::add_other(Ring&& ring) noexcept {
 
 void Distributor::Table::add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations) {
     if (!classifier_.add(endpoint, {static_cast<std::uint16_t>(destinations_.size()), 0}))
-        throw_error("distributor", "{} is there already", to_string(endpoint));
+        throw_error("distributor", "{} exists already", to_string(endpoint));
     destinations_.push_back(std::move(destinations));
 }
 

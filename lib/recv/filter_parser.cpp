@@ -45,7 +45,7 @@ class FilterParser {
 
     FilterExpression parse() {
         if (text_.size() > FilterExpression::kMaxText)
-            throw_usage(where_, "a filter of {} characters is too long; {} are enough", text_.size(),
+            throw_usage(where_, "a filter of {} characters is too long; give at most {}", text_.size(),
                         FilterExpression::kMaxText);
         next();
         const std::unique_ptr<Node> tree = disjunction();
@@ -199,7 +199,7 @@ class FilterParser {
         t.value = number("a number to compare with");
         if (t.adjust == Adjust::modulo && t.compare == Compare::equal && t.value >= t.by)
             throw_usage(where_,
-                        "the filter has {} at character {}, which a number % {} never is; give 0 to {}",
+                        "the filter has {} at character {}, and a number % {} cannot be that; give 0 to {}",
                         t.value, at + 1, t.by, t.by - 1);
         return t;
     }

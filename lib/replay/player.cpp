@@ -69,7 +69,7 @@ Player::~Player() {
     if (mbufs_out() == 0)
         rte_mempool_free(pool_);
     else
-        log_warning(LogType::send, "replay: {} mbufs did not come back; their pool is left alone",
+        log_warning(LogType::send, "replay: {} mbufs did not come back; their pool stays allocated",
                     mbufs_out());
 }
 

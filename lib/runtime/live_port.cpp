@@ -81,8 +81,8 @@ void LivePort::take_off() {
 
 void LivePort::lose(const std::string& netdev) {
     log_error(LogType::runtime,
-              "port {}: its network interface {} has gone (removed, renamed or moved to another namespace); "
-              "waiting for it to come back",
+              "port {}: its network interface {} has disappeared (removed, renamed or moved to another "
+              "namespace); waiting for it to come back",
               plan_.name, netdev);
     outage_.netdev = netdev;
     outage_.times++;

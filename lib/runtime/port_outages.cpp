@@ -25,7 +25,8 @@ void PortOutages::stop(const std::string& port) {
     of_.lcores.need_answers();
     need_kept_descriptors("stopping a port");
     if (p.is_away())
-        throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
+        throw_error(fmt::format("port {}", port),
+                    "its network interface has disappeared; there is nothing to stop");
     if (!p.device().started())
         throw_error(fmt::format("port {}", port), "it is stopped already");
     (void)of_.snapshots.take_detailed();
@@ -41,7 +42,7 @@ void PortOutages::start(const std::string& port) {
     need_kept_descriptors("starting a port");
     if (p.is_away())
         throw_error(fmt::format("port {}", port),
-                    "its network interface has gone; it is started when that comes back");
+                    "its network interface has disappeared; it is started when that comes back");
     if (p.device().started())
         throw_error(fmt::format("port {}", port), "it runs already");
     p.device().start();

@@ -157,8 +157,8 @@ void PortSet::report_end(std::vector<std::string>& problems, std::vector<std::st
         if (p->links_lost() > 1)
             remarks.push_back(fmt::format("port {}: its link was lost {} times", name, p->links_lost()));
         if (p->is_away())
-            problems.push_back(fmt::format("port {}: its network interface {} has gone and has not come back",
-                                           name, p->away()));
+            problems.push_back(fmt::format(
+                "port {}: its network interface {} has disappeared and has not come back", name, p->away()));
         else if (p->times_away() != 0)
             remarks.push_back(fmt::format("port {}: its network interface was away {} time{}", name,
                                           p->times_away(), p->times_away() == 1 ? "" : "s"));

@@ -127,7 +127,7 @@ class InterfaceFaults(namespaces.NamespaceTest):
                 self.remove()
                 # During the start that is an error; later the interface is waited for until somebody says otherwise.
                 end = time.monotonic() + 30 * harness.PATIENCE
-                while running.process.poll() is None and "has gone" not in running.text(1):
+                while running.process.poll() is None and "has disappeared" not in running.text(1):
                     self.assertLess(time.monotonic(), end, f"nothing is said of it:\n{running.text(1)}")
                     time.sleep(0.01)
                 running.interrupt()
@@ -170,7 +170,7 @@ timeout = "50ms"
             for times in range(1, self.ROUNDS + 1):
                 self.at_a_random_moment(running)
                 self.remove()
-                running.wait_for(lambda: running.text(1).count("has gone") == times, "word of the loss")
+                running.wait_for(lambda: running.text(1).count("has disappeared") == times, "word of the loss")
                 self.make()
                 running.wait_for(lambda: running.text(1).count("receives and sends again") == times, "word of the return")
                 self.assertIn(GROUP, self.groups_joined())

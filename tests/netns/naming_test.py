@@ -21,11 +21,11 @@ class NothingNamed(namespaces.NamespaceTest):
     def test_the_only_interface_is_taken_and_that_is_said(self):
         finished = self.run_program(*SEND, prefix=self.inside)
         self.assertEqual(finished.report["ports"][0]["driver"], "net_af_packet")
-        self.assertIn("no port is named: dut is taken", finished.err)
+        self.assertIn("no port is named: using dut", finished.err)
 
     def test_among_several_none_is_guessed(self):
         self.second_interface()
-        self.refused(*SEND, status=1, says=("needs a port", "dut", "other", "could all be meant", "10.9.0.1"),
+        self.refused(*SEND, status=1, says=("needs a port", "dut", "other", "all qualify", "10.9.0.1"),
                      prefix=self.inside)
 
     def test_an_interface_with_the_default_route_is_left_alone(self):

@@ -106,7 +106,7 @@ class Commands(AttachTest):
                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.assertIn("after", watch.stdout.readline())
         watch.stdout.close()
-        self.assertIn("nobody reads", watch.communicate(timeout=20 * harness.PATIENCE)[1])
+        self.assertIn("the reader of the answers has gone", watch.communicate(timeout=20 * harness.PATIENCE)[1])
         self.assertEqual(watch.returncode, 1)
         self.shut_down(running)
 
@@ -138,7 +138,7 @@ class Commands(AttachTest):
         saved = self.directory / "my plan.toml"
         self.assertIn("live = true", saved.read_text(encoding="utf-8"))
         self.attach("--", "save", "config", "my plan.toml", status=1)
-        self.assertIn("there already", self.said)
+        self.assertIn("the file exists", self.said)
         self.attach("--", "save", "config", "my plan.toml", "force")
         self.shut_down(running)
         self.run_program("run", "--config", saved, "--check", report=False)

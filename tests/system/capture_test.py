@@ -144,7 +144,7 @@ class Capture(harness.ProgramTest):
 
     def check_full(self, ended, path, reason):
         self.assertIn(reason, ended.err, str(ended))
-        self.assertIn("are kept there and can be read", ended.err, str(ended))
+        self.assertIn("which can be read", ended.err, str(ended))
         capture = ended.report["captures"][0]
         self.assertEqual(len(records(path)), capture["packets"]["written"])
         self.assertGreater(capture["packets"]["written"], 500)

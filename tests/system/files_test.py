@@ -96,7 +96,7 @@ files = ["{self.directory}/{name}"]
 """ for i, name in enumerate(("out.pcap", "link.pcap")))
         path, _ = self.input()
         config = self.config(f'version = 1\n[[port]]\nname = "p0"\ndevice = "net_pcap0,rx_pcap={path}"\n{streams}')
-        self.refused("run", "--config", config, says=("captured into twice", "link.pcap", "out.pcap"))
+        self.refused("run", "--config", config, says=("is the file of two captures", "link.pcap", "out.pcap"))
         self.assertFalse((self.directory / "out.pcap").exists())
 
     def test_what_a_port_writes_is_not_what_another_reads(self):
@@ -285,7 +285,7 @@ class Planted(FilesTest):
             self.refused(*words, status=1, says=(f"it belongs to user {STRANGER}",))
         os.link(self.victim, self.shared / "hard")
         self.refused("capture", "--port", self.port, ENDPOINT, self.shared / "hard", status=1,
-                     says=("it has a second name",))
+                     says=("it has a second hard link",))
 
 
 class Killed(FilesTest):

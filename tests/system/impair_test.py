@@ -82,7 +82,7 @@ class Sender(ImpairTest):
         self.assertIn("impaired", [finding["cause"] for finding in finished.report["findings"]])
 
     def test_nonsense_is_refused(self):
-        for text, why in (("loss=2", "is no fraction"), ("lose=1%", "there is no impairment `lose`"),
+        for text, why in (("loss=2", "is not a fraction"), ("lose=1%", "`lose` is not an impairment"),
                           ("loss=1%,loss=1%", "is given twice"), ("loss", "is not KEY=VALUE")):
             for command in (("send", ENDPOINT), ("replay", "x.pcap"), ("loopback",)):
                 port = () if command[0] == "loopback" else ("--port", "net_null0")

@@ -376,7 +376,7 @@ class Metrics(Serving):
             port = taken.getsockname()[1]
             self.refused("loopback", "--metrics", port, status=1,
                          says=(f"another program listens on 127.0.0.1:{port}", "give another port"))
-        self.refused("loopback", "--metrics", "192.0.2.1:9100", status=1, says=("192.0.2.1", "no address of this"))
+        self.refused("loopback", "--metrics", "192.0.2.1:9100", status=1, says=("192.0.2.1", "not an address of this"))
         self.refused("loopback", "--metrics", "9100x", says=("--metrics", "`9100x`"))
 
     def test_its_threads_are_on_no_workers_cpu(self):

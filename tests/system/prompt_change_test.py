@@ -150,7 +150,7 @@ verify = true
         self.assertIn('name = "d1"', self.command("show config d1"))
         self.wait_for(lambda: self.numbers("send", "d1")["heaps"] >= 3, "heaps of d1")
         self.wait_for(lambda: self.numbers("stream", "s1")["heaps.complete"] >= 3, "heaps of s1")
-        self.command("send add d1 port p0 endpoints 239.10.10.13:7148", "a sender `d1` already")
+        self.command("send add d1 port p0 endpoints 239.10.10.13:7148", "a sender `d1` exists already")
         self.command("send add d2 port p0 endpoints 239.10.10.13:7148 lcore 999", "CPU 999")
         self.command("send set d1 heap_size 16KiB", "delete the sender")
         self.command("send delete d1", "deleted")

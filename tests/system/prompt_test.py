@@ -181,7 +181,7 @@ class Refusals(PromptTest):
         "stream add s9 port": "PORT is missing",
         "stream add s9 port p0 endpoints 239.9.9.9:7148 poll": "VALUE is missing",
         "stream add s9 port p9 endpoints 239.9.9.9:7148": "no port `p9`",
-        "stream add s0 port p0 endpoints 239.9.9.9:7148": "there is a stream `s0` already",
+        "stream add s0 port p0 endpoints 239.9.9.9:7148": "a stream `s0` exists already",
         "stream add s9 port p0 endpoints 239.10.10.10:7148": "already received by stream `s0`",
         "stream add s9 port p0 endpoints 239.9.9:7148": "239.9.9",
         "stream add s9 port p0 endpoints 239.9.9.9:99999": "99999",

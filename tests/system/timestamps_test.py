@@ -59,7 +59,7 @@ endpoints = ["239.1.1.1:7148"]
 '''
         configuration.write_text(text)
         self.refused("run", "--config", configuration, "--check",
-                     says=("port p0", "net_null does not tell when packets came", "net_pcap", "net_mlx5"))
+                     says=("port p0", "net_null has no times of arrival", "net_pcap", "net_mlx5"))
         self.refused("send", "--port", "net_null0", "--pacer", "hardware", "239.1.1.1:7148", "--check",
                      says=("net_null cannot send packets at a given time", "net_mlx5"))
 

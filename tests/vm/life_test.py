@@ -85,7 +85,7 @@ class Life(tap_device.TapTest):
         self.assertEqual(sorted(tap_device.rules()), [("239.1.1.1", 7148)])
         running.interrupt()
         finished = running.wait()
-        self.assertIn("its network interface dtap0 has gone", finished.err)
+        self.assertIn("its network interface dtap0 has disappeared", finished.err)
         self.assertTrue(finished.has_report())
 
     def test_a_program_that_was_killed_leaves_nothing_in_the_way_of_the_next(self):

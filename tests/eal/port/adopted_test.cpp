@@ -70,10 +70,10 @@ TEST(AdoptedPort, APlanMadeBeforeEalStartedFitsTheDeviceThatEalMade) {
     const std::vector<PortRequest> requests{request("net_ring0")};
     const std::vector<std::string> vdevs{"net_ring0"};
     const auto planned = plan_ports(requests, drivers::table(), vdevs);
-    EXPECT_THAT(error_of([&] { Port::open(planned.front()); }), HasSubstr("but it is not there"));
+    EXPECT_THAT(error_of([&] { Port::open(planned.front()); }), HasSubstr("but EAL has not made it"));
     ASSERT_EQ(rte_dev_probe("net_ring0"), 0);
     EXPECT_THAT(error_of([&] { Port::open(plan_ports(requests, drivers::table()).front()); }),
-                HasSubstr("exists already, but not as it was planned"));
+                HasSubstr("already exists with another configuration"));
     Port::open(planned.front())->close();
 }
 

@@ -147,7 +147,7 @@ TEST_F(FlowRulesTest, ARefusalWithoutAMessageIsStillToldOf) {
 TEST_F(FlowRulesTest, AnEndpointHasOneRule) {
     rules.add(rule_for("239.1.2.3:7148", 1));
 
-    EXPECT_THAT(error_of([&] { rules.add(rule_for("239.1.2.3:7148", 0)); }), HasSubstr("has a rule already"));
+    EXPECT_THAT(error_of([&] { rules.add(rule_for("239.1.2.3:7148", 0)); }), HasSubstr("already has a rule"));
     rules.remove(parse_endpoints("239.1.2.3:7148").front());
     EXPECT_TRUE(card.rules.empty());
     rules.add(rule_for("239.1.2.3:7148", 0));
@@ -164,7 +164,7 @@ TEST_F(FlowRulesTest, ARuleThatTheDeviceKeepsStaysListed) {
     card.keep = true;
 
     EXPECT_THAT(error_of([&] { rules.remove(parse_endpoints("239.1.2.3:7148").front()); }),
-                HasSubstr("does not give up the rule for 239.1.2.3:7148"));
+                HasSubstr("cannot remove the rule for 239.1.2.3:7148"));
     EXPECT_EQ(rules.rules().size(), 1U);
     card.keep = false;
 }
@@ -249,7 +249,7 @@ TEST_F(CardPortTest, ACardThatDoesNotIsolateSaysSo) {
 
     EXPECT_FALSE(port->capabilities().isolation);
     ASSERT_FALSE(port->remarks().empty());
-    EXPECT_THAT(port->remarks().back(), HasSubstr("also receives what no stream wants"));
+    EXPECT_THAT(port->remarks().back(), HasSubstr("also receives packets of no stream"));
 }
 
 }  // namespace

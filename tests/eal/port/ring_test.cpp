@@ -144,7 +144,7 @@ TEST(RingPort, WrongRequestsAreRefusedWithTheReason) {
                 HasSubstr("sending would stop after 1023"));
     EXPECT_THAT(error_of([] { open_port(request("net_ring0", 17, 1)); }),
                 HasSubstr("has 16 queues, 17 are needed"));
-    EXPECT_THAT(error_of([] { open_port(request("net_ring0", 0, 0)); }), HasSubstr("nothing receives"));
+    EXPECT_THAT(error_of([] { open_port(request("net_ring0", 0, 0)); }), HasSubstr("no stream receives"));
     auto small = request("net_ring0");
     small.mtu = 1400;
     EXPECT_EQ(

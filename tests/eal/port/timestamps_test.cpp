@@ -68,9 +68,9 @@ TEST(CaptureFile, TellsNothingUnlessAsked) {
 }
 
 TEST(PortWithoutTimes, IsRefusedOrDoesWithout) {
-    EXPECT_THAT(
-        error_of([] { open_port(timed("net_null0", UseDevice::must)); }),
-        testing::AllOf(HasSubstr("net_null does not tell"), HasSubstr("net_pcap"), HasSubstr("net_mlx5")));
+    EXPECT_THAT(error_of([] { open_port(timed("net_null0", UseDevice::must)); }),
+                testing::AllOf(HasSubstr("net_null has no times of arrival"), HasSubstr("net_pcap"),
+                               HasSubstr("net_mlx5")));
     EXPECT_THAT(error_of([] { open_port(timed("net_null0", UseDevice::never, UseDevice::must)); }),
                 testing::AllOf(HasSubstr("net_null cannot send"), HasSubstr("net_mlx5")));
     auto port = open_port(timed("net_null0", UseDevice::if_it_can, UseDevice::if_it_can));

@@ -185,7 +185,7 @@ TEST_F(Captures, AStoppedOneTellsOfTheFullDisk) {
     engine.stop();
     ASSERT_TRUE(ended);
     EXPECT_THAT(ended->failure,
-                AllOf(HasSubstr("cannot write the capture file"), HasSubstr("are kept there")));
+                AllOf(HasSubstr("cannot write the capture file"), HasSubstr("the files keep")));
     EXPECT_GT(ended->written, 0U);
     EXPECT_EQ(ended->taken, ended->written + ended->unwritten);
     ASSERT_EQ(engine.problems().size(), 1U);

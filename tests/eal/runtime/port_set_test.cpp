@@ -88,7 +88,7 @@ TEST_F(Ports, AreAwayUntilTheyAreOpenedAgain) {
     EXPECT_EQ(port.snapshot().state, "away");
     EXPECT_FALSE(port.give_up_reopening("eth9", "no such device")) << "it is not open";
     ports.report_end(problems, remarks);
-    EXPECT_THAT(problems, ElementsAre(HasSubstr("port a: its network interface eth9 has gone")));
+    EXPECT_THAT(problems, ElementsAre(HasSubstr("port a: its network interface eth9 has disappeared")));
     EXPECT_THAT(remarks, IsEmpty());
 
     problems.clear();

@@ -68,8 +68,8 @@ TEST(CaptureCommand, WhatIsMissingOrWrongIsSaid) {
     expect_refused("capture --port p a.pcap", {"capture needs an endpoint"});
     expect_refused("capture --port p 239.1.2.3 a.pcap", {"239.1.2.3", "port"});
     expect_refused("capture --port p a.pcap 239.1.2.3:7148", {"capture needs an endpoint"});
-    expect_refused("capture --port p 239.1.2.3:7148 a.pcap a.pcap", {"captured into twice"});
-    expect_refused("capture --port p 239.1.2.3:7148 dir/", {"FILE", "names no file"});
+    expect_refused("capture --port p 239.1.2.3:7148 a.pcap a.pcap", {"is the file of two captures"});
+    expect_refused("capture --port p 239.1.2.3:7148 dir/", {"FILE", "is not a capture file"});
     expect_refused("capture --port p 239.1.2.3:7148 a.pcap --snaplen 0", {"--snaplen"});
     expect_refused("capture --port p 239.1.2.3:7148 a.pcap --snaplen 70000", {"--snaplen"});
     expect_refused("capture --port p 239.1.2.3:7148 a.pcap --buffer 1KiB", {"--buffer"});

@@ -103,10 +103,10 @@ TEST(CommandLine, VersionNamesTheProgramAndDpdk) {
 
 TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
     expect_refused("",
-                   {"no command",
+                   {"the command is missing",
                     "recv, send, loopback, capture, replay, run, info, check, selftest, top, attach or bench",
                     "--help"});
-    expect_refused("-l 0 --", {"no command"});
+    expect_refused("-l 0 --", {"the command is missing"});
     expect_refused(
         "rcv", {"`rcv` is not a command", "did you mean `recv`",
                 "recv, send, loopback, capture, replay, run, info, check, selftest, top, attach or bench"});
@@ -118,7 +118,7 @@ TEST(CommandLine, NoCommandOrAnotherIsAnsweredWithTheCommands) {
 }
 
 TEST(CommandLine, NoArgumentsAtAllNotEvenAName) {
-    test::expect_usage_error([] { parse_command_line(0, nullptr, {}); }, {"no command"});
+    test::expect_usage_error([] { parse_command_line(0, nullptr, {}); }, {"the command is missing"});
 }
 
 TEST(CommandLine, EalsOptionsAmongOursAreSentToTheirPlace) {

@@ -155,7 +155,7 @@ TEST(Recv, WithNothingNamedTheOnlyInterfaceThatCanBeMeantIsTaken) {
     for (const char* const command : {"recv", "send"}) {
         const auto line = parsed({command, "239.1.2.3:7148"}, {}, lone);
         EXPECT_EQ(test::options_of<RunOptions>(line).plan.ports.at(0).device, "ens1f0");
-        EXPECT_THAT(line.invocation.remarks, testing::ElementsAre(testing::HasSubstr("ens1f0 is taken")));
+        EXPECT_THAT(line.invocation.remarks, testing::ElementsAre(testing::HasSubstr("using ens1f0")));
     }
     const auto named = parsed({"recv", "239.1.2.3:7148"}, {{"DPDK_SPEAD_INTERFACE", "ens2"}}, lone);
     EXPECT_EQ(test::options_of<RunOptions>(named).plan.ports.at(0).device, "ens2");
@@ -163,12 +163,12 @@ TEST(Recv, WithNothingNamedTheOnlyInterfaceThatCanBeMeantIsTaken) {
 }
 
 TEST(Recv, WithNothingNamedWhatCannotBeGuessedIsListed) {
-    const auto lone = [] { return port::LonePort{{}, "ens1f0, ens2 could all be meant"}; };
+    const auto lone = [] { return port::LonePort{{}, "ens1f0, ens2 all qualify"}; };
     test::expect_passing_error(
         [&] {
             parsed({"recv", "239.1.2.3:7148"}, {}, lone);
         },
-        {"needs a port", "--port", "ens1f0, ens2 could all be meant"});
+        {"needs a port", "--port", "ens1f0, ens2 all qualify"});
 }
 
 TEST(Recv, WhatWasTypedWrongIsSaidBeforeWhatWasNotTyped) {
@@ -212,7 +212,7 @@ TEST(Recv, WrongValuesNameTheOptionTheTextAndWhatIsRight) {
         {"--heap-timeout never", {"--heap-timeout: `never`", "ms"}},
         {"--history 9999999", {"--history: `9999999`", "0 to 1048576"}},
         {"--history-time off", {"--history-time: `off`", "seconds"}},
-        {"--history-time 0", {"--history-time", "no time"}},
+        {"--history-time 0", {"--history-time", "no heap is remembered"}},
         {"--on-full drop-newest", {"--on-full: `drop-newest`", "did you mean `drop_newest`"}},
         {"--sink disk", {"--sink: `disk`", "null, verify or file:DIR"}},
         {"--sink file", {"--sink: `file` names no directory", "file:DIR"}},

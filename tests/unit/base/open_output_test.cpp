@@ -106,7 +106,7 @@ TEST_F(OpenOutput, FollowsLinksWhereOnlyTrustedUsersCanMakeThem) {
 TEST_F(OpenOutput, FollowsNoLinkWhereEverybodyCanMakeOneOrMoveOne) {
     fs::create_symlink(victim(), name());
     mode(0777);
-    expect_refused(name(), "the way there leads through `out`, a link of user");
+    expect_refused(name(), "its path leads through `out`, a link of user");
     fs::create_directory_symlink(scratch_.file("safe"), place() + "/directory");
     expect_refused(place() + "/directory/victim", "through `directory`");
     fs::create_symlink("../safe/new", place() + "/dangling");
@@ -135,8 +135,8 @@ TEST_F(OpenOutput, FollowsOurOwnLinksInAStickyDirectoryAndThoseOfOurGroup) {
 TEST_F(OpenOutput, TrustsNoLinkInADirectoryOfAStranger) {
     fs::create_symlink(victim(), name());
     const TrustedUsersInstead other({kStranger});
-    expect_refused(name(), "the way there leads through `out`");
-    expect_refused(scratch_.file("place/../place/out"), "the way there leads through `out`");
+    expect_refused(name(), "its path leads through `out`");
+    expect_refused(scratch_.file("place/../place/out"), "its path leads through `out`");
 }
 
 TEST_F(OpenOutput, TakesNoFileOfAStrangerWhereOthersCanWrite) {
@@ -158,7 +158,7 @@ TEST_F(OpenOutput, TakesNoSecondNameOfAFileWhereOthersCanWrite) {
     mode(0775);
     expect_opened(name(), victim());
     mode(01777);
-    expect_refused(name(), "it has a second name (a hard link)");
+    expect_refused(name(), "it has a second hard link");
 }
 
 TEST_F(OpenOutput, OpensOwnFilesInAStickyDirectory) {
@@ -186,7 +186,7 @@ TEST_F(OpenOutput, OpensAndMakesDirectories) {
     fs::create_directory_symlink("../safe", name());
     EXPECT_EQ(inode_of(open_output_directory(name()).file.get()), inode_of(scratch_.file("safe")));
     mode(0777);
-    EXPECT_THAT(open_output_directory(name(), true).reason, HasSubstr("the way there leads through `out`"));
+    EXPECT_THAT(open_output_directory(name(), true).reason, HasSubstr("its path leads through `out`"));
 }
 
 TEST_F(OpenOutput, FindsThePlaceOfANameAndLeavesTheNameAlone) {

@@ -144,7 +144,7 @@ TEST_F(EditTest, RefusalsAreTheFilesOwn) {
     EXPECT_THAT(refusal([] { add_endpoints(plan(), "b", "239.3.0.0:7148"); }),
                 HasSubstr("already in stream `b`"));
     EXPECT_THAT(refusal([] { add_stream(plan(), "a", "p0", "239.5.0.0:7148", {}); }),
-                HasSubstr("there is a stream `a` already"));
+                HasSubstr("a stream `a` exists already"));
     EXPECT_THAT(refusal([] { add_stream(plan(), "c", "p7", "239.5.0.0:7148", {}); }), HasSubstr("p7"));
     EXPECT_THAT(refusal([] { add_stream(plan(), "-c", "p0", "239.5.0.0:7148", {}); }),
                 HasSubstr("not a name"));

@@ -259,7 +259,7 @@ TEST(ParseText, WhatIsNotTomlIsPlaced) {
 }
 
 TEST(ParseText, AMissingOrOtherVersionIsRefused) {
-    expect_usage_error([] { parse_text("", "a.toml"); }, {"a.toml:", "no `version`", "version = 1"});
+    expect_usage_error([] { parse_text("", "a.toml"); }, {"a.toml:", "`version` is missing", "version = 1"});
     expect_usage_error([] { parse_text("\nversion = 2\n", "a.toml"); },
                        {"a.toml:2:11", "version 2", "version 1"});
     expect_usage_error([] { parse_text("version = \"1\"\n", "a.toml"); },
@@ -268,7 +268,7 @@ TEST(ParseText, AMissingOrOtherVersionIsRefused) {
 
 TEST(ParseText, AFileWithoutStreamsIsRefused) {
     expect_usage_error([] { parse_text("version = 1\n", "a.toml"); },
-                       {"a.toml: ", "nothing to do", "[[receive]]", "[[send]]"});
+                       {"a.toml: ", "no stream to receive", "[[receive]]", "[[send]]"});
 }
 
 class LoadFile : public testing::Test {

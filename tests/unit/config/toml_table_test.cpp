@@ -122,7 +122,7 @@ TEST(Range, IsTold) {
     expect_error(kReceive + "heaps.timeout = -0.5\n", {"`timeout` is -0.5 seconds", "0 to"});
     expect_error(kReceive + "heaps.timeout = nan\n", {"`timeout` is nan"});
     expect_error(kReceive + "heaps.max_bytes = 0\n", {"`max_bytes` is 0 B", "give 1 B to"});
-    expect_error(kReceive + "buffer_size = -1\n", {"`buffer_size` is -1", "no size is negative"});
+    expect_error(kReceive + "buffer_size = -1\n", {"`buffer_size` is -1", "a size cannot be negative"});
     expect_error(kReceive + "lcores = [1024]\n", {"a.toml:9:11", "`lcores` is 1024", "0 to 1023"});
     expect_error(kSend + "ttl = 0\n", {"`ttl` is 0", "1 to 255"});
     expect_error(kSend + "ttl = 256\n", {"`ttl` is 256", "1 to 255"});

@@ -104,17 +104,17 @@ TEST(Validate, StreamsNeedEndpoints) {
             p.receives[0].endpoints.clear();
             p.receives[0].endpoint_texts.clear();
         },
-        "receive[0].endpoints", {"no endpoint", "239.1.2.3:7148"});
+        "receive[0].endpoints", {"the endpoint is missing", "239.1.2.3:7148"});
     expect_refused(
         [](Plan& p) {
             p.sends[0].endpoints.clear();
             p.sends[0].endpoint_texts.clear();
         },
-        "send[0].endpoints", {"no endpoint"});
+        "send[0].endpoints", {"the endpoint is missing"});
     expect_refused([](Plan& p) { p.receives[0] = receive_plan("s0", "0.0.0.0:7148"); },
                    "receive[0].endpoints", {"0.0.0.0:7148", "no address"});
     expect_refused([](Plan& p) { p.receives[0].endpoint_texts = {"239.1.2.4:7148"}; }, "receive[0].endpoints",
-                   {"not those of their texts"});
+                   {"do not match their texts"});
 }
 
 TEST(Validate, TwoStreamsCannotHaveTheSameEndpoint) {
@@ -274,7 +274,7 @@ TEST(Validate, ALargestHeapFitsTheMemoryForHeaps) {
 
 TEST(Validate, AHistoryNeedsATime) {
     expect_refused([](Plan& p) { p.receives[0].history_time = 0; }, "receive[0].heaps.history_time",
-                   {"no time", "`history` 0"});
+                   {"no heap is remembered", "`history` 0"});
     expect_accepted([](Plan& p) {
         p.receives[0].history_time = 0;
         p.receives[0].history = 0;
@@ -306,7 +306,8 @@ TEST(Validate, CapturesHaveFilesOfTheirOwn) {
                        c.files = {"a", "b", "a"};
                    }),
                    "receive[0].capture.files", {"twice"});
-    expect_refused(with([](Options& c) { c.files = {"a/"}; }), "receive[0].capture.files", {"names no file"});
+    expect_refused(with([](Options& c) { c.files = {"a/"}; }), "receive[0].capture.files",
+                   {"is not a capture file"});
     expect_refused(with([](Options& c) { c.snap_length = 0; }), "receive[0].capture.snap_length",
                    {"1 to 65535"});
     expect_refused(with([](Options& c) { c.buffer = 1; }), "receive[0].capture.buffer", {"buffer"});
@@ -344,9 +345,10 @@ TEST(Validate, PacketsSentFitTheMtu) {
 }
 
 TEST(Validate, TheFlavourHoldsHeapsAndItems) {
-    expect_refused([](Plan& p) { p.sends[0].impair = "loss=2"; }, "send[0].impair", {"`2` is no fraction"});
+    expect_refused([](Plan& p) { p.sends[0].impair = "loss=2"; }, "send[0].impair",
+                   {"`2` is not a fraction"});
     expect_refused([](Plan& p) { p.sends[0].impair = "lose=1%"; }, "send[0].impair",
-                   {"no impairment `lose`"});
+                   {"`lose` is not an impairment"});
     expect_refused([](Plan& p) { p.sends[0].address_bits = 12; }, "send[0].addr_bits",
                    {"12", "multiple of 8"});
     expect_refused([](Plan& p) { p.sends[0].address_bits = 56; }, "send[0].addr_bits",
@@ -420,15 +422,15 @@ TEST(Validate, WhatOnePlanSendsAndReceivesFitsTogether) {
 TEST(Validate, EndsOfReceivingNeedAStream) {
     const auto only_send = [](Plan& p) { p.receives.clear(); };
     expect_refused([&](Plan& p) { only_send(p), p.end.heaps = 1; }, "end.heaps", {"[[send]]"});
-    expect_refused([&](Plan& p) { only_send(p), p.end.idle_exit = 1; }, "end.idle_exit", {"nothing is"});
+    expect_refused([&](Plan& p) { only_send(p), p.end.idle_exit = 1; }, "end.idle_exit", {"has no stream"});
     expect_refused([&](Plan& p) { only_send(p), p.end.exit_on_stop = true; }, "end.exit_on_stop",
-                   {"there are none"});
+                   {"the plan has none"});
     expect_accepted([&](Plan& p) { only_send(p), p.end.duration = 1; });
 }
 
 TEST(Validate, APlanNeedsAStream) {
     expect_refused([](Plan& p) { p.receives.clear(), p.sends.clear(); }, "",
-                   {"nothing to do", "[[receive]]", "[[send]]"});
+                   {"no stream to receive", "[[receive]]", "[[send]]"});
 }
 
 }  // namespace

@@ -78,7 +78,7 @@ TEST_F(Mlx5, WhatIsMissingIsNamedWithTheCommand) {
     EXPECT_THAT(refusal(), HasSubstr("modprobe mlx5_ib"));
     machine_.link(fmt::format("/sys/bus/pci/devices/{}/driver", kCard), "../vfio-pci");
     EXPECT_THAT(refusal(), HasSubstr("is bound to vfio-pci, not to mlx5_core"));
-    EXPECT_THAT(refusal("0000:09:00.0"), HasSubstr("0000:09:00.0 is no PCI device"));
+    EXPECT_THAT(refusal("0000:09:00.0"), HasSubstr("0000:09:00.0 is not a PCI device"));
 }
 
 TEST_F(Mlx5, TheInterfaceMustBeUpAndHere) {

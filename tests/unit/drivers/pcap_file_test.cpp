@@ -211,7 +211,7 @@ TEST_F(PcapFile, WhatIsNoPcapFileIsRefusedWithItsFirstBytes) {
     write_file(path_, bytes(64));
     EXPECT_THAT(refusal(), EndsWith("is not a pcap file: it starts with 5a 5a 5a 5a"));
     write_file(path_, bytes(10));
-    EXPECT_THAT(refusal(), EndsWith("has 10 bytes, a pcap file starts with a header of 24"));
+    EXPECT_THAT(refusal(), EndsWith("has 10 bytes, and a pcap file starts with a header of 24"));
     write_file(path_, {});
     EXPECT_THAT(refusal(), EndsWith("is empty"));
 }

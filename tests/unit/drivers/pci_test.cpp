@@ -108,7 +108,7 @@ TEST_F(Pci, OtherThingsAreRefused) {
     machine_.lockable = 1 << 20;
     EXPECT_THAT(refusal(), HasSubstr("`ulimit -l` allows"));
     request_.device = "0000:09:00.0";
-    EXPECT_THAT(refusal(), HasSubstr("0000:09:00.0 is no PCI device"));
+    EXPECT_THAT(refusal(), HasSubstr("0000:09:00.0 is not a PCI device"));
 }
 
 }  // namespace

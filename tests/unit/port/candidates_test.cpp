@@ -44,9 +44,10 @@ TEST(LonePort, IsNotGuessedAmongSeveral) {
     machine.netdev("ens2").running = false;
     const LonePort found = lone_port(machine.host());
     EXPECT_EQ(found.device, "");
-    EXPECT_EQ(found.why_not,
-              "ens1f0, ens2 could all be meant; of this machine: eth0 (192.0.2.2, up, carries the default "
-              "route); ens1f0 (10.0.0.5, mlx5_core at 0000:03:00.0, up); ens2 (no carrier)");
+    EXPECT_EQ(
+        found.why_not,
+        "ens1f0, ens2 all qualify; interfaces of this machine: eth0 (192.0.2.2, up, carries the default "
+        "route); ens1f0 (10.0.0.5, mlx5_core at 0000:03:00.0, up); ens2 (no carrier)");
 }
 
 TEST(LonePort, SaysWhyThereIsNone) {

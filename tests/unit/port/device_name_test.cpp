@@ -195,7 +195,7 @@ TEST_F(DeviceName, WhatIsNotThereIsRefusedWithWhatIs) {
                     HasSubstr(fmt::format("no driver for the device \"{}\"", name)));
     machine_.card("0000:01:00.0", 0x144d, "nvme");
     machine_.file("/sys/bus/pci/devices/0000:01:00.0/class", "0x010802\n");
-    EXPECT_THAT(refusal<Error>("01:00.0"), HasSubstr("is no network card"));
+    EXPECT_THAT(refusal<Error>("01:00.0"), HasSubstr("is not a network card"));
 }
 
 }  // namespace

@@ -159,12 +159,13 @@ TEST(PlanPorts, ArgumentsBesideThoseOfEalAreRefused) {
 
 TEST(PlanPorts, OneDeviceIsOnePort) {
     EXPECT_EQ(refusal({request("a", "net_ring0"), request("b", "net_ring0")}),
-              "port b: the device net_ring0 is already another port's; one device is one port");
+              "port b: another port already has the device net_ring0; give each port a device of its own");
 }
 
 TEST(PlanPorts, OneNetworkInterfaceIsOnePort) {
     EXPECT_EQ(refusal({request("a", "net_af_packet0,iface=eth0"), request("b", "net_af_packet1,iface=eth0")}),
-              "port b: the network interface eth0 is already that of port a; one interface is one port");
+              "port b: the network interface eth0 already belongs to port a; give each port an interface of "
+              "its own");
     EXPECT_EQ(refusal({request("a", "net_ring0"), request("b", "net_ring1")}), "accepted")
         << "having no network interface is not sharing one";
 }
@@ -187,7 +188,7 @@ TEST(PlanPorts, ACardThatEalAlreadyHasIsAdopted) {
 
 TEST(PlanPorts, OneCardIsOnePort) {
     EXPECT_EQ(refusal({request("a", "05:00.0"), request("b", "0000:05:00.0")}),
-              "port b: the device 0000:05:00.0 is already another port's; one device is one port");
+              "port b: another port already has the device 0000:05:00.0; give each port a device of its own");
 }
 
 TEST(FindDriver, LeavesCardsToTheirAddresses) {

@@ -70,9 +70,9 @@ TEST(Impairments, WhatCannotBeIsRefusedWithWhatCan) {
                                    "=1"})
         expect_usage_error([&] { parse(text); }, {"--impair: "});
     expect_usage_error([] { parse("drop=1%"); },
-                       {"`drop`", "loss, duplicate, corrupt, reorder, delay and seed"});
+                       {"`drop`", "loss, duplicate, corrupt, reorder, delay or seed"});
     expect_usage_error([] { parse("loss=1%,loss=2%"); }, {"`loss` is given twice"});
-    expect_usage_error([] { parse("loss=101%"); }, {"`101%` is no fraction"});
+    expect_usage_error([] { parse("loss=101%"); }, {"`101%` is not a fraction"});
 }
 
 TEST(Impairments, AreTheSameForAllTime) {

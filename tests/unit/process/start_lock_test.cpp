@@ -59,14 +59,14 @@ TEST(StartLock, IsNoOtherUsersFileNorALinkNorAPipe) {
     EXPECT_THROW(StartLock{path}, Error);
     ASSERT_EQ(unlink(file.c_str()), 0);
     ASSERT_EQ(mkfifo(file.c_str(), 0666), 0);
-    EXPECT_THAT([&] { StartLock{path}; }, ThrowsMessage<Error>(HasSubstr("belongs to somebody else")));
+    EXPECT_THAT([&] { StartLock{path}; }, ThrowsMessage<Error>(HasSubstr("belongs to another user")));
     EXPECT_TRUE(fs::exists(file)) << "it is not ours to remove";
     if (geteuid() != 0)
         return;
     ASSERT_EQ(unlink(file.c_str()), 0);
     close(open(file.c_str(), O_CREAT | O_WRONLY, 0666));
     ASSERT_EQ(chown(file.c_str(), 65534, 65534), 0);
-    EXPECT_THAT([&] { StartLock{path}; }, ThrowsMessage<Error>(HasSubstr("belongs to somebody else")));
+    EXPECT_THAT([&] { StartLock{path}; }, ThrowsMessage<Error>(HasSubstr("belongs to another user")));
 }
 
 TEST(StartLock, NeedsADirectory) {

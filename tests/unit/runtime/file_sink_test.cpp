@@ -243,7 +243,7 @@ TEST(FileSink, WritesNowhereThatALinkInADirectoryOfOthersLeads) {
     ASSERT_EQ(chmod(directory.file("shared").c_str(), 0777), 0);
     std::filesystem::create_directory_symlink("../mine", directory.file("shared/out"));
     EXPECT_THAT(error_of([&] { const FileSink sink(directory.file("shared/out"), "s0"); }),
-                HasSubstr("the way there leads through `out`, a link of user"));
+                HasSubstr("its path leads through `out`, a link of user"));
     std::filesystem::create_symlink(directory.file("mine/precious"), directory.file("shared/heaps.jsonl"));
     EXPECT_THAT(error_of([&] { const FileSink sink(directory.file("shared"), "s0"); }),
                 AllOf(HasSubstr("heaps.jsonl"), HasSubstr("it is a link")));

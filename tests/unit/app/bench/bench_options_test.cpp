@@ -56,7 +56,7 @@ TEST(Bench, WrongValuesAreNamed) {
     expect_refused("bench assemble --heap-size 1KiB --payload 2048",
                    {"--heap-size", "1 KiB", "2048", "`packet`"});
     expect_refused("bench assemble --set packet", {"--set: `packet`"});
-    expect_refused("bench assemble --time 0", {"--time", "no time"});
+    expect_refused("bench assemble --time 0", {"--time", "a time of 0"});
     expect_refused("bench transmit --set 1MiB", {"`--set` is not an option of bench transmit"});
 }
 

@@ -32,9 +32,9 @@ TEST(CheckCommand, WithNothingNamedTakesTheUsualPortOrNone) {
         "ens2");
     const auto lone = [] { return port::LonePort{"ens1f0", {}}; };
     EXPECT_EQ(parsed_options<CheckOptions>({"check"}, {}, lone).plan.ports.at(0).device, "ens1f0");
-    const auto none = [] { return port::LonePort{{}, "ens1f0, ens2 could all be meant"}; };
+    const auto none = [] { return port::LonePort{{}, "ens1f0, ens2 all qualify"}; };
     EXPECT_EQ(parsed({"check"}, {}, none).invocation.remarks,
-              std::vector<std::string>{"no port is named: ens1f0, ens2 could all be meant"});
+              std::vector<std::string>{"no port is named: ens1f0, ens2 all qualify"});
 }
 
 }  // namespace

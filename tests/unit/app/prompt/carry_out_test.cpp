@@ -239,7 +239,7 @@ TEST_F(CarryOutTest, TheConfigurationSavedIsTheOneThatRuns) {
     std::remove(path.c_str());
     type("save config " + name);
     EXPECT_EQ(config::load_file(path), process_.plan_);
-    EXPECT_THAT(refusal("save config " + name), HasSubstr("there already"));
+    EXPECT_THAT(refusal("save config " + name), HasSubstr("the file exists"));
     type("stream set s0 heaps.ring 78");
     type("save config " + name + " force");
     EXPECT_EQ(config::load_file(path), process_.plan_);

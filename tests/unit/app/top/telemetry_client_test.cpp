@@ -203,7 +203,7 @@ TEST(TelemetryClient, ASilentProcessIsNotWaitedForForEver) {
 }
 
 TEST(TelemetryClient, NobodyIsThere) {
-    EXPECT_THAT(error_of([] { TelemetryClient client("/nowhere/at/all"); }), HasSubstr("nobody answers"));
+    EXPECT_THAT(error_of([] { TelemetryClient client("/nowhere/at/all"); }), HasSubstr("nothing answers"));
     EXPECT_THAT(error_of([] { TelemetryClient client("/" + std::string(200, 'x')); }), HasSubstr("too long"));
 }
 

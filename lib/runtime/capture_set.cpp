@@ -61,8 +61,8 @@ bool CaptureSet::stop(Stream& stream) {
                 .has_value();
     if (!all_off) {
         // That lcore may still write into it.
-        problems_.push_back(
-            fmt::format("stream {}: its capture cannot be ended, an lcore does not answer", stream.name));
+        problems_.push_back(fmt::format(
+            "stream {}: its capture cannot be ended, because an lcore does not answer", stream.name));
         static_cast<void>(stream.capture.release());
         return false;
     }

@@ -31,17 +31,16 @@ void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted
         const auto found = find(wanted, one.name);
         if (found == wanted.end())
             throw_error(fmt::format("port {}", one.name),
-                        "it is part of the running program and is missing; {}", kRemedy.substr(2));
+                        "the running program has it, and the file does not; {}", kRemedy.substr(2));
         ordered.push_back(*found);
     }
     for (const PortPlan& one : wanted) {
         if (find(now, one.name) != now.end())
             continue;
         if (new_ports == NewPorts::refused)
-            throw_error(
-                fmt::format("port {}", one.name),
-                "its queues and its packet memory are made when the program starts: it cannot be added{}",
-                kRemedy);
+            throw_error(fmt::format("port {}", one.name),
+                        "it cannot be added, because its queues and packet memory are made at the start{}",
+                        kRemedy);
         ordered.push_back(one);
     }
     wanted = std::move(ordered);
@@ -118,10 +117,9 @@ Change compare(const Plan& now, Plan& wanted, NewPorts new_ports) {
         }
         one.before = static_cast<std::size_t>(before - now.receives.begin());
         if (before->capture != r.capture)
-            throw_error(
-                fmt::format("receive {}", r.name),
-                "its `capture` begins with the stream; captures that begin and end while it is received "
-                "are started and stopped at the prompt");
+            throw_error(fmt::format("receive {}", r.name),
+                        "its `capture` begins with the stream; start and stop captures of a running stream "
+                        "at the prompt");
         one.kind = kind_of(*before, r);
         one.new_sink = before->sink != r.sink || before->enabled != r.enabled;
     }

@@ -48,7 +48,7 @@ std::vector<unsigned> ChangeAssignment::cpus_for(const ReceivePlan& r) const {
             for (const auto& w : of_.lcores)
                 there.push_back(w->layout->planned_cpu);
             throw_error(where,
-                        "no lcore runs on CPU {}, only on {}: name all that streams may use in `lcores` of "
+                        "no lcore runs on CPU {}, only on {}: list all CPUs for streams in `lcores` of "
                         "[runtime], with `live = true`",
                         cpu, fmt::join(there, ", "));
         }
@@ -79,12 +79,12 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
                         cpu);
         if (r.memory == 0 && r.max_bytes > w.arena.largest())
             throw_error(where,
-                        "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is cut for "
-                        "heaps of at most {}",
+                        "heaps of {} (`max_bytes`) do not fit: the memory of the lcore on CPU {} is divided "
+                        "for heaps of at most {}; lower `max_bytes`",
                         human_size(r.max_bytes), cpu, human_size(w.arena.largest()));
         if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
-            throw_error(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
-                        w.parts.size());
+            throw_error(where, "the lcore on CPU {} has {} streams, which is the limit; name another CPU",
+                        cpu, w.parts.size());
         bookkeeping += bookkeeping_bytes(r) + own_heap_bytes(r);
     }
     if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)

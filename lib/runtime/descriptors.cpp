@@ -53,11 +53,10 @@ void need_kept_descriptors(const char* what) {
     if (lowest >= 0)
         ::close(lowest);
     if (lowest < 0 || is_one_of_the_last(lowest))
-        throw_error(
-            "descriptors",
-            "hardly any file descriptors are left of {}, and {} needs some; nothing was changed. Raise the "
-            "limit (ulimit -n, LimitNOFILE= of a service, prlimit while it runs)",
-            most, what);
+        throw_error("descriptors",
+                    "too few file descriptors are left of {}, and {} needs some; nothing was changed. Raise "
+                    "the limit (ulimit -n, LimitNOFILE= of a service, prlimit while it runs)",
+                    most, what);
 }
 
 void need_threads(std::size_t needed) {
@@ -76,7 +75,7 @@ void need_threads(std::size_t needed) {
         t.join();
     if (error)
         throw_error("start",
-                    "this process needs about {} threads more, and gets {}: {}; raise the limit (ulimit -u, "
+                    "this process needs about {} more threads, and got {}: {}; raise the limit (ulimit -u, "
                     "TasksMax= of a service, pids.max of a container)",
                     needed, threads.size(), error.message());
 }

@@ -98,7 +98,7 @@ unsigned first_cpu(unsigned lcore) {
 
 Eal::Eal(const std::vector<std::string>& arguments, Host host) {
     if (initialised.load())
-        throw_error("EAL", "it has been initialised before in this process, and can be only once");
+        throw_error("EAL", "EAL was initialised before in this process, and can be initialised only once");
     need_descriptors(kDescriptors);
     need_threads(lcores_of(arguments) + kThreads);
     LogStream::install();
@@ -119,8 +119,8 @@ Eal::Eal(const std::vector<std::string>& arguments, Host host) {
     if (!lcores_read.empty()) {
         if (lcores != lcores_read)
             throw_error("EAL",
-                        "its last start failed after it had taken the lcores {}, which it keeps; ask for "
-                        "the same lcores, or start the process anew",
+                        "EAL's last start failed after it had taken the lcores {}, which it keeps; ask for "
+                        "the same lcores, or restart the process",
                         lcores_read);
         erase_option(words, "--lcores");
     }
@@ -143,14 +143,14 @@ Eal::Eal(const std::vector<std::string>& arguments, Host host) {
         initialised = true;
         // EAL moves what is no option behind those that are, and says nothing.
         if (const std::size_t first = static_cast<std::size_t>(used) + 1; first < words.size())
-            throw_usage("EAL", "`{}` is no option of EAL; before `--` stand EAL's options alone",
+            throw_usage("EAL", "`{}` is not an option of EAL; give only EAL's options before `--`",
                         pointers[first]);
         return;
     }
     const std::string reason = log.take_reason();
     if (rte_errno == EALREADY)
         throw_error("EAL",
-                    "it has been initialised before in this process, by other code, and can be only once");
+                    "other code of this process initialised EAL before, and it can be initialised only once");
     // They stand before the user's words, which are refused most often.
     lcores_read = lcores;
     // A wrong option is named on standard error only, before a page of usage on standard output.
@@ -231,8 +231,8 @@ void use_lcores_of_eal(Layout& layout, const EalOptions& options) {
         if (there == unused.end()) {
             if (w->named)
                 throw_error("EAL",
-                            "the plan names CPU {}, and none of the worker lcores that -l or --lcores gives "
-                            "is there: {}; change one or the other",
+                            "the plan names CPU {}, and -l or --lcores gives no worker lcore on it: {}; "
+                            "change one or the other",
                             w->cpu, fmt::join(Eal::worker_lcores(), ","));
             return false;
         }

@@ -77,16 +77,14 @@ EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs, con
     };
     if (bus.pci && options.has_no_pci)
         throw_usage("EAL",
-                    "--no-pci keeps EAL from the card that a port names; leave it out (no card but those of "
-                    "the ports is touched)");
+                    "--no-pci excludes the card of a port; leave it out (EAL uses only the cards of ports)");
     if (bus.pci && options.has_block)
         throw_usage("EAL",
-                    "-b makes EAL take every other card; leave it out (no card but those of the ports is "
-                    "touched)");
+                    "-b makes EAL use every other card; leave it out (EAL uses only the cards of ports)");
     if (bus.shared_memory && options.has_memory && !given("--no-huge") && !given("--single-file-segments"))
         throw_usage("EAL",
-                    "a vhost-user peer maps EAL's memory, and takes 8 files of it at most; add "
-                    "--single-file-segments, or leave EAL's memory options out");
+                    "a vhost-user peer can map at most 8 files of EAL's memory; add --single-file-segments, "
+                    "or leave EAL's memory options out");
     EalArguments made;
     std::vector<std::string>& args = made.words;
     if (!options.has_lcores)

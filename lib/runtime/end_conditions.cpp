@@ -46,13 +46,13 @@ const char* name_of(EndReason reason) {
         case EndReason::interrupted:
             return "interrupted";
         case EndReason::heaps:
-            return "the number of heaps asked for was delivered";
+            return "the requested number of heaps was delivered";
         case EndReason::captured:
             return "the captures are over";
         case EndReason::duration:
             return "the duration is over";
         case EndReason::idle:
-            return "no packet came for the time given";
+            return "no packet came for the given time";
         case EndReason::stop_items:
             return "every endpoint has seen a stop item";
         case EndReason::end_of_data:

@@ -31,7 +31,7 @@ Engine::~Engine() {
         return;
     state_->shutdown.stop_lcores();
     if (state_->parts.lcores.any_lost()) {
-        log_error(LogType::runtime, "an lcore is still at work; its ports and memory are left to it");
+        log_error(LogType::runtime, "an lcore is still at work; it keeps its ports and memory");
         static_cast<void>(state_.release());
         return;
     }

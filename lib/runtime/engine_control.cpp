@@ -48,7 +48,7 @@ void Engine::reconfigure(const Plan& wanted) {
 
 void Engine::State::need_running() const {
     if (!parts.clock.started() || parts.clock.stopped())
-        throw_error("runtime", "nothing runs that could be changed");
+        throw_error("runtime", "no run is in progress, so nothing can be changed");
 }
 
 void Engine::stop_port(const std::string& port) {
@@ -113,9 +113,9 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
     Stream& s = *p.streams.current()[i];
     p.lcores.need_answers();
     if (s.capture)
-        throw_error(stream, "it is being captured already; stop that capture first");
+        throw_error(stream, "it already has a capture; stop that capture first");
     if (s.parts.empty())
-        throw_error(stream, "it is not received now; start it first");
+        throw_error(stream, "it is stopped; start it first");
     p.captures.start(s, p.plan.receives[i], options, p.layout.control_cpus());
 }
 
@@ -124,9 +124,9 @@ std::uint64_t Engine::stop_capture(const std::string& stream) {
     Stream& s = *p.streams.current()[stream_index(p.plan, stream)];
     p.lcores.need_answers();
     if (!s.capture)
-        throw_error(stream, "it is not being captured");
+        throw_error(stream, "it has no capture");
     if (!p.captures.stop(s))
-        throw_error(stream, "its capture cannot be ended, an lcore does not answer");
+        throw_error(stream, "its capture cannot be ended, because an lcore does not answer");
     return s.capture_number;
 }
 

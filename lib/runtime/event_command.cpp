@@ -57,9 +57,10 @@ std::vector<char*> pointers(std::vector<std::string>& texts) {
 
 EventCommand::EventCommand(std::vector<std::string> argv) : argv_(std::move(argv)) {
     if (argv_.empty())
-        throw_usage("on_event", "it names no program; give its path and its arguments");
+        throw_usage("on_event", "the program is missing; give its path and its arguments");
     if (!can_run(argv_.front()))
-        throw_error("on_event", "there is no program `{}` that may be run; give its path and its arguments",
+        throw_error("on_event",
+                    "the program `{}` does not exist or may not be run; give its path and its arguments",
                     argv_.front());
 }
 
@@ -79,7 +80,8 @@ void EventCommand::run(Variables variables) {
         waiting_.push_back(std::move(variables));
     } else if (!told_of_dropping_) {
         told_of_dropping_ = true;
-        log_warning(LogType::runtime, "{} still runs and {} events wait for it; it is not run for others",
+        log_warning(LogType::runtime,
+                    "{} still runs, and {} events wait for it; it is not run for further events",
                     argv_.front(), waiting_.size());
     }
 }

@@ -248,8 +248,7 @@ std::optional<HugeShortage> huge_shortage(const HugeMemory& have, const EalMemor
         largest = p.free > 0 ? std::max(largest, p.page) : largest;
     if (const std::size_t file = (count_of(bytes, largest) + 1) * largest; have.longest_file < file)
         return HugeShortage{
-            fmt::format("{} of huge pages are files of up to {} to the kernel, and this process may make "
-                        "files of {}",
+            fmt::format("{} of huge pages need files of up to {}, and this process may make files of {}",
                         human_size(bytes), human_size(file), human_size(have.longest_file)),
             "ulimit -f unlimited"};
     return std::nullopt;
@@ -260,10 +259,10 @@ MemoryChoice choose_memory(const HugeMemory& have, const EalMemory& need, bool c
     const std::size_t bytes = sum_of(need);
     if (const auto shortage = huge_shortage(have, need)) {
         if (card)
-            throw_error("memory", "a card works with huge pages only: {}; run `{}`", shortage->reason,
+            throw_error("memory", "a card needs huge pages: {}; run `{}`", shortage->reason,
                         shortage->command);
         if (!have.pages.empty())
-            choice.remark = fmt::format("EAL's memory is of ordinary pages: {}; `{}` gives it huge pages",
+            choice.remark = fmt::format("EAL's memory uses ordinary pages: {}; `{}` gives it huge pages",
                                         shortage->reason, shortage->command);
         choice.arguments = {"--no-huge"};
         if (!user_amount)

@@ -75,7 +75,8 @@ class Assignment {
     void check(unsigned cpu, const std::string& where) const {
         const std::vector<unsigned>& allowed = layout_.allowed_cpus;
         if (!user_lcores_ && std::find(allowed.begin(), allowed.end(), cpu) == allowed.end())
-            throw_error(where, "CPU {} is not one this process may use: {}", cpu, fmt::join(allowed, ","));
+            throw_error(where, "CPU {} is not one of the CPUs that this process may use: {}", cpu,
+                        fmt::join(allowed, ","));
     }
 
   private:
@@ -283,11 +284,11 @@ void remark_addresses(const Plan& plan, Layout& layout) {
                          })->address;
         for (const Endpoint& e : r.endpoints)
             if (!e.address.is_multicast() && e.address != own)
-                layout.remarks.push_back(fmt::format(
-                    "receive {}: nobody answers ARP requests for {}, as the address of port {} is {}; set it "
-                    "with "
-                    "`address` of the [[port]] (--address), unless its senders know the port's MAC address",
-                    r.name, to_string(e), r.port, own.value == 0 ? "not given" : to_string(own)));
+                layout.remarks.push_back(
+                    fmt::format("receive {}: ARP requests for {} get no answer, because the address of port "
+                                "{} is {}; set it with `address` of the [[port]] (--address), unless its "
+                                "senders know the port's MAC address",
+                                r.name, to_string(e), r.port, own.value == 0 ? "not given" : to_string(own)));
     }
 }
 
@@ -383,8 +384,8 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     if (const std::size_t available = memory::available_memory();
         available != 0 && ordinary > available + huge)
         throw_error("memory",
-                    "this run does not fit: {} MiB for heaps + {} MiB for windows and queues + {} MiB of "
-                    "payload to send + {} MiB for EAL = {} MiB, and {} MiB are available; lower {}",
+                    "it does not suffice: {} MiB for heaps + {} MiB for windows and queues + {} MiB "
+                    "of payload to send + {} MiB for EAL = {} MiB, and {} MiB are available; lower {}",
                     layout.heap_bytes / kMebibyte, layout.bookkeeping_bytes / kMebibyte,
                     layout.send_bytes / kMebibyte,
                     (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMebibyte,

@@ -145,7 +145,7 @@ void LcoreSet::heard(Worker& w) {
 void LcoreSet::lose(Worker& w) {
     w.lost = true;
     problems_.push_back(
-        fmt::format("{}; the run ends, and what the lcore did since is not counted", w.watch.sentence()));
+        fmt::format("{}; the run ends, and the lcore's later work is not counted", w.watch.sentence()));
     log_error(LogType::runtime, "{}", problems_.back());
 }
 
@@ -164,7 +164,7 @@ bool LcoreSet::any_silent() const {
 void LcoreSet::need_answers() const {
     for (const auto& w : workers_)
         if (is_silent(*w))
-            throw_error(w->watch.sentence(), "nothing is changed before it answers");
+            throw_error(w->watch.sentence(), "changes are refused until it answers");
 }
 
 std::unique_ptr<LcoreLook> LcoreSet::look(Worker& w,

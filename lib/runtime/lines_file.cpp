@@ -55,7 +55,7 @@ LinesFile::LinesFile(int directory, const std::string& name, const std::string& 
     : file_(openat(directory, name.c_str(), O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC,
                    0666)) {
     if (!file_ && errno == ELOOP)
-        throw_error(path, "cannot write heaps here: it is a link; remove it, or take another directory");
+        throw_error(path, "cannot write heaps here: it is a link; remove it, or use another directory");
     struct stat facts {};
     if (!file_ || fstat(file_.get(), &facts) != 0)
         throw_error(path, "cannot write heaps here: {}", std::strerror(errno));
@@ -76,9 +76,9 @@ void LinesFile::cut_half_line(const std::string& path) {
     if (whole == facts.st_size)
         return;
     if (ftruncate(file_.get(), whole) != 0)
-        throw_error(path, "it ends in half a line, which cannot be cut off: {}", std::strerror(errno));
+        throw_error(path, "it ends in an incomplete line, which cannot be removed: {}", std::strerror(errno));
     log_warning(LogType::runtime,
-                "{} ended in half a line ({} bytes) of a run that was killed; it has been cut off", path,
+                "{} ended in an incomplete line ({} bytes) of a killed run; the line was removed", path,
                 facts.st_size - whole);
 }
 

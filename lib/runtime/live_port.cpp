@@ -24,11 +24,10 @@ std::unique_ptr<port::KernelMembership> membership_of(const port::Port& p,
     const std::string name = port::vlan_netdev(p.netdev(), *vlan);
     const auto facts = name.empty() ? std::nullopt : port::netdev_facts(name);
     if (!facts)
-        throw_error(
-            p.name(),
-            "groups in VLAN {0} are joined on the kernel's interface for it, which {1} has not: run `ip "
-            "link add link {1} name {1}.{0} type vlan id {0}` and `ip link set {1}.{0} up`",
-            *vlan, p.netdev());
+        throw_error(p.name(),
+                    "groups in VLAN {0} are joined on the kernel's interface for it, which {1} lacks: run "
+                    "`ip link add link {1} name {1}.{0} type vlan id {0}` and `ip link set {1}.{0} up`",
+                    *vlan, p.netdev());
     return std::make_unique<port::KernelMembership>(facts->index, name);
 }
 

@@ -74,7 +74,7 @@ std::string explain(const Sum& sum, const HeapMemory& m) {
                     "dropped (`on_full`, --on-full drop_newest)",
                     enough);
     return fmt::format(
-        "{} heaps may be live (max_live x substreams) and one more begins before the oldest goes, of up to "
+        "{} heaps may be live (max_live x substreams), and one more begins before the oldest ends, of up to "
         "{} each, in blocks of powers of two: {} = {}, and there are {}; {}",
         sum.live, human_size(sum.largest), terms, size_text(sum.need()), size_text(shares_of_waiting(m)),
         remedy);
@@ -123,7 +123,7 @@ std::string why_not_lossless(const HeapMemory& m) {
         sum.names.resize(4);
     }
     return fmt::format(
-        "receive {}: nothing may be lost, as the source can wait, but the memory holds too few heaps: {}",
+        "receive {}: the source can wait, so nothing may be lost, but the memory holds too few heaps: {}",
         fmt::join(sum.names, ", "), explain(sum, m));
 }
 
@@ -133,8 +133,8 @@ std::string what_may_be_lost(const HeapMemory& m) {
         sum.add(*r, m);
         if (has_default_limit(*r) && sum.need() > shares_of_waiting(m))
             return fmt::format(
-                "receive {}: packets are lost although the source can wait, if heaps are as long as they "
-                "may be: {}",
+                "receive {}: heaps of the largest length would lose packets, although the source can wait: "
+                "{}",
                 r->name, explain(sum, m));
     }
     return {};

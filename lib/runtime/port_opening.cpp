@@ -38,7 +38,7 @@ std::vector<unsigned> PortOpening::cpus_of(const Plan& wanted, const PortPlan& p
             best = w.get();
     if (best == nullptr)
         throw_error(fmt::format("port {}", port.name),
-                    "there is no worker lcore; give the process one more CPU");
+                    "the process has no worker lcore; give it one more CPU");
     return {best->layout->planned_cpu};
 }
 

@@ -26,7 +26,7 @@ void PortOutages::stop(const std::string& port) {
     need_kept_descriptors("stopping a port");
     if (p.is_away())
         throw_error(fmt::format("port {}", port),
-                    "its network interface has disappeared; there is nothing to stop");
+                    "its network interface has disappeared; it cannot be stopped");
     if (!p.device().started())
         throw_error(fmt::format("port {}", port), "it is stopped already");
     (void)of_.snapshots.take_detailed();
@@ -42,7 +42,7 @@ void PortOutages::start(const std::string& port) {
     need_kept_descriptors("starting a port");
     if (p.is_away())
         throw_error(fmt::format("port {}", port),
-                    "its network interface has disappeared; it is started when that comes back");
+                    "its network interface has disappeared; it starts when the interface is back");
     if (p.device().started())
         throw_error(fmt::format("port {}", port), "it runs already");
     p.device().start();

@@ -160,7 +160,7 @@ void PortSet::report_end(std::vector<std::string>& problems, std::vector<std::st
             problems.push_back(fmt::format(
                 "port {}: its network interface {} has disappeared and has not come back", name, p->away()));
         else if (p->times_away() != 0)
-            remarks.push_back(fmt::format("port {}: its network interface was away {} time{}", name,
+            remarks.push_back(fmt::format("port {}: its network interface was detached {} time{}", name,
                                           p->times_away(), p->times_away() == 1 ? "" : "s"));
     }
 }

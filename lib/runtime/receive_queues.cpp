@@ -167,7 +167,7 @@ std::string ReceiveQueues::why_no_interrupts(const Worker& worker, bool sends) c
     for (const Queue& q : queues_)
         for (const Queue::Reader& r : q.readers) {
             if (r.worker == &worker && r.share != 0)
-                return "it works behind another lcore's queue";
+                return "another lcore polls its queue";
             if (r.worker == &worker && !ports_[q.port].device().rx_events(q.queue))
                 return fmt::format("{} has no receive interrupt", ports_[q.port].device().device_name());
         }

@@ -84,7 +84,7 @@ void Reconfiguration::check(const Plan& wanted, const Change& change) const {
         const Change::Receive& c = change.receives[i];
         if (c.before && c.kind == Change::Kind::parts && of_.streams.current()[*c.before]->capture)
             throw_error(fmt::format("receive {}", wanted.receives[i].name),
-                        "it is being captured, which a change of its lcores or windows would cut; stop the "
+                        "it has a capture, which a change of its lcores or windows would interrupt; stop the "
                         "capture first");
         if (c.before && c.kind == Change::Kind::parts)
             of_.streams.check_users(*c.before);
@@ -92,13 +92,13 @@ void Reconfiguration::check(const Plan& wanted, const Change& change) const {
     for (const std::size_t gone : change.removed)
         if (of_.streams.current()[gone]->capture)
             throw_error(fmt::format("receive {}", of_.plan.receives[gone].name),
-                        "it is being captured; stop the capture first");
+                        "it has a capture; stop the capture first");
     for (std::size_t i = 0; i < wanted.sends.size(); i++) {
         const auto& s = change.sends[i].before;
         if (s && wanted.sends[i].enabled && !of_.senders.planned()[*s]->plan.enabled &&
             !of_.senders.planned()[*s]->feeder->done())
             throw_error(where_of(wanted.sends[i]),
-                        "it has not finished what it was sending; try again when it has");
+                        "it has not finished its heaps in flight; try again later");
     }
 }
 

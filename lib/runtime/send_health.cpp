@@ -20,19 +20,17 @@ constexpr std::uint32_t kUsualMtu = 1500;
 
 std::string suspects_of(const PortNature& port) {
     if (port.own_ring)
-        return "nobody takes packets out of its ring: receive its endpoints on the same port, and look "
-               "whether "
-               "their consumer stands still";
+        return "its ring is not emptied: receive its endpoints on the same port, and check whether their "
+               "consumer has stopped";
     if (!port.link_up)
         return port.needs_peer ? "no process is at its other end" : "its link is down";
     const std::uint32_t datagram = port.udp_bytes + kHeaders;
     if (datagram > kUsualMtu)
         return fmt::format(
-            "the first suspect is the MTU: its packets are {} bytes long with IP and UDP, more than its "
-            "other "
-            "end, or a link between, may hold; raise the MTU there or lower --max-packet-size ({} fits {})",
+            "the first suspect is the MTU: its packets have {} bytes with IP and UDP, and its other end or a "
+            "link between may hold less; raise their MTU or lower --max-packet-size ({} fits {})",
             datagram, kUsualMtu - kHeaders, kUsualMtu);
-    return port.needs_peer ? "its peer takes nothing: look whether it receives"
+    return port.needs_peer ? "its peer takes no packets: check whether it receives"
                            : "look at its link, at flow control (PAUSE) and at its interface's queue "
                              "(ip -s link, tc -s qdisc)";
 }

@@ -35,9 +35,8 @@ void SenderSet::resolve_next_hops(SendStream& s, Clock::time_point end, int inte
         while (arp.find(hop.address) == std::nullopt) {
             if (Clock::now() > end)
                 throw_error(fmt::format("send {}", s.plan.name),
-                            "no MAC address for {}: it did not answer the ARP requests that were sent on "
-                            "port {}{}; "
-                            "for a host behind a router give the router's with `dst_mac` (--dst-mac)",
+                            "no MAC address for {}: it did not answer ARP requests on port {}{}; for a host "
+                            "behind a router, give the router's with `dst_mac` (--dst-mac)",
                             to_string(hop.address), ports_[s.port].device().name(),
                             ports_[s.port].plan().address.value != 0
                                 ? ""

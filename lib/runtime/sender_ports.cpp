@@ -68,16 +68,14 @@ SenderSet::Outlet SenderSet::outlet_for(const SendPlan& s, const Fresh& fresh) c
         if (!runs || std::any_of(use.begin(), use.end(), [&w](const Use& u) { return u.owner == w.get(); }))
             cpus.push_back(w->layout->planned_cpu);
     if (!runs)
-        throw_error(
-            where_of(s),
-            "no lcore runs on CPU {}, only on {}: name all that may be used in `lcores` of [runtime], "
-            "with `live = true`",
-            *s.lcore, fmt::join(cpus, ", "));
-    throw_error(
-        where_of(s),
-        "the transmit queues of port {} belong to the lcores on CPU {}: name one of them, or none, in "
-        "`lcore`",
-        s.port, fmt::join(cpus, ", "));
+        throw_error(where_of(s),
+                    "no lcore runs on CPU {}, only on {}: list all CPUs for senders in `lcores` of "
+                    "[runtime], with `live = true`",
+                    *s.lcore, fmt::join(cpus, ", "));
+    throw_error(where_of(s),
+                "the transmit queues of port {} belong to the lcores on CPU {}: name one of these in "
+                "`lcore`, or leave it out",
+                s.port, fmt::join(cpus, ", "));
 }
 
 void SenderSet::check_room(const SendPlan& s) const {
@@ -89,7 +87,7 @@ void SenderSet::check_room(const SendPlan& s) const {
     const std::size_t port = ports_.index_of(s.port);
     if (ports_[port].host() && needs_next_hops(s) && ports_[port].planned().request.rx_queues == 0)
         throw_error(where_of(s),
-                    "nobody would hear the answer to ARP requests on port {}, which was opened without a "
+                    "answers to ARP requests cannot be received on port {}, which was opened without a "
                     "receive queue; give the MAC address with `dst_mac`",
                     s.port);
 }

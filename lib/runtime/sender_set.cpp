@@ -93,7 +93,7 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
         made->impaired = std::make_unique<port::ImpairedQueue>(setup, where_of(s));
         made->impaired->set_inner(config.queue);
         config.queue = made->impaired->queue();
-        log_warning(LogType::runtime, "{}: what it sends is impaired on purpose: {}", where_of(s), s.impair);
+        log_warning(LogType::runtime, "{}: its packets are impaired on purpose: {}", where_of(s), s.impair);
     }
     if (s.pacer != Doer::software)
         config.send_times = port.send_times();

@@ -173,10 +173,10 @@ void Shutdown::finish_send(SendStream& s, EndWait::Result waited, bool interrupt
                     &std::as_const(*s.sender))
                 .value_or(0);
     if (!given_up && s.unfinished != 0)
-        of_.notes.remarks.push_back(fmt::format(
-            "send {}: {} heaps were given up, at its rate they would have taken too long; the stop heaps "
-            "were sent",
-            s.plan.name, s.unfinished));
+        of_.notes.remarks.push_back(
+            fmt::format("send {}: {} heaps were given up, because they would have taken too long at its "
+                        "rate; the stop heaps were sent",
+                        s.plan.name, s.unfinished));
 }
 
 /// `left`: packets that the port has not taken.
@@ -184,14 +184,14 @@ void Shutdown::give_up(SendStream& s, EndWait::Result why, std::uint64_t left, b
     const std::string what =
         fmt::format("send {}: given up with {} heaps in flight", s.plan.name, s.sender->in_flight());
     if (of_.ports[s.port].is_away())
-        of_.notes.remarks.push_back(
-            fmt::format("{}; the network interface {} of its port is away", what, of_.ports[s.port].away()));
+        of_.notes.remarks.push_back(fmt::format("{}; the network interface {} of its port is detached", what,
+                                                of_.ports[s.port].away()));
     else if (!of_.ports[s.port].is_on())
         of_.notes.remarks.push_back(
             fmt::format("{}; port {} is stopped", what, of_.ports[s.port].device().name()));
     else if (s.cut != send::Cut::nothing &&
              left == 0)  // the driver keeps what it was given until its port stops
-        of_.notes.remarks.push_back(what + "; at its rate they would have taken too long");
+        of_.notes.remarks.push_back(what + "; they would have taken too long at its rate");
     else if (why == EndWait::Result::consumer)
         of_.notes.problems.push_back(fmt::format("{}; {}", what, consumer_stuck()));
     else
@@ -228,9 +228,9 @@ void Shutdown::settle_receives() {
         return of_.queues.packets_between_lcores() == 0 || of_.lcores.any_lost();
     };
     if (wait_for(arrived, {&EndProgress::received, patience_.consumer}) != EndWait::Result::done)
-        of_.notes.problems.push_back(fmt::format(
-            "{} packets on their way between lcores were not taken in time, and are counted nowhere else",
-            of_.queues.packets_between_lcores()));
+        of_.notes.problems.push_back(
+            fmt::format("{} packets between lcores were not taken in time, and are in no other count",
+                        of_.queues.packets_between_lcores()));
     for (const auto& w : of_.lcores)
         static_cast<void>(of_.lcores.try_ask(
             *w, [](LcoreLoop* loop) { loop->stop_receiving(); }, w->loop.get()));
@@ -284,9 +284,9 @@ void Shutdown::end_filters() {
     }
     each([this](recv::SpeadLane& lane) {
         if (const std::uint32_t out = lane.filter->packets_out(); out != 0)
-            of_.notes.problems.push_back(fmt::format(
-                "stream {}: {} packets were not given back by who holds them; their memory stays allocated",
-                lane.config.name, out));
+            of_.notes.problems.push_back(
+                fmt::format("stream {}: {} held packets were not given back; their memory stays allocated",
+                            lane.config.name, out));
     });
 }
 
@@ -299,9 +299,9 @@ void Shutdown::stop_ports() {
     for (SendStream* const s : of_.senders.all())
         if (s->impaired && !s->impaired->empty()) {
             s->impaired->give_up();
-            of_.notes.problems.push_back(
-                fmt::format("send {}: packets that `impair` held back were dropped, the port took no more",
-                            s->plan.name));
+            of_.notes.problems.push_back(fmt::format(
+                "send {}: packets that `impair` held back were dropped, because the port took no more",
+                s->plan.name));
         }
     for (std::size_t i = 0; i < of_.ports.size(); i++)
         of_.ports[i].device().stop();

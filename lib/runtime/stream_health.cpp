@@ -103,7 +103,7 @@ void StreamHealth::judge(double now, const Counts& counts) {
         if (!slow_ && rate < kSlow * limits_.expected_rate) {
             slow_ = true;
             raise(StreamEvent::slow, now,
-                  fmt::format("{} come, of {} that are expected", human_bit_rate(rate),
+                  fmt::format("{} come, and {} are expected", human_bit_rate(rate),
                               human_bit_rate(limits_.expected_rate)));
         } else if (slow_ && rate >= kFast * limits_.expected_rate) {
             slow_ = false;

@@ -30,10 +30,11 @@ StreamSet::~StreamSet() {
 std::shared_ptr<UserQueues> StreamSet::users_of(const ReceivePlan& r) const {
     const std::string where = fmt::format("receive {}", r.name);
     if (r.memory == 0)
-        throw UsageError(where, "its heaps outlive the lcore's memory: give the stream memory of its own");
+        throw UsageError(where,
+                         "its heaps would outlive the lcore's memory; give the stream memory of its own");
     std::shared_ptr<UserQueues> users = makers_.users ? makers_.users(r.name) : nullptr;
     if (!users)
-        throw_error(where, "nobody is there to take its heaps; make the stream as a RecvStream");
+        throw_error(where, "no user takes its heaps; make the stream as a RecvStream");
     return users;
 }
 

@@ -113,7 +113,7 @@ std::string activity(const ThreadFacts& before, const ThreadFacts& now, std::chr
     const auto ran = static_cast<double>(now.ran_ns - std::min(before.ran_ns, now.ran_ns));
     const double share = between.count() > 0 ? ran / static_cast<double>(between.count()) : 0;
     if (share >= kHardly || others.empty())
-        return fmt::format("it runs on CPU {}, and does not come back to its loop", now.cpu);
+        return fmt::format("it runs on CPU {}, and does not return to its loop", now.cpu);
     return fmt::format("it waits for CPU {}, which {} {}", now.cpu, fmt::join(others, ", "),
                        others.size() == 1 ? "has" : "have");
 }

@@ -192,9 +192,8 @@ void Heap::make_layout(std::size_t max_packet_size, const memory::RegionTable* r
         length = least;
     }
     if (length > flavour_.value_mask())
-        throw Error(
-            fmt::format("a heap of {} payload bytes does not fit SPEAD-64-{}, which can say {} at most",
-                        length, flavour_.address_bits(), flavour_.value_mask()));
+        throw Error(fmt::format("a heap of {} payload bytes does not fit SPEAD-64-{}, whose limit is {}",
+                                length, flavour_.address_bits(), flavour_.value_mask()));
     l.payload_length = length;
     l.packets = count_packets(l);
 }

@@ -70,7 +70,7 @@ std::vector<DestinationHeader> headers_of(const SenderConfig& config) {
 SenderConfig checked(SenderConfig config) {
     const std::string where = where_of(config);
     if (config.destinations.empty())
-        throw Error(where, "no destination: give at least one endpoint");
+        throw Error(where, "the destination is missing: give at least one endpoint");
     try {
         usable_packet_size(config.max_packet_size);
     } catch (const Error& error) {
@@ -110,7 +110,7 @@ SenderConfig checked(SenderConfig config) {
 bool virtual_addresses(const SenderConfig& config) {
     const bool yes = rte_eal_iova_mode() == RTE_IOVA_VA;
     if (!yes && config.zero_copy == ZeroCopy::always)
-        throw Error(where_of(config), "zero_copy is \"always\", which needs EAL to run with --iova-mode=va");
+        throw Error(where_of(config), "zero_copy is \"always\", which needs EAL with --iova-mode=va");
     return yes;
 }
 

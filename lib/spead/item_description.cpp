@@ -31,11 +31,10 @@ std::string numpy_header_of(const ItemDescription& item) {
     std::string shape;
     for (const std::int64_t dimension : item.shape) {
         if (dimension < 0)
-            throw_usage(
-                where_of(item),
-                "a dimension varies, which dtype \"{}\" cannot say; give `format` (\"u16\") instead of "
-                "`dtype`",
-                item.dtype);
+            throw_usage(where_of(item),
+                        "a dimension varies, which dtype \"{}\" cannot express; give `format` (\"u16\") "
+                        "instead of `dtype`",
+                        item.dtype);
         shape += fmt::format("{}, ", dimension);
     }
     const auto header = wire::parse_numpy_header(
@@ -43,8 +42,8 @@ std::string numpy_header_of(const ItemDescription& item) {
                     item.shape.size() == 1 || shape.empty() ? shape : shape.substr(0, shape.size() - 2)));
     if (!header)
         throw_usage(where_of(item),
-                    "dtype \"{}\" is not covered: give one of numpy's, as \">u2\", \"<f4\" or \"|u1\", or a "
-                    "`format`; at most {} dimensions",
+                    "dtype \"{}\" is not supported: give one of numpy's, as \">u2\", \"<f4\" or \"|u1\", or "
+                    "a `format`; at most {} dimensions",
                     item.dtype, wire::kMaxNumpyDimensions);
     return wire::to_string(*header);
 }
@@ -64,11 +63,10 @@ std::vector<wire::FieldFormat> format_of(const ItemDescription& item) {
         const auto [at, error] = std::from_chars(word.data() + 1, end, bits);
         if (std::string_view("uifbc").find(word.front()) == std::string_view::npos || at != end ||
             error != std::errc() || bits == 0)
-            throw_usage(
-                where_of(item),
-                "format field \"{}\" is not covered: a letter of u (unsigned), i (signed), f (float), b "
-                "(boolean), c (character), and the number of bits, as \"u12\"",
-                word);
+            throw_usage(where_of(item),
+                        "format field \"{}\" is not supported: give a letter of u (unsigned), i (signed), f "
+                        "(float), b (boolean), c (character), and the number of bits, as \"u12\"",
+                        word);
         fields.push_back({word.front(), bits});
     }
 }
@@ -88,13 +86,14 @@ wire::Descriptor descriptor_of(const ItemDescription& item) {
         d.format = format_of(item);
     for (const std::int64_t dimension : item.shape) {
         if (dimension < -1)
-            throw_usage(where_of(item), "dimension {} cannot be; -1 is one that varies", dimension);
+            throw_usage(where_of(item),
+                        "dimension {} is not a size; give 0 or more, or -1 for one that varies", dimension);
         if (item.dtype.empty())
             d.shape.push_back(dimension < 0 ? std::nullopt
                                             : std::optional(static_cast<std::uint64_t>(dimension)));
     }
     if (const auto type = wire::item_type(d); !type)
-        throw_usage(where_of(item), "no receiver could read it: {}", wire::name_of(type.error()));
+        throw_usage(where_of(item), "receivers could not read it: {}", wire::name_of(type.error()));
     return d;
 }
 

@@ -26,7 +26,7 @@ void UserMemory::add(const std::shared_ptr<Memory::State>& memory) {
     if (base == nullptr || memory->bytes.empty() ||
         memory->bytes.size() >
             std::numeric_limits<std::uintptr_t>::max() - reinterpret_cast<std::uintptr_t>(base))
-        throw_usage("memory", "{} bytes at {} are no range of memory; give its base and length",
+        throw_usage("memory", "{} bytes at {} are not a range of memory; give its base and length",
                     memory->bytes.size(), static_cast<const void*>(base));
     std::byte* const end = base + memory->bytes.size();
     {
@@ -112,7 +112,7 @@ Memory::Memory(const Process& process, void* base, std::size_t bytes) {
 
 Memory Memory::huge(const Process& process, std::size_t bytes) {
     if (bytes == 0)
-        throw_usage("memory", "0 bytes cannot be mapped; ask for 1 at least");
+        throw_usage("memory", "0 bytes cannot be mapped; ask for at least 1");
     auto state = std::make_shared<State>();
     state->session = process.session_;
     try {

@@ -100,7 +100,7 @@ std::vector<unsigned> parse_cpus(std::string_view text, const std::string& where
         unsigned cpu = 0;
         const auto [end, wrong] = std::from_chars(word.data(), word.data() + word.size(), cpu);
         if (wrong != std::errc{} || end != word.data() + word.size() || !config::kCpu.hold(cpu))
-            throw_usage(where, "`{}` names no CPU; give numbers of 0 to {}, as in 2,3 or 2-5", word,
+            throw_usage(where, "`{}` is not a CPU; give numbers of 0 to {}, as in 2,3 or 2-5", word,
                         config::kCpu.max);
         return cpu;
     };

@@ -29,7 +29,7 @@ ProcessConfig ProcessConfig::from_environment() {
     if (const std::string cpu = variable("DPDK_SPEAD_MAIN_CPU"); !cpu.empty()) {
         const std::vector<unsigned> cpus = door::parse_cpus(cpu, "DPDK_SPEAD_MAIN_CPU");
         if (cpus.size() != 1)
-            throw_usage("DPDK_SPEAD_MAIN_CPU", "`{}` are several CPUs; give one", cpu);
+            throw_usage("DPDK_SPEAD_MAIN_CPU", "`{}` names several CPUs; give one", cpu);
         config.main_cpu = cpus.front();
     }
     config.lcores = door::parse_cpus(variable("DPDK_SPEAD_LCORES"), "DPDK_SPEAD_LCORES");

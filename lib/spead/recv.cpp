@@ -65,7 +65,7 @@ runtime::ReceivePlan plan_of(const RecvConfig& c) {
     if (c.endpoints.empty())
         throw UsageError(where, "it has no endpoint; give one, as \"239.10.10.0+15:7148\"");
     if (c.memory == 0)
-        throw UsageError(where, "`memory` is 0; give it room for some heaps, as 128 MiB");
+        throw UsageError(where, "`memory` is 0; give room for some heaps, as 128 MiB");
     if (!c.filter.empty() && c.packet_filter)
         throw UsageError(where, "`filter` and `packet_filter` exclude each other; leave one out");
     if (c.heap_timeout.count() < 0)
@@ -242,9 +242,10 @@ void RecvStream::remove_endpoint(const std::string& endpoint) {
         for (const Endpoint& e : gone)
             if (std::erase(r.endpoints, e) == 0)
                 throw UsageError(where,
-                                 fmt::format("`{}`: {} is none of its endpoints", endpoint, to_string(e)));
+                                 fmt::format("`{}`: {} is not one of its endpoints", endpoint, to_string(e)));
         if (r.endpoints.empty())
-            throw UsageError(where, fmt::format("`{}` is all that it receives; stop it instead", endpoint));
+            throw UsageError(where,
+                             fmt::format("`{}` is its last endpoint; stop the stream instead", endpoint));
         // A range of which only a part is left is told address by address.
         std::vector<std::string> texts;
         for (const std::string& text : r.endpoint_texts) {

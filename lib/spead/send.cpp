@@ -146,7 +146,7 @@ void SendStream::send(SendHeap& heap, const SendOptions& options) {
 bool SendStream::submit(SendHeap& heap, const SendOptions& options,
                         std::function<void(const SendResult&)> done, bool wait) {
     if (!heap.state_)
-        throw_usage("heap", "it was moved to another variable; make a new one");
+        throw_usage("heap", "the heap was moved to another variable; make a new one");
     State& s = *state_;
     s.address_bits = heap.state_->heap.flavour().address_bits();
     if (s.producer->try_submit(heap.state_, options, Kind::data, done))
@@ -183,8 +183,8 @@ void SendStream::wait_for(const SendHeap& heap) {
     if (!s.producer->wait(idle))
         throw_error(s.where, "its lcore does not answer; the heap stays in flight");
     if (h.last.status != SendStatus::sent)
-        throw_error(s.where, "heap {} was not sent to its end: {}", h.last.cnt,
-                    h.last.status == SendStatus::timed_out ? "its time was over" : "the stream was stopped");
+        throw_error(s.where, "heap {} was not sent completely: {}", h.last.cnt,
+                    h.last.status == SendStatus::timed_out ? "it timed out" : "the stream was stopped");
 }
 
 void SendStream::flush() {

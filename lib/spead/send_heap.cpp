@@ -14,7 +14,7 @@ namespace {
 
 SendHeap::State& existing(const std::shared_ptr<SendHeap::State>& state) {
     if (!state)
-        throw_usage("heap", "it was moved to another variable; make a new one");
+        throw_usage("heap", "the heap was moved to another variable; make a new one");
     return *state;
 }
 
@@ -29,7 +29,7 @@ void SendHeap::State::need_idle() const {
 
 SendHeap::SendHeap(unsigned address_bits) {
     if (!wire::Flavour::is_valid(address_bits))
-        throw_usage("heap", "there is no SPEAD-64-{}; address_bits is 8, 16, 24, 32, 40, 48 or 56",
+        throw_usage("heap", "SPEAD-64-{} does not exist; give address_bits 8, 16, 24, 32, 40, 48 or 56",
                     address_bits);
     state_ = std::make_shared<State>(address_bits);
 }

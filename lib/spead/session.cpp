@@ -55,7 +55,7 @@ struct Session::State {
     explicit State(const ProcessConfig& config)
         : options(eal_options(config)), plan(first_plan(config)), stop_fd(eventfd(0, EFD_CLOEXEC)) {
         if (stop_fd < 0)
-            throw_error("process", "no descriptor is left for it; raise the limit (ulimit -n)");
+            throw_error("process", "no file descriptor is left for it; raise the limit (ulimit -n)");
     }
     ~State() { close(stop_fd); }
     State(const State&) = delete;
@@ -160,8 +160,8 @@ std::shared_ptr<Session> Session::start(const ProcessConfig& config) {
     const std::lock_guard lock(sessions);
     if (living() != nullptr)
         throw_error("process",
-                    "a session lives in this process already, and EAL is its own; use a copy of its Process, "
-                    "or Process::shared(), or stop it first");
+                    "this process already has a session, which uses EAL; use a copy of its Process, or "
+                    "Process::shared(), or stop it first");
     return start_first(config);
 }
 
@@ -219,7 +219,7 @@ void Session::stop() noexcept {
         return;
     std::unique_lock lock(state_->mutex);
     if (!state_->changed.wait_for(lock, kStopPatience, [this] { return state_->ended; }))
-        log_error(LogType::app, "the session does not end; its thread is left behind");
+        log_error(LogType::app, "the session does not end; its thread keeps running");
 }
 
 bool Session::running() const noexcept {

@@ -76,7 +76,7 @@ void Findings::lcore(const LcoreSnapshot& l) {
     if (l.silent_s > 0)
         add(Cause::lcore_silent, Stage::lcore, l.where(), static_cast<std::uint64_t>(l.silent_s), "seconds",
             fmt::format("have passed without an answer{}{}", l.activity.empty() ? "" : ": ", l.activity),
-            "counts of its streams and senders stand still until it answers");
+            "counts of its streams and senders do not change until it answers");
     else
         add(Cause::lcore_silent, Stage::lcore, l.where(), l.silences, l.silences == 1 ? "time" : "times",
             "it did not answer for a second or longer",
@@ -106,8 +106,8 @@ void Findings::duplicates(const StreamSnapshot& s) {
     else
         add(Cause::duplicates, Stage::network, s.name, of(s, PacketOutcome::duplicate), "packets",
             "had come already",
-            "look for a sender that began anew with the same heap counts, or repeats itself, for a second "
-            "path through the network, or a loop");
+            "look for a sender that restarted with the same heap counts or repeats heaps, for a second path "
+            "through the network, or a loop");
 }
 
 void Findings::memory(const StreamSnapshot& s) {
@@ -140,7 +140,7 @@ void Findings::dropped(const StreamSnapshot& s) {
     add(Cause::consumer_too_slow, Stage::consumer, s.name, why.queue_full, "heaps",
         "were thrown away because the consumer was slow" + places, "raise --ring-heaps or do less per heap");
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
-        "were thrown away because those that wait for the consumer held the memory that new ones need" +
+        "were thrown away because heaps that wait for the consumer held the memory that new ones need" +
             places,
         "raise --memory, or do less per heap");
 }
@@ -199,7 +199,7 @@ void Findings::incomplete(const StreamSnapshot& s) {
     if (lost <= first)
         add(Cause::cut_by_join, Stage::network, s.name, lost, "heaps",
             fmt::format("stayed incomplete {}: they may have begun before their group was joined", beyond),
-            "nothing need be done unless they become more");
+            "no action is needed unless their number grows");
     else
         add(Cause::network_loss, Stage::network, s.name, lost, "heaps",
             fmt::format("stayed incomplete {}: their packets did not arrive{}", beyond,
@@ -231,25 +231,25 @@ void Findings::nothing_came(const StreamSnapshot& s) {
         return say(fmt::format("without a packet: port {} has no link", port->name),
                    "look at the cable and at the other end");
     if (!s.unowned.empty())
-        return say(fmt::format("without a packet: no network interface here has the address {}, so that "
-                               "nobody answers ARP requests for it",
+        return say(fmt::format("without a packet: no network interface here has the address {}, so ARP "
+                               "requests for it get no answer",
                                fmt::join(s.unowned, ", ")),
-                   "give it to the interface (`ip addr add`), or send to an address that it has");
+                   "give it to the interface (`ip addr add`), or send to one of its addresses");
     if (!port->passed.empty()) {
         const PassedSnapshot& most = port->passed.front();
         return say(fmt::format("without a packet, while port {} left UDP packets to the kernel, most of them "
                                "({}) for {} from {}",
                                port->name, most.packets, most.endpoint, most.source),
-                   "compare the endpoints with what the sender sends to");
+                   "compare the endpoints with the sender's destinations");
     }
     say(of(*port, PortOutcome::stream) != 0
             ? fmt::format("without a packet, while other streams of port {} had some", port->name)
         : port->rx_packets != 0
-            ? fmt::format("without a packet, while port {} had others than UDP", port->name)
-            : fmt::format("without a packet, as port {} had none at all", port->name),
-        port->joins_groups ? "look whether the sender sends, on this network, and whether the switches "
+            ? fmt::format("without a packet, while port {} had other packets than UDP", port->name)
+            : fmt::format("without a packet, and port {} had none at all", port->name),
+        port->joins_groups ? "check whether the sender sends on this network, and whether the switches "
                              "forward the group (IGMP snooping needs a querier)"
-                           : "look whether the sender sends, and to these endpoints");
+                           : "check whether the sender sends to these endpoints");
 }
 
 void Findings::stream(const StreamSnapshot& s) {
@@ -259,7 +259,7 @@ void Findings::stream(const StreamSnapshot& s) {
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
             "were larger than --max-packet-size", "raise it");
     add(Cause::not_spead, Stage::packet, s.name, of(s, PacketOutcome::malformed), "packets",
-        "break a rule of SPEAD", "look who else sends to this endpoint, and at the sender's flavour");
+        "break a rule of SPEAD", "look for other senders to this endpoint, and check the sender's flavour");
     add(Cause::heaps_too_large, Stage::packet, s.name, of(s, PacketOutcome::heap_too_big), "packets",
         "were of heaps larger than --max-heap-bytes", "raise it");
     add(Cause::contradictions, Stage::packet, s.name, of(s, PacketOutcome::inconsistent), "packets",
@@ -296,7 +296,7 @@ void Findings::missed(const PortSnapshot& p) {
         "use more --lcores, a CPU of its own, or a sink that needs less; a larger --buffer-size helps with "
         "bursts only");
     add(Cause::lcore_interrupted, Stage::lcore, p.name, why.away, "packets",
-        fmt::format("were lost before they could be fetched: lcore {} was away from its CPU for up to {}",
+        fmt::format("were lost before they could be fetched: lcore {} was off its CPU for up to {}",
                     why.away_lcore, duration_text(why.longest_s)),
         why.longest_s >= kStopped
             ? "was the program stopped (SIGSTOP, a debugger), or the machine suspended? If not, give the "
@@ -307,7 +307,7 @@ void Findings::missed(const PortSnapshot& p) {
         p.rx_descriptors == 0
             ? std::string("were lost before they could be fetched, although the lcore had time")
             : fmt::format("were lost before they could be fetched, although the lcore had time: more came at "
-                          "once than the {} packets that the port lets wait",
+                          "once than the {} packets that the port can queue",
                           p.rx_descriptors),
         "raise --buffer-size, use --poll busy, or send in smaller bursts");
 }
@@ -329,7 +329,7 @@ void Findings::unmatched(const PortSnapshot& p) {
         fmt::format("were for groups, ports or sources that no stream names{}{}", from,
                     without.empty() ? std::string()
                                     : fmt::format(", while {} received nothing", fmt::join(without, ", "))),
-        "compare the endpoints with what the sender sends to");
+        "compare the endpoints with the sender's destinations");
 }
 
 void Findings::no_buffers(const PortSnapshot& p) {
@@ -358,7 +358,7 @@ void Findings::nic_errors(const PortSnapshot& p) {
 
 void Findings::port(const PortSnapshot& p) {
     add(Cause::fragments, Stage::network, p.name, of(p, PortOutcome::fragment), "packets",
-        "were IP fragments, which are not put together", "let the sender's packets fit every MTU on the way");
+        "were IP fragments, which are not reassembled", "let the sender's packets fit every MTU on the way");
     add(Cause::bad_checksums, Stage::network, p.name, of(p, PortOutcome::bad_checksum), "packets",
         "had a wrong checksum", "look at cables, transceivers and the sender");
     add(Cause::gso_frames, Stage::network, p.name, p.rx_oversized_frames, "frames",
@@ -374,7 +374,7 @@ void Findings::port(const PortSnapshot& p) {
 void Findings::send(const SendSnapshot& s) {
     add(Cause::send_timeout, Stage::transmit, s.name, s.counters.timed_out, "heaps",
         "could not be sent within the time-out",
-        "lower the rate of what is submitted, raise `rate`, or look why the port takes no packets");
+        "submit less, raise `rate`, or find out why the port takes no packets");
     const double seconds = snapshot_.ticks_per_second > 0
                                ? static_cast<double>(s.counters.outage_ticks) / snapshot_.ticks_per_second
                                : 0;

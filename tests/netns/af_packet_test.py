@@ -235,7 +235,7 @@ class Links(namespaces.NamespaceTest):
             running.wait_for(lambda: packets_from(address), "packets from the new address")
         running.interrupt()
         finished = running.wait()
-        self.assertIn("was away 2 times", finished.err)
+        self.assertIn("was detached 2 times", finished.err)
         send = finished.report["sends"][0]
         self.assertEqual((send["aborted"], send["timed_out"], send["info"]["dropped"]), (0, 0, 0))
         # The last heaps are whole: what was under way waited, and nothing of it is of another heap.
@@ -273,7 +273,7 @@ class Links(namespaces.NamespaceTest):
             self.assertIn("239.1.1.1", self.groups_joined())
         running.interrupt()
         finished = running.wait()
-        self.assertIn("was away 2 times", finished.err)
+        self.assertIn("was detached 2 times", finished.err)
         self.assertTrue(finished.has_report())
 
     def test_an_interface_that_does_not_come_back_fails_the_run(self):

@@ -124,7 +124,7 @@ class Leftovers(harness.ProgramTest):
 
     def test_a_start_that_eal_refuses_leaves_nothing(self):
         cases = ((("--huge-dir", "/nonexistent"), 1, "huge"), (("--file-prefix",), 2, "file-prefix"),
-                 (("-m",), 2, "requires an argument"), (("64",), 2, "`64` is no option of EAL"))
+                 (("-m",), 2, "requires an argument"), (("64",), 2, "`64` is not an option of EAL"))
         for eal, status, says in cases:
             with self.subTest(eal=eal):
                 self.refused(*eal, "--", "send", ENDPOINT, "--heaps", 1, "--port", "net_null0", says=(says,),

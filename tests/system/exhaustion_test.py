@@ -124,7 +124,7 @@ class Descriptors(Exhausted):
         session.shutdown(socket.SHUT_WR)
         while part := session.recv(4096):
             answer += part
-        self.assertIn(b"hardly any file descriptors are left", answer)
+        self.assertIn(b"too few file descriptors are left", answer)
         self.limit(running, None)
         self.assertEqual(self.attach("port", "stop", "p0").returncode, 0)
         self.assertEqual(self.attach("port", "start", "p0").returncode, 0)

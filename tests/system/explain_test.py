@@ -139,7 +139,7 @@ endpoints = ["239.9.9.9:7148"]
 """, encoding="utf-8")
         finished = self.start("run", "--config", config, report=False).wait(status=None)
         self.assertNotEqual(finished.status, 0)
-        self.assertIn("there is no program `/no/such/program`", finished.err)
+        self.assertIn("the program `/no/such/program` does not exist", finished.err)
 
 
 if __name__ == "__main__":

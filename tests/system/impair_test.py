@@ -78,7 +78,7 @@ class Sender(ImpairTest):
     def test_the_report_and_the_log_say_that_it_was_on_purpose(self):
         finished = self.run_program("send", ENDPOINT, "--port", "net_null0", "--heaps", 50, "--impair", "loss=10%")
         self.assertIn("impaired on purpose", finished.out)
-        self.assertIn("d0: what it sends is impaired on purpose: loss=10%", finished.err)
+        self.assertIn("d0: its packets are impaired on purpose: loss=10%", finished.err)
         self.assertIn("impaired", [finding["cause"] for finding in finished.report["findings"]])
 
     def test_nonsense_is_refused(self):

@@ -72,8 +72,8 @@ class Silent(Held):
         self.assertIn("it is stopped, by a debugger or SIGSTOP; s0, d0 stand still", running.text(1))
         self.assertRegex(self.attach("show", "lcore"), rf"1 +\d+ +silent .*\n(.*\n)?{name} has not answered for")
         self.assertRegex(self.attach("show", "stream"), r"s0 +239.1.2.3:7148 +stalled")
-        self.assertIn("nothing is changed before it answers", self.attach("stream", "stop", "s0", status=1))
-        self.assertIn("nothing is changed before it answers", self.attach("port", "stop", "p0", status=1))
+        self.assertIn("changes are refused until it answers", self.attach("stream", "stop", "s0", status=1))
+        self.assertIn("changes are refused until it answers", self.attach("port", "stop", "p0", status=1))
         self.assertEqual(self.metric("spead_lcore_up"), ["0"])
         lcore = client.ask("/spead/lcore,1")
         self.assertEqual((lcore["state"], lcore["silences"]), ("silent", 1))
@@ -113,7 +113,7 @@ class Silent(Held):
         threads.Held(self, threads.worker(running)).for_ever()
         finished = running.wait(status=1)
         self.assertTrue(finished.has_report())
-        self.assertIn("its ports and memory are left to it", finished.err)
+        self.assertIn("it keeps its ports and memory", finished.err)
 
     def test_control_c_waits_for_it_for_a_while_only(self):
         running = self.start_run("--lcore-timeout", "off")

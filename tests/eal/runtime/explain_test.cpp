@@ -216,14 +216,14 @@ TEST(Explain, ASenderWhosePortTakesNothingIsToldWhileItLastsAndWhenItIsOver) {
     ASSERT_GE(told.size(), 2U);
     EXPECT_THAT(
         told[0],
-        HasSubstr("send d0 is stuck: port p0 has taken nothing for a second; nobody takes packets out"));
+        HasSubstr("send d0 is stuck: port p0 has taken nothing for a second; its ring is not emptied"));
     EXPECT_THAT(told[1], HasSubstr("send d0: port p0 takes packets again, after"));
     const stats::Snapshot last = engine.snapshot();
     const std::vector<stats::Finding> found = stats::diagnose(last);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].cause, stats::Cause::port_takes_nothing);
     EXPECT_EQ(found[0].count, last.sends[0].counters.outages);
-    EXPECT_THAT(found[0].sentence(), HasSubstr("nobody takes packets out"));
+    EXPECT_THAT(found[0].sentence(), HasSubstr("its ring is not emptied"));
 }
 
 TEST(Explain, EventsStayCountedWhateverIsExpectedOfTheStream) {

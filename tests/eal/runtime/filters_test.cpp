@@ -90,7 +90,7 @@ TEST(FiltersOfARun, WhosePacketsDoNotComeBackAreTold) {
     Surroundings surroundings = with(shared);
     surroundings.holder_patience = std::chrono::milliseconds(20);
     const Ended e = run(plan, layout_of(plan), -1, {}, surroundings);
-    EXPECT_THAT(e.problems, ElementsAre(HasSubstr("30 packets were not given back")));
+    EXPECT_THAT(e.problems, ElementsAre(HasSubstr("30 held packets were not given back")));
     EXPECT_EQ(e.stream().held_now, 30U);
     // They are still there to be read, and may go when they like.
     EXPECT_EQ(shared.held.size(), 30U);

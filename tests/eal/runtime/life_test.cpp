@@ -408,7 +408,7 @@ TEST(UseLcoresOfEal, LeavesOurOwnChoiceAlone) {
 }
 
 TEST(Eal, IsInitialisedOnceInAProcess) {
-    EXPECT_THAT([] { Eal({"--no-huge"}); }, ThrowsMessage<Error>(HasSubstr("has been initialised before")));
+    EXPECT_THAT([] { Eal({"--no-huge"}); }, ThrowsMessage<Error>(HasSubstr("was initialised before")));
     EXPECT_THAT(Eal::worker_lcores(), ElementsAre(1, 2));
 }
 

@@ -99,7 +99,7 @@ TEST_F(Ports, AreAwayUntilTheyAreOpenedAgain) {
     EXPECT_EQ(port.snapshot().state, "running");
     ports.report_end(problems, remarks);
     EXPECT_THAT(problems, IsEmpty());
-    EXPECT_THAT(remarks, ElementsAre("port a: its network interface was away 1 time"));
+    EXPECT_THAT(remarks, ElementsAre("port a: its network interface was detached 1 time"));
     EXPECT_TRUE(port.give_up_reopening("eth9", "its rules were refused")) << "to be closed again";
     EXPECT_TRUE(port.is_away());
 }

@@ -158,7 +158,7 @@ TEST(SilentLcore, IsToldOfAndWaitedForAndGoesOn) {
     EXPECT_FALSE(seen.detailed);
     for (const std::string& why : refused)
         EXPECT_THAT(why,
-                    AllOf(HasSubstr("lcore 1 on CPU"), HasSubstr("nothing is changed before it answers")));
+                    AllOf(HasSubstr("lcore 1 on CPU"), HasSubstr("changes are refused until it answers")));
     EXPECT_THAT(told, ElementsAre(AllOf(HasSubstr("lcore 1 on CPU"), HasSubstr("has not answered for 1.0 s"),
                                         HasSubstr("s0, d0, d1 stand still")),
                                   HasSubstr("answers again")));

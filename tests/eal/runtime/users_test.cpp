@@ -110,7 +110,7 @@ TEST(Users, NeedMemoryOfTheirOwnAndSomebodyWhoIsThere) {
     Users users;
     EXPECT_THAT(error_of([&] { run(plan, users.surroundings()); }), HasSubstr("memory of its own"));
     for_user(plan.receives[0]);
-    EXPECT_THAT(error_of([&] { run(plan); }), HasSubstr("nobody is there"));
+    EXPECT_THAT(error_of([&] { run(plan); }), HasSubstr("no user takes its heaps"));
 }
 
 TEST(Users, WhoTakeNothingHoldUpASourceThatWaitsAndItsEndHasABound) {

@@ -450,7 +450,8 @@ TEST_F(SenderTest, RefusesConfigurationsThatCannotBe) {
         change(c);
         return error_of([&] { const Sender s(c); });
     };
-    EXPECT_THAT(error([](SenderConfig& c) { c.destinations.clear(); }), HasSubstr("no destination"));
+    EXPECT_THAT(error([](SenderConfig& c) { c.destinations.clear(); }),
+                HasSubstr("the destination is missing"));
     EXPECT_THAT(error([](SenderConfig& c) { c.destinations[0].endpoint.address = Ipv4{0x0A000001}; }),
                 HasSubstr("10.0.0.1:7148 needs a MAC address"));
     EXPECT_THAT(error([](SenderConfig& c) { c.max_packet_size = 48; }), HasSubstr("too small"));

@@ -72,7 +72,7 @@ TEST(Process, SaysWhatAnEnvironmentCannotMean) {
     setenv("DPDK_SPEAD_LCORES", "3-1", 1);
     EXPECT_THAT(refusal([] { Process(); }), HasSubstr("DPDK_SPEAD_LCORES: `3-1` runs backwards"));
     setenv("DPDK_SPEAD_LCORES", "1;2", 1);
-    EXPECT_THAT(refusal([] { Process(); }), HasSubstr("`1;2` names no CPU"));
+    EXPECT_THAT(refusal([] { Process(); }), HasSubstr("`1;2` is not a CPU"));
     unsetenv("DPDK_SPEAD_LCORES");
 }
 
@@ -89,7 +89,7 @@ TEST(Process, CanBeTriedAgainAfterARefusal) {
     Process process;
     EXPECT_TRUE(process.running());
     before.expect_same();
-    EXPECT_THAT(refusal([] { Process(); }), HasSubstr("a session lives in this process already"));
+    EXPECT_THAT(refusal([] { Process(); }), HasSubstr("this process already has a session"));
     const Process same = Process::shared();
     EXPECT_TRUE(same.running());
     process.stop();

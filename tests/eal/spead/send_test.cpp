@@ -208,8 +208,8 @@ TEST_F(SendTest, MemoryStaysRegisteredForHeapsInFlight) {
     stream.stop();
     EXPECT_TRUE(refusal([&] { stream.wait_for(heap); }).find("stopped") != std::string::npos);
     const Memory again(process, base, kLong);
-    EXPECT_THAT(refusal([&] { Memory(process, nullptr, 10); }), HasSubstr("no range"));
-    EXPECT_THAT(refusal([&] { Memory(process, base, 0); }), HasSubstr("no range"));
+    EXPECT_THAT(refusal([&] { Memory(process, nullptr, 10); }), HasSubstr("not a range"));
+    EXPECT_THAT(refusal([&] { Memory(process, base, 0); }), HasSubstr("not a range"));
     EXPECT_THAT(refusal([&] { Memory::huge(process, 0); }), HasSubstr("0 bytes"));
     EXPECT_THAT(refusal([&] { Memory::huge(process, std::size_t{1} << 60); }), HasSubstr("ask for less"));
 }

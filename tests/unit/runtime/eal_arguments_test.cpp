@@ -196,7 +196,7 @@ TEST(EalArguments, SayWhyHugePagesStayUnused) {
 TEST(EalArguments, ACardTakesHugePages) {
     EXPECT_THAT(
         [] { arguments({}, {.pci = true}); },
-        ThrowsMessage<Error>(AllOf(HasSubstr("a card works with huge pages only: 10 MiB of huge pages"),
+        ThrowsMessage<Error>(AllOf(HasSubstr("a card needs huge pages: 10 MiB of huge pages"),
                                    HasSubstr("none are reserved; run `sysctl -w vm.nr_hugepages=5`"))));
     spead::test::FakeHost machine;
     machine.huge_pages(0, 2048, 5, 5);

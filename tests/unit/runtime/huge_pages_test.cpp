@@ -71,13 +71,13 @@ TEST_F(HugePagesTest, SomeAreThereAndTooFew) {
         << "as many as there are, and what is missing";
     const MemoryChoice choice = choose_memory(memory(), {{0, 100 * kMebi}}, false, true);
     EXPECT_THAT(choice.arguments, ElementsAre("--no-huge")) << "the user's -m";
-    EXPECT_THAT(choice.remark, AllOf(HasSubstr("EAL's memory is of ordinary pages: 100 MiB"),
+    EXPECT_THAT(choice.remark, AllOf(HasSubstr("EAL's memory uses ordinary pages: 100 MiB"),
                                      HasSubstr("`sysctl -w vm.nr_hugepages=522`")));
     EXPECT_THAT(
         [&] {
             choose_memory(memory(), {{0, 100 * kMebi}}, true, false);
         },
-        ThrowsMessage<Error>(HasSubstr("memory: a card works with huge pages only: 100 MiB")));
+        ThrowsMessage<Error>(HasSubstr("memory: a card needs huge pages: 100 MiB")));
 }
 
 TEST_F(HugePagesTest, ArePromisedToOthers) {
@@ -163,7 +163,7 @@ TEST_F(HugePagesTest, AreFilesToTheKernel) {
     machine_.huge_pages(0, kSmall, 512, 512);
     machine_.longest_file = 2'000'000;
     EXPECT_EQ(reason({{0, 10 * kMebi}}),
-              "10 MiB of huge pages are files of up to 12 MiB to the kernel, and this process may make files "
+              "10 MiB of huge pages need files of up to 12 MiB, and this process may make files "
               "of 1.91 MiB");
     EXPECT_EQ(command({{0, 10 * kMebi}}), "ulimit -f unlimited");
     EXPECT_THAT(arguments({{0, 10 * kMebi}}), ElementsAre("--no-huge", "-m", "10"));

@@ -243,8 +243,8 @@ TEST(LayOut, RefusesCpusThatTheProcessMayNotUse) {
     const unsigned cpu = allowed_cpus().front();
     const auto refused = [&](Plan plan, const std::string& where) {
         EXPECT_THAT([&] { lay_out(plan); },
-                    ThrowsMessage<Error>(
-                        fmt::format("{}: CPU 1000 is not one this process may use: {}", where, cpu)));
+                    ThrowsMessage<Error>(fmt::format(
+                        "{}: CPU 1000 is not one of the CPUs that this process may use: {}", where, cpu)));
     };
     refused(plan_of({receive("s0", "p0", {1000})}, {}), "receive s0 lcores");
     refused(plan_of({}, {send_plan("d0", "p0", 1000)}), "send d0 lcore");
@@ -383,7 +383,7 @@ TEST(LayOut, RefusesWhatDoesNotFitWithTheSum) {
     plan.memory.heaps = std::size_t{1} << 45;
     EXPECT_THAT(
         [&] { lay_out(plan); },
-        ThrowsMessage<Error>(AllOf(HasSubstr("memory: this run does not fit: 33554432 MiB for heaps + "),
+        ThrowsMessage<Error>(AllOf(HasSubstr("memory: it does not suffice: 33554432 MiB for heaps + "),
                                    HasSubstr(" MiB for windows and queues + 5 MiB of payload to send + "),
                                    HasSubstr("MiB are available"), HasSubstr("[memory] heaps"))));
 }

@@ -137,7 +137,7 @@ TEST(Activity, TellsWhoHasTheCpu) {
 
 TEST(Activity, TellsThatItRuns) {
     EXPECT_EQ(activity(facts('R', 5s), facts('R', 5900ms), 1s, {"stress-ng (pid 7)"}),
-              "it runs on CPU 3, and does not come back to its loop");
+              "it runs on CPU 3, and does not return to its loop");
     EXPECT_THAT(activity(facts('R', 5s), facts('R', 5s), 1s, {}), HasSubstr("it runs"))
         << "the kernel counts late where it has no tick";
 }

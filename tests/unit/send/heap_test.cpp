@@ -108,7 +108,7 @@ TEST_F(SendHeap, RefusesAPayloadTheFlavourCannotSay) {
     heap.add_item(0x1000, part(0, 255));
     EXPECT_EQ(heap.layout(1472, nullptr).payload_length, 255U);
     heap.add_item(0x1001, part(0, 1));
-    EXPECT_THAT([&] { heap.layout(1472, nullptr); }, ThrowsMessage<Error>(HasSubstr("can say 255 at most")));
+    EXPECT_THAT([&] { heap.layout(1472, nullptr); }, ThrowsMessage<Error>(HasSubstr("whose limit is 255")));
 }
 
 TEST_F(SendHeap, RefusesAHeapCountThatDoesNotFit) {

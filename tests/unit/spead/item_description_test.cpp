@@ -51,18 +51,18 @@ TEST(ItemDescription, RefusesInWordsWhatNoReceiverCouldRead) {
     };
     refuses(item("", ""), "either its `dtype`");
     refuses(item(">u2", "u16"), "either its `dtype`");
-    refuses(item(">q9", ""), "dtype \">q9\" is not covered");
-    refuses(item(">u2', 'x': '", ""), "is not covered");
+    refuses(item(">q9", ""), "dtype \">q9\" is not supported");
+    refuses(item(">u2', 'x': '", ""), "is not supported");
     refuses(item(">u2", "", {-1}), "give `format`");
-    refuses(item("", "u16", {-1, -1}), "no receiver could read it");
-    refuses(item("", "u16", {-2}), "dimension -2 cannot be");
-    refuses(item("", "x16"), "format field \"x16\" is not covered");
+    refuses(item("", "u16", {-1, -1}), "receivers could not read it");
+    refuses(item("", "u16", {-2}), "dimension -2 is not a size");
+    refuses(item("", "x16"), "format field \"x16\" is not supported");
     refuses(item("", "u"), "format field \"u\"");
     refuses(item("", "u0"), "format field \"u0\"");
     refuses(item("", "u-1"), "format field \"u-1\"");
     refuses(item("", "u99999999999999999999"), "format field");
     refuses(item("", "u16,i4"), "format field \"u16,i4\"");
-    refuses(item("", "f13"), "no receiver could read it");
+    refuses(item("", "f13"), "receivers could not read it");
     refuses(item(">u2", "", std::vector<std::int64_t>(200, 1)), "dimensions");
 }
 

@@ -142,7 +142,7 @@ const Row kRows[] = {
      Cause::lcore_silent,
      Stage::lcore,
      "lcore 0 on CPU 0: 77 seconds",
-     {"without an answer: it is stopped", "stand still until it answers"}},
+     {"without an answer: it is stopped", "do not change until it answers"}},
     {"LcoreWasSilent",
      [](Snapshot& s) { s.lcores[0].silences = 77; },
      Cause::lcore_silent,

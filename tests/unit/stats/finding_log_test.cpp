@@ -96,7 +96,7 @@ TEST(FindingLog, AStopOfThreeSecondsWithinAnHourIsToldAsSuch) {
     ASSERT_THAT(found, SizeIs(1));
     EXPECT_EQ(found[0].cause, Cause::lcore_interrupted);
     EXPECT_EQ(found[0].count, 118'620U);
-    EXPECT_THAT(found[0].sentence(), HasSubstr("away from its CPU for up to 3.0 s"));
+    EXPECT_THAT(found[0].sentence(), HasSubstr("off its CPU for up to 3.0 s"));
     EXPECT_NEAR(found[0].first_s, 23, 0.001);
     EXPECT_NEAR(found[0].last_s, 23, 0.001);
     EXPECT_THAT(found[0].sentence(run.now().duration_s), HasSubstr("(last after 23.0 s of the run)"));

@@ -211,7 +211,7 @@ constexpr std::array kHeapKeys{
         .field = choice<&ReceivePlan::on_full>,
         .change = Change::anew,
         .option = "--on-full",
-        .help = "Selects the heap that a full queue to the consumer drops, if any",
+        .help = "Selects the heap that a full hand-over queue drops, if any",
     },
 };
 

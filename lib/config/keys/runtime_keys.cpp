@@ -48,7 +48,7 @@ constexpr std::array kRuntimeKeys{
         .example = "\"auto\"",
         .option = "--control",
         .word = "auto|PATH|off",
-        .help = "Sets the control socket for attach: auto (by name), a path, or off",
+        .help = "Sets the control socket: auto (by name), a path, or off",
     },
     Key{
         .name = "log_level",

@@ -120,15 +120,17 @@ std::uint16_t AfPacket::plan_queues(port::DeviceString& device, const port::Port
     const auto given = device.number("qpairs", 1, kMaxQueues);
     if (!given && needed > 1 && !request.exists) {
         if (needed > kMaxQueues) {
-            throw_usage(port::where(request), "{} has at most {} queues, {} are needed", device.name(),
-                        kMaxQueues, needed);
+            throw_usage(port::where(request),
+                        "{} has at most {} queues, and {} are needed; use fewer lcores or senders",
+                        device.name(), kMaxQueues, needed);
         }
         device.add("qpairs", std::to_string(needed));
         return needed;
     }
     const auto queues = static_cast<std::uint16_t>(given.value_or(1));
     if (queues < needed) {
-        throw_usage(port::where(request), "{} has qpairs={}, {} are needed", device.name(), queues, needed);
+        throw_usage(port::where(request), "{} has qpairs={}, and {} are needed; raise it", device.name(),
+                    queues, needed);
     }
     return queues;
 }
@@ -193,10 +195,10 @@ void AfPacket::plan_count(port::DeviceString& device, const port::PortRequest& r
         rings.slots = port::round_up(rings.slots / 2, per_block);
     }
     if (rings.bytes() * queues > lockable) {
-        throw_error(
-            where,
-            "the rings of {} take {} bytes of locked memory ({} queues x 2 x {} x {}), `ulimit -l` allows {}",
-            device.name(), rings.bytes() * queues, queues, rings.slots, rings.slot, lockable);
+        throw_error(where,
+                    "the rings of {} take {} bytes of locked memory ({} queues x 2 x {} x {}), and `ulimit "
+                    "-l` allows {}; raise it",
+                    device.name(), rings.bytes() * queues, queues, rings.slots, rings.slot, lockable);
     }
     if (rings.slots != wanted) {
         plan.remarks.push_back(

@@ -177,7 +177,7 @@ Queues AfXdp::plan_queues(const port::DeviceString& device, const port::PortRequ
     }
     if (needed > queues.count) {
         throw_error(where,
-                    "{} queues are needed, {} binds {} of {}: use fewer lcores, or run `ethtool -L {} "
+                    "{} queues are needed, and {} binds {} of {}: use fewer lcores, or run `ethtool -L {} "
                     "combined {}`",
                     needed, device.name(), queues.count, interface, interface, needed);
     }
@@ -239,10 +239,9 @@ void AfXdp::plan_memory(const port::PortRequest& request, const std::string& int
     const std::uint64_t locked = std::uint64_t{plan.rx_queues} * plan.rx.mbufs * kSlot;
     if (const std::uint64_t lockable = port::lockable_bytes(); locked > lockable) {
         throw_error(where,
-                    "{} shares {} of locked memory with the kernel ({} queues x {} x {}), `ulimit -l` allows "
-                    "{}: raise "
-                    "it, give the program CAP_IPC_LOCK, or lower the number of queues with `ethtool -L {} "
-                    "combined N`",
+                    "{} shares {} of locked memory with the kernel ({} queues x {} x {}), and `ulimit -l` "
+                    "allows {}: raise it, give the program CAP_IPC_LOCK, or lower the number of queues with "
+                    "`ethtool -L {} combined N`",
                     plan.name, bytes_text(locked), plan.rx_queues, plan.rx.mbufs, kSlot, bytes_text(lockable),
                     interface);
     }

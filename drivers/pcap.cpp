@@ -226,8 +226,9 @@ void Pcap::plan_outputs(const Streams& streams, const port::PortRequest& request
     const auto where = port::where(request);
     const std::size_t queues = streams.tx() != 0 ? streams.tx() : streams.rx();
     if (request.tx_queues > queues) {
-        throw_usage(where, "{} transmit queues need {} tx_pcap files, {} names {}", request.tx_queues,
-                    request.tx_queues, device, queues);
+        throw_usage(where,
+                    "{} transmit queues need {} tx_pcap files, and {} names {}; name one file for each queue",
+                    request.tx_queues, request.tx_queues, device, queues);
     }
     if (tx_frame(request) > kMaxChainFrame) {
         throw_usage(where,
@@ -264,8 +265,9 @@ void Pcap::plan_sources(const Streams& streams, const port::PortRequest& request
     }
     const std::size_t queues = streams.rx() != 0 ? streams.rx() : streams.tx();
     if (request.rx_queues > queues) {
-        throw_usage(where, "{} receive queues need {} rx_pcap files, {} names {}", request.rx_queues,
-                    request.rx_queues, plan.name, queues);
+        throw_usage(where,
+                    "{} receive queues need {} rx_pcap files, and {} names {}; name one file for each queue",
+                    request.rx_queues, request.rx_queues, plan.name, queues);
     }
     // All files are read, also when fewer receive queues were asked for.
     plan.rx_queues = static_cast<std::uint16_t>(queues);

@@ -97,7 +97,8 @@ void Pci::plan_sizes(const port::PortRequest& request, port::PreparedDevice& pla
     const std::uint32_t mtu = request.mtu != 0 ? request.mtu : std::max({received, sent, kStandardMtu});
     if (mtu > kMostMtu) {
         throw_usage(where,
-                    "an MTU of {} is needed (packets of {} bytes received, {} sent), cards have at most {}",
+                    "an MTU of {} is needed (packets of {} bytes received, {} sent), and cards have at most "
+                    "{}; lower the packet size",
                     mtu, received, sent, kMostMtu);
     }
     plan_card_queues(request, mtu, kMostDescriptors, plan);

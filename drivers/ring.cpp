@@ -56,8 +56,8 @@ class Ring final : public port::Driver {
                         device.name(), kRingEntries - 1);
         }
         if (std::max(request.rx_queues, request.tx_queues) > kMaxQueues) {
-            throw_usage(where, "{} has {} queues, {} are needed", device.name(), kMaxQueues,
-                        std::max(request.rx_queues, request.tx_queues));
+            throw_usage(where, "{} has {} queues, and {} are needed; use fewer lcores or senders",
+                        device.name(), kMaxQueues, std::max(request.rx_queues, request.tx_queues));
         }
         auto plan = start_plan(*this, request, device);
         // A transmit queue without its receive queue would fill up: Port reads surplus queues too.

@@ -103,7 +103,8 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
     check_interface(request, interface);
     const std::uint16_t queues = std::max({request.rx_queues, request.tx_queues, std::uint16_t{1}});
     if (queues > kMaxQueues) {
-        throw_usage(where, "{} has {} queues, {} are needed", device.name(), kMaxQueues, queues);
+        throw_usage(where, "{} has {} queues, and {} are needed; use fewer lcores or senders", device.name(),
+                    kMaxQueues, queues);
     }
     if (!device.has("iface") && !request.exists) {
         device.add("iface", interface);
@@ -132,7 +133,7 @@ port::PreparedDevice Tap::plan(const port::PortRequest& request) const {
                                 request.max_tx_packet == 0 ? 0 : port::mtu_of(request.max_tx_packet),
                                 request.rx_queues == 0 ? 0 : port::mtu_of(request.max_rx_packet)});
     if (plan.netdev_mtu > kLargestMtu) {
-        throw_usage(where, "an MTU of {} is needed, {} is the largest of {}; lower the packet size",
+        throw_usage(where, "an MTU of {} is needed, and {} is the largest of {}; lower the packet size",
                     plan.netdev_mtu, kLargestMtu, device.name());
     }
     plan.own_mac = true;

@@ -85,13 +85,15 @@ port::PreparedDevice Vhost::plan(const port::PortRequest& request) const {
     check_socket(device, request);
     const std::uint16_t needed = std::max<std::uint16_t>({request.rx_queues, request.tx_queues, 1});
     if (needed > kMaxQueues) {
-        throw_usage(where, "{} has at most {} queues, {} are needed", device.name(), kMaxQueues, needed);
+        throw_usage(where, "{} has at most {} queues, and {} are needed; use fewer lcores or senders",
+                    device.name(), kMaxQueues, needed);
     }
     const auto given = device.number("queues", 1, kMaxQueues);
     if (!given && needed > 1 && !request.exists) {
         device.add("queues", std::to_string(needed));
     } else if (given.value_or(1) < needed) {
-        throw_usage(where, "{} has queues={}, {} are needed", device.name(), given.value_or(1), needed);
+        throw_usage(where, "{} has queues={}, and {} are needed; raise it", device.name(), given.value_or(1),
+                    needed);
     }
 
     auto plan = start_plan(*this, request, device);

@@ -105,7 +105,8 @@ bool VirtioUser::check_path(const port::DeviceString& device, const port::PortRe
 std::uint16_t VirtioUser::plan_queues(port::DeviceString& device, const port::PortRequest& request) {
     const std::uint16_t needed = std::max<std::uint16_t>({request.rx_queues, request.tx_queues, 1});
     if (needed > kMaxQueues) {
-        throw_usage(port::where(request), "{} has at most {} queues, {} are needed", device.name(),
+        throw_usage(port::where(request),
+                    "{} has at most {} queues, and {} are needed; use fewer lcores or senders", device.name(),
                     kMaxQueues, needed);
     }
     const auto given = device.number("queues", 1, kMaxQueues);
@@ -114,8 +115,8 @@ std::uint16_t VirtioUser::plan_queues(port::DeviceString& device, const port::Po
         return needed;
     }
     if (given.value_or(1) < needed) {
-        throw_usage(port::where(request), "{} has queues={}, {} are needed", device.name(), given.value_or(1),
-                    needed);
+        throw_usage(port::where(request), "{} has queues={}, and {} are needed; raise it", device.name(),
+                    given.value_or(1), needed);
     }
     return static_cast<std::uint16_t>(given.value_or(1));
 }
@@ -152,7 +153,7 @@ port::PreparedDevice VirtioUser::plan(const port::PortRequest& request) const {
         std::max({request.mtu, kStandardMtu, request.rx_queues == 0 ? 0 : port::mtu_of(request.max_rx_packet),
                   request.max_tx_packet == 0 ? 0 : port::mtu_of(request.max_tx_packet)});
     if (mtu > kMostMtu) {
-        throw_usage(where, "an MTU of {} is needed, {} has at most {}; lower the packet size", mtu,
+        throw_usage(where, "an MTU of {} is needed, and {} has at most {}; lower the packet size", mtu,
                     device.name(), kMostMtu);
     }
     auto plan = start_plan(*this, request, device);

@@ -27,8 +27,9 @@ DeviceString DeviceString::parse(std::string_view text, const std::string& where
         throw_usage(where, "the device \"{}\" has no name; write for example net_ring0", text);
     }
     if (device.name_.size() > kMaxDeviceName) {
-        throw_usage(where, "the device name \"{}\" has {} characters, EAL keeps at most {}", device.name_,
-                    device.name_.size(), kMaxDeviceName);
+        throw_usage(where,
+                    "the device name \"{}\" has {} characters, and EAL keeps at most {}; give a shorter name",
+                    device.name_, device.name_.size(), kMaxDeviceName);
     }
     if (device.name_.find('=') != std::string::npos) {
         throw_usage(where, "the device \"{}\" starts with a parameter; put the device's name first", text);

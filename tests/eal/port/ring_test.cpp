@@ -143,7 +143,7 @@ TEST(RingPort, WrongRequestsAreRefusedWithTheReason) {
     EXPECT_THAT(error_of([] { open_port(request("net_ring0", 0, 1)); }),
                 HasSubstr("sending would stop after 1023"));
     EXPECT_THAT(error_of([] { open_port(request("net_ring0", 17, 1)); }),
-                HasSubstr("has 16 queues, 17 are needed"));
+                HasSubstr("has 16 queues, and 17 are needed"));
     EXPECT_THAT(error_of([] { open_port(request("net_ring0", 0, 0)); }), HasSubstr("no stream receives"));
     auto small = request("net_ring0");
     small.mtu = 1400;

@@ -96,7 +96,7 @@ TEST_F(VhostUser, QueuesFollowTheRequest) {
     request.tx_queues = 3;
     EXPECT_EQ(vhost().plan(request).devargs, vhost_with(",queues=3"));
     request.device = vhost_with(",queues=2");
-    EXPECT_THAT(refusal(vhost(), request), HasSubstr("has queues=2, 3 are needed"));
+    EXPECT_THAT(refusal(vhost(), request), HasSubstr("has queues=2, and 3 are needed"));
     listen();
     request.device = user_with("");
     const auto p = virtio_user().plan(request);

@@ -65,7 +65,7 @@ TEST(DeviceString, RefusesWhatPmdsWouldCrashOnOrMisread) {
     EXPECT_THAT(refusal([] { parse("net_null0,size="); }), HasSubstr("is not key=value"));
     EXPECT_THAT(refusal([] { parse("net_null0,=1"); }), HasSubstr("is not key=value"));
     EXPECT_THAT(refusal([] { parse(std::string(64, 'x')); }),
-                HasSubstr("has 64 characters, EAL keeps at most 63"));
+                HasSubstr("has 64 characters, and EAL keeps at most 63"));
 }
 
 TEST(DeviceString, NumbersAreWholeAndWithinTheirRange) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Sends heaps to itself, without a network: a port that returns what it is given.  loopback
+// Sends heaps to itself, without a network: a port that receives its own packets.  loopback
 #include <algorithm>
 #include <cstdio>
 #include <numeric>

@@ -19,7 +19,7 @@ int main(int argc, char** argv) try {
     spead::SendStream stream(
         process, {.endpoints = {argv[2]}, .interface = argv[1], .rate = 10e6, .max_heaps = kHeaps});
 
-    // The first heap tells receivers what the items are.
+    // The first heap describes the items to receivers.
     spead::SendHeap description;
     description.add_descriptor({.id = kTimestamp, .name = "timestamp", .shape = {}, .format = "u48"});
     description.add_descriptor({.id = kSpectrum, .name = "spectrum", .shape = {kChannels}, .dtype = "<f4"});

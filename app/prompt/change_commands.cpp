@@ -17,15 +17,17 @@ using runtime::Plan;
 
 constexpr const char* kStreamDetails =
     "    KEY and VALUE are those of [[receive]] in the configuration file (docs/configuration.md), a table's "
-    "key\n    with the table before it: lcores 2,3 poll busy heaps.ring 512 sink.kind file sink.directory "
-    "out\n    `default` for a value removes the key.";
+    "key\n"
+    "    with the table before it: lcores 2,3 poll busy heaps.ring 512 sink.kind file sink.directory out\n"
+    "    `default` for a value removes the key.";
 constexpr const char* kSendDetails =
-    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md):\n    rate "
-    "10Gbps ttl 4 heap_size 1MiB verify true\n    `default` for a value removes the key.";
+    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md):\n"
+    "    rate 10Gbps ttl 4 heap_size 1MiB verify true\n"
+    "    `default` for a value removes the key.";
 constexpr const char* kSendSetDetails =
-    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md); of an\n    "
-    "existing sender: rate, burst_size, burst_rate_ratio, ttl, dscp, and heaps from its next start on\n    "
-    "`default` for a value removes the key.";
+    "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md); of an\n"
+    "    existing sender: rate, burst_size, burst_rate_ratio, ttl, dscp, and heaps from its next start on\n"
+    "    `default` for a value removes the key.";
 
 std::string settings_text(const std::vector<config::Setting>& settings) {
     std::vector<std::string> parts;
@@ -153,10 +155,11 @@ void add_change_commands(std::vector<PromptCommand>& commands) {
         {"send stop SEND|all", "stop sending after the heaps in flight", "", enabling(send_enable, false)});
     commands.push_back({"send set SEND KEY VALUE [KEY VALUE]...", "change a sender: rate, ttl, dscp, heaps",
                         kSendSetDetails, send_set});
-    commands.push_back({"save config FILE [force]", "write the current configuration",
-                        "    `dpdk-spead run --config FILE` then does the same. With `force` after the name, "
-                        "an existing\n    file is replaced.",
-                        save_config});
+    commands.push_back(
+        {"save config FILE [force]", "write the current configuration",
+         "    `dpdk-spead run --config FILE` then does the same. With `force` after the name, an existing\n"
+         "    file is replaced.",
+         save_config});
 }
 
 }  // namespace spead::app

@@ -25,7 +25,8 @@ void help(Context& context, const Call& call) {
     std::string text = context.grammar.help(call.rest);
     if (call.rest.empty())
         text +=
-            "\n`help` and a command's words explain it. Tab completes a word, ? lists the possible next "
+            "\n"
+            "`help` and a command's words explain it. Tab completes a word, ? lists the possible next "
             "words.\n";
     context.seat.print(text);
 }
@@ -102,10 +103,11 @@ void shutdown(Context& context, const Call&) {
 void add_seat_commands(std::vector<PromptCommand>& commands) {
     commands.push_back(
         {"help [COMMAND...]", "list the commands, or explain those that begin with these words", "", help});
-    commands.push_back({"watch SECONDS COMMAND...", "repeat a command of show",
-                        "    watch 1 show stream all: until a key is pressed; in a pipe until there is more "
-                        "to read, or it\n    has ended, or its reader has gone. The command is one of show.",
-                        watch});
+    commands.push_back(
+        {"watch SECONDS COMMAND...", "repeat a command of show",
+         "    watch 1 show stream all: until a key is pressed; in a pipe until there is more to read, or it\n"
+         "    has ended, or its reader has gone. The command is one of show.",
+         watch});
     commands.push_back(
         {"wait SECONDS", "wait for a time", "    For scripts. At a terminal a key ends it.", wait});
     commands.push_back(
@@ -115,10 +117,11 @@ void add_seat_commands(std::vector<PromptCommand>& commands) {
     commands.push_back(
         {"log level LEVEL", "set the log level", "    As --log-level takes it.",
          [](Context& context, const Call& call) { context.process.log_level(call.value("LEVEL")); }});
-    commands.push_back({"quit|exit", "leave the prompt",
-                        "    At the program's own prompt, it ends the program; in an attached one, only the "
-                        "session.\n    Ctrl-D does the same.",
-                        quit});
+    commands.push_back(
+        {"quit|exit", "leave the prompt",
+         "    At the program's own prompt, it ends the program; in an attached one, only the session.\n"
+         "    Ctrl-D does the same.",
+         quit});
     commands.push_back({"shutdown", "end the program in order, as Ctrl-C does", "", shutdown});
 }
 

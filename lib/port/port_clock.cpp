@@ -68,8 +68,8 @@ bool Port::State::sample_clock() {
     const std::uint64_t after = rte_rdtsc();
     clock_gettime(CLOCK_REALTIME, &now);
     if (error != 0) {
-        if (!told_of_clock) {
-            told_of_clock = true;
+        if (!reported_clock) {
+            reported_clock = true;
             remarks.push_back(fmt::format(
                 "{}: the clock of {} cannot be read ({}): its packet times are usable only if they are UTC "
                 "(mlx5: REAL_TIME_CLOCK_ENABLE=1 in the firmware, or tx_pp=500), and it schedules nothing",

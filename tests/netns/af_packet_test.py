@@ -208,14 +208,14 @@ class Links(namespaces.NamespaceTest):
 
     def test_an_interface_that_comes_back_is_sent_to_again(self):
         receiver = self.receiver(["239.1.1.1"], 7148)
-        ears = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW)
-        ears.bind(("peer", 0x0800))
-        ears.setblocking(False)
+        listener = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW)
+        listener.bind(("peer", 0x0800))
+        listener.setblocking(False)
 
         def packets_from(address):
             while True:
                 try:
-                    frame = ears.recv(65536)
+                    frame = listener.recv(65536)
                 except BlockingIOError:
                     return False
                 if frame[6:12] == bytes.fromhex(address) and frame[30:34] == socket.inet_aton("239.1.1.1"):

@@ -33,8 +33,8 @@ class OptionSet {
   public:
     explicit OptionSet(CLI::App& app) : app_(app) {}
 
-    /// Adds the option of a key ("receive.heaps.ring"), which has one: spelling, type, range, choices and
-    /// help are the key's, and the default is what `part` has.
+    /// Adds the option of a key ("receive.heaps.queue_depth"), which has one: spelling, type, range, choices
+    /// and help are the key's, and the default is what `part` has.
     void key(std::string_view path, config::Part part, const Besides& besides = {});
 
     template <typename T>
@@ -83,7 +83,7 @@ class OptionSet {
     CLI::App& app_;
 };
 
-/// Returns the key with this path, its table first ("receive.heaps.ring"); it must be there.
+/// Returns the key with this path, its table first ("receive.heaps.queue_depth"); it must be there.
 const config::Key& key_of(std::string_view path);
 
 /// "a,b,,c" -> {"a", "b", "", "c"}.

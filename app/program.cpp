@@ -13,7 +13,7 @@
 #include "base/log.hpp"
 #include "base/privileges.hpp"
 #include "base/tell.hpp"
-#include "port/host.hpp"
+#include "port/machine.hpp"
 #include "process/standard_streams.hpp"
 
 namespace spead::app {
@@ -26,7 +26,7 @@ constexpr std::chrono::milliseconds kLastWordsPatience{1000};
 int parse_and_carry_out(int argc, char** argv) {
     try {
         const CommandLine line = parse_command_line(argc, argv, process_environment,
-                                                    [] { return port::lone_port(port::this_host()); });
+                                                    [] { return port::lone_port(port::this_machine()); });
         if (line.command == nullptr) {
             tell(stdout, "{}", line.text);
             return kSuccess;

@@ -35,8 +35,8 @@ void add_receive_details(OptionSet& options, StreamWords& words) {
     add_keys(
         options, &words.receive,
         {"receive.buffer_size", "receive.poll", "receive.max_poll", "receive.substreams",
-         "receive.heaps.ring", "receive.heaps.timeout", "receive.heaps.history", "receive.heaps.history_time",
-         "receive.expected_rate", "receive.in_order", "receive.heaps.on_full"});
+         "receive.heaps.queue_depth", "receive.heaps.timeout", "receive.heaps.history",
+         "receive.heaps.history_time", "receive.expected_rate", "receive.in_order", "receive.heaps.on_full"});
     options.flag("--joint", words.joint, "Make all endpoints one stream");
     options.key("memory.heaps", &words.memory);
     options.key("end.idle_exit", &words.end);
@@ -286,7 +286,7 @@ runtime::Plan capture_plan(const StreamWords& typed, const DefaultPort& default_
     // No heap is made of what is captured.
     words.receive.max_bytes = 1;
     words.receive.max_live = 1;
-    words.receive.ring = 1;
+    words.receive.queue_depth = 1;
     words.receive.history = 0;
     words.memory.heaps = config::kMemoryHeaps.min;
     Plan plan;

@@ -43,7 +43,8 @@ runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_por
 runtime::Plan loopback_plan(const StreamWords& words);
 runtime::Plan capture_plan(const StreamWords& words, const DefaultPort& default_port);
 
-/// The option that a path of the plan came from: "receive[0].heaps.ring" -> "--ring-heaps". `port_option` is
+/// The option that a path of the plan came from: "receive[0].heaps.queue_depth" -> "--ring-heaps".
+/// `port_option` is
 /// --port or --device. Empty when no option stands for it.
 std::string option_of(std::string_view path, std::string_view port_option);
 

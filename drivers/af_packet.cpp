@@ -266,7 +266,7 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     const Rings rings = plan_rings(device, request, rx_frame, queues, plan);
 
     if (request.rx_queues > 0) {
-        // The kernel deals packets to all pairs: those that nobody asked for must be read too.
+        // The kernel distributes packets to all pairs: those that nobody asked for must be read too.
         plan.rx_queues = queues;
     }
     count_pools(plan, request);

@@ -68,7 +68,7 @@ class AfXdp final : public port::Driver {
         port::Capabilities c;
         c.steering = port::Steering::xdp_map;
         c.membership = port::Membership::kernel_socket;
-        c.deals_flows = true;
+        c.distributes_flows = true;
         c.rx_interrupt = true;
         c.max_rx_frame = kMaxFrame;
         c.max_tx_frame = kMaxFrame;
@@ -142,7 +142,7 @@ std::string AfXdp::why_not(const port::PortRequest& request, const std::string& 
     return why_no_program(netdev, always_copies(netdev));
 }
 
-/// As many as were asked for, unless the interface deals its packets over fewer.
+/// As many as were asked for, unless the interface distributes its packets over fewer.
 std::uint16_t AfXdp::grant_queues(const port::PortRequest& request) const {
     const auto device = parse(request);
     const auto count = device.number("queue_count", 1, STEER_MAX_QUEUES);
@@ -187,7 +187,7 @@ Queues AfXdp::plan_queues(const port::DeviceString& device, const port::PortRequ
     }
     if (request.rx_queues > 0 && queues.count < there.all) {
         const std::string what = fmt::format(
-            "{} deals packets over {} receive queues, of which {} can be bound from queue {} on; what "
+            "{} distributes packets over {} receive queues, of which {} can be bound from queue {} on; what "
             "arrives on the "
             "others stays with the kernel",
             interface, there.all, queues.count, queues.first);
@@ -222,7 +222,7 @@ std::uint32_t AfXdp::plan_mtu(const port::PortRequest& request, const port::Netd
             "{0} mtu {5}`, or use net_af_packet0,iface={0}",
             facts.name, facts.mtu, request.max_rx_packet, plan.name, port::payload_of_mtu(kMaxMtu), kMaxMtu);
     }
-    return plan_netdev_mtu(request, facts, plan, port::this_host(), kMaxMtu);
+    return plan_netdev_mtu(request, facts, plan, port::this_machine(), kMaxMtu);
 }
 
 void AfXdp::plan_memory(const port::PortRequest& request, const std::string& interface,
@@ -310,7 +310,7 @@ port::PreparedDevice AfXdp::plan(const port::PortRequest& request) const {
     plan.tx_queues = queues.count;
     plan_memory(request, interface, plan);
     plan.devargs = device.text();
-    plan.capabilities.deals_flows = queues.count > 1;
+    plan.capabilities.distributes_flows = queues.count > 1;
     plan.capabilities.link_frame = mtu + port::kEthernetHeader + port::kVlanTags;
     if (device.has("xdp_prog")) {
         plan.capabilities.steering = port::Steering::software;

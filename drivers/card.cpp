@@ -33,10 +33,10 @@ void plan_card_queues(const port::PortRequest& request, std::uint32_t mtu, std::
     }
 }
 
-void check_lockable(const port::Host& host, const port::PortRequest& request,
+void check_lockable(const port::Machine& machine, const port::PortRequest& request,
                     const port::PreparedDevice& plan) {
     const std::uint64_t needed = plan.eal_bytes();
-    if (const std::uint64_t lockable = host.lockable(); lockable < needed) {
+    if (const std::uint64_t lockable = machine.lockable(); lockable < needed) {
         throw_error(
             port::where(request),
             "{} reaches {} bytes of packet buffers, which are locked in memory, and `ulimit -l` allows "

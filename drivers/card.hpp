@@ -21,7 +21,7 @@ void plan_card_queues(const port::PortRequest& request, std::uint32_t mtu, std::
 port::QueueSizes card_rx_queue(std::uint32_t descriptors, std::uint32_t frame);
 
 /// Throws Error when the memory that the card must reach cannot be locked.
-void check_lockable(const port::Host& host, const port::PortRequest& request,
+void check_lockable(const port::Machine& machine, const port::PortRequest& request,
                     const port::PreparedDevice& plan);
 
 }  // namespace spead::drivers

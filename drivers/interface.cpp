@@ -16,8 +16,8 @@
 namespace spead::drivers {
 
 port::NetdevFacts usable_interface(const std::string& name, const std::string& where,
-                                   const port::Host& host) {
-    const auto facts = host.netdev(name);
+                                   const port::Machine& machine) {
+    const auto facts = machine.netdev(name);
     if (!facts) {
         throw_error(where, "there is no network interface \"{}\"; `ip link` lists them", name);
     }

@@ -4,21 +4,21 @@
 #include <cstdint>
 #include <string>
 
-#include "port/host.hpp"
+#include "port/machine.hpp"
 
 /// Checks shared by the families that sit on a kernel network interface. Internal to drivers/.
 namespace spead::drivers {
 
 /// The interface's facts. Throws Error unless it exists, carries Ethernet frames and is up.
 port::NetdevFacts usable_interface(const std::string& name, const std::string& where,
-                                   const port::Host& host = port::this_host());
+                                   const port::Machine& machine = port::this_machine());
 
 /// Throws Error naming the missing capability unless this process may open packet sockets.
 void check_packet_socket(const std::string& device, const std::string& where);
 
 /// An interface's receive queues as ethtool tells them (`ethtool -l`).
 struct ReceiveQueues {
-    std::uint16_t all = 1;  ///< over which it deals packets
+    std::uint16_t all = 1;  ///< over which it distributes packets
     /// Those that have a transmit queue of the same channel ("combined"); 1 where there are no channels.
     std::uint16_t combined = 1;
 };

@@ -30,14 +30,14 @@ port::Capabilities MlxDriver::declared() const {
 }
 
 std::optional<port::PciDevice> MlxDriver::card_of(const std::string& netdev) const {
-    const auto facts = host_.netdev(netdev);
-    return facts ? port::pci_device_of(host_, *facts) : std::nullopt;
+    const auto facts = machine_.netdev(netdev);
+    return facts ? port::pci_device_of(machine_, *facts) : std::nullopt;
 }
 
 port::PciDevice MlxDriver::usable_card(const port::DeviceString& device, const std::string& where) const {
     const std::string_view kernel_driver = generation_.kernel_driver;
     const std::string& address = device.name();
-    auto card = port::pci_device(host_.files, address);
+    auto card = port::pci_device(machine_.files, address);
     if (!card) {
         throw_error(where,
                     "{} is no PCI device of this machine; name the card's network interface or address",
@@ -61,14 +61,14 @@ port::PciDevice MlxDriver::usable_card(const port::DeviceString& device, const s
                     address);
     }
     const std::string file = "/dev/infiniband/" + card->verbs.front();
-    if (!host_.files.exists(file)) {
+    if (!machine_.files.exists(file)) {
         throw_error(where, "{} is not there; give it to the container (docker: `--device {}`)", file, file);
     }
-    if (!host_.files.writable(file)) {
+    if (!machine_.files.writable(file)) {
         throw_error(where, "{} cannot be opened for reading and writing: run `chmod 666 {}` or as root", file,
                     file);
     }
-    if (!host_.capable(CAP_NET_RAW)) {
+    if (!machine_.capable(CAP_NET_RAW)) {
         throw_error(
             where,
             "{} needs CAP_NET_RAW: run as root, or `setcap cap_net_raw,cap_net_admin,cap_ipc_lock+ep` on "
@@ -83,7 +83,7 @@ port::PreparedDevice MlxDriver::plan_on(const port::PortRequest& request, const 
     auto plan = start_plan(*this, request, device);
     plan.kept = {CAP_NET_RAW, CAP_NET_ADMIN, CAP_IPC_LOCK};
     plan.netdev = netdev.name;
-    plan_card_queues(request, plan_netdev_mtu(request, netdev, plan, host_), kMostDescriptors, plan);
+    plan_card_queues(request, plan_netdev_mtu(request, netdev, plan, machine_), kMostDescriptors, plan);
     return plan;
 }
 

@@ -22,8 +22,8 @@ struct MlxGeneration {
 
 class MlxDriver : public port::Driver {
   public:
-    MlxDriver(const port::Host& host, const MlxGeneration& generation)
-        : host_(host), generation_(generation) {}
+    MlxDriver(const port::Machine& machine, const MlxGeneration& generation)
+        : machine_(machine), generation_(generation) {}
 
     std::string_view name() const override { return generation_.name; }
     bool pci() const override { return true; }
@@ -40,14 +40,14 @@ class MlxDriver : public port::Driver {
 
     /// The card that a request names. Throws Error unless it is there, bound to the kernel's driver, usable
     /// through verbs (/dev/infiniband) and this process may use it (CAP_NET_RAW): each error names what is
-    /// missing and the command that mends it.
+    /// missing and the command that fixes it.
     port::PciDevice usable_card(const port::DeviceString& device, const std::string& where) const;
 
     /// A plan with what depends on the card's network interface: its MTU, the sizes of queues and pools.
     port::PreparedDevice plan_on(const port::PortRequest& request, const port::DeviceString& device,
                                  const port::NetdevFacts& netdev) const;
 
-    const port::Host& host_;
+    const port::Machine& machine_;
 
   private:
     const MlxGeneration generation_;

@@ -28,7 +28,7 @@ constexpr std::string_view kSteeringMode = "/sys/module/mlx4_core/parameters/log
 
 class Mlx4 final : public MlxDriver {
   public:
-    explicit Mlx4(const port::Host& host) : MlxDriver(host, kConnectX3) {}
+    explicit Mlx4(const port::Machine& machine) : MlxDriver(machine, kConnectX3) {}
 
     port::Capabilities declared() const override {
         port::Capabilities c = MlxDriver::declared();
@@ -41,7 +41,7 @@ class Mlx4 final : public MlxDriver {
 
   private:
     std::int64_t port_of(const std::string& netdev) const {
-        return host_.files.number(fmt::format("/sys/class/net/{}/dev_port", netdev)).value_or(0);
+        return machine_.files.number(fmt::format("/sys/class/net/{}/dev_port", netdev)).value_or(0);
     }
     void check_steering(const port::PortRequest& request) const;
     std::string choose_netdev(const port::PciDevice& card, const port::PortRequest& request,
@@ -57,7 +57,7 @@ std::string Mlx4::translate(std::string_view netdev) const {
 }
 
 void Mlx4::check_steering(const port::PortRequest& request) const {
-    const auto mode = host_.files.number(kSteeringMode);
+    const auto mode = machine_.files.number(kSteeringMode);
     if (mode && *mode >= 0) {
         throw_error(
             port::where(request),
@@ -101,10 +101,10 @@ port::PreparedDevice Mlx4::plan(const port::PortRequest& request) const {
     device.check_keys({"port", "mr_ext_memseg_en", "class"});
     const auto card = usable_card(device, where);
     check_steering(request);
-    const auto netdev = usable_interface(choose_netdev(card, request, device), where, host_);
+    const auto netdev = usable_interface(choose_netdev(card, request, device), where, machine_);
     auto plan = plan_on(request, device, netdev);
     plan.devargs = device.text();
-    check_lockable(host_, request, plan);
+    check_lockable(machine_, request, plan);
     return plan;
 }
 
@@ -112,12 +112,12 @@ port::PreparedDevice Mlx4::plan(const port::PortRequest& request) const {
 
 const port::Driver& mlx4() {
     static const auto& driver =
-        *new const Mlx4{port::this_host()};  // threads may use it while the process ends
+        *new const Mlx4{port::this_machine()};  // threads may use it while the process ends
     return driver;
 }
 
-std::unique_ptr<port::Driver> mlx4_on(const port::Host& host) {
-    return std::make_unique<Mlx4>(host);
+std::unique_ptr<port::Driver> mlx4_on(const port::Machine& machine) {
+    return std::make_unique<Mlx4>(machine);
 }
 
 }  // namespace spead::drivers

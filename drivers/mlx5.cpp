@@ -50,7 +50,7 @@ constexpr std::size_t kPerBuffer = port::kPage + 512;
 
 class Mlx5 final : public MlxDriver {
   public:
-    explicit Mlx5(const port::Host& host) : MlxDriver(host, kConnectX4) {}
+    explicit Mlx5(const port::Machine& machine) : MlxDriver(machine, kConnectX4) {}
 
     port::Capabilities declared() const override {
         port::Capabilities c = MlxDriver::declared();
@@ -82,7 +82,7 @@ std::string Mlx5::translate(std::string_view netdev) const {
 port::NetdevFacts Mlx5::netdev_of(const port::PciDevice& card, const std::string& where) const {
     std::vector<std::string> own;
     std::ranges::copy_if(card.netdevs, std::back_inserter(own), [this](const std::string& name) {
-        const auto port = host_.files.text(fmt::format("/sys/class/net/{}/phys_port_name", name));
+        const auto port = machine_.files.text(fmt::format("/sys/class/net/{}/phys_port_name", name));
         return !port || port->find("vf") == std::string::npos;
     });
     if (own.empty()) {
@@ -91,7 +91,7 @@ port::NetdevFacts Mlx5::netdev_of(const port::PciDevice& card, const std::string
                     "netns ...` moves it",
                     card.address);
     }
-    return usable_interface(own.front(), where, host_);
+    return usable_interface(own.front(), where, machine_);
 }
 
 void Mlx5::plan_mprq(const port::PortRequest& request, port::DeviceString& device,
@@ -146,7 +146,7 @@ port::PreparedDevice Mlx5::plan(const port::PortRequest& request) const {
     // A run of errors must not fill the disk with dumps.
     recommend(request, device, "max_dump_files_num", "1");
     plan.devargs = device.text();
-    check_lockable(host_, request, plan);
+    check_lockable(machine_, request, plan);
     return plan;
 }
 
@@ -154,12 +154,12 @@ port::PreparedDevice Mlx5::plan(const port::PortRequest& request) const {
 
 const port::Driver& mlx5() {
     static const auto& driver =
-        *new const Mlx5{port::this_host()};  // threads may use it while the process ends
+        *new const Mlx5{port::this_machine()};  // threads may use it while the process ends
     return driver;
 }
 
-std::unique_ptr<port::Driver> mlx5_on(const port::Host& host) {
-    return std::make_unique<Mlx5>(host);
+std::unique_ptr<port::Driver> mlx5_on(const port::Machine& machine) {
+    return std::make_unique<Mlx5>(machine);
 }
 
 }  // namespace spead::drivers

@@ -75,14 +75,14 @@ port::MtuAdvice advise(const port::PortRequest& request, const std::string& inte
 }  // namespace
 
 std::uint32_t plan_netdev_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
-                              port::PreparedDevice& plan, const port::Host& host, std::uint32_t most) {
+                              port::PreparedDevice& plan, const port::Machine& machine, std::uint32_t most) {
     const auto where = port::where(request);
     check_mtu(request);
     const std::uint32_t needed = std::max(request.mtu, request.tx_queues > 0 && request.max_tx_packet > 0
                                                            ? port::mtu_of(request.max_tx_packet)
                                                            : 0);
     if (needed > facts.mtu) {
-        if (!host.capable(CAP_NET_ADMIN)) {
+        if (!machine.capable(CAP_NET_ADMIN)) {
             throw_error(where,
                         "the MTU of {} is {}, {} is needed; raising it needs CAP_NET_ADMIN: run `ip link set "
                         "{} mtu {}` first",

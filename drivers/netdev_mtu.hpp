@@ -12,7 +12,7 @@ namespace spead::drivers {
 /// with which the driver works, 0: any. Returns the MTU that will then hold. Throws Error without
 /// CAP_NET_ADMIN.
 std::uint32_t plan_netdev_mtu(const port::PortRequest& request, const port::NetdevFacts& facts,
-                              port::PreparedDevice& plan, const port::Host& host = port::this_host(),
+                              port::PreparedDevice& plan, const port::Machine& machine = port::this_machine(),
                               std::uint32_t most = 0);
 
 /// Does what was planned; for Driver::apply(). Throws Error, and has then changed nothing.

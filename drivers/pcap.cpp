@@ -338,7 +338,7 @@ port::PreparedDevice Pcap::plan(const port::PortRequest& request) const {
 
 /// What a port keeps of its files while it is open.
 struct OpenFiles {
-    std::vector<Descriptor> descriptors;
+    std::vector<FileDescriptor> descriptors;
     std::vector<FileUse> uses;
 };
 
@@ -356,7 +356,7 @@ void Pcap::apply(port::PreparedDevice& plan) const {
     const std::string where = plan.name;
     const auto files = std::make_shared<OpenFiles>();
     for (const std::string& path : plan.inputs) {
-        Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+        FileDescriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
         if (file)
             files->uses.emplace_back(file.get(), path, FileUse::Way::read, where + " reads", where);
         files->descriptors.push_back(std::move(file));

@@ -26,7 +26,7 @@ constexpr std::uint32_t kMostDescriptors = 4096;  // what i40e, ixgbe and ice ha
 
 class Pci final : public port::Driver {
   public:
-    explicit Pci(const port::Host& host) : host_(host) {}
+    explicit Pci(const port::Machine& machine) : machine_(machine) {}
 
     std::string_view name() const override { return "net_pci"; }
     bool pci() const override { return true; }
@@ -51,7 +51,7 @@ class Pci final : public port::Driver {
                       port::PreparedDevice& plan) const;
     static void plan_sizes(const port::PortRequest& request, port::PreparedDevice& plan);
 
-    const port::Host& host_;
+    const port::Machine& machine_;
 };
 
 void Pci::check_access(const port::PciDevice& card, const std::string& where,
@@ -61,7 +61,7 @@ void Pci::check_access(const port::PciDevice& card, const std::string& where,
     if (plan.physical_addresses) {
         plan.kept |= {CAP_SYS_ADMIN, CAP_SYS_RAWIO};
     }
-    if (plan.physical_addresses && !host_.capable(CAP_SYS_ADMIN)) {
+    if (plan.physical_addresses && !machine_.capable(CAP_SYS_ADMIN)) {
         throw_error(
             where,
             "{} is bound to {} without an IOMMU, so EAL needs physical addresses and with them "
@@ -75,13 +75,13 @@ void Pci::check_access(const port::PciDevice& card, const std::string& where,
     }
     const std::string group = fmt::format("/dev/vfio/{}{}", card.iommu ? "" : "noiommu-", card.iommu_group);
     for (const std::string& file : {std::string{"/dev/vfio/vfio"}, group}) {
-        if (!host_.files.exists(file)) {
+        if (!machine_.files.exists(file)) {
             throw_error(where,
                         "{} is not there: run `modprobe vfio-pci`, or give it to the container (docker: "
                         "`--device {}`)",
                         file, file);
         }
-        if (!host_.files.writable(file)) {
+        if (!machine_.files.writable(file)) {
             throw_error(where,
                         "{} cannot be opened for reading and writing: run as root, or `chown $USER {}`", file,
                         file);
@@ -106,7 +106,7 @@ void Pci::plan_sizes(const port::PortRequest& request, port::PreparedDevice& pla
 port::PreparedDevice Pci::plan(const port::PortRequest& request) const {
     const auto where = port::where(request);
     const auto device = port::DeviceString::parse(request.device, where);
-    const auto card = port::pci_device(host_.files, device.name());
+    const auto card = port::pci_device(machine_.files, device.name());
     if (!card) {
         throw_error(where, "{} is no PCI device of this machine; name the card's address", device.name());
     }
@@ -114,7 +114,7 @@ port::PreparedDevice Pci::plan(const port::PortRequest& request) const {
     check_access(*card, where, plan);
     plan_sizes(request, plan);
     plan.devargs = device.text();
-    check_lockable(host_, request, plan);
+    check_lockable(machine_, request, plan);
     return plan;
 }
 
@@ -122,12 +122,12 @@ port::PreparedDevice Pci::plan(const port::PortRequest& request) const {
 
 const port::Driver& pci() {
     static const auto& driver =
-        *new const Pci{port::this_host()};  // threads may use it while the process ends
+        *new const Pci{port::this_machine()};  // threads may use it while the process ends
     return driver;
 }
 
-std::unique_ptr<port::Driver> pci_on(const port::Host& host) {
-    return std::make_unique<Pci>(host);
+std::unique_ptr<port::Driver> pci_on(const port::Machine& machine) {
+    return std::make_unique<Pci>(machine);
 }
 
 }  // namespace spead::drivers

@@ -22,10 +22,10 @@ const port::Driver& mlx5();
 const port::Driver& mlx4();
 const port::Driver& pci();
 
-/// The families that read the machine's /sys, on another machine; `host` must outlive them.
-std::unique_ptr<port::Driver> mlx5_on(const port::Host& host);
-std::unique_ptr<port::Driver> mlx4_on(const port::Host& host);
-std::unique_ptr<port::Driver> pci_on(const port::Host& host);
+/// The families that read the machine's /sys, on another machine; `machine` must outlive them.
+std::unique_ptr<port::Driver> mlx5_on(const port::Machine& machine);
+std::unique_ptr<port::Driver> mlx4_on(const port::Machine& machine);
+std::unique_ptr<port::Driver> pci_on(const port::Machine& machine);
 
 /// All of them; the objects live as long as the program.
 std::span<const port::Driver* const> table();

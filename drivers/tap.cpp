@@ -4,7 +4,7 @@
 /// flower's.
 ///
 /// Facts (drivers/net/tap of DPDK 22.11): receive and transmit queues are equally many, at most 16; without
-/// rules the kernel deals flows over them; rules match what the kernel sends out of the interface, and
+/// rules the kernel distributes flows over them; rules match what the kernel sends out of the interface, and
 /// isolation drops the rest there, but only when asked for once the queues are set up (tap_flow_isolate
 /// returns 0 and makes no rule before, and afterwards takes it as done); no COUNT; ethdev's own MTU
 /// is stuck at 1500 and means nothing, the interface's counts. Each queue keeps a chain of as many mbufs as

@@ -162,7 +162,7 @@ port::PreparedDevice VirtioUser::plan(const port::PortRequest& request) const {
     const std::uint16_t pairs = plan_queues(device, request);
     const std::uint16_t entries = plan_entries(device, request, frame);
     if (request.rx_queues > 0) {
-        // The backend deals packets to all pairs: those that nobody asked for must be read too.
+        // The backend distributes packets to all pairs: those that nobody asked for must be read too.
         plan.rx_queues = pairs;
     }
     count_pools(plan, request);

@@ -330,8 +330,8 @@ std::string XdpClaim::program_path() const {
     return fmt::format("/proc/self/fd/{}", object_);
 }
 
-std::vector<XdpClaim::Descriptor> XdpClaim::sockets() {
-    std::vector<Descriptor> found;
+std::vector<XdpClaim::OpenSocket> XdpClaim::sockets() {
+    std::vector<OpenSocket> found;
     for (auto& [fd, target] : all_descriptors()) {
         int domain = 0;
         socklen_t length = sizeof domain;
@@ -343,15 +343,15 @@ std::vector<XdpClaim::Descriptor> XdpClaim::sockets() {
 }
 
 /// Made after this claim and before the next one: ports open one after the other.
-std::vector<XdpClaim::Descriptor> XdpClaim::own_sockets() const {
+std::vector<XdpClaim::OpenSocket> XdpClaim::own_sockets() const {
     auto own = sockets();
-    const auto among = [](const std::vector<Descriptor>& all, const Descriptor& one) {
+    const auto among = [](const std::vector<OpenSocket>& all, const OpenSocket& one) {
         return std::ranges::find(all, one) != all.end();
     };
-    std::erase_if(own, [&](const Descriptor& one) { return among(before_, one); });
+    std::erase_if(own, [&](const OpenSocket& one) { return among(before_, one); });
     for (auto later = std::ranges::find(claims(), this); later != claims().end(); ++later) {
         if (*later != this) {
-            std::erase_if(own, [&](const Descriptor& one) { return !among((*later)->before_, one); });
+            std::erase_if(own, [&](const OpenSocket& one) { return !among((*later)->before_, one); });
         }
     }
     return own;
@@ -360,7 +360,7 @@ std::vector<XdpClaim::Descriptor> XdpClaim::own_sockets() const {
 std::vector<int> XdpClaim::queue_sockets() const {
     // The PMD makes them in the order of the queues, and descriptors come ascending while none is given back.
     std::vector<int> fds;
-    for (const Descriptor& one : own_sockets()) {
+    for (const OpenSocket& one : own_sockets()) {
         fds.push_back(one.fd);
     }
     std::ranges::sort(fds);
@@ -426,7 +426,7 @@ void XdpClaim::release() noexcept {
     left_.clear();
     try {
         const auto open = sockets();
-        for (const Descriptor& one : bound_) {
+        for (const OpenSocket& one : bound_) {
             if (std::ranges::find(open, one) != open.end()) {
                 ::close(one.fd);
             }

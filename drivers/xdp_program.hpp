@@ -77,14 +77,14 @@ class XdpClaim {
 
   private:
     /// A descriptor, and what it stands for as /proc/self/fd tells it.
-    struct Descriptor {
+    struct OpenSocket {
         int fd = -1;
         std::string target;
 
-        bool operator==(const Descriptor&) const = default;
+        bool operator==(const OpenSocket&) const = default;
     };
-    static std::vector<Descriptor> sockets();
-    std::vector<Descriptor> own_sockets() const;
+    static std::vector<OpenSocket> sockets();
+    std::vector<OpenSocket> own_sockets() const;
     void remove_stale() const;
     void keep_foreign() noexcept;
     void put_foreign_back() noexcept;
@@ -97,8 +97,8 @@ class XdpClaim {
     int foreign_ = -1;           ///< the program that was put over it
     std::uint32_t foreign_flags_ = 0;
     std::vector<int> left_;           ///< the PMD's descriptors of the program
-    std::vector<Descriptor> before_;  ///< AF_XDP sockets of this process when the claim was made
-    std::vector<Descriptor> bound_;   ///< the PMD's for this interface
+    std::vector<OpenSocket> before_;  ///< AF_XDP sockets of this process when the claim was made
+    std::vector<OpenSocket> bound_;   ///< the PMD's for this interface
 };
 
 /// A descriptor, which the caller owns, of a map of the program on the interface. Throws Error when this

@@ -187,14 +187,14 @@ class HoldingConsumer {
     explicit HoldingConsumer(std::size_t hold) : held_(hold) {}
 
     void take(heap::HeapQueue& queue) {
-        std::array<heap::Heap, 64> heaps;
+        std::array<heap::HeapHandle, 64> heaps;
         for (;;) {
             const std::size_t n = queue.pop_burst(heaps);
             if (n == 0)
                 return;
             complete_ += static_cast<std::uint64_t>(
                 std::count_if(heaps.begin(), heaps.begin() + static_cast<std::ptrdiff_t>(n),
-                              [](const heap::Heap& h) { return h.complete(); }));
+                              [](const heap::HeapHandle& h) { return h.complete(); }));
             if (record_ != nullptr)
                 for (std::size_t i = 0; i < n; i++)
                     (*record_)[heaps[i].cnt()] = heaps[i].payload().data();
@@ -214,7 +214,7 @@ class HoldingConsumer {
     std::uint64_t complete() const { return complete_; }
 
   private:
-    std::vector<heap::Heap> held_;
+    std::vector<heap::HeapHandle> held_;
     std::size_t at_ = 0;
     std::uint64_t complete_ = 0;
     std::unordered_map<std::uint64_t, const std::byte*>* record_ = nullptr;

@@ -37,7 +37,7 @@ BenchHeaps::BenchHeaps(const runtime::SendPlan& plan, send::Sender& sender, memo
     std::byte* at = memory_.base();
     for (Slot& slot : slots_) {
         slot.payload = {at, plan.heap_size};
-        slot.heap = std::make_unique<send::Heap>(wire::Flavour(plan.address_bits));
+        slot.heap = std::make_unique<send::OutgoingHeap>(wire::Flavour(plan.address_bits));
         std::span<const std::byte> rest = slot.payload;
         if (stamped) {
             slot.heap->add_item(kStampItem, rest.first(kStampBytes));

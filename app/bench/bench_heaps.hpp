@@ -13,17 +13,17 @@
 
 #include "memory/mapping.hpp"
 #include "memory/region.hpp"
+#include "runtime/heap_source.hpp"
 #include "runtime/plan.hpp"
-#include "runtime/producer.hpp"
 #include "send/sender.hpp"
 
 namespace spead::app {
 
-/// Sends heaps one by one, as a benchmark says: takes the Feeder's place in an engine. Items are a timestamp
-/// of 8 bytes (0x1600), if the heaps are stamped, and zeros (0x1000) up to the plan's heap size.
+/// Sends heaps one by one, as a benchmark says: takes the HeapGenerator's place in an engine. Items are a
+/// timestamp of 8 bytes (0x1600), if the heaps are stamped, and zeros (0x1000) up to the plan's heap size.
 ///
 /// send() and what follows may be called by any thread; they wait for each other.
-class BenchHeaps final : public runtime::Producer {
+class BenchHeaps final : public runtime::HeapSource {
   public:
     static constexpr std::uint64_t kStampItem = 0x1600;
     static constexpr std::size_t kStampBytes = 8;
@@ -69,7 +69,7 @@ class BenchHeaps final : public runtime::Producer {
   private:
     struct Slot {
         std::span<std::byte> payload;
-        std::unique_ptr<send::Heap> heap;
+        std::unique_ptr<send::OutgoingHeap> heap;
         bool busy = false;
     };
     void collect() const;

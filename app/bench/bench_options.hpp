@@ -24,7 +24,7 @@ struct BenchOptions {
     double time = 1.0;                         ///< seconds measured per combination
     std::uint32_t rounds = 5;  ///< alternations between the work and its limit; the median counts
     std::string device;        ///< transmit: port to send into
-    runtime::ZeroCopy zero_copy = runtime::ZeroCopy::automatic;
+    runtime::ZeroCopySetting zero_copy = runtime::ZeroCopySetting::automatic;
     double rate = 0;  ///< transmit: bytes per second, 0: unlimited
     std::optional<unsigned> lcore;
     bool operator==(const BenchOptions&) const = default;

@@ -158,7 +158,7 @@ void CountingSink::begin(std::uint64_t first) noexcept {
     first_.store(first, std::memory_order_release);
 }
 
-void CountingSink::consume(const heap::Heap& heap) {
+void CountingSink::consume(const heap::HeapHandle& heap) {
     const std::uint64_t first = first_.load(std::memory_order_acquire);
     if (counted_from_.load(std::memory_order_relaxed) != first) {
         complete_.store(0, std::memory_order_relaxed);
@@ -169,7 +169,7 @@ void CountingSink::consume(const heap::Heap& heap) {
         (heap.complete() ? complete_ : broken_).fetch_add(1, std::memory_order_relaxed);
 }
 
-void ReflectingSink::consume(const heap::Heap& heap) {
+void ReflectingSink::consume(const heap::HeapHandle& heap) {
     if (!heap.complete())
         return;
     const auto fill = [&](std::span<std::byte> payload) {

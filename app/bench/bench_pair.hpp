@@ -73,7 +73,7 @@ class CountingSink final : public runtime::Sink {
   public:
     /// From now on heaps with this count and later ones are counted, from 0. Any thread.
     void begin(std::uint64_t first) noexcept;
-    void consume(const heap::Heap& heap) override;
+    void consume(const heap::HeapHandle& heap) override;
     std::uint64_t complete() const noexcept {
         return begun() ? complete_.load(std::memory_order_relaxed) : 0;
     }
@@ -96,7 +96,7 @@ class ReflectingSink final : public runtime::Sink {
   public:
     /// Before the first heap.
     void send_with(BenchHeaps& heaps) noexcept { heaps_ = &heaps; }
-    void consume(const heap::Heap& heap) override;
+    void consume(const heap::HeapHandle& heap) override;
 
   private:
     BenchHeaps* heaps_ = nullptr;

@@ -58,8 +58,8 @@ struct Parts {
     BenchHeaps* back = nullptr;
 };
 
-runtime::Surroundings surroundings_of(const PairOptions& options, const PairBench* bench, Parts& parts) {
-    runtime::Surroundings s;
+runtime::EngineHooks hooks_of(const PairOptions& options, const PairBench* bench, Parts& parts) {
+    runtime::EngineHooks s;
     s.make_sink = [&options, bench, &parts](const runtime::SinkPlan&,
                                             const std::string& stream) -> std::unique_ptr<runtime::Sink> {
         if (stream == "back")
@@ -73,8 +73,8 @@ runtime::Surroundings surroundings_of(const PairOptions& options, const PairBenc
         parts.counting = sink.get();
         return sink;
     };
-    s.make_producer = [&options, &parts](const runtime::SendPlan& plan, send::Sender& sender,
-                                         memory::RegionTable& regions) {
+    s.make_heap_source = [&options, &parts](const runtime::SendPlan& plan, send::Sender& sender,
+                                            memory::RegionTable& regions) {
         auto heaps = std::make_unique<BenchHeaps>(plan, sender, regions, options.kind == PairKind::latency);
         (plan.name == "d0" ? parts.there : parts.back) = heaps.get();
         return heaps;
@@ -89,8 +89,8 @@ class CaseEngine {
                const runtime::EalOptions& eal) {
         runtime::Layout layout = prepared.layouts[i];
         runtime::use_lcores_of_eal(layout, eal);
-        engine_ = std::make_unique<runtime::Engine>(prepared.plans[i], layout,
-                                                    surroundings_of(options, bench, parts_));
+        engine_ =
+            std::make_unique<runtime::Engine>(prepared.plans[i], layout, hooks_of(options, bench, parts_));
         if (parts_.reflecting != nullptr)
             parts_.reflecting->send_with(*parts_.back);
         engine_->start();
@@ -353,7 +353,7 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
 PairOutcome serve_pair(const PairOptions& own, const std::vector<std::string>& eal_args) {
     PairOutcome outcome;
     const process::StopSignals signals;
-    const bool told = own.server.starts_with("fd:");  // the near end says for both what goes wrong
+    const bool reported = own.server.starts_with("fd:");  // the near end says for both what goes wrong
     try {
         JsonChannel channel(connected(own.server, signals.fd()));
         try {
@@ -367,7 +367,7 @@ PairOutcome serve_pair(const PairOptions& own, const std::vector<std::string>& e
     } catch (const Interrupted&) {
         outcome.interrupted = true;
     } catch (const std::exception&) {
-        if (!told)
+        if (!reported)
             throw;
         outcome.interrupted = true;
     }

@@ -82,13 +82,13 @@ send::SenderConfig sender_config(const BenchOptions& options, const Point& point
     c.pacing.rate = options.rate;
     c.max_heaps = heaps_in_flight(point);
     switch (options.zero_copy) {
-        case runtime::ZeroCopy::automatic:
+        case runtime::ZeroCopySetting::automatic:
             c.zero_copy = send::ZeroCopy::automatic;
             break;
-        case runtime::ZeroCopy::always:
+        case runtime::ZeroCopySetting::always:
             c.zero_copy = send::ZeroCopy::always;
             break;
-        case runtime::ZeroCopy::never:
+        case runtime::ZeroCopySetting::never:
             c.zero_copy = send::ZeroCopy::never;
             break;
     }
@@ -289,7 +289,7 @@ class Bench {
     std::unique_ptr<BareLoop> bare_;
     bool bare_possible_ = false;
     bool drains_ = false;
-    std::vector<send::Heap> heaps_;
+    std::vector<send::OutgoingHeap> heaps_;
     std::size_t next_ = 0;
     std::uint64_t packets_per_heap_ = 0;
     std::uint64_t submitted_ = 0, completed_ = 0;

@@ -19,7 +19,7 @@ runtime::BusNeeds bench_transmit_bus(const BenchOptions& options);
 /// submitted, sent and completed by one lcore, beside a bare loop that only allocates, attaches and sends the
 /// two mbufs of each packet. The two alternate in one run; medians count. Prints a table, or writes JSON to
 /// `json_path` ("-": standard output). EAL runs; call it on an lcore. One of `signals` ends it after what
-/// is being measured; what has been is told. Returns an exit status; throws Error
+/// is being measured; what has been is reported. Returns an exit status; throws Error
 /// when the port cannot be opened or takes nothing.
 int bench_transmit(const BenchOptions& options, const std::string& json_path,
                    const process::StopSignals& signals);

@@ -16,15 +16,15 @@ namespace spead::app {
 
 namespace {
 
-class Descriptor {
+class NeededDescriptor {
   public:
-    explicit Descriptor(int fd) : fd_(fd) {
+    explicit NeededDescriptor(int fd) : fd_(fd) {
         if (fd_ < 0)
             throw_error("bench", "cannot make an event descriptor");
     }
-    ~Descriptor() { close(fd_); }
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
+    ~NeededDescriptor() { close(fd_); }
+    NeededDescriptor(const NeededDescriptor&) = delete;
+    NeededDescriptor& operator=(const NeededDescriptor&) = delete;
     int fd() const noexcept { return fd_; }
 
   private:
@@ -39,10 +39,10 @@ bool readable(int fd) {
 }  // namespace
 
 bool run_beside(runtime::Engine& engine, int signal_fd, const std::function<void(const BesideEnd&)>& work) {
-    const Descriptor done(eventfd(0, EFD_CLOEXEC));
-    const Descriptor stop(eventfd(0, EFD_CLOEXEC));
+    const NeededDescriptor done(eventfd(0, EFD_CLOEXEC));
+    const NeededDescriptor stop(eventfd(0, EFD_CLOEXEC));
     // An epoll descriptor is readable when one of its own is: the engine waits for one descriptor.
-    const Descriptor either(epoll_create1(EPOLL_CLOEXEC));
+    const NeededDescriptor either(epoll_create1(EPOLL_CLOEXEC));
     for (const int fd : {done.fd(), signal_fd}) {
         epoll_event event{};
         event.events = EPOLLIN;

@@ -13,7 +13,7 @@
 #include "base/tell.hpp"
 #include "memory/huge_turn.hpp"
 #include "observe/report_file.hpp"
-#include "port/host.hpp"
+#include "port/machine.hpp"
 #include "runtime/eal.hpp"
 #include "runtime/numa.hpp"
 
@@ -27,7 +27,7 @@ int run_on_one_lcore(const OneLcoreBench& bench, const BenchOptions& options, co
     std::optional<memory::HugePageTurn> turn(std::in_place);
     const runtime::EalArguments arguments = runtime::eal_arguments(
         eal_options,
-        {.memory = {{runtime::node_of_cpu(port::this_host().files, cpu), bench.memory_mib << 20}},
+        {.memory = {{runtime::node_of_cpu(port::this_machine().files, cpu), bench.memory_mib << 20}},
          .lcores = fmt::format("0@{}", cpu),
          .name = "dpdk-spead-bench",
          .bus = bench.bus});

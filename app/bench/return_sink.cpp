@@ -7,7 +7,7 @@
 
 namespace spead::app {
 
-void ReturnSink::consume(const heap::Heap& heap) {
+void ReturnSink::consume(const heap::HeapHandle& heap) {
     const std::uint64_t now = clock_();
     if (!heap.complete())
         return;

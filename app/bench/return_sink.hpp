@@ -22,7 +22,7 @@ class ReturnSink final : public runtime::Sink {
     /// `clock` is the one of the stamps. The row outlives this.
     ReturnSink(MeasuredRow& row, std::function<std::uint64_t()> clock)
         : row_(row), clock_(std::move(clock)) {}
-    void consume(const heap::Heap& heap) override;
+    void consume(const heap::HeapHandle& heap) override;
 
   private:
     MeasuredRow& row_;

@@ -21,7 +21,7 @@ constexpr std::array kTopPageWords{
     config::Word{TopPage::lcores, kTopPages[4]}};
 constexpr std::array kTopSortWords{
     config::Word{TopSort::name, kTopSorts[0]}, config::Word{TopSort::rate, kTopSorts[1]},
-    config::Word{TopSort::loss, kTopSorts[2]}, config::Word{TopSort::ring, kTopSorts[3]}};
+    config::Word{TopSort::loss, kTopSorts[2]}, config::Word{TopSort::queue, kTopSorts[3]}};
 
 /// `top`: a running process, live.
 class TopCommand final : public CommandWith<TopOptions> {

@@ -22,7 +22,7 @@ namespace {
 /// EAL memory that a run without a plan may take: a receiving port with the default sizes.
 constexpr std::size_t kUsualEalBytes = std::size_t{64} << 20;
 
-void check_planned(const port::Host& host, const runtime::Layout& layout, const runtime::Plan& plan,
+void check_planned(const port::Machine& machine, const runtime::Layout& layout, const runtime::Plan& plan,
                    const AskPauseFrames& pauses, Findings& findings) {
     std::set<unsigned> cpus;
     for (const runtime::WorkerLayout& worker : layout.workers)
@@ -35,9 +35,9 @@ void check_planned(const port::Host& host, const runtime::Layout& layout, const 
                      human_size(layout.heap_bytes), human_size(layout.bookkeeping_bytes),
                      human_size(layout.send_bytes), human_size(layout.eal_bytes)),
          {}});
-    findings.push_back(check_huge_pages(host, layout.eal_memory, card));
+    findings.push_back(check_huge_pages(machine, layout.eal_memory, card));
     if (card)
-        findings.push_back(check_memlock(host, layout.eal_bytes + layout.heap_bytes + layout.send_bytes));
+        findings.push_back(check_memlock(machine, layout.eal_bytes + layout.heap_bytes + layout.send_bytes));
     if (layout.shares_cpus)
         findings.push_back({Verdict::warn,
                             "lcores",
@@ -56,37 +56,38 @@ void check_planned(const port::Host& host, const runtime::Layout& layout, const 
          fmt::format("{} kept, all other capabilities are given up",
                      kept.empty() ? std::string("none is") : fmt::format("{} are", fmt::join(kept, ", "))),
          {}});
-    findings.push_back(check_governor(host, cpus));
-    findings.push_back(check_isolation(host, cpus));
+    findings.push_back(check_governor(machine, cpus));
+    findings.push_back(check_isolation(machine, cpus));
     for (const port::PlannedPort& port : layout.ports)
-        append(findings, check_port(host, layout, plan, port, pauses));
-    append(findings, check_membership(host, layout, plan));
+        append(findings, check_port(machine, layout, plan, port, pauses));
+    append(findings, check_membership(machine, layout, plan));
 }
 
 }  // namespace
 
-Findings check_all(const port::Host& host, const runtime::Plan& plan, const runtime::EalOptions& options,
-                   std::span<const port::Driver* const> drivers, const AskPauseFrames& pauses) {
-    Findings findings{check_capabilities(host)};
+Findings check_all(const port::Machine& machine, const runtime::Plan& plan,
+                   const runtime::EalOptions& options, std::span<const port::Driver* const> drivers,
+                   const AskPauseFrames& pauses) {
+    Findings findings{check_capabilities(machine)};
     if (plan.ports.empty()) {
         findings.push_back({Verdict::ok, "ports", "none named: only the machine is looked at", {}});
-        findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
-        findings.push_back(check_memlock(host, kUsualEalBytes));
+        findings.push_back(check_huge_pages(machine, {{-1, kUsualEalBytes}}, false));
+        findings.push_back(check_memlock(machine, kUsualEalBytes));
         return findings;
     }
     try {
-        check_planned(host, runtime::lay_out(plan, options, drivers, host), plan, pauses, findings);
+        check_planned(machine, runtime::lay_out(plan, options, drivers, machine), plan, pauses, findings);
     } catch (const Error& error) {
         const bool usage = dynamic_cast<const UsageError*>(&error) != nullptr;
         findings.push_back({Verdict::fail, "plan", error.what(), {}, usage});
-        findings.push_back(check_huge_pages(host, {{-1, kUsualEalBytes}}, false));
+        findings.push_back(check_huge_pages(machine, {{-1, kUsualEalBytes}}, false));
     }
     return findings;
 }
 
 int check(const CheckOptions& options, const std::vector<std::string>& eal_words) {
     const Findings findings =
-        check_all(port::this_host(), options.plan, runtime::EalOptions::parse(eal_words), drivers::table(),
+        check_all(port::this_machine(), options.plan, runtime::EalOptions::parse(eal_words), drivers::table(),
                   pause_frames);
     if (options.json)
         tell(stdout, "{}\n", findings_document(findings).dump(2));

@@ -14,8 +14,9 @@ namespace spead::app {
 
 /// Everything that `check` looks at, for a plan that may have no ports. A plan that cannot be laid out is a
 /// finding that fails, and the machine is still looked at.
-Findings check_all(const port::Host& host, const runtime::Plan& plan, const runtime::EalOptions& options,
-                   std::span<const port::Driver* const> drivers, const AskPauseFrames& pauses);
+Findings check_all(const port::Machine& machine, const runtime::Plan& plan,
+                   const runtime::EalOptions& options, std::span<const port::Driver* const> drivers,
+                   const AskPauseFrames& pauses);
 
 /// Holds what `check` looks at: what a plan, which may have no ports, needs of the machine.
 struct CheckOptions {

@@ -39,8 +39,8 @@ std::set<unsigned> cpus_in(const std::string& list) {
 
 }  // namespace
 
-Finding check_huge_pages(const port::Host& host, const runtime::EalMemory& need, bool must) {
-    const runtime::HugeMemory have = runtime::huge_memory(host);
+Finding check_huge_pages(const port::Machine& machine, const runtime::EalMemory& need, bool must) {
+    const runtime::HugeMemory have = runtime::huge_memory(machine);
     const auto shortage = runtime::huge_shortage(have, need);
     if (!shortage)
         return {Verdict::ok,
@@ -53,8 +53,8 @@ Finding check_huge_pages(const port::Host& host, const runtime::EalMemory& need,
             shortage->command};
 }
 
-Finding check_memlock(const port::Host& host, std::size_t bytes) {
-    const std::uint64_t lockable = host.lockable();
+Finding check_memlock(const port::Machine& machine, std::size_t bytes) {
+    const std::uint64_t lockable = machine.lockable();
     if (lockable == UINT64_MAX)
         return {Verdict::ok, "locked memory", "no limit", {}};
     const std::string text =
@@ -64,7 +64,7 @@ Finding check_memlock(const port::Host& host, std::size_t bytes) {
     return {Verdict::fail, "locked memory", text, "ulimit -l unlimited"};
 }
 
-Finding check_capabilities(const port::Host& host) {
+Finding check_capabilities(const port::Machine& machine) {
     static constexpr std::array<std::pair<int, std::string_view>, 5> kUsed{{{CAP_NET_RAW, "CAP_NET_RAW"},
                                                                             {CAP_NET_ADMIN, "CAP_NET_ADMIN"},
                                                                             {CAP_IPC_LOCK, "CAP_IPC_LOCK"},
@@ -72,7 +72,7 @@ Finding check_capabilities(const port::Host& host) {
                                                                             {CAP_PERFMON, "CAP_PERFMON"}}};
     std::vector<std::string_view> missing;
     for (const auto& [capability, name] : kUsed)
-        if (!host.capable(capability))
+        if (!machine.capable(capability))
             missing.push_back(name);
     if (missing.empty())
         return {Verdict::ok,
@@ -87,12 +87,12 @@ Finding check_capabilities(const port::Host& host) {
         "setcap cap_net_raw,cap_net_admin,cap_ipc_lock,cap_bpf,cap_perfmon+ep $(command -v dpdk-spead)"};
 }
 
-Finding check_governor(const port::Host& host, const std::set<unsigned>& cpus) {
+Finding check_governor(const port::Machine& machine, const std::set<unsigned>& cpus) {
     std::vector<std::string> slow;
     bool scales = false;
     for (const unsigned cpu : cpus) {
         const auto governor =
-            host.files.text(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu));
+            machine.files.text(fmt::format("/sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor", cpu));
         scales |= governor.has_value();
         if (governor && *governor != "performance")
             slow.push_back(fmt::format("CPU {}: {}", cpu, *governor));
@@ -106,8 +106,8 @@ Finding check_governor(const port::Host& host, const std::set<unsigned>& cpus) {
             "cpupower frequency-set -g performance"};
 }
 
-Finding check_isolation(const port::Host& host, const std::set<unsigned>& cpus) {
-    const auto isolated = cpus_in(host.files.text("/sys/devices/system/cpu/isolated").value_or(""));
+Finding check_isolation(const port::Machine& machine, const std::set<unsigned>& cpus) {
+    const auto isolated = cpus_in(machine.files.text("/sys/devices/system/cpu/isolated").value_or(""));
     std::vector<unsigned> shared;
     std::ranges::copy_if(cpus, std::back_inserter(shared),
                          [&](unsigned cpu) { return !isolated.contains(cpu); });
@@ -121,7 +121,8 @@ Finding check_isolation(const port::Host& host, const std::set<unsigned>& cpus) 
                 list)};
 }
 
-Findings check_membership(const port::Host& host, const runtime::Layout& layout, const runtime::Plan& plan) {
+Findings check_membership(const port::Machine& machine, const runtime::Layout& layout,
+                          const runtime::Plan& plan) {
     Findings findings;
     std::map<std::uint32_t, std::set<std::uint32_t>> sources;
     std::set<std::string> netdevs;
@@ -143,7 +144,7 @@ Findings check_membership(const port::Host& host, const runtime::Layout& layout,
     for (const auto& [name, usual, wanted] :
          {std::tuple{"igmp_max_memberships", 20, sources.size()}, std::tuple{"igmp_max_msf", 10, most}}) {
         const std::int64_t limit =
-            host.files.number(fmt::format("/proc/sys/net/ipv4/{}", name)).value_or(usual);
+            machine.files.number(fmt::format("/proc/sys/net/ipv4/{}", name)).value_or(usual);
         if (wanted > 0 && limit <= 0)
             findings.push_back({Verdict::fail, "groups",
                                 fmt::format("net.ipv4.{} is {}: no group can be joined{}", name, limit,
@@ -159,7 +160,8 @@ Findings check_membership(const port::Host& host, const runtime::Layout& layout,
              {}});
     for (const std::string& netdev : netdevs) {
         const auto filter = [&](const std::string& name) {
-            return host.files.number(fmt::format("/proc/sys/net/ipv4/conf/{}/rp_filter", name)).value_or(0);
+            return machine.files.number(fmt::format("/proc/sys/net/ipv4/conf/{}/rp_filter", name))
+                .value_or(0);
         };
         // The kernel takes the larger of the two.
         if (const std::int64_t mode = std::max(filter("all"), filter(netdev)); mode == 1)

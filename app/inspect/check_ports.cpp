@@ -23,12 +23,12 @@ constexpr unsigned kGoodReadRequest = 1024;
 
 /// Bytes per second that a frame rate of the link needs of the slot are the card maker's care; what is
 /// checked is that the slot gives the card all it can take.
-void check_slot(const port::Host& host, const std::string& subject, const std::string& directory,
+void check_slot(const port::Machine& machine, const std::string& subject, const std::string& directory,
                 Findings& findings) {
-    const auto width = host.files.number(directory + "/current_link_width");
-    const auto most_width = host.files.number(directory + "/max_link_width");
-    const auto speed = host.files.text(directory + "/current_link_speed");
-    const auto most_speed = host.files.text(directory + "/max_link_speed");
+    const auto width = machine.files.number(directory + "/current_link_width");
+    const auto most_width = machine.files.number(directory + "/max_link_width");
+    const auto speed = machine.files.text(directory + "/current_link_speed");
+    const auto most_speed = machine.files.text(directory + "/max_link_speed");
     if (!width || !most_width || *most_width <= 0 || !speed || !most_speed)
         return;
     const std::string text = fmt::format("PCI Express x{} at {}", *width, *speed);
@@ -42,7 +42,7 @@ void check_slot(const port::Host& host, const std::string& subject, const std::s
                             {}});
 }
 
-void check_iommu(const port::Host& host, const std::string& subject, const port::PciDevice& card,
+void check_iommu(const port::Machine& machine, const std::string& subject, const port::PciDevice& card,
                  Findings& findings) {
     if (!card.iommu) {
         if (card.driver == "vfio-pci")
@@ -56,7 +56,7 @@ void check_iommu(const port::Host& host, const std::string& subject, const port:
         return;
     }
     const auto type =
-        host.files.text(fmt::format("/sys/kernel/iommu_groups/{}/type", card.iommu_group)).value_or("");
+        machine.files.text(fmt::format("/sys/kernel/iommu_groups/{}/type", card.iommu_group)).value_or("");
     if (type.starts_with("DMA") && card.driver != "vfio-pci")
         findings.push_back(
             {Verdict::warn, subject + " IOMMU", "translates every access of the card",
@@ -96,9 +96,9 @@ std::optional<bool> pause_frames(const std::string& netdev) {
     ifreq request{};
     netdev.copy(request.ifr_name, IFNAMSIZ - 1);
     request.ifr_data = reinterpret_cast<char*>(&answer);
-    const bool told = ::ioctl(fd, SIOCETHTOOL, &request) == 0;
+    const bool answered = ::ioctl(fd, SIOCETHTOOL, &request) == 0;
     ::close(fd);
-    return told ? std::optional{answer.rx_pause != 0 || answer.tx_pause != 0} : std::nullopt;
+    return answered ? std::optional{answer.rx_pause != 0 || answer.tx_pause != 0} : std::nullopt;
 }
 
 std::optional<unsigned> max_read_request(const std::string& config_space) {
@@ -117,12 +117,12 @@ std::optional<unsigned> max_read_request(const std::string& config_space) {
     return std::nullopt;
 }
 
-Findings check_card(const port::Host& host, const std::string& subject, const port::PciDevice& card) {
+Findings check_card(const port::Machine& machine, const std::string& subject, const port::PciDevice& card) {
     Findings findings;
     const std::string directory = "/sys/bus/pci/devices/" + card.address;
-    check_slot(host, subject, directory, findings);
-    check_iommu(host, subject, card, findings);
-    if (const auto size = max_read_request(host.files.bytes(directory + "/config").value_or(""))) {
+    check_slot(machine, subject, directory, findings);
+    check_iommu(machine, subject, card, findings);
+    if (const auto size = max_read_request(machine.files.bytes(directory + "/config").value_or(""))) {
         // Device Control is at 8 of the PCI Express capability; setpci knows it by name. 3: 1024 bytes.
         if (*size < kGoodReadRequest)
             findings.push_back(
@@ -135,23 +135,23 @@ Findings check_card(const port::Host& host, const std::string& subject, const po
     return findings;
 }
 
-Findings check_port(const port::Host& host, const runtime::Layout& layout, const runtime::Plan& plan,
+Findings check_port(const port::Machine& machine, const runtime::Layout& layout, const runtime::Plan& plan,
                     const port::PlannedPort& port, const AskPauseFrames& pauses) {
     const std::string& subject = port.request.name;
     Findings findings{
         {Verdict::ok, subject, fmt::format("{}: {}", port.driver->name(), port.device.devargs), {}}};
     std::optional<port::PciDevice> card;
     if (port.device.pci)
-        card = port::pci_device(host.files, port.device.name);
-    if (const auto facts = port.device.netdev.empty() ? std::nullopt : host.netdev(port.device.netdev)) {
+        card = port::pci_device(machine.files, port.device.name);
+    if (const auto facts = port.device.netdev.empty() ? std::nullopt : machine.netdev(port.device.netdev)) {
         if (!card)
-            card = port::pci_device_of(host, *facts);
+            card = port::pci_device_of(machine, *facts);
         check_netdev(subject, *facts, port.device.mtu_advice, pauses, findings);
     }
     if (card)
-        std::ranges::move(check_card(host, subject, *card), std::back_inserter(findings));
+        std::ranges::move(check_card(machine, subject, *card), std::back_inserter(findings));
     bool far = false;
-    for (const runtime::FarWorker& worker : far_workers(host, layout, plan))
+    for (const runtime::FarWorker& worker : far_workers(machine, layout, plan))
         if (worker.port == subject) {
             far = true;
             findings.push_back(
@@ -160,7 +160,7 @@ Findings check_port(const port::Host& host, const runtime::Layout& layout, const
                              worker.cpu, worker.cpu_node, worker.port_node),
                  fmt::format("cat /sys/devices/system/node/node{}/cpulist", worker.port_node)});
         }
-    if (const int node = runtime::node_of_port(host, port); !far && node >= 0)
+    if (const int node = runtime::node_of_port(machine, port); !far && node >= 0)
         findings.push_back({Verdict::ok, subject + " NUMA", fmt::format("node {}, as its CPUs", node), {}});
     return findings;
 }

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "app/inspect/findings.hpp"
-#include "port/host.hpp"
+#include "port/machine.hpp"
 #include "runtime/layout.hpp"
 
 /// What stands between a port and its line rate: its card's slot, its interface, the distance to its CPUs.
@@ -19,11 +19,11 @@ using AskPauseFrames = std::function<std::optional<bool>(const std::string& netd
 /// ethtool's answer.
 std::optional<bool> pause_frames(const std::string& netdev);
 
-Findings check_port(const port::Host& host, const runtime::Layout& layout, const runtime::Plan& plan,
+Findings check_port(const port::Machine& machine, const runtime::Layout& layout, const runtime::Plan& plan,
                     const port::PlannedPort& port, const AskPauseFrames& pauses);
 
 /// The card's slot and IOMMU; `subject` is the port's name.
-Findings check_card(const port::Host& host, const std::string& subject, const port::PciDevice& card);
+Findings check_card(const port::Machine& machine, const std::string& subject, const port::PciDevice& card);
 
 /// Largest read request of a PCI Express device in bytes, from its configuration space; absent where that is
 /// cut short (only root may read beyond the first 64 bytes) or has no such capability.

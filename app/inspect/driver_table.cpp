@@ -65,7 +65,7 @@ std::string driver_table(std::span<const port::Driver* const> drivers) {
 nlohmann::ordered_json capability_document(const port::Capabilities& c) {
     return {{"steering", port::name_of(c.steering)},
             {"isolation", c.isolation},
-            {"deals_flows", c.deals_flows},
+            {"distributes_flows", c.distributes_flows},
             {"membership", port::name_of(c.membership)},
             {"tx_multi_segment", c.tx_multi_segment},
             {"tx_external_buffer", c.tx_external_buffer},

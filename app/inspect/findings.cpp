@@ -42,8 +42,8 @@ std::string describe(std::span<const Finding> findings) {
     std::string text;
     for (const Finding& f : findings) {
         text += fmt::format("{:<4}  {:<{}}  {}\n", name_of(f.verdict), f.subject, width, f.text);
-        if (!f.mend.empty())
-            text += fmt::format("{:<{}}run: {}\n", "", width + 8, f.mend);
+        if (!f.fix.empty())
+            text += fmt::format("{:<{}}run: {}\n", "", width + 8, f.fix);
     }
     return text + fmt::format("{} ok, {} to look at, {} failed\n", count(findings, Verdict::ok),
                               count(findings, Verdict::warn), count(findings, Verdict::fail));
@@ -53,7 +53,7 @@ nlohmann::ordered_json findings_document(std::span<const Finding> findings) {
     auto list = nlohmann::ordered_json::array();
     for (const Finding& f : findings)
         list.push_back(
-            {{"verdict", name_of(f.verdict)}, {"subject", f.subject}, {"text", f.text}, {"mend", f.mend}});
+            {{"verdict", name_of(f.verdict)}, {"subject", f.subject}, {"text", f.text}, {"fix", f.fix}});
     return {{"version", 1}, {"failed", count(findings, Verdict::fail)}, {"findings", list}};
 }
 

@@ -16,7 +16,7 @@ struct Finding {
     Verdict verdict = Verdict::ok;
     std::string subject;  ///< "huge pages", "p0 MTU"
     std::string text;     ///< what was found
-    std::string mend;     ///< the command that mends it; empty where nothing is wrong, or no command does
+    std::string fix;      ///< the command that fixes it; empty where nothing is wrong, or no command does
     bool usage = false;   ///< what was typed is wrong, on every machine
 };
 
@@ -24,7 +24,7 @@ using Findings = std::vector<Finding>;
 
 void append(Findings& findings, Findings more);
 
-/// A line each, the command below what it mends, and a line that counts them.
+/// A line each, the command below what it fixes, and a line that counts them.
 std::string describe(std::span<const Finding> findings);
 nlohmann::ordered_json findings_document(std::span<const Finding> findings);
 bool any_failed(std::span<const Finding> findings);

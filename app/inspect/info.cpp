@@ -64,7 +64,7 @@ std::vector<Looked> ports_to_look_at(const InfoOptions& options, const runtime::
         ports.push_back(look(name, eal));
     if (!options.ports.empty())
         return ports;
-    for (const port::Candidate& c : port::candidates(port::this_host())) {
+    for (const port::Candidate& c : port::candidates(port::this_machine())) {
         if (c.why_not.empty()) {
             ports.push_back(look(c.device, eal));
             continue;
@@ -95,12 +95,12 @@ void fill_unopened(Looked& looked) {
 void open_all(std::vector<Looked>& ports, const runtime::EalOptions& options) {
     std::vector<port::PlannedPort> planned;
     const unsigned cpu = runtime::allowed_cpus().front();
-    runtime::EalMemory need{{runtime::node_of_cpu(port::this_host().files, cpu), std::size_t{28} << 20}};
+    runtime::EalMemory need{{runtime::node_of_cpu(port::this_machine().files, cpu), std::size_t{28} << 20}};
     for (const Looked& port : ports)
         if (port.facts.error.empty()) {
             planned.push_back(port.planned);
             const std::size_t bytes = port.planned.device.eal_bytes();
-            need[runtime::eal_node(port::this_host(), port.planned, cpu)] += bytes + bytes / 8;
+            need[runtime::eal_node(port::this_machine(), port.planned, cpu)] += bytes + bytes / 8;
         }
     if (planned.empty())
         return;

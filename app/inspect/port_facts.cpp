@@ -23,8 +23,8 @@ std::string steering_of(const port::Capabilities& c) {
         case port::Steering::software:
             break;
     }
-    return c.deals_flows ? "in software; the device deals flows over its queues by itself"
-                         : "in software, from one receive queue; more lcores work behind it";
+    return c.distributes_flows ? "in software; the device deals flows over its queues by itself"
+                               : "in software, from one receive queue; more lcores work behind it";
 }
 
 std::string membership_of(const port::Capabilities& c) {

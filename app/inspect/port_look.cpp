@@ -36,9 +36,9 @@ std::string link_text(std::uint16_t port_id) {
 std::string netdev_link(const port::NetdevFacts& netdev) {
     if (!netdev.running)
         return netdev.up ? "no carrier" : "down";
-    const port::Host& host = port::this_host();
-    const auto speed = host.sees(netdev)
-                           ? host.files.number(fmt::format("/sys/class/net/{}/speed", netdev.name))
+    const port::Machine& machine = port::this_machine();
+    const auto speed = machine.sees(netdev)
+                           ? machine.files.number(fmt::format("/sys/class/net/{}/speed", netdev.name))
                            : std::nullopt;
     return speed && *speed > 0 ? fmt::format("up, {} Mb/s", *speed) : "up";
 }

@@ -98,10 +98,11 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
     std::optional<memory::HugePageTurn> turn(std::in_place);
     const runtime::Eal eal(
         runtime::eal_arguments(
-            eal_options, {.memory = {{runtime::eal_node(port::this_host(), planned, cpu), bytes + bytes / 8}},
-                          .lcores = fmt::format("0@{}", cpu),
-                          .name = "dpdk-spead-selftest",
-                          .bus = runtime::BusNeeds::of({&planned, 1})})
+            eal_options,
+            {.memory = {{runtime::eal_node(port::this_machine(), planned, cpu), bytes + bytes / 8}},
+             .lcores = fmt::format("0@{}", cpu),
+             .name = "dpdk-spead-selftest",
+             .bus = runtime::BusNeeds::of({&planned, 1})})
             .words);
     turn.reset();
     const Findings found = try_all(planned, destination, facts, signals);

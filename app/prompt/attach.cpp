@@ -41,7 +41,7 @@ class Signals {
             sigaddset(&set_, number);
         pthread_sigmask(SIG_BLOCK, &set_, nullptr);
         std::signal(SIGPIPE, SIG_IGN);
-        fd_ = Descriptor(signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC));
+        fd_ = FileDescriptor(signalfd(-1, &set_, SFD_NONBLOCK | SFD_CLOEXEC));
     }
     int fd() const { return fd_.get(); }
     int taken() const {
@@ -56,7 +56,7 @@ class Signals {
 
   private:
     sigset_t set_{};
-    Descriptor fd_;
+    FileDescriptor fd_;
 };
 
 /// A pipe or terminal that is writable takes so much without waiting.
@@ -197,7 +197,7 @@ std::string command_text(const std::vector<std::string>& words) {
 }  // namespace
 
 int attach(const AttachOptions& options, const Environment& environment) {
-    const Descriptor socket = connect_to(options.target, environment, geteuid());
+    const FileDescriptor socket = connect_to(options.target, environment, geteuid());
     const bool keys = options.command.empty() && isatty(STDIN_FILENO) == 1;
     std::error_code ignored;
     std::string hello =

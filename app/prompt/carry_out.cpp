@@ -57,7 +57,7 @@ std::vector<PromptCommand> prompt_commands() {
     add_show_commands(commands);
     add_change_commands(commands);
     add_run_commands(commands);
-    add_seat_commands(commands);
+    add_session_commands(commands);
     return commands;
 }
 

@@ -18,7 +18,7 @@ using runtime::Plan;
 constexpr const char* kStreamDetails =
     "    KEY and VALUE are those of [[receive]] in the configuration file (docs/configuration.md), a table's "
     "key\n"
-    "    with the table before it: lcores 2,3 poll busy heaps.ring 512 sink.kind file sink.directory out\n"
+    "    with the table before it: lcores 2,3 heaps.queue_depth 512 sink.kind file sink.directory out\n"
     "    `default` for a value takes the key away.";
 constexpr const char* kSendDetails =
     "    KEY and VALUE are those of [[send]] in the configuration file (docs/configuration.md):\n"
@@ -42,19 +42,19 @@ void stream_add(Context& context, const Call& call) {
     context.process.change([&](const Plan& plan) {
         return config::add_stream(plan, name, call.value("PORT"), call.value("ENDPOINTS"), call.settings);
     });
-    context.seat.print(fmt::format("stream {} receives {}\n", name, call.value("ENDPOINTS")));
+    context.session.print(fmt::format("stream {} receives {}\n", name, call.value("ENDPOINTS")));
 }
 
 void stream_delete(Context& context, const Call& call) {
     const std::string name = call.value("STREAM");
     context.process.change([&](const Plan& plan) { return config::delete_stream(plan, name); });
-    context.seat.print(fmt::format("stream {} is deleted\n", name));
+    context.session.print(fmt::format("stream {} is deleted\n", name));
 }
 
 void stream_set(Context& context, const Call& call) {
     const std::string name = call.value("STREAM");
     context.process.change([&](const Plan& plan) { return config::set_stream(plan, name, call.settings); });
-    context.seat.print(fmt::format("stream {}: {}\n", name, settings_text(call.settings)));
+    context.session.print(fmt::format("stream {}: {}\n", name, settings_text(call.settings)));
 }
 
 void stream_enable(Context& context, const Call& call, bool enabled) {
@@ -65,15 +65,15 @@ void stream_enable(Context& context, const Call& call, bool enabled) {
                 r.enabled = enabled;
         return plan;
     });
-    context.seat.print(fmt::format("{} {}\n", name == "all" ? "all streams are" : "stream " + name + " is",
-                                   enabled ? "received" : "stopped; its counters stay"));
+    context.session.print(fmt::format("{} {}\n", name == "all" ? "all streams are" : "stream " + name + " is",
+                                      enabled ? "received" : "stopped; its counters stay"));
 }
 
 void endpoint_add(Context& context, const Call& call) {
     context.process.change([&](const Plan& plan) {
         return config::add_endpoints(plan, call.value("STREAM"), call.value("ENDPOINTS"));
     });
-    context.seat.print(
+    context.session.print(
         fmt::format("stream {} also receives {}\n", call.value("STREAM"), call.value("ENDPOINTS")));
 }
 
@@ -81,7 +81,7 @@ void endpoint_delete(Context& context, const Call& call) {
     context.process.change([&](const Plan& plan) {
         return config::delete_endpoints(plan, call.value("STREAM"), call.value("ENDPOINTS"));
     });
-    context.seat.print(
+    context.session.print(
         fmt::format("stream {} no longer receives {}\n", call.value("STREAM"), call.value("ENDPOINTS")));
 }
 
@@ -90,19 +90,19 @@ void send_add(Context& context, const Call& call) {
     context.process.change([&](const Plan& plan) {
         return config::add_send(plan, name, call.value("PORT"), call.value("ENDPOINTS"), call.settings);
     });
-    context.seat.print(fmt::format("sender {} sends to {}\n", name, call.value("ENDPOINTS")));
+    context.session.print(fmt::format("sender {} sends to {}\n", name, call.value("ENDPOINTS")));
 }
 
 void send_delete(Context& context, const Call& call) {
     const std::string name = call.value("SEND");
     context.process.change([&](const Plan& plan) { return config::delete_send(plan, name); });
-    context.seat.print(fmt::format("sender {} is deleted\n", name));
+    context.session.print(fmt::format("sender {} is deleted\n", name));
 }
 
 void send_set(Context& context, const Call& call) {
     const std::string name = call.value("SEND");
     context.process.change([&](const Plan& plan) { return config::set_send(plan, name, call.settings); });
-    context.seat.print(fmt::format("sender {}: {}\n", name, settings_text(call.settings)));
+    context.session.print(fmt::format("sender {}: {}\n", name, settings_text(call.settings)));
 }
 
 void send_enable(Context& context, const Call& call, bool enabled) {
@@ -113,16 +113,16 @@ void send_enable(Context& context, const Call& call, bool enabled) {
                 s.enabled = enabled;
         return plan;
     });
-    context.seat.print(fmt::format("{} {}\n", name == "all" ? "all senders" : "sender " + name,
-                                   enabled         ? name == "all" ? "send" : "sends"
-                                   : name == "all" ? "are stopped"
-                                                   : "is stopped"));
+    context.session.print(fmt::format("{} {}\n", name == "all" ? "all senders" : "sender " + name,
+                                      enabled         ? name == "all" ? "send" : "sends"
+                                      : name == "all" ? "are stopped"
+                                                      : "is stopped"));
 }
 
 void save_config(Context& context, const Call& call) {
-    const std::string file = file_from(context.seat.directory, call.value("FILE"));
+    const std::string file = file_from(context.session.directory, call.value("FILE"));
     save_file(file, config::to_toml(context.process.plan()), call.has("force"));
-    context.seat.print(fmt::format("saved: {}\n", file));
+    context.session.print(fmt::format("saved: {}\n", file));
 }
 
 }  // namespace

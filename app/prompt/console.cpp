@@ -53,15 +53,15 @@ Console::Console(Process& process, const ConsoleOptions& options)
     if (!stop_)
         throw_error("prompt", "no event descriptor: {}", std::strerror(errno));
     if (!options_.script.empty()) {
-        script_ = Descriptor(open(options_.script.c_str(), O_RDONLY | O_CLOEXEC));
+        script_ = FileDescriptor(open(options_.script.c_str(), O_RDONLY | O_CLOEXEC));
         if (!script_)
             throw_error(options_.script, "cannot read the commands: {}", std::strerror(errno));
     }
     try {
         if (options_.interactive || script_)
-            seat_thread_ = start_thread("prompt", [this] {
+            session_thread_ = start_thread("prompt", [this] {
                 runtime::run_on(options_.cpus);
-                guarded("prompt", [this] { own_seat(); });
+                guarded("prompt", [this] { own_session(); });
             });
         if (options_.socket != nullptr)
             listen_thread_ = start_thread("control", [this] {
@@ -77,67 +77,68 @@ Console::Console(Process& process, const ConsoleOptions& options)
 void Console::end() {
     if (stop_)
         eventfd_write(stop_.get(), 1);
-    if (seat_thread_.joinable())
-        seat_thread_.join();
+    if (session_thread_.joinable())
+        session_thread_.join();
     if (listen_thread_.joinable())
         listen_thread_.join();
     reap(true);
 }
 
-void Console::own_seat() {
+void Console::own_session() {
     if (script_)
         own_script();
     if (!options_.interactive)
         return;
-    Seat seat;
-    Context context{process_, grammar_, seat};
+    PromptSession session;
+    Context context{process_, grammar_, session};
     Line line(STDIN_FILENO, options_.out, stop_.get());
     if (line.stopped())
         return;
-    Ear ear;
-    seat.ear = &ear;
+    NotificationQueue notifications;
+    session.notifications = &notifications;
     if (isatty(STDIN_FILENO) == 1) {
         // The log, which tells of events too, would be written into what is typed.
         std::optional<PromptLog> log;
-        std::optional<Notices::Listening> listening;
+        std::optional<Notifications::Listening> listening;
         if (isatty(STDERR_FILENO) == 1)
-            log.emplace(ear);
+            log.emplace(notifications);
         else
-            listen_to_notices(listening, ear);
+            listen_to_notifications(listening, notifications);
         const RawTerminal raw(STDIN_FILENO);
-        seat.has_screen = isatty(options_.out) == 1;
-        seat.print = [&line](std::string_view text) { line.put(text); };
+        session.has_screen = isatty(options_.out) == 1;
+        session.print = [&line](std::string_view text) { line.put(text); };
         run_terminal(context, line);
         return;
     }
-    std::optional<Notices::Listening> listening;
-    listen_to_notices(listening, ear);
-    seat.print = [&line](std::string_view text) { line.put(text); };
-    seat.wait = [&line](double seconds) { return line.wait_quiet(seconds); };
+    std::optional<Notifications::Listening> listening;
+    listen_to_notifications(listening, notifications);
+    session.print = [&line](std::string_view text) { line.put(text); };
+    session.wait = [&line](double seconds) { return line.wait_quiet(seconds); };
     const ScriptResult result = run_script(context, line, "standard input", true, complain);
     if (result.refused > 0)
         problems_.push_back(fmt::format("{} of {} commands were refused, the first: {}", result.refused,
                                         result.commands, result.first_refusal));
-    if (!seat.over && !line.stopped())
+    if (!session.over && !line.stopped())
         process_.end();
 }
 
-void Console::listen_to_notices(std::optional<Notices::Listening>& listening, Ear& ear) const {
-    if (options_.notices != nullptr)
-        listening.emplace(*options_.notices, ear);
+void Console::listen_to_notifications(std::optional<Notifications::Listening>& listening,
+                                      NotificationQueue& notifications) const {
+    if (options_.notifications != nullptr)
+        listening.emplace(*options_.notifications, notifications);
 }
 
 void Console::own_script() {
-    Seat seat;
-    Context context{process_, grammar_, seat};
+    PromptSession session;
+    Context context{process_, grammar_, session};
     Line line(script_.get(), options_.out, stop_.get());
-    seat.print = [&line](std::string_view text) { line.put(text); };
+    session.print = [&line](std::string_view text) { line.put(text); };
     const ScriptResult result = run_script(context, line, options_.script, true, complain);
     if (result.refused > 0)
         problems_.push_back(fmt::format("{} of the {} commands in {} were refused", result.refused,
                                         result.commands, options_.script));
     // A `quit` in it was meant for the process.
-    if (seat.over)
+    if (session.over)
         options_.interactive = false;
 }
 
@@ -192,7 +193,7 @@ bool Console::rest() const {
 /// 0, or why nobody can be accepted at the moment.
 int Console::accept_one(Handshakes& handshakes) {
     std::string refusal;
-    Descriptor connection;
+    FileDescriptor connection;
     if (const int error = options_.socket->accept(connection, refusal); error != 0)
         return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM ? error : 0;
     if (!refusal.empty())
@@ -207,34 +208,34 @@ void Console::begin(Handshakes::Greeted greeted) {
     if (!make_room())
         return turn_away(greeted.connection,
                          fmt::format("there are {} sessions already, and all are in use", kMostSessions));
-    Session& session = sessions_.emplace_back();
-    session.connection = std::move(greeted.connection);
-    session.greeting = std::move(greeted.greeting);
-    session.begun = std::move(greeted.begun);
+    Client& client = clients_.emplace_back();
+    client.connection = std::move(greeted.connection);
+    client.greeting = std::move(greeted.greeting);
+    client.begun = std::move(greeted.begun);
     try {
-        session.thread = start_thread("attached session", [this, &session] {
+        client.thread = start_thread("attached session", [this, &client] {
             runtime::run_on(options_.cpus);
-            guarded("attached session", [&] { attached(session); });
+            guarded("attached session", [&] { attached(client); });
             // The other side waits for the end of the connection; the listener may look at it until then.
-            shutdown(session.connection.get(), SHUT_RDWR);
-            session.over = true;
+            shutdown(client.connection.get(), SHUT_RDWR);
+            client.over = true;
         });
     } catch (const std::exception& error) {
-        turn_away(session.connection, reason_of(error));
-        sessions_.pop_back();
+        turn_away(client.connection, reason_of(error));
+        clients_.pop_back();
     }
 }
 
 /// For one more session. False: all are in use.
 bool Console::make_room() {
     std::size_t living = 0;
-    Session* idle = nullptr;
-    for (Session& session : sessions_) {
-        if (session.over || session.sent_away)
+    Client* idle = nullptr;
+    for (Client& client : clients_) {
+        if (client.over || client.sent_away)
             continue;
         living++;
-        if (idle == nullptr || session.use.time() < idle->use.time())
-            idle = &session;
+        if (idle == nullptr || client.use.time() < idle->use.time())
+            idle = &client;
     }
     if (living < kMostSessions)
         return true;
@@ -247,21 +248,21 @@ bool Console::make_room() {
 }
 
 void Console::reap(bool all) {
-    for (auto session = sessions_.begin(); session != sessions_.end();) {
-        if (!all && !session->over) {
-            ++session;
+    for (auto client = clients_.begin(); client != clients_.end();) {
+        if (!all && !client->over) {
+            ++client;
             continue;
         }
-        if (session->thread.joinable())
-            session->thread.join();
-        session = sessions_.erase(session);
+        if (client->thread.joinable())
+            client->thread.join();
+        client = clients_.erase(client);
     }
 }
 
-void Console::attached(Session& session) {
-    const Greeting& greeting = session.greeting;
-    Line line(session.connection.get(), session.connection.get(), stop_.get(), std::move(session.begun));
-    line.watch(session.use);
+void Console::attached(Client& client) {
+    const Greeting& greeting = client.greeting;
+    Line line(client.connection.get(), client.connection.get(), stop_.get(), std::move(client.begun));
+    line.watch(client.use);
     const auto send = [&line](char kind, std::string_view text) {
         if (!text.empty())
             line.put(Frame{kind, std::string(text)}.bytes());
@@ -269,24 +270,24 @@ void Console::attached(Session& session) {
     const auto bye = [&](int status) { send('s', fmt::format("{}", status)); };
     // It knows now that it is attached.
     line.put(Frame{'o', {}}.bytes());
-    Seat seat;
-    seat.attached = true;
-    seat.directory = greeting.directory;
-    Context context{process_, grammar_, seat};
+    PromptSession session;
+    session.attached = true;
+    session.directory = greeting.directory;
+    Context context{process_, grammar_, session};
     if (greeting.interactive) {
-        seat.has_screen = true;
-        seat.print = [&](std::string_view text) { send('o', text); };
-        Ear ear;
-        std::optional<Notices::Listening> listening;
-        listen_to_notices(listening, ear);
-        seat.ear = &ear;
+        session.has_screen = true;
+        session.print = [&](std::string_view text) { send('o', text); };
+        NotificationQueue notifications;
+        std::optional<Notifications::Listening> listening;
+        listen_to_notifications(listening, notifications);
+        session.notifications = &notifications;
         run_terminal(context, line);
-        if (!seat.over && line.stopped())
+        if (!session.over && line.stopped())
             send('e', "the program ends\n");
         return bye(0);
     }
-    seat.print = [&](std::string_view text) { send('o', text); };
-    seat.wait = [&](double seconds) {
+    session.print = [&](std::string_view text) { send('o', text); };
+    session.wait = [&](double seconds) {
         return greeting.lone ? line.wait_connected(seconds) : line.wait_quiet(seconds);
     };
     const ScriptResult result =

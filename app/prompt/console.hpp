@@ -14,18 +14,18 @@
 #include "app/prompt/grammar.hpp"
 #include "app/prompt/handshakes.hpp"
 #include "app/prompt/line.hpp"
-#include "app/prompt/notices.hpp"
+#include "app/prompt/notifications.hpp"
 #include "app/prompt/process.hpp"
 
 namespace spead::app {
 
 struct ConsoleOptions {
     bool interactive = false;
-    std::string script;               ///< --cmdline-file; empty: none
-    int out = 1;                      ///< where the prompt and the script's answers go
-    std::vector<unsigned> cpus;       ///< for its threads; empty: anywhere
-    ControlSocket* socket = nullptr;  ///< outlives the console; null: nobody can attach
-    Notices* notices = nullptr;       ///< what those who type are told; outlives the console
+    std::string script;                      ///< --cmdline-file; empty: none
+    int out = 1;                             ///< where the prompt and the script's answers go
+    std::vector<unsigned> cpus;              ///< for its threads; empty: anywhere
+    ControlSocket* socket = nullptr;         ///< outlives the console; null: nobody can attach
+    Notifications* notifications = nullptr;  ///< lines for those who type; outlives the console
 };
 
 /// Everybody who may command a running process: its own terminal or script, and those that attach. Each has a
@@ -50,8 +50,8 @@ class Console {
     static constexpr std::chrono::seconds kIdle{60};
 
   private:
-    struct Session {
-        Descriptor connection;
+    struct Client {
+        FileDescriptor connection;
         Greeting greeting;
         std::string begun;  ///< what it has said with its greeting
         LastUse use;
@@ -60,26 +60,27 @@ class Console {
         std::atomic<bool> over{false};
     };
 
-    void own_seat();
+    void own_session();
     void own_script();
-    void listen_to_notices(std::optional<Notices::Listening>& listening, Ear& ear) const;
+    void listen_to_notifications(std::optional<Notifications::Listening>& listening,
+                                 NotificationQueue& notifications) const;
     void listen();
     bool listen_once(Handshakes& handshakes, int& accepts);
     bool rest() const;
     int accept_one(Handshakes& handshakes);
     void begin(Handshakes::Greeted greeted);
     bool make_room();
-    void attached(Session& session);
+    void attached(Client& client);
     void reap(bool all);
 
     Process& process_;
     ConsoleOptions options_;
     Grammar grammar_;
-    Descriptor stop_;
-    Descriptor script_;
-    std::vector<std::string> problems_;  ///< the own seat's thread writes, others read after it
-    std::list<Session> sessions_;        ///< the listener's
-    std::thread seat_thread_;
+    FileDescriptor stop_;
+    FileDescriptor script_;
+    std::vector<std::string> problems_;  ///< the own session's thread writes, others read after it
+    std::list<Client> clients_;          ///< the listener's
+    std::thread session_thread_;
     std::thread listen_thread_;
 };
 

@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "app/prompt/grammar.hpp"
-#include "app/prompt/notices.hpp"
+#include "app/prompt/notifications.hpp"
 #include "app/prompt/process.hpp"
 
 namespace spead::app {
 
 /// One who types: at the process's own terminal, from a file, or attached.
-struct Seat {
+struct PromptSession {
     /// Where the answer goes; returns at once when nobody reads any more.
     std::function<void(std::string_view)> print;
     /// Waits so many seconds. False: a key was pressed, or nobody is there any more. Null where nobody could
@@ -22,9 +22,9 @@ struct Seat {
     /// Waits so many seconds, in a script too. False: a key was pressed, nobody is there any more, or the
     /// process ends. Set by run_terminal() and run_script().
     std::function<bool(double)> pause;
-    Ear* ear = nullptr;       ///< what is told without being asked for; null: nothing is
+    NotificationQueue* notifications = nullptr;  ///< lines that nobody asked for; null: none
     std::string directory;    ///< relative names of files are from here; empty: the process's own
-    bool attached = false;    ///< `quit` leaves the seat, not the process
+    bool attached = false;    ///< `quit` leaves the session, not the process
     bool has_screen = false;  ///< a terminal that can be cleared
     bool over = false;        ///< set by `quit`
     /// What `show` counts from, after `clear stats`.
@@ -35,7 +35,7 @@ struct Seat {
 struct Context {
     Process& process;
     const Grammar& grammar;
-    Seat& seat;
+    PromptSession& session;
 };
 
 /// Carries out one line. Returns whether there was a command in it. Throws UsageError for what cannot be
@@ -45,10 +45,10 @@ bool carry_out(Context& context, std::string_view line);
 /// Every command of the prompt.
 std::vector<PromptCommand> prompt_commands();
 
-/// The parts of the table: what looks, what changes, what is done, and the seat's own.
+/// The parts of the table: what looks, what changes, what is done, and the session's own.
 void add_show_commands(std::vector<PromptCommand>& commands);
 void add_change_commands(std::vector<PromptCommand>& commands);
 void add_run_commands(std::vector<PromptCommand>& commands);
-void add_seat_commands(std::vector<PromptCommand>& commands);
+void add_session_commands(std::vector<PromptCommand>& commands);
 
 }  // namespace spead::app

@@ -48,8 +48,8 @@ sockaddr_un address_of(const std::string& path) {
     return address;
 }
 
-Descriptor new_socket() {
-    Descriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+FileDescriptor new_socket() {
+    FileDescriptor made(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!made)
         throw_error("control", "no socket: {}", std::strerror(errno));
     return made;
@@ -60,7 +60,8 @@ const sockaddr* as_address(const sockaddr_un& address) {
 }
 
 /// 0, or why not. EAGAIN: somebody listens there, and has accepted nobody for `patience`.
-int connect_socket(const Descriptor& socket, const std::string& path, std::chrono::milliseconds patience) {
+int connect_socket(const FileDescriptor& socket, const std::string& path,
+                   std::chrono::milliseconds patience) {
     const sockaddr_un address = address_of(path);
     // A connection waits as long as a write may (unix(7)): without a bound if none is set.
     const auto us = std::max<std::int64_t>(1, std::chrono::microseconds(patience).count());
@@ -92,7 +93,7 @@ bool is_ours(const fs::path& directory) {
 }
 
 /// Whether the process that has answered is one that may listen there: links lead elsewhere.
-bool listens_rightly(const Descriptor& socket, const NamedSocket& there) {
+bool listens_rightly(const FileDescriptor& socket, const NamedSocket& there) {
     const auto peer = peer_of(socket.get());
     return peer && (peer->uid == there.owner || peer->uid == 0);
 }
@@ -101,7 +102,7 @@ bool listens_rightly(const Descriptor& socket, const NamedSocket& there) {
 std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
     std::vector<std::string> names;
     for (const NamedSocket& s : sockets) {
-        const Descriptor socket = new_socket();
+        const FileDescriptor socket = new_socket();
         const int error = connect_socket(socket, s.path, kGlance);
         // Of one that is too busy to accept, only the name is known.
         if (error == EAGAIN || (error == 0 && listens_rightly(socket, s)))
@@ -189,7 +190,7 @@ std::string socket_path(const std::string& control, const std::string& name, con
 }
 
 std::optional<pid_t> who_listens(const std::string& path) {
-    const Descriptor socket = new_socket();
+    const FileDescriptor socket = new_socket();
     switch (const int error = connect_socket(socket, path, kGlance)) {
         case 0:
             // Of those that have just gone, the kernel may not know any more.
@@ -246,9 +247,9 @@ ControlSocket::~ControlSocket() {
         rmdir(directory.c_str());
 }
 
-int ControlSocket::accept(Descriptor& connection, std::string& refusal) const {
+int ControlSocket::accept(FileDescriptor& connection, std::string& refusal) const {
     refusal.clear();
-    connection = Descriptor(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    connection = FileDescriptor(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (!connection)
         return errno;
     if (runtime::is_one_of_the_last(connection.get()))
@@ -260,9 +261,9 @@ int ControlSocket::accept(Descriptor& connection, std::string& refusal) const {
     return 0;
 }
 
-Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user) {
+FileDescriptor connect_to(const std::string& target, const Environment& environment, uid_t user) {
     if (target.find('/') != std::string::npos) {
-        Descriptor socket = new_socket();
+        FileDescriptor socket = new_socket();
         const int error = connect_socket(socket, target, kAttachPatience);
         if (error == 0)
             return socket;
@@ -281,12 +282,12 @@ Descriptor connect_to(const std::string& target, const Environment& environment,
                 "commands");
         return connect_to(names.front(), environment, user);
     }
-    Descriptor found;
+    FileDescriptor found;
     std::string path;
     for (const NamedSocket& s : sockets) {
         if (s.name != target)
             continue;
-        Descriptor socket = new_socket();
+        FileDescriptor socket = new_socket();
         if (const int error = connect_socket(socket, s.path, kAttachPatience); error != 0) {
             if (!found)
                 explain(s.path, error);

@@ -59,16 +59,16 @@ class ControlSocket {
 
     /// Whoever has connected; `refusal` is set when that is another user. Returns 0, or the error of
     /// accept(2); also EMFILE when the process is so short of descriptors that it needs this one itself.
-    int accept(Descriptor& connection, std::string& refusal) const;
+    int accept(FileDescriptor& connection, std::string& refusal) const;
 
   private:
     std::string path_;
-    Descriptor socket_;
+    FileDescriptor socket_;
 };
 
 /// Returns a connection to the process of that name or path; empty: the only one there is. By name, this
 /// user's own comes before root's and services' (app/prompt/named_sockets.hpp). Throws Error when nobody
 /// listens there, saying who does elsewhere, when it may not be reached, and when two have the name.
-Descriptor connect_to(const std::string& target, const Environment& environment, uid_t user);
+FileDescriptor connect_to(const std::string& target, const Environment& environment, uid_t user);
 
 }  // namespace spead::app

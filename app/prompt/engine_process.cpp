@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kLookPatience{2};
 }  // namespace
 
 std::shared_ptr<const stats::Snapshot> EngineProcess::recent() {
-    const stats::SnapshotBoard::View view = board_.look();
+    const stats::LatestSnapshot::View view = latest_.look();
     return view.earlier ? view.earlier.snapshot : view.latest.snapshot;
 }
 
@@ -43,7 +43,7 @@ Process::Seen EngineProcess::seen() {
     try {
         return {executor_.call([this] { return engine_.snapshot(); }, kLookPatience), 0};
     } catch (const runtime::Busy&) {
-        const stats::SnapshotBoard::View view = board_.look();
+        const stats::LatestSnapshot::View view = latest_.look();
         if (!view)
             throw;
         return {*view.latest.snapshot, std::chrono::duration<double>(view.age).count()};

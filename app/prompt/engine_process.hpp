@@ -8,16 +8,16 @@
 #include "app/prompt/process.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/executor.hpp"
-#include "stats/snapshot_board.hpp"
+#include "stats/latest_snapshot.hpp"
 
 namespace spead::app {
 
 /// An engine's process: everything is asked of the main thread through its executor.
 class EngineProcess : public Process {
   public:
-    /// All outlive this; the engine serves the executor, and somebody publishes its snapshots on the board.
-    EngineProcess(runtime::Engine& engine, runtime::Executor& executor, const stats::SnapshotBoard& board)
-        : engine_(engine), executor_(executor), board_(board), known_(engine.plan()) {}
+    /// All outlive this; the engine serves the executor, and somebody publishes its snapshots.
+    EngineProcess(runtime::Engine& engine, runtime::Executor& executor, const stats::LatestSnapshot& latest)
+        : engine_(engine), executor_(executor), latest_(latest), known_(engine.plan()) {}
 
     runtime::Plan plan() override;
     stats::Snapshot snapshot() override;
@@ -41,7 +41,7 @@ class EngineProcess : public Process {
 
     runtime::Engine& engine_;
     runtime::Executor& executor_;
-    const stats::SnapshotBoard& board_;
+    const stats::LatestSnapshot& latest_;
     std::mutex mutex_;
     runtime::Plan known_;  ///< guarded
 };

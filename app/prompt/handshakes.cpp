@@ -13,7 +13,7 @@
 
 namespace spead::app {
 
-void turn_away(const Descriptor& connection, std::string_view why) noexcept {
+void turn_away(const FileDescriptor& connection, std::string_view why) noexcept {
     try {
         const std::string text =
             Frame{'e', fmt::format("{}\n", why)}.bytes() + Frame{'s', fmt::format("{}", 1)}.bytes();
@@ -24,7 +24,7 @@ void turn_away(const Descriptor& connection, std::string_view why) noexcept {
     }
 }
 
-void Handshakes::add(Descriptor connection, Clock::time_point now) {
+void Handshakes::add(FileDescriptor connection, Clock::time_point now) {
     if (pending_.size() == kMost) {
         turn_away(pending_.front().connection, "too many connect at once; try again");
         pending_.pop_front();

@@ -16,7 +16,7 @@
 namespace spead::app {
 
 /// Sends a frame of what went wrong and the exit status 1, as far as the other side takes them at once.
-void turn_away(const Descriptor& connection, std::string_view why) noexcept;
+void turn_away(const FileDescriptor& connection, std::string_view why) noexcept;
 
 /// Connections to a control socket that have not greeted yet. None of them costs a thread or keeps another
 /// one waiting: whoever says nothing, too much, or something else than a greeting loses its connection. One
@@ -32,13 +32,13 @@ class Handshakes {
 
     /// Whoever has greeted, and what it has said since then.
     struct Greeted {
-        Descriptor connection;
+        FileDescriptor connection;
         Greeting greeting;
         std::string begun;
     };
 
     /// Makes the connection one that never blocks.
-    void add(Descriptor connection, Clock::time_point now = Clock::now());
+    void add(FileDescriptor connection, Clock::time_point now = Clock::now());
     /// What to wait for.
     void add_to(std::vector<pollfd>& descriptors) const;
     /// Milliseconds until somebody's time is over, for poll(2); -1: there is nobody.
@@ -49,7 +49,7 @@ class Handshakes {
 
   private:
     struct Pending {
-        Descriptor connection;
+        FileDescriptor connection;
         Clock::time_point end;
         std::string text;
     };

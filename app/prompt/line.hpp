@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace spead::app {
 

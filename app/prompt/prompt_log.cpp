@@ -8,14 +8,14 @@
 
 namespace spead::app {
 
-PromptLog::PromptLog(Ear& ear) : ear_(ear) {
+PromptLog::PromptLog(NotificationQueue& queue) : queue_(queue) {
     LogStream::install();
-    LogStream::redirect([&ear](std::string_view line) { ear.tell(line); });
+    LogStream::redirect([&queue](std::string_view line) { queue.tell(line); });
 }
 
 PromptLog::~PromptLog() {
     LogStream::redirect({});
-    if (const std::string left = ear_.take(); !left.empty())
+    if (const std::string left = queue_.take(); !left.empty())
         standard_error().put(left);
 }
 

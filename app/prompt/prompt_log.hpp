@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "app/prompt/notices.hpp"
+#include "app/prompt/notifications.hpp"
 
 namespace spead::app {
 
@@ -12,15 +12,15 @@ namespace spead::app {
 /// EAL runs. One at a time; any thread may log.
 class PromptLog {
   public:
-    /// `ear` outlives it. Where no stream can be made, nothing is changed.
-    explicit PromptLog(Ear& ear);
+    /// `queue` outlives it. Where no stream can be made, nothing is changed.
+    explicit PromptLog(NotificationQueue& queue);
     /// What nobody has read is written to standard error.
     ~PromptLog();
     PromptLog(const PromptLog&) = delete;
     PromptLog& operator=(const PromptLog&) = delete;
 
   private:
-    Ear& ear_;
+    NotificationQueue& queue_;
 };
 
 }  // namespace spead::app

@@ -17,12 +17,13 @@ namespace {
 
 void port_stop(Context& context, const Call& call) {
     context.process.stop_port(call.value("PORT"));
-    context.seat.print(fmt::format("port {} is stopped; its streams and senders wait\n", call.value("PORT")));
+    context.session.print(
+        fmt::format("port {} is stopped; its streams and senders wait\n", call.value("PORT")));
 }
 
 void port_start(Context& context, const Call& call) {
     context.process.start_port(call.value("PORT"));
-    context.seat.print(fmt::format("port {} runs again\n", call.value("PORT")));
+    context.session.print(fmt::format("port {} runs again\n", call.value("PORT")));
 }
 
 /// By the file's own rules for [receive.capture].
@@ -33,7 +34,7 @@ capture::Options capture_options(Context& context, const Call& call) {
             throw_usage(key,
                         "it is no setting of a capture; give capture.rotate_size, capture.count ... as in "
                         "[receive.capture]");
-    const std::string file = file_from(context.seat.directory, call.value("FILE"));
+    const std::string file = file_from(context.session.directory, call.value("FILE"));
     settings.emplace_back("capture.files", file);
     const std::string stream = call.value("STREAM");
     const runtime::Plan plan = config::set_stream(context.process.plan(), stream, settings);
@@ -45,7 +46,7 @@ capture::Options capture_options(Context& context, const Call& call) {
 void capture_start(Context& context, const Call& call) {
     const capture::Options options = capture_options(context, call);
     context.process.start_capture(call.value("STREAM"), options);
-    context.seat.print(
+    context.session.print(
         fmt::format("stream {} is captured to {}\n", call.value("STREAM"), options.files.front()));
 }
 
@@ -55,7 +56,7 @@ void capture_stop(Context& context, const Call& call) {
         fmt::format("{} packets captured, {} written, {} had no room", c.taken, c.written, c.dropped_full);
     if (!c.failure.empty())
         throw_error("stream " + call.value("STREAM"), "its capture is over; {}: {}", counts, c.failure);
-    context.seat.print(fmt::format("stream {}: {}\n", call.value("STREAM"), counts));
+    context.session.print(fmt::format("stream {}: {}\n", call.value("STREAM"), counts));
 }
 
 void dummy(Context& context, const Call& call) {
@@ -65,10 +66,10 @@ void dummy(Context& context, const Call& call) {
     if (r.packets == 0)
         throw_error(call.value("SEND"), "no packet was made: {}",
                     r.why_not == nullptr ? "nothing is free" : r.why_not);
-    context.seat.print(fmt::format("sender {}: {} packets made {} and freed, none left{}\n",
-                                   call.value("SEND"), r.packets,
-                                   r.of_heap ? "of the heap that comes next" : "of a small heap",
-                                   r.driver ? "" : "; the driver's own code was not gone through"));
+    context.session.print(fmt::format("sender {}: {} packets made {} and freed, none left{}\n",
+                                      call.value("SEND"), r.packets,
+                                      r.of_heap ? "of the heap that comes next" : "of a small heap",
+                                      r.driver ? "" : "; the driver's own code was not gone through"));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
-#include "base/descriptor.hpp"
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/file_use.hpp"
 #include "base/open_output.hpp"
 
@@ -28,7 +28,7 @@ class Draft {
         // O_EXCL follows no link and takes no file that somebody has put there.
         for (unsigned i = 0; !file_ && i < kTries; i++) {
             name_ = fmt::format("{}.{}-{}", target, getpid(), i);
-            file_ = Descriptor(
+            file_ = FileDescriptor(
                 openat(directory, name_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR));
             if (!file_ && errno != EEXIST)
                 break;
@@ -64,7 +64,7 @@ class Draft {
 
     int directory_;
     std::string name_;
-    Descriptor file_;
+    FileDescriptor file_;
     bool placed_ = false;
 };
 

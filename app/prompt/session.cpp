@@ -40,29 +40,31 @@ LineEditor::Completion completion(Context& context, std::string_view left) {
 }  // namespace
 
 void run_terminal(Context& context, Line& line) {
-    Seat& seat = context.seat;
-    seat.wait = [&line](double seconds) { return line.wait_undisturbed(seconds); };
-    seat.pause = seat.wait;
+    PromptSession& session = context.session;
+    session.wait = [&line](double seconds) { return line.wait_undisturbed(seconds); };
+    session.pause = session.wait;
     LineEditor editor(
-        kPrompt, [&context](std::string_view left) { return completion(context, left); }, seat.print);
+        kPrompt, [&context](std::string_view left) { return completion(context, left); }, session.print);
     const auto leave = [&] {
-        seat.print("\n");
-        if (!seat.attached)
+        session.print("\n");
+        if (!session.attached)
             context.process.end();
-        seat.over = true;
+        session.over = true;
     };
-    seat.print(fmt::format("`help` lists the commands, Tab completes, ? shows what may follow, `quit` {}\n",
-                           seat.attached ? "leaves" : "ends the program"));
-    if (seat.ear != nullptr)
-        line.hear(seat.ear->fd(), [&seat, &editor] { editor.interrupt(seat.ear->take()); });
+    session.print(
+        fmt::format("`help` lists the commands, Tab completes, ? shows what may follow, `quit` {}\n",
+                    session.attached ? "leaves" : "ends the program"));
+    if (session.notifications != nullptr)
+        line.hear(session.notifications->fd(),
+                  [&session, &editor] { editor.interrupt(session.notifications->take()); });
     editor.begin();
     // At its own terminal one can go on typing when nobody reads the answers any more.
-    while (!seat.over && !(seat.attached && line.gone())) {
+    while (!session.over && !(session.attached && line.gone())) {
         char c = 0;
         const Line::Got got = line.get(c);
         if (got == Line::Got::stopped)
-            return seat.print("\n");
-        if (got == Line::Got::end || (c == kControlC && !seat.attached))
+            return session.print("\n");
+        if (got == Line::Got::end || (c == kControlC && !session.attached))
             return leave();
         switch (editor.feed(c)) {
             case LineEditor::Key::more:
@@ -75,20 +77,20 @@ void run_terminal(Context& context, Line& line) {
         try {
             carry_out(context, editor.line());
         } catch (const std::exception& error) {
-            seat.print(fmt::format("{}\n", reason_of(error)));
+            session.print(fmt::format("{}\n", reason_of(error)));
         }
-        if (!seat.over)
+        if (!session.over)
             editor.begin();
     }
 }
 
 ScriptResult run_script(Context& context, Line& line, const std::string& name, bool echo,
                         const std::function<void(std::string_view)>& complain) {
-    Seat& seat = context.seat;
-    if (seat.ear != nullptr)
-        line.hear(seat.ear->fd(), [&seat] { seat.print(seat.ear->take()); });
-    seat.pause = [&seat, &line](double seconds) {
-        return seat.attached ? line.wait_connected(seconds) : line.wait_for_stop(seconds);
+    PromptSession& session = context.session;
+    if (session.notifications != nullptr)
+        line.hear(session.notifications->fd(), [&session] { session.print(session.notifications->take()); });
+    session.pause = [&session, &line](double seconds) {
+        return session.attached ? line.wait_connected(seconds) : line.wait_for_stop(seconds);
     };
     ScriptResult result;
     const auto refuse = [&](std::size_t number, std::string what, int status) {
@@ -101,7 +103,7 @@ ScriptResult run_script(Context& context, Line& line, const std::string& name, b
     };
     std::string text;
     std::size_t number = 1;
-    for (; !seat.over && line.get_line(text); number++) {
+    for (; !session.over && line.get_line(text); number++) {
         int status = kSuccess;
         std::string what;
         try {
@@ -110,7 +112,7 @@ ScriptResult run_script(Context& context, Line& line, const std::string& name, b
                 continue;
             result.commands++;
             if (echo)
-                seat.print(fmt::format("{}{}\n", kPrompt, text));
+                session.print(fmt::format("{}{}\n", kPrompt, text));
             carry_out(context, text);
             continue;
         } catch (const UsageError& error) {

@@ -14,8 +14,8 @@ namespace spead::app {
 inline constexpr const char* kPrompt = "dpdk-spead> ";
 
 /// Commands typed with line editing, until `quit`, Ctrl-D, the end of the line, or stop. Ctrl-C ends the
-/// process when the seat is its own, and the line being typed when it is attached. `seat.wait` is set: any
-/// key ends what waits.
+/// process when the session is its own, and the line being typed when it is attached. `session.wait` is set:
+/// any key ends what waits.
 void run_terminal(Context& context, Line& line);
 
 /// What became of commands that nobody edits.

@@ -35,7 +35,7 @@ Picture picture_of(Context& context) {
     Process::Seen seen = context.process.seen();
     picture.now = std::move(seen.snapshot);
     picture.age_s = seen.age_s;
-    const std::optional<stats::Snapshot>& cleared = context.seat.cleared;
+    const std::optional<stats::Snapshot>& cleared = context.session.cleared;
     const bool usable = recent != nullptr && (!cleared || recent->duration_s >= cleared->duration_s);
     if (usable)
         picture.before = cleared ? stats::since(*recent, *cleared) : *recent;
@@ -45,7 +45,7 @@ Picture picture_of(Context& context) {
 }
 
 std::string head(const Context& context, const Picture& picture) {
-    return fmt::format("{} {}{}\n", context.seat.cleared ? "since `clear stats`," : "after",
+    return fmt::format("{} {}{}\n", context.session.cleared ? "since `clear stats`," : "after",
                        human_duration(picture.now.duration_s),
                        picture.age_s > 0 ? fmt::format("; the program is busy, and this is {} old",
                                                        human_duration(picture.age_s))
@@ -116,7 +116,7 @@ void show_stream(Context& context, const Call& call) {
         text += counters_of(picture.now, "streams");
     picture.now.ports.clear();
     picture.now.sends.clear();
-    context.seat.print(text + advice_about(picture.now, name));
+    context.session.print(text + advice_about(picture.now, name));
 }
 
 void show_heap(Context& context, const Call& call) {
@@ -125,7 +125,7 @@ void show_heap(Context& context, const Call& call) {
     if (!name.empty())
         keep_only_stream(picture.now, name);
     const std::string text = observe::report_tables(picture.now, picture.from()).heaps;
-    context.seat.print(head(context, picture) + (text.empty() ? "no stream is received\n" : text));
+    context.session.print(head(context, picture) + (text.empty() ? "no stream is received\n" : text));
 }
 
 void show_send(Context& context, const Call& call) {
@@ -141,7 +141,7 @@ void show_send(Context& context, const Call& call) {
     picture.now.streams.clear();
     picture.now.ports.clear();
     picture.now.captures.clear();
-    context.seat.print(head(context, picture) + text + advice_about(picture.now, name));
+    context.session.print(head(context, picture) + text + advice_about(picture.now, name));
 }
 
 void show_capture(Context& context, const Call& call) {
@@ -150,9 +150,9 @@ void show_capture(Context& context, const Call& call) {
     if (!name.empty())
         std::erase_if(now.captures, [&](const stats::CaptureSnapshot& c) { return c.stream != name; });
     if (now.captures.empty()) {
-        context.seat.print(name.empty()
-                               ? "nothing is captured, nor was in this run\n"
-                               : fmt::format("stream {} is not captured, nor was in this run\n", name));
+        context.session.print(name.empty()
+                                  ? "nothing is captured, nor was in this run\n"
+                                  : fmt::format("stream {} is not captured, nor was in this run\n", name));
         return;
     }
     std::string text = observe::captures_table(now);
@@ -161,7 +161,7 @@ void show_capture(Context& context, const Call& call) {
             text += fmt::format("{}: {}\n", c.stream, c.failure);
     for (const std::string& sentence : observe::capture_advice(now))
         text += observe::with_keys(sentence) + "\n";
-    context.seat.print(text);
+    context.session.print(text);
 }
 
 void show_port(Context& context, const Call& call) {
@@ -173,7 +173,7 @@ void show_port(Context& context, const Call& call) {
     if (!name.empty())
         text += counters_of(picture.now, "ports");
     picture.now.streams.clear();
-    context.seat.print(text + advice_about(picture.now, name));
+    context.session.print(text + advice_about(picture.now, name));
 }
 
 void show_xstats(Context& context, const Call& call) {
@@ -182,7 +182,7 @@ void show_xstats(Context& context, const Call& call) {
         table.row("counter of the device", name);
         table.count("value", value);
     }
-    context.seat.print(table.empty() ? "this device has no counters of its own\n" : table.text());
+    context.session.print(table.empty() ? "this device has no counters of its own\n" : table.text());
 }
 
 std::string rate_text_of(const Picture& picture, std::uint64_t now, std::uint64_t before) {
@@ -192,8 +192,8 @@ std::string rate_text_of(const Picture& picture, std::uint64_t now, std::uint64_
 }
 
 /// What an lcore had of a stream or port at the earlier moment.
-std::uint64_t earlier_share(const Picture& picture, unsigned lcore, const std::string& name,
-                            std::vector<stats::LcoreSnapshot::Share> stats::LcoreSnapshot::*list) {
+std::uint64_t earlier_received(const Picture& picture, unsigned lcore, const std::string& name,
+                               std::vector<stats::LcoreSnapshot::Received> stats::LcoreSnapshot::*list) {
     if (picture.before)
         for (const stats::LcoreSnapshot& l : picture.before->lcores)
             if (l.lcore == lcore)
@@ -217,11 +217,11 @@ void show_queue(Context& context, const Call& call) {
             table.word("idle", l.poll);
             table.count("packets", share.received);
             const std::uint64_t before =
-                earlier_share(picture, l.lcore, share.name, &stats::LcoreSnapshot::ports);
+                earlier_received(picture, l.lcore, share.name, &stats::LcoreSnapshot::ports);
             table.number("packet rate", rate_text_of(picture, share.received, before));
         }
-    context.seat.print(head(context, picture) +
-                       (table.empty() ? "no receive queue is polled\n" : table.text()));
+    context.session.print(head(context, picture) +
+                          (table.empty() ? "no receive queue is polled\n" : table.text()));
 }
 
 void show_lcore(Context& context, const Call& call) {
@@ -242,7 +242,7 @@ void show_lcore(Context& context, const Call& call) {
         std::vector<std::string> streams;
         for (const auto& share : l.streams) {
             received += share.received;
-            before += earlier_share(picture, l.lcore, share.name, &stats::LcoreSnapshot::streams);
+            before += earlier_received(picture, l.lcore, share.name, &stats::LcoreSnapshot::streams);
             streams.push_back(fmt::format("{}: {}", share.name, share.received));
         }
         if (l.removed != 0) {
@@ -266,7 +266,7 @@ void show_lcore(Context& context, const Call& call) {
     for (const stats::LcoreSnapshot& l : picture.now.lcores)
         if (l.silent_s > 0)
             text += l.silence() + "\n";
-    context.seat.print(text);
+    context.session.print(text);
 }
 
 void show_flow(Context& context, const Call& call) {
@@ -291,7 +291,7 @@ void show_flow(Context& context, const Call& call) {
             table.word("rule", rule.text);
         }
     }
-    context.seat.print(table.text() + text);
+    context.session.print(table.text() + text);
 }
 
 void show_memory(Context& context, const Call&) {
@@ -319,14 +319,14 @@ void show_memory(Context& context, const Call&) {
     }
     if (!table.empty())
         text += fmt::format("\n{}{} in all pools\n", table.text(), human_size(bytes));
-    context.seat.print(text);
+    context.session.print(text);
 }
 
 void show_config(Context& context, const Call& call) {
     runtime::Plan plan = context.process.plan();
     const std::string name = chosen(call, "PART");
     if (name.empty()) {
-        context.seat.print(config::to_toml(plan));
+        context.session.print(config::to_toml(plan));
         return;
     }
     keep_only(plan.ports, name);
@@ -334,17 +334,17 @@ void show_config(Context& context, const Call& call) {
     keep_only(plan.sends, name);
     const std::string text = config::to_toml(plan);
     const std::size_t parts = text.find("[[");
-    context.seat.print(parts == std::string::npos ? std::string{} : text.substr(parts));
+    context.session.print(parts == std::string::npos ? std::string{} : text.substr(parts));
 }
 
 void clear_stats(Context& context, const Call&) {
-    context.seat.cleared = context.process.snapshot();
-    context.seat.print("cleared: what is shown here counts from now on\n");
+    context.session.cleared = context.process.snapshot();
+    context.session.print("cleared: what is shown here counts from now on\n");
 }
 
 void clear_undo(Context& context, const Call&) {
-    context.seat.cleared.reset();
-    context.seat.print("what is shown here counts from the start again\n");
+    context.session.cleared.reset();
+    context.session.print("what is shown here counts from the start again\n");
 }
 
 }  // namespace

@@ -138,7 +138,7 @@ runtime::EalArguments arguments_of(const PlannedReplay& plan, const ReplayOption
         replay::Replay::memory_need(device.capabilities, device.tx.descriptors, plan.longest) +
         (options.impair.empty() ? 0 : port::ImpairedQueue::memory_need(plan.impairing));
     return runtime::eal_arguments(
-        eal, {.memory = {{runtime::eal_node(port::this_host(), plan.port, plan.main), bytes}},
+        eal, {.memory = {{runtime::eal_node(port::this_machine(), plan.port, plan.main), bytes}},
               .lcores = fmt::format("0@{},1@{}", plan.main, plan.worker),
               .name = "dpdk-spead",
               .bus = runtime::BusNeeds::of({&plan.port, 1})});
@@ -238,7 +238,7 @@ void give_up_privileges(const PlannedReplay& plan, const ReplayOptions& options,
 
 Clock::duration patience_of(const std::optional<double>& lcore_timeout) {
     if (!lcore_timeout)
-        return runtime::Surroundings{}.lcore_patience;
+        return runtime::EngineHooks{}.lcore_patience;
     return *lcore_timeout > 0
                ? std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(*lcore_timeout))
                : Clock::duration::max();

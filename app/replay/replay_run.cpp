@@ -138,13 +138,13 @@ bool ReplayRun::interrupted() {
 
 bool ReplayRun::wait_for_link() {
     const Clock::time_point since = Clock::now();
-    bool told = false;
+    bool reported = false;
     while (!port_.poll_link()) {
         const bool peer = port_.capabilities().needs_peer;
-        if (!told)
+        if (!reported)
             log_notice(LogType::app, "{}: {}; waiting", port_.device_name(),
                        peer ? "nobody is at the other end" : "its link is down");
-        told = true;
+        reported = true;
         if (interrupted())
             return false;
         if (!peer && Clock::now() - since > kLinkPatience)

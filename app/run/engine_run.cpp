@@ -46,19 +46,19 @@ struct CloseFirst {
 }  // namespace
 
 RunOutcome EngineRun::go() {
-    engine_ = std::make_unique<runtime::Engine>(prepared_.plan, prepared_.layout, surroundings());
+    engine_ = std::make_unique<runtime::Engine>(prepared_.plan, prepared_.layout, hooks());
     start();
     std::vector<std::string> script_problems;
     const runtime::Engine::Reason reason = run(script_problems);
     return stop(reason, script_problems);
 }
 
-runtime::Surroundings EngineRun::surroundings() {
-    runtime::Surroundings s;
+runtime::EngineHooks EngineRun::hooks() {
+    runtime::EngineHooks s;
     s.on_event = [this](const std::string& stream, const stats::LastEvent& event) {
-        notices_.tell(runtime::sentence_of(stream, event));
+        notifications_.tell(runtime::sentence_of(stream, event));
     };
-    s.on_lcore = [this](const std::string& what) { notices_.tell(what); };
+    s.on_lcore = [this](const std::string& what) { notifications_.tell(what); };
     s.interrupt_fd = channels_.signals.fd();
     s.by_configuration = options_.by_configuration();
     // Who watches the process decides.
@@ -70,13 +70,13 @@ runtime::Surroundings EngineRun::surroundings() {
 
 /// The main thread waits for an lcore, and has nothing newer to show.
 void EngineRun::show_silence() {
-    const stats::SnapshotBoard::View view = board_.look();
+    const stats::LatestSnapshot::View view = latest_.look();
     if (engine_ == nullptr || !view)
         return;
     stats::Snapshot then = *view.latest.snapshot;
     engine_->mark_silent(then);
     notify(channels_.service, status_, then);
-    board_.publish(std::move(then));
+    latest_.publish(std::move(then));
 }
 
 void EngineRun::start() {
@@ -105,11 +105,11 @@ void EngineRun::give_up_privileges() const {
 runtime::Engine::Reason EngineRun::run(std::vector<std::string>& script_problems) {
     // The terminal is the prompt's where there is one.
     observe::Progress progress(!common_.quiet && !options_.interactive);
-    EngineProcess process(*engine_, executor_, board_);
+    EngineProcess process(*engine_, executor_, latest_);
     Console console(
         process, {options_.interactive, options_.cmdline_file,
                   common_.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO, prepared_.layout.control_cpus(),
-                  channels_.socket ? &*channels_.socket : nullptr, &notices_});
+                  channels_.socket ? &*channels_.socket : nullptr, &notifications_});
     const CloseFirst close_first{executor_};
     const runtime::Engine::Reason reason =
         engine_->run(channels_.signals.fd(), [&](const stats::Snapshot& now) {
@@ -132,7 +132,7 @@ void EngineRun::tick(const stats::Snapshot& now) {
         reload(options_, *engine_);
         channels_.service.ready();
     }
-    board_.publish(now);
+    latest_.publish(now);
 }
 
 RunOutcome EngineRun::stop(runtime::Engine::Reason reason, const std::vector<std::string>& script_problems) {
@@ -140,7 +140,7 @@ RunOutcome EngineRun::stop(runtime::Engine::Reason reason, const std::vector<std
     log_info(LogType::app, "ending: {}", runtime::name_of(reason));
     engine_->stop();
     RunOutcome outcome{engine_->snapshot(), engine_->totals(), engine_->plan(), {}, reason};
-    board_.publish(outcome.last);
+    latest_.publish(outcome.last);
     outcome.problems = engine_->problems();
     outcome.problems.insert(outcome.problems.end(), script_problems.begin(), script_problems.end());
     for (const std::string& remark : engine_->remarks())

@@ -6,31 +6,31 @@
 #include <vector>
 
 #include "app/invocation.hpp"
-#include "app/prompt/notices.hpp"
+#include "app/prompt/notifications.hpp"
 #include "app/run/prepared_run.hpp"
 #include "app/run/run_channels.hpp"
 #include "app/run/run_report.hpp"
 #include "app/run/service_status.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/executor.hpp"
-#include "stats/snapshot_board.hpp"
+#include "stats/latest_snapshot.hpp"
 
 namespace spead::app {
 
 /// An engine with those who command it and those who are told of it: signals, the prompt, the service
-/// manager, the board. EAL runs and outlives it; so does everything that it is given. The main thread calls
-/// it.
+/// manager, the latest snapshot. EAL runs and outlives it; so does everything that it is given. The main
+/// thread calls it.
 class EngineRun {
   public:
     EngineRun(const RunOptions& options, const CommonOptions& common, const PreparedRun& prepared,
-              RunChannels& channels, stats::SnapshotBoard& board)
-        : options_(options), common_(common), prepared_(prepared), channels_(channels), board_(board) {}
+              RunChannels& channels, stats::LatestSnapshot& latest)
+        : options_(options), common_(common), prepared_(prepared), channels_(channels), latest_(latest) {}
 
     /// Runs from the ports' opening to their end, once. Throws Error when it cannot start.
     RunOutcome go();
 
   private:
-    runtime::Surroundings surroundings();
+    runtime::EngineHooks hooks();
     void show_silence();
     void start();
     void give_up_privileges() const;
@@ -42,9 +42,9 @@ class EngineRun {
     const CommonOptions& common_;
     const PreparedRun& prepared_;
     RunChannels& channels_;
-    stats::SnapshotBoard& board_;
+    stats::LatestSnapshot& latest_;
     runtime::Executor executor_;
-    Notices notices_;
+    Notifications notifications_;
     ServiceStatus status_;
     std::unique_ptr<runtime::Engine> engine_;
 };

@@ -57,7 +57,7 @@ int run_plan(const RunOptions& options, const Invocation& invocation) {
     for (const std::string& remark : prepared.layout.remarks)
         log_notice(LogType::app, "{}", remark);
     RunViews views(options.plan, prepared.layout);
-    RunOutcome outcome = EngineRun(options, common, prepared, channels, views.board()).go();
+    RunOutcome outcome = EngineRun(options, common, prepared, channels, views.latest()).go();
     return report_run(std::move(outcome), options, common);
 }
 

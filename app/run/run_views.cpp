@@ -19,11 +19,11 @@ nlohmann::ordered_json facts_of(const runtime::Plan& plan) {
 }  // namespace
 
 RunViews::RunViews(const runtime::Plan& plan, const runtime::Layout& layout)
-    : board_(std::make_shared<stats::SnapshotBoard>()),
-      telemetry_(std::make_shared<observe::TelemetryAnswers>(board_, facts_of(plan))) {
+    : latest_(std::make_shared<stats::LatestSnapshot>()),
+      telemetry_(std::make_shared<observe::TelemetryAnswers>(latest_, facts_of(plan))) {
     if (!plan.runtime.metrics)
         return;
-    metrics_.emplace(board_, *plan.runtime.metrics, layout.control_cpus(),
+    metrics_.emplace(latest_, *plan.runtime.metrics, layout.control_cpus(),
                      observe::ProcessIdentity{plan.runtime.name, DPDK_SPEAD_VERSION, rte_version()});
     log_notice(LogType::app, "metrics are at http://{}/metrics", to_string(metrics_->address()));
 }

@@ -8,21 +8,21 @@
 #include "observe/telemetry.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
-#include "stats/snapshot_board.hpp"
+#include "stats/latest_snapshot.hpp"
 
 namespace spead::app {
 
 /// Shows a run to other programs: telemetry, and metrics where the plan has them. Their threads look at the
-/// board as long as they like, rather than at the engine. EAL runs and outlives it.
+/// latest snapshot as long as they like, rather than at the engine. EAL runs and outlives it.
 class RunViews {
   public:
     /// Throws Error when metrics cannot be served there.
     RunViews(const runtime::Plan& plan, const runtime::Layout& layout);
 
-    stats::SnapshotBoard& board() noexcept { return *board_; }
+    stats::LatestSnapshot& latest() noexcept { return *latest_; }
 
   private:
-    const std::shared_ptr<stats::SnapshotBoard> board_;
+    const std::shared_ptr<stats::LatestSnapshot> latest_;
     const observe::Telemetry telemetry_;
     std::optional<observe::Metrics> metrics_;
 };

@@ -58,15 +58,15 @@ Page streams_page(const Pair& pair) {
         const auto delivered =
             pair.rate("streams", s, [](const Json& p) { return count(member(p, "heaps"), "delivered"); });
         const auto lost = pair.rate("streams", s, lost_heaps);
-        const auto ring = share(static_cast<double>(count(heaps, "queued")),
-                                static_cast<double>(count(info, "queue_heaps")));
+        const auto queue = share(static_cast<double>(count(heaps, "queued")),
+                                 static_cast<double>(count(info, "queue_heaps")));
         const double expected = real(info, "expected_rate");
         page.rows.push_back({text(s, "name"),
                              bytes.value_or(0),
                              static_cast<double>(lost_heaps(s)),
-                             ring.value_or(0),
+                             queue.value_or(0),
                              {health_cell(s), bits(bytes), packets(received), events(delivered), events(lost),
-                              human_count(lost_heaps(s)), bar(ring, 5),
+                              human_count(lost_heaps(s)), bar(queue, 5),
                               expected > 0 && bytes ? fmt::format("{:.0f} %", *bytes / expected * 100) : "",
                               human_count(count(heaps, "live"))}});
     }
@@ -236,7 +236,7 @@ Page page_of(const Pair& pair, TopPage page) {
 
 void sort(std::vector<Row>& rows, const TopView& view) {
     const auto key = [&](const Row& r) {
-        return view.sort == TopSort::rate ? r.rate : view.sort == TopSort::loss ? r.loss : r.ring;
+        return view.sort == TopSort::rate ? r.rate : view.sort == TopSort::loss ? r.loss : r.queue;
     };
     // Equal rows stay in the report's order, so that the picture does not flicker.
     std::stable_sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {

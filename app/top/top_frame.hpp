@@ -16,8 +16,8 @@ namespace spead::app {
 enum class TopPage : std::uint8_t { streams, loss, sends, ports, lcores };
 inline constexpr std::array<std::string_view, 5> kTopPages{"streams", "loss", "sends", "ports", "lcores"};
 
-enum class TopSort : std::uint8_t { name, rate, loss, ring };
-inline constexpr std::array<std::string_view, 4> kTopSorts{"name", "rate", "loss", "ring"};
+enum class TopSort : std::uint8_t { name, rate, loss, queue };
+inline constexpr std::array<std::string_view, 4> kTopSorts{"name", "rate", "loss", "queue"};
 
 /// What the keys change.
 struct TopView {

@@ -14,7 +14,7 @@ struct Row {
     std::string name;
     double rate = 0;
     double loss = 0;
-    double ring = 0;
+    double queue = 0;
     std::vector<std::string> cells;  ///< as the page's columns, without the name
 };
 

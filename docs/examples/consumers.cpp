@@ -22,7 +22,7 @@ int main(int argc, char** argv) try {
     spead::Process process({.lcores = lcores});
     spead::RecvStream stream(process, {.endpoints{argv + 3, argv + argc},
                                        .interface = argv[1],
-                                       .lcores = lcores,  // heaps are dealt to them by their count
+                                       .lcores = lcores,  // heaps are distributed to them by their count
                                        .stop_on_stop_item = true});
     std::mutex turn;  // one thread at a time asks for a heap; all of them work
     std::atomic<std::uint64_t> heaps{0}, sum{0};

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <string>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace spead {
 
@@ -50,7 +50,7 @@ class ArmedEvent {
   private:
     void signal() noexcept;
 
-    Descriptor fd_;
+    FileDescriptor fd_;
     alignas(64) std::atomic<bool> armed_{false};
 };
 

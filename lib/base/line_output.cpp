@@ -42,21 +42,21 @@ void LineOutput::look() noexcept {
     struct stat now {};
     if (fstat(fd_, &now) != 0) {
         kind_ = Kind::waitless;
-        own_ = Descriptor();
+        own_ = FileDescriptor();
         facts_ = {};
         return;
     }
     if (kind_ != Kind::unknown && is_same(now, facts_))
         return;
     facts_ = now;
-    own_ = Descriptor();
+    own_ = FileDescriptor();
     kind_ = Kind::waitless;
     if (S_ISSOCK(now.st_mode)) {
         kind_ = Kind::socket;
     } else if (S_ISFIFO(now.st_mode) || (S_ISCHR(now.st_mode) && isatty(fd_) == 1)) {
         std::array<char, 32> path{};
         std::snprintf(path.data(), path.size(), "/proc/self/fd/%d", fd_);
-        own_ = Descriptor(open(path.data(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+        own_ = FileDescriptor(open(path.data(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
         if (!own_)
             kind_ = Kind::careful;
     }

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace spead {
 
@@ -69,7 +69,7 @@ class LineOutput {
     std::mutex mutex_;  ///< guards all that follows
     Kind kind_ = Kind::unknown;
     struct stat facts_ {};       ///< of what fd_ was when it was last looked at
-    Descriptor own_;             ///< the same pipe or terminal, opened again without waiting
+    FileDescriptor own_;         ///< the same pipe or terminal, opened again without waiting
     std::string kept_;           ///< not yet written; may begin within a line
     std::uint64_t dropped_ = 0;  ///< lines since the last note
     bool given_up_ = false;      ///< the reader took nothing for kWait

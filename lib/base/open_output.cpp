@@ -125,8 +125,8 @@ class Walk {
         }
     }
 
-    const Descriptor& directory() const { return directory_; }
-    Descriptor& directory() { return directory_; }
+    const FileDescriptor& directory() const { return directory_; }
+    FileDescriptor& directory() { return directory_; }
     const Facts& directory_facts() const { return facts_; }
     /// The last part, no link that is to be followed; empty: the path is that of directory().
     const std::string& name() const { return name_; }
@@ -143,7 +143,7 @@ class Walk {
     }
 
     bool enter(const std::string& part, int from, int flags = O_NOFOLLOW) {
-        Descriptor next(openat(from, part.c_str(), flags | O_PATH | O_DIRECTORY | O_CLOEXEC));
+        FileDescriptor next(openat(from, part.c_str(), flags | O_PATH | O_DIRECTORY | O_CLOEXEC));
         if (!next || fstat(next.get(), &facts_) != 0)
             return fail(errno);
         directory_ = std::move(next);
@@ -160,7 +160,7 @@ class Walk {
         const std::string part = parts_.front();
         parts_.pop_front();
         const bool last = parts_.empty() && part != "..";
-        const Descriptor there(openat(directory_.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+        const FileDescriptor there(openat(directory_.get(), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
         Facts facts{};
         if (!there && last && errno == ENOENT) {
             name_ = part;
@@ -204,7 +204,7 @@ class Walk {
         return text.front() != '/' || enter("/", AT_FDCWD);
     }
 
-    Descriptor directory_;
+    FileDescriptor directory_;
     Facts facts_{};
     std::deque<std::string> parts_;  ///< that are left
     std::string name_;
@@ -247,9 +247,9 @@ OpenedOutput open_output(const std::string& path, int flags, mode_t mode) {
         return refused(EPERM, std::move(reason));
     const int way = (flags & O_ACCMODE) == O_RDWR ? 0 : O_WRONLY;
     OpenedOutput out;
-    out.file =
-        Descriptor(openat(walk.directory().get(), walk.name().c_str(),
-                          flags | way | O_CREAT | O_CLOEXEC | (walk.kernels_link() ? 0 : O_NOFOLLOW), mode));
+    out.file = FileDescriptor(
+        openat(walk.directory().get(), walk.name().c_str(),
+               flags | way | O_CREAT | O_CLOEXEC | (walk.kernels_link() ? 0 : O_NOFOLLOW), mode));
     if (!out.file)
         return failed(errno);
     Facts facts{};
@@ -274,7 +274,7 @@ OpenedOutput open_output_directory(const std::string& path, bool make) {
     if (make && mkdirat(directory, walk.name().c_str(), 0777) != 0 && errno != EEXIST)
         return failed(errno);
     const int flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (walk.kernels_link() ? 0 : O_NOFOLLOW);
-    out.file = Descriptor(openat(directory, walk.name().c_str(), flags));
+    out.file = FileDescriptor(openat(directory, walk.name().c_str(), flags));
     return out.file ? std::move(out) : failed(errno);
 }
 

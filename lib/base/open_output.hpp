@@ -5,7 +5,7 @@
 #include <sys/types.h>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 /// Opens what the program writes, in directories where other users may have planted something.
 ///
@@ -25,7 +25,7 @@ namespace spead {
 
 /// A descriptor, or the reason why there is none.
 struct OpenedOutput {
-    Descriptor file;
+    FileDescriptor file;
     int error = 0;       ///< errno; EPERM when it was refused
     std::string reason;  ///< for the user, behind "cannot write PATH: "; empty when it is open
 };

@@ -13,7 +13,7 @@ namespace spead {
 /// letters' case does not matter.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
-/// " (did you mean `ring`?)" or an empty string.
+/// " (did you mean `queue_depth`?)" or an empty string.
 std::string hint(std::string_view word, std::span<const std::string_view> known);
 
 /// "a, b or c".

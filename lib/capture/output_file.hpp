@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/file_use.hpp"
 
 namespace spead::capture {
@@ -16,7 +16,7 @@ namespace spead::capture {
 /// One file that is written from its beginning to its end, through the kernel's page cache or past it
 /// (O_DIRECT, in aligned blocks; the end, which is none, goes through the cache, so the length is right).
 ///
-/// One thread. The constructor throws Error; what fails later is told by failure(), and nothing more is
+/// One thread. The constructor throws Error; what fails later is reported by failure(), and nothing more is
 /// written then.
 class OutputFile {
   public:
@@ -64,7 +64,7 @@ class OutputFile {
     void end_direct();
 
     std::string path_;
-    Descriptor fd_;
+    FileDescriptor fd_;
     FileUse use_;
     bool direct_ = false;
     std::uint64_t size_ = 0;

@@ -17,7 +17,7 @@ namespace spead::capture {
 /// The capture file that one writer thread writes; with rotation, a series of them: "x.pcap" becomes
 /// x-00000.pcap, x-00001.pcap, ... Every file is whole by itself, and a record is in one file.
 ///
-/// One thread at a time. The constructor throws Error; later failures are told by failure(), and end the
+/// One thread at a time. The constructor throws Error; later failures are reported by failure(), and end the
 /// series: the file then ends behind the last record that the disk took.
 class PcapSeries {
   public:

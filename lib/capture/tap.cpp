@@ -48,7 +48,7 @@ Tap::Tap(std::byte* memory, std::uint32_t block_bytes, std::size_t blocks, std::
 
 /// When the packet came, in ns since 1970. The one place for it: a port's own time stamp belongs here. The
 /// clock is read once a burst (through the vDSO, without a system call); its packets are a nanosecond apart,
-/// so that their order survives being dealt over files.
+/// so that their order survives being distributed over files.
 std::uint64_t Tap::arrival_ns(const rte_mbuf&, std::uint64_t now) noexcept {
     if (now != clock_at_) {
         timespec time{};

@@ -22,7 +22,7 @@ runtime::Plan load_file(const std::string& path);
 runtime::Plan parse_text(std::string_view text, std::string_view name);
 
 /// Where in the user's words a value of the plan came from, for errors: takes a path such as
-/// "receive[0].heaps.ring", "port[1]" or "memory.heaps"; returns "file:line:column", an option
+/// "receive[0].heaps.queue_depth", "port[1]" or "memory.heaps"; returns "file:line:column", an option
 /// ("--ring-heaps") or an empty string.
 using Locator = std::function<std::string(std::string_view path)>;
 

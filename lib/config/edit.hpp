@@ -14,9 +14,10 @@
 /// throw UsageError that says what was wrong; the plan given is never touched.
 namespace spead::config {
 
-/// A key as in the file, with its table below [[receive]] or [[send]] before it ("poll", "heaps.ring"), and
-/// its value as typed, without quotes: "busy", "16MiB", "true". Lists have commas between ("1,2" or "1-3" of
-/// CPUs). "default" takes the key away, which leaves what the file's reader takes without it.
+/// A key as in the file, with its table below [[receive]] or [[send]] before it ("poll",
+/// "heaps.queue_depth"), and its value as typed, without quotes: "busy", "16MiB", "true". Lists have commas
+/// between ("1,2" or "1-3" of CPUs). "default" takes the key away, which leaves what the file's reader takes
+/// without it.
 using Setting = std::pair<std::string, std::string>;
 
 runtime::Plan add_stream(const runtime::Plan& plan, const std::string& name, const std::string& port,

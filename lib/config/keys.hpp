@@ -22,7 +22,8 @@ const Section& section_of(std::string_view table);
 /// Returns the names that may stand in the table: its keys, then the tables within it. "" is the file itself.
 std::vector<std::string_view> names_in(std::string_view table);
 
-/// Returns the key with this path within a table: "poll" or "heaps.ring" of "receive". Null: there is none.
+/// Returns the key with this path within a table: "poll" or "heaps.queue_depth" of "receive". Null: there is
+/// none.
 const Key* find_key(std::string_view root, std::string_view path);
 
 /// Returns the paths of all keys of a table and of the tables within it, in the file's order.

@@ -25,19 +25,19 @@ inline constexpr std::array kPollModes{Word{runtime::PollMode::busy, "busy"},
                                        Word{runtime::PollMode::adaptive, "adaptive"},
                                        Word{runtime::PollMode::interrupt, "interrupt"}};
 inline constexpr std::array kOnFull{
-    Word{runtime::OnFull::automatic, "auto"}, Word{runtime::OnFull::drop_newest, "drop_newest"},
-    Word{runtime::OnFull::drop_oldest, "drop_oldest"}, Word{runtime::OnFull::block, "block"}};
+    Word{runtime::OnFullSetting::automatic, "auto"}, Word{runtime::OnFullSetting::drop_newest, "drop_newest"},
+    Word{runtime::OnFullSetting::drop_oldest, "drop_oldest"}, Word{runtime::OnFullSetting::block, "block"}};
 inline constexpr std::array kSinkKinds{Word{runtime::SinkKind::null, "null"},
                                        Word{runtime::SinkKind::verify, "verify"},
                                        Word{runtime::SinkKind::file, "file"}};
 inline constexpr std::array kOnSinkError{Word{runtime::OnSinkError::stop, "stop"},
                                          Word{runtime::OnSinkError::end, "end"}};
-inline constexpr std::array kDoers{Word{runtime::Doer::software, "software"},
-                                   Word{runtime::Doer::automatic, "auto"},
-                                   Word{runtime::Doer::hardware, "hardware"}};
-inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopy::automatic, "auto"},
-                                      Word{runtime::ZeroCopy::always, "always"},
-                                      Word{runtime::ZeroCopy::never, "never"}};
+inline constexpr std::array kOffloads{Word{runtime::Offload::software, "software"},
+                                      Word{runtime::Offload::automatic, "auto"},
+                                      Word{runtime::Offload::hardware, "hardware"}};
+inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopySetting::automatic, "auto"},
+                                      Word{runtime::ZeroCopySetting::always, "always"},
+                                      Word{runtime::ZeroCopySetting::never, "never"}};
 
 inline constexpr std::array kKeptCapabilities{Word{runtime::KeptCapabilities::needed, "needed"},
                                               Word{runtime::KeptCapabilities::all, "all"}};
@@ -48,15 +48,15 @@ inline constexpr std::array<Word<E>, 0> kWords{};
 template <>
 inline constexpr auto kWords<runtime::PollMode> = kPollModes;
 template <>
-inline constexpr auto kWords<runtime::OnFull> = kOnFull;
+inline constexpr auto kWords<runtime::OnFullSetting> = kOnFull;
 template <>
 inline constexpr auto kWords<runtime::SinkKind> = kSinkKinds;
 template <>
 inline constexpr auto kWords<runtime::OnSinkError> = kOnSinkError;
 template <>
-inline constexpr auto kWords<runtime::Doer> = kDoers;
+inline constexpr auto kWords<runtime::Offload> = kOffloads;
 template <>
-inline constexpr auto kWords<runtime::ZeroCopy> = kZeroCopy;
+inline constexpr auto kWords<runtime::ZeroCopySetting> = kZeroCopy;
 template <>
 inline constexpr auto kWords<runtime::KeptCapabilities> = kKeptCapabilities;
 

@@ -64,7 +64,7 @@ std::string Source::locate(std::string_view path) const {
         if (const auto found = places_.find(path); found != places_.end())
             return found->second;
         const std::size_t cut =
-            path.rfind('.');  // "receive[0].heaps.ring" -> "receive[0].heaps" -> "receive[0]"
+            path.rfind('.');  // "receive[0].heaps.queue_depth" -> "receive[0].heaps" -> "receive[0]"
         path = path.substr(0, cut == std::string_view::npos ? 0 : cut);
     }
     return name_;

@@ -12,7 +12,7 @@
 
 namespace spead::heap {
 
-static_assert(sizeof(Heap) == 2 * sizeof(void*));
+static_assert(sizeof(HeapHandle) == 2 * sizeof(void*));
 
 void HeapQueue::RingMemory::operator()(rte_ring* ring) const noexcept {
     std::free(ring);
@@ -46,7 +46,7 @@ HeapQueue::HeapQueue(std::size_t heaps, std::size_t records)
 
 HeapQueue::~HeapQueue() = default;
 
-Heap HeapQueue::try_pop() {
+HeapHandle HeapQueue::try_pop() {
     void* record = nullptr;
     if (rte_ring_mc_rts_dequeue_bulk(queue_.get(), &record, 1, nullptr) == 0)
         return {};
@@ -54,14 +54,14 @@ Heap HeapQueue::try_pop() {
     return {this, static_cast<Record*>(record)};
 }
 
-std::size_t HeapQueue::pop_burst(std::span<Heap> out) {
+std::size_t HeapQueue::pop_burst(std::span<HeapHandle> out) {
     std::size_t total = 0;
     while (total < out.size()) {
         std::array<void*, 64> records;
         const auto want = static_cast<unsigned>(std::min(records.size(), out.size() - total));
         const unsigned n = rte_ring_mc_rts_dequeue_burst(queue_.get(), records.data(), want, nullptr);
         for (unsigned i = 0; i < n; i++)
-            out[total + i] = Heap(this, static_cast<Record*>(records[i]));
+            out[total + i] = HeapHandle(this, static_cast<Record*>(records[i]));
         total += n;
         if (n < want)
             break;
@@ -71,7 +71,7 @@ std::size_t HeapQueue::pop_burst(std::span<Heap> out) {
     return total;
 }
 
-void HeapQueue::release_burst(std::span<Heap> heaps) {
+void HeapQueue::release_burst(std::span<HeapHandle> heaps) {
     std::array<void*, 64> records;
     for (std::size_t at = 0; at < heaps.size();) {
         unsigned n = 0;
@@ -149,12 +149,12 @@ std::size_t HeapQueue::reclaim(Record** out, std::size_t max) noexcept {
                                      nullptr);
 }
 
-void Heap::reset() noexcept {
+void HeapHandle::reset() noexcept {
     if (record_ != nullptr)
         queue_->give_back(std::exchange(record_, nullptr));
 }
 
-std::vector<Range> Heap::missing() const {
+std::vector<Range> HeapHandle::missing() const {
     std::vector<Range> holes;
     const Coverage& c = record_->coverage;
     auto at = static_cast<std::uint32_t>(c.prefix());

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "base/armed_event.hpp"
-#include "heap/heap.hpp"
+#include "heap/heap_handle.hpp"
 #include "heap/record.hpp"
 
 struct rte_ring;
@@ -34,11 +34,11 @@ class HeapQueue {
     // Consumer side.
 
     /// The oldest heap, or an empty handle.
-    Heap try_pop();
+    HeapHandle try_pop();
     /// Up to out.size() heaps into empty handles; returns how many.
-    std::size_t pop_burst(std::span<Heap> out);
+    std::size_t pop_burst(std::span<HeapHandle> out);
     /// Gives many heaps of this queue back at once; the handles are empty afterwards.
-    void release_burst(std::span<Heap> heaps);
+    void release_burst(std::span<HeapHandle> heaps);
     /// True when a heap is there; false after `timeout_ms` (-1: no limit), when wake_consumers or close was
     /// called, and sometimes earlier (a signal, an event that was late): ask again.
     bool wait(int timeout_ms);
@@ -77,7 +77,7 @@ class HeapQueue {
     void wake() noexcept { event_.announce(); }
 
   private:
-    friend class Heap;
+    friend class HeapHandle;
     void give_back(Record* record) noexcept;
 
     struct RingMemory {

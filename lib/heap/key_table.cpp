@@ -10,7 +10,7 @@ namespace {
 /// Counts that rise by a constant take lines at constant distances around the table. With an unlucky
 /// multiplier a few steps lead back to nearly the same line, and a process in a hundred would probe through
 /// dozens of entries. This says whether that happens with any of the steps senders use: 1 (one stream for
-/// each endpoint), and the number of endpoints that heaps are dealt to.
+/// each endpoint), and the number of endpoints that heaps are distributed to.
 bool spreads_even_steps(std::uint64_t multiplier, std::size_t lines) {
     constexpr std::uint64_t kSteps = 16;
     const std::uint64_t line = ~std::uint64_t{0} / lines;

@@ -13,27 +13,28 @@ namespace spead::heap {
 /// lcore's alone: a read and a write of it elsewhere, even of the same value, undo what the lcore wrote
 /// meanwhile.
 ///
-/// A promise to a stream that can wait is kept later, if need be: such streams lend each other what none of
-/// them uses, so that one of them can have more heaps live than its share holds while the others are idle.
-class Shares {
+/// The reservation of a stream that can wait is served later, if need be: such streams lend each other what
+/// none of them uses, so that one of them can have more heaps live than its reservation holds while the
+/// others are idle.
+class Reservations {
   public:
-    explicit Shares(std::size_t capacity) : free_(capacity) {}
+    explicit Reservations(std::size_t capacity) : free_(capacity) {}
 
-    /// Promises `bytes` to a placer, which is made with the same number; taken back when that placer sets its
-    /// quota to 0. All promises together are at most the capacity.
-    void promise(std::size_t bytes) noexcept { promised_ += bytes; }
+    /// Reserves `bytes` for a placer, which is made with the same number; taken back when that placer sets
+    /// its quota to 0. All reservations together are at most the capacity.
+    void reserve(std::size_t bytes) noexcept { reserved_ += bytes; }
 
   private:
     friend class PoolPlacer;
 
     std::size_t free_;          ///< bytes no placer has taken
-    std::size_t promised_ = 0;  ///< of them, those that placers below their quota can count on
-    std::size_t can_wait_ = 0;  ///< of promised_: promises to placers of streams that can wait
+    std::size_t reserved_ = 0;  ///< of them, those that placers below their quota can count on
+    std::size_t can_wait_ = 0;  ///< of reserved_: those of placers of streams that can wait
 };
 
-/// Placement of heaps in contiguous blocks of an arena, within one stream's share of it. Several streams of
+/// Placement of heaps in contiguous blocks of an arena, within one stream's reservation. Several streams of
 /// one lcore draw on one arena; its quota is what a stream can count on, so that one whose consumer is slow
-/// does not starve its neighbours. What nobody was promised, or the others do not need, it may have besides.
+/// does not starve its neighbours. It may also use memory that is unreserved, or that others do not need.
 ///
 /// The window asks through this interface only, so that chunks or device memory can take its place.
 class PoolPlacer {
@@ -42,10 +43,10 @@ class PoolPlacer {
     /// `arena` outlives the placer and belongs to the same lcore. `quota` bytes of blocks at most are out at
     /// once.
     PoolPlacer(memory::Arena& arena, std::size_t quota) : arena_(&arena), quota_(quota) {}
-    /// `shares` too: `quota` was promised there, and more than that may be out where others are promised less
-    /// than is free.
-    PoolPlacer(memory::Arena& arena, Shares& shares, std::size_t quota)
-        : arena_(&arena), shares_(&shares), quota_(quota) {}
+    /// `reservations` too: `quota` was reserved there, and more than that may be out where others reserved
+    /// less than is free.
+    PoolPlacer(memory::Arena& arena, Reservations& reservations, std::size_t quota)
+        : arena_(&arena), reservations_(&reservations), quota_(quota) {}
 
     /// A block for `bytes`; empty when the arena has none, or when what is left is the others'.
     memory::Block place(std::size_t bytes) noexcept {
@@ -78,15 +79,15 @@ class PoolPlacer {
     void set_quota(std::size_t quota) noexcept {
         const std::size_t before = left(out_);
         quota_ = quota;
-        change_promise(before, left(out_));
+        change_reserved(before, left(out_));
     }
 
     /// Says whether the stream can wait for memory, rather than lose something. A placer that has no quota
     /// and no blocks touches nothing shared: the control world makes it while the lcore uses the others.
     void set_can_wait(bool can_wait) noexcept {
-        const std::size_t promised = left(out_);
-        if (shares_ != nullptr && can_wait != can_wait_ && promised != 0)
-            shares_->can_wait_ += can_wait ? promised : 0 - promised;
+        const std::size_t reserved = left(out_);
+        if (reservations_ != nullptr && can_wait != can_wait_ && reserved != 0)
+            reservations_->can_wait_ += can_wait ? reserved : 0 - reserved;
         can_wait_ = can_wait;
     }
 
@@ -102,10 +103,11 @@ class PoolPlacer {
     std::size_t quota() const noexcept { return quota_; }
     /// Bytes that it may take now; how they are cut, the arena knows.
     std::size_t available() const noexcept {
-        if (shares_ == nullptr)
+        if (reservations_ == nullptr)
             return left(out_);
-        const std::size_t others = shares_->promised_ - (can_wait_ ? shares_->can_wait_ : left(out_));
-        return shares_->free_ > others ? shares_->free_ - others : 0;
+        const std::size_t others =
+            reservations_->reserved_ - (can_wait_ ? reservations_->can_wait_ : left(out_));
+        return reservations_->free_ > others ? reservations_->free_ - others : 0;
     }
     /// Most bytes of blocks that were out at once.
     std::size_t most_out() const noexcept { return most_out_; }
@@ -114,23 +116,23 @@ class PoolPlacer {
   private:
     std::size_t left(std::size_t out) const noexcept { return out < quota_ ? quota_ - out : 0; }
     /// Modulo 2^64.
-    void change_promise(std::size_t from, std::size_t to) noexcept {
-        if (shares_ == nullptr)
+    void change_reserved(std::size_t from, std::size_t to) noexcept {
+        if (reservations_ == nullptr)
             return;
-        shares_->promised_ += to - from;
+        reservations_->reserved_ += to - from;
         if (can_wait_)
-            shares_->can_wait_ += to - from;
+            reservations_->can_wait_ += to - from;
     }
     void set_out(std::size_t out) noexcept {
-        if (shares_ != nullptr) {
-            shares_->free_ += out_ - out;  // modulo 2^64
-            change_promise(left(out_), left(out));
+        if (reservations_ != nullptr) {
+            reservations_->free_ += out_ - out;  // modulo 2^64
+            change_reserved(left(out_), left(out));
         }
         out_ = out;
     }
 
     memory::Arena* arena_ = nullptr;
-    Shares* shares_ = nullptr;
+    Reservations* reservations_ = nullptr;
     std::size_t quota_ = 0;
     std::size_t out_ = 0;
     std::size_t most_out_ = 0;

@@ -24,7 +24,7 @@
 
 namespace spead::heap {
 
-enum class OnFull : std::uint8_t { drop_newest, drop_oldest, block };
+enum class FullPolicy : std::uint8_t { drop_newest, drop_oldest, block };
 
 struct WindowConfig {
     static constexpr std::uint32_t kLeastHistory = 64;
@@ -45,7 +45,7 @@ struct WindowConfig {
     std::uint64_t timeout_ticks = 0;  ///< a heap without a packet for so long is given up; 0: never
     bool in_order = false;
     bool stop_on_stop_item = false;
-    OnFull on_full = OnFull::drop_newest;
+    FullPolicy on_full = FullPolicy::drop_newest;
 
     /// Heaps per substream that may be live while it is in doubt whether newer ones are heaps.
     static constexpr std::uint32_t kDoubtful = 32;
@@ -100,7 +100,7 @@ class Window {
     Accepted accept_now(const PacketView& v) noexcept {
         waits_ = false;
         const Accepted a = accept(v);
-        waits_ = config_.on_full == OnFull::block;
+        waits_ = config_.on_full == FullPolicy::block;
         return a;
     }
 
@@ -210,9 +210,9 @@ class Window {
     /// Changes what can change at run time; called by the owning lcore between bursts.
     void set_timeout(std::uint64_t ticks) noexcept { config_.timeout_ticks = ticks; }
     void set_quota(std::size_t bytes) noexcept { placer_.set_quota(bytes); }
-    void set_on_full(OnFull policy) noexcept {
+    void set_on_full(FullPolicy policy) noexcept {
         config_.on_full = policy;
-        waits_ = policy == OnFull::block;
+        waits_ = policy == FullPolicy::block;
         placer_.set_can_wait(waits_);
     }
 

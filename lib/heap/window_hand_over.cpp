@@ -66,11 +66,11 @@ void Window::hand_over(std::uint64_t now) noexcept {
         pushed_any |= pushed != 0;
         if (pushed == count) [[likely]]
             continue;
-        if (config_.on_full == OnFull::block) {
+        if (config_.on_full == FullPolicy::block) {
             blocked_ = true;
             break;
         }
-        if (config_.on_full == OnFull::drop_oldest) {
+        if (config_.on_full == FullPolicy::drop_oldest) {
             if (Record* const oldest = queue_->take_oldest(); oldest != nullptr) {
                 counters_.heaps_pushed--;
                 counters_.heaps_dropped_full++;

@@ -78,7 +78,7 @@ bool Window::is_in_excess(std::size_t bytes) const noexcept {
 /// anything first gives up what claims more than the heap does, and then the heap that would have gone by now
 /// if nothing counted but the order: whose memory comes back, which is to be waited for (`waits`).
 memory::Block Window::find_place(const PacketView& v, bool& waits) noexcept {
-    const bool lossless = config_.on_full == OnFull::block && placer_.quota() != 0;
+    const bool lossless = config_.on_full == FullPolicy::block && placer_.quota() != 0;
     const std::size_t bytes = wanted(v);
     for (const bool larger : {true, false}) {
         if (larger != lossless && larger)
@@ -137,7 +137,7 @@ Window::Grown Window::grow_payload(Record& r, std::uint64_t bytes) noexcept {
     const std::uint64_t capacity = placer_.capacity(r.payload);
     if (bytes <= capacity)
         return Grown::yes;
-    if (config_.on_full != OnFull::block)
+    if (config_.on_full != FullPolicy::block)
         return Grown::no_memory;
     const std::uint64_t most = std::clamp(2 * capacity, bytes, std::max(bytes, config_.max_heap_bytes));
     memory::Block block = placer_.place_between(bytes, most);
@@ -161,8 +161,8 @@ PacketOutcome Window::adopt_length(Record& r, const PacketView& v) noexcept {
         return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;
     if (r.length != kUnknownLength || v.heap_length < r.coverage.extent())
         return PacketOutcome::inconsistent;
-    const bool told = v.heap_length != kUnknownLength;
-    if (const Grown grown = grow_payload(r, told ? v.heap_length : end_of(v)); grown != Grown::yes)
+    const bool announced = v.heap_length != kUnknownLength;
+    if (const Grown grown = grow_payload(r, announced ? v.heap_length : end_of(v)); grown != Grown::yes)
         return cannot_grow(grown).outcome;
     r.length = v.heap_length;
     return PacketOutcome::placed;

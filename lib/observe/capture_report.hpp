@@ -31,7 +31,7 @@ std::string replays_table(const stats::Snapshot& snapshot);
 /// captures.
 std::string captures_table(const stats::Snapshot& snapshot);
 
-/// What cures packets that a capture did not keep.
+/// What fixes packets that a capture did not keep.
 std::vector<std::string> capture_advice(const stats::Snapshot& snapshot);
 
 }  // namespace spead::observe

@@ -52,9 +52,9 @@ std::string_view reason_of(int status) {
     }
 }
 
-Descriptor listen_at(ListenAddress& listen) {
+FileDescriptor listen_at(ListenAddress& listen) {
     const auto fail = [](const char* what) { throw std::system_error(errno, std::generic_category(), what); };
-    Descriptor made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    FileDescriptor made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!made)
         fail("socket");
     const int yes = 1;
@@ -178,7 +178,7 @@ bool HttpServer::serve_once(Clock::time_point& accepts) {
 /// False: nobody can be accepted for the moment.
 bool HttpServer::accept_some() {
     for (int i = 0; i < kAtOnce; i++) {
-        Descriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+        FileDescriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!connection)
             return errno != EMFILE && errno != ENFILE && errno != ENOBUFS && errno != ENOMEM;
         if (runtime::is_one_of_the_last(connection.get()))

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/listen_address.hpp"
 #include "base/log.hpp"
 
@@ -53,7 +53,7 @@ class HttpServer {
 
   private:
     struct Client {
-        Descriptor connection;
+        FileDescriptor connection;
         Clock::time_point end;  ///< of its patience
         std::string request;
         std::string head;  ///< of the answer; empty: the request is still being read
@@ -76,8 +76,8 @@ class HttpServer {
 
     ListenAddress address_;
     Pages pages_;
-    Descriptor listener_;
-    Descriptor stop_;
+    FileDescriptor listener_;
+    FileDescriptor stop_;
     std::list<Client> clients_;  ///< oldest first
     LogLimiter trouble_;
     std::thread thread_;

@@ -7,7 +7,7 @@
 namespace spead::observe {
 
 /// Advice in the words of the configuration file, which the prompt takes too: "raise --ring-heaps" becomes
-/// "raise heaps.ring". Options that are no key stay as they are.
+/// "raise heaps.queue_depth". Options that are no key stay as they are.
 std::string with_keys(std::string_view advice);
 
 }  // namespace spead::observe

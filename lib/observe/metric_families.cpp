@@ -24,7 +24,7 @@ using stats::PortSnapshot;
 using stats::SendSnapshot;
 using stats::Snapshot;
 using stats::StreamSnapshot;
-using View = stats::SnapshotBoard::View;
+using View = stats::LatestSnapshot::View;
 
 std::optional<double> level(std::uint64_t count) {
     return static_cast<double>(count);
@@ -106,7 +106,7 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
               [](const StreamSnapshot& s) { return s.packets_at_limit; });
     f.counter("spead_stream_control_bytes_total", "Payload of heaps that carried stream control only.",
               [](const StreamSnapshot& s) { return s.control_bytes; });
-    f.counters("spead_stream_events_total", "What befell the stream, as far as it is watched.", "event",
+    f.counters("spead_stream_events_total", "Events of the stream, as far as it is watched.", "event",
                stats::kStreamEventNames, [](const StreamSnapshot& s, std::size_t i) { return s.events[i]; });
     f.gauge("spead_stream_up", "1: the stream is received; 0: it is stopped, or its port is.",
             [](const StreamSnapshot& s) { return level(s.state == "received" ? 1 : 0); });
@@ -120,11 +120,11 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
                 [](const StreamSnapshot& s) -> const stats::Distribution& { return s.gap; });
     f.gauge("spead_heap_queue_most_heaps",
             "Most heaps that waited at once, on the lcore that came closest to its limit.",
-            [](const StreamSnapshot& s) { return level(s.ring_most); });
+            [](const StreamSnapshot& s) { return level(s.queue_most); });
     f.gauge("spead_heap_queue_most_minute_heaps", "Most heaps that waited at once in the last minute.",
-            [](const StreamSnapshot& s) { return level(s.ring_most_minute); });
+            [](const StreamSnapshot& s) { return level(s.queue_most_minute); });
     f.gauge("spead_heap_queue_lcore_capacity_heaps", "Heaps that may wait on that lcore.",
-            [](const StreamSnapshot& s) { return level(s.ring_heaps); });
+            [](const StreamSnapshot& s) { return level(s.queue_capacity); });
     f.gauge("spead_heap_memory_bytes", "Heap memory that the stream can count on, on one lcore.",
             [](const StreamSnapshot& s) { return level(s.pool_bytes); });
     f.gauge("spead_heap_memory_most_bytes", "Most heap memory that it had at once, on one lcore.",
@@ -179,7 +179,7 @@ void add_sends(std::vector<MetricFamily>& out, const Snapshot& now, const PartRa
               [](const SendSnapshot& s) { return s.counters.stalls; });
     f.counter("spead_send_outages_total", "Times that the port took nothing for a second or longer.",
               [](const SendSnapshot& s) { return s.counters.outages; });
-    f.counters("spead_send_events_total", "What befell the sender.", "event", stats::kSendEventNames,
+    f.counters("spead_send_events_total", "Events of the sender.", "event", stats::kSendEventNames,
                [](const SendSnapshot& s, std::size_t i) { return s.events[i]; });
     f.gauge("spead_send_healthy",
             "1: the port takes what the sender has; 0: it has taken nothing for a second.",
@@ -202,8 +202,8 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
     PartFamilies f(out, now.ports, "port");
     f.gauge("spead_port_up", "1: the port runs; 0: it is stopped, or its network interface is gone.",
             [](const PortSnapshot& p) { return level(p.state == "running" ? 1 : 0); });
-    f.gauge("spead_port_away", "1: the port's network interface is gone, which nobody asked for.",
-            [](const PortSnapshot& p) { return level(p.state == "away" ? 1 : 0); });
+    f.gauge("spead_port_detached", "1: the port's network interface is gone, which nobody asked for.",
+            [](const PortSnapshot& p) { return level(p.state == "detached" ? 1 : 0); });
     f.counter("spead_port_rx_packets_total", "Packets taken from the receive queues.",
               [](const PortSnapshot& p) { return p.rx_packets; });
     f.counter("spead_port_rx_bytes_total", "Frames received, without the FCS.",
@@ -312,7 +312,7 @@ std::vector<ClientMetric::Label> place_of(const LcoreSnapshot& l) {
     return {{"lcore", std::to_string(l.lcore)}, {"cpu", std::to_string(l.cpu)}};
 }
 
-/// One series per lcore and part; what is told of an lcore as a whole has no part.
+/// One series per lcore and part; what is reported of an lcore as a whole has no part.
 template <typename Each>
 void add_counter(std::vector<MetricFamily>& out, const Snapshot& now, const char* name, const char* help,
                  const Each& each) {
@@ -363,12 +363,12 @@ void add_lcores(std::vector<MetricFamily>& out, const Snapshot& now) {
     };
     add_counter(out, now, "spead_lcore_stream_packets_total", "Packets of a stream received on an lcore.",
                 [](const LcoreSnapshot& l, const auto& put) {
-                    for (const LcoreSnapshot::Share& s : l.streams)
+                    for (const LcoreSnapshot::Received& s : l.streams)
                         put(static_cast<double>(s.received), ClientMetric::Label{"stream", s.name});
                 });
     add_counter(out, now, "spead_lcore_port_packets_total", "Packets of a port received on an lcore.",
                 [](const LcoreSnapshot& l, const auto& put) {
-                    for (const LcoreSnapshot::Share& s : l.ports)
+                    for (const LcoreSnapshot::Received& s : l.ports)
                         put(static_cast<double>(s.received), ClientMetric::Label{"port", s.name});
                 });
     counter("spead_lcore_busy_seconds_total", "Time in loops in which there was something to do.",

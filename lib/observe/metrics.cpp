@@ -49,8 +49,8 @@ constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
 /// The pages that there are. For the server's thread.
 class Pages {
   public:
-    Pages(std::shared_ptr<const stats::SnapshotBoard> board, ProcessIdentity identity)
-        : board_(std::move(board)), identity_(std::move(identity)) {}
+    Pages(std::shared_ptr<const stats::LatestSnapshot> latest, ProcessIdentity identity)
+        : latest_(std::move(latest)), identity_(std::move(identity)) {}
 
     HttpServer::Page operator()(std::string_view path) {
         if (path == "/metrics")
@@ -68,7 +68,7 @@ class Pages {
         const auto now = HttpServer::Clock::now();
         if (page_ == nullptr || now - made_ >= kSamePage) {
             std::vector<prometheus::MetricFamily> families = process_families(identity_, process_usage());
-            std::vector<prometheus::MetricFamily> of_run = metric_families(board_->look(), rising_);
+            std::vector<prometheus::MetricFamily> of_run = metric_families(latest_->look(), rising_);
             families.insert(families.end(), std::make_move_iterator(of_run.begin()),
                             std::make_move_iterator(of_run.end()));
             label_process(families, identity_.name);
@@ -78,13 +78,13 @@ class Pages {
         return {.type = kType, .body = page_};
     }
     HttpServer::Page readiness() const {
-        std::string why = why_not_ready(board_->look());
+        std::string why = why_not_ready(latest_->look());
         const int status = why.empty() ? 200 : 503;
         return {.status = status,
                 .body = std::make_shared<const std::string>(why.empty() ? "ok\n" : std::move(why))};
     }
 
-    std::shared_ptr<const stats::SnapshotBoard> board_;
+    std::shared_ptr<const stats::LatestSnapshot> latest_;
     ProcessIdentity identity_;
     RisingCounts rising_;
     std::shared_ptr<const std::string> page_;
@@ -95,8 +95,8 @@ class Pages {
 
 struct Metrics::Server {
     Server(const ListenAddress& listen, const std::vector<unsigned>& cpus,
-           std::shared_ptr<const stats::SnapshotBoard> board, ProcessIdentity identity)
-        : http(listen, cpus, Pages(std::move(board), std::move(identity))) {}
+           std::shared_ptr<const stats::LatestSnapshot> latest, ProcessIdentity identity)
+        : http(listen, cpus, Pages(std::move(latest), std::move(identity))) {}
     HttpServer http;
 };
 
@@ -108,11 +108,11 @@ void check_metrics(const ListenAddress& listen) {
     }
 }
 
-Metrics::Metrics(std::shared_ptr<const stats::SnapshotBoard> board, const ListenAddress& listen,
+Metrics::Metrics(std::shared_ptr<const stats::LatestSnapshot> latest, const ListenAddress& listen,
                  const std::vector<unsigned>& cpus, ProcessIdentity identity)
     : address_(listen) {
     try {
-        server_ = std::make_unique<Server>(listen, cpus, std::move(board), std::move(identity));
+        server_ = std::make_unique<Server>(listen, cpus, std::move(latest), std::move(identity));
     } catch (const std::system_error& error) {
         refuse(listen, error.code().value());
     }

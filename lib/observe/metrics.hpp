@@ -6,11 +6,11 @@
 
 #include "base/listen_address.hpp"
 #include "observe/process_usage.hpp"
-#include "stats/snapshot_board.hpp"
+#include "stats/latest_snapshot.hpp"
 
 namespace spead::observe {
 
-/// Serves what is on the board over HTTP, by a thread of its own that runs on `cpus`. docs/telemetry.md has
+/// Serves the latest snapshot over HTTP, by a thread of its own that runs on `cpus`. docs/telemetry.md has
 /// the names.
 ///
 ///  - GET /metrics: all numbers, for Prometheus;
@@ -21,7 +21,7 @@ namespace spead::observe {
 class Metrics {
   public:
     /// Throws Error when nothing can listen there: another program does, the address is not this machine's.
-    Metrics(std::shared_ptr<const stats::SnapshotBoard> board, const ListenAddress& listen,
+    Metrics(std::shared_ptr<const stats::LatestSnapshot> latest, const ListenAddress& listen,
             const std::vector<unsigned>& cpus, ProcessIdentity identity);
     ~Metrics();
     Metrics(const Metrics&) = delete;

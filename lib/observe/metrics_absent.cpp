@@ -14,7 +14,7 @@ void check_metrics(const ListenAddress& listen) {
         to_string(listen));
 }
 
-Metrics::Metrics(std::shared_ptr<const stats::SnapshotBoard>, const ListenAddress& listen,
+Metrics::Metrics(std::shared_ptr<const stats::LatestSnapshot>, const ListenAddress& listen,
                  const std::vector<unsigned>&, ProcessIdentity) {
     check_metrics(listen);
 }

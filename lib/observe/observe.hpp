@@ -12,8 +12,8 @@
 #include "observe/telemetry.hpp"
 
 /// Shows a run to people and to other programs: reports as tables and JSON, the progress line, telemetry,
-/// metrics over HTTP, readiness. Everything here reads snapshots (stats/snapshot_board.hpp), and works on any
-/// thread but an lcore's.
+/// metrics over HTTP, readiness. Everything here reads snapshots (stats/latest_snapshot.hpp), and works on
+/// any thread but an lcore's.
 ///
 /// Nothing here reaches an lcore, a port or an engine, or changes a run. Nothing here knows the program's
 /// commands, its prompt or the screen of `top`: these are in app/. It stands above runtime because its

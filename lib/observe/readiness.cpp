@@ -5,7 +5,7 @@
 
 namespace spead::observe {
 
-std::string why_not_ready(const stats::SnapshotBoard::View& view) {
+std::string why_not_ready(const stats::LatestSnapshot::View& view) {
     if (!view)
         return "the run has not begun\n";
     std::string why;

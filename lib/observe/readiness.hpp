@@ -4,7 +4,7 @@
 #include <chrono>
 #include <string>
 
-#include "stats/snapshot_board.hpp"
+#include "stats/latest_snapshot.hpp"
 
 namespace spead::observe {
 
@@ -13,6 +13,6 @@ inline constexpr std::chrono::seconds kOldestReadiness{10};
 
 /// Returns why the process does not do all of its work, one sentence a line; empty: its ports run, its lcores
 /// answer and its streams are received. It says nothing about what comes from the network. Pure.
-std::string why_not_ready(const stats::SnapshotBoard::View& view);
+std::string why_not_ready(const stats::LatestSnapshot::View& view);
 
 }  // namespace spead::observe

@@ -137,7 +137,7 @@ Json send_json(const SendSnapshot& s, double ticks_per_second) {
 }
 
 Json lcore_json(const stats::LcoreSnapshot& l) {
-    const auto shares = [](const std::vector<stats::LcoreSnapshot::Share>& all) {
+    const auto shares = [](const std::vector<stats::LcoreSnapshot::Received>& all) {
         Json list = Json::array();
         for (const auto& share : all)
             list.push_back({{"name", share.name}, {"received", share.received}});
@@ -397,7 +397,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["removed"] = stream_json(snapshot.removed);
         // Of all together these would tell nothing.
         for (const char* part :
-             {"name", "endpoints", "state", "by_endpoint", "latency", "gap", "ring", "pool"})
+             {"name", "endpoints", "state", "by_endpoint", "latency", "gap", "queue", "pool"})
             document["removed"].erase(part);
     }
     for (const SendSnapshot& s : snapshot.sends)

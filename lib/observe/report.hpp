@@ -34,7 +34,7 @@ struct ReportTables {
 };
 ReportTables report_tables(const stats::Snapshot& now, const stats::Snapshot* before);
 
-/// One sentence for each kind of loss that an option could cure, naming it.
+/// One sentence for each kind of loss that an option could fix, naming it.
 std::vector<std::string> report_advice(const stats::Snapshot& snapshot);
 
 }  // namespace spead::observe

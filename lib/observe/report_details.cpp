@@ -70,7 +70,7 @@ void add_stream_details(Json& stream, const stats::StreamSnapshot& s) {
         stream["by_endpoint"].push_back({{"endpoint", e.name}, {"packets", e.packets}, {"bytes", e.bytes}});
     stream["latency"] = distribution_json(s.latency);
     stream["gap"] = distribution_json(s.gap);
-    stream["ring"] = {{"heaps", s.ring_heaps}, {"most", s.ring_most}};
+    stream["queue"] = {{"heaps", s.queue_capacity}, {"most", s.queue_most}};
     stream["pool"] = {{"bytes", s.pool_bytes}, {"most", s.pool_most}};
     stream["health"] = health_json(s, stats::kStreamEventNames);
     stream["sink"]["failure"] = s.sink_failure.empty() ? Json() : Json(s.sink_failure);
@@ -99,7 +99,7 @@ void add_port_details(Json& port, const stats::PortSnapshot& p) {
                                    {"packets", t.packets},
                                    {"excess", t.excess}});
     port["other_talkers"] = p.talkers_others;
-    port["untold_packets"] = p.talkers_untold;
+    port["unattributed_packets"] = p.talkers_unattributed;
 }
 
 std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot) {
@@ -116,7 +116,7 @@ Json findings_json(const stats::Snapshot& snapshot) {
                        {"count", f.count},
                        {"unit", f.unit},
                        {"what", snapshot.by_configuration ? with_keys(f.what) : f.what},
-                       {"cure", snapshot.by_configuration ? with_keys(f.cure) : f.cure},
+                       {"fix", snapshot.by_configuration ? with_keys(f.fix) : f.fix},
                        {"first_s", f.first_s},
                        {"last_s", f.last_s},
                        {"until_s", f.until_s > 0 ? Json(f.until_s) : Json()},

@@ -33,11 +33,11 @@ class RisingCounts {
     Counts of(const stats::StreamSnapshot& stream) const;
 
   private:
-    struct Told {
+    struct Reported {
         std::uint32_t number = 0;
         Counts counts;
     };
-    std::map<std::string, Told> told_;  ///< by stream
+    std::map<std::string, Reported> reported_;  ///< by stream
     double cleared_s_ = 0;
 };
 

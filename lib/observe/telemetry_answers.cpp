@@ -21,7 +21,7 @@ namespace spead::observe {
 namespace {
 
 using stats::Snapshot;
-using View = stats::SnapshotBoard::View;
+using View = stats::LatestSnapshot::View;
 
 /// How many texts of reports are kept: several clients at once, each busy with one.
 constexpr std::size_t kTexts = 8;
@@ -137,11 +137,11 @@ Json lcore(const Snapshot& now, std::string_view text) {
 
 }  // namespace
 
-TelemetryAnswers::TelemetryAnswers(std::shared_ptr<const stats::SnapshotBoard> board, Json facts)
-    : board_(std::move(board)), facts_(std::move(facts)) {}
+TelemetryAnswers::TelemetryAnswers(std::shared_ptr<const stats::LatestSnapshot> latest, Json facts)
+    : latest_(std::move(latest)), facts_(std::move(facts)) {}
 
 Json TelemetryAnswers::answer(std::string_view command, std::string_view parameter) {
-    const View view = board_->look();
+    const View view = latest_->look();
     if (command == "/spead/info")
         return info(view);
     if (!view)

@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "stats/snapshot_board.hpp"
+#include "stats/latest_snapshot.hpp"
 
 /// What the telemetry commands under /spead/ answer. Names are the JSON report's (docs/counters.md).
 namespace spead::observe {
@@ -42,18 +42,18 @@ inline constexpr std::array kTelemetryCommands{
         "Returns sequence and size of the JSON report, or a piece. Parameters: SEQUENCE,OFFSET (none)"},
 };
 
-/// Answers from what is on the board; any thread may ask.
+/// Answers from the latest snapshot; any thread may ask.
 class TelemetryAnswers {
   public:
     /// `facts`: members of /spead/info that stay as they are.
-    TelemetryAnswers(std::shared_ptr<const stats::SnapshotBoard> board, nlohmann::ordered_json facts);
+    TelemetryAnswers(std::shared_ptr<const stats::LatestSnapshot> latest, nlohmann::ordered_json facts);
 
     /// An object, a list or a string, not yet made to fit (observe/telemetry_fit.hpp), but for the string,
     /// which does. What cannot be answered is an object whose "error" says why.
     nlohmann::ordered_json answer(std::string_view command, std::string_view parameter);
 
   private:
-    using View = stats::SnapshotBoard::View;
+    using View = stats::LatestSnapshot::View;
 
     nlohmann::ordered_json info(const View& view) const;
     nlohmann::ordered_json report(const View& view, std::string_view parameter);
@@ -64,7 +64,7 @@ class TelemetryAnswers {
         std::shared_ptr<const std::string> text;
     };
 
-    const std::shared_ptr<const stats::SnapshotBoard> board_;
+    const std::shared_ptr<const stats::LatestSnapshot> latest_;
     const nlohmann::ordered_json facts_;
     std::mutex mutex_;
     std::deque<Text> texts_;  ///< youngest last; under the mutex

@@ -23,20 +23,20 @@ std::string stacked_kind(const Sysfs& files, const std::string& name) {
     return files.exists(directory + "/tun_flags") ? "tun" : std::string{};
 }
 
-std::string reason_against(const Host& host, const NetdevFacts& facts, const Candidate& candidate) {
+std::string reason_against(const Machine& machine, const NetdevFacts& facts, const Candidate& candidate) {
     if (!facts.up) {
         return "it is down";
     }
     if (candidate.default_route) {
         return "it carries the default route";
     }
-    if (!host.sees(facts)) {
+    if (!machine.sees(facts)) {
         return {};
     }
-    if (const auto kind = stacked_kind(host.files, facts.name); !kind.empty()) {
+    if (const auto kind = stacked_kind(machine.files, facts.name); !kind.empty()) {
         return fmt::format("it is a {} interface", kind);
     }
-    if (const auto master = host.files.link(fmt::format("/sys/class/net/{}/master", facts.name));
+    if (const auto master = machine.files.link(fmt::format("/sys/class/net/{}/master", facts.name));
         !master.empty()) {
         return fmt::format("it is part of {}", master);
     }
@@ -66,32 +66,33 @@ std::vector<std::string> default_route_netdevs(const Sysfs& files) {
     return names;
 }
 
-std::string netdev_driver(const Host& host, const NetdevFacts& netdev) {
-    return host.sees(netdev) ? host.files.link(fmt::format("/sys/class/net/{}/device/driver", netdev.name))
-                             : std::string{};
+std::string netdev_driver(const Machine& machine, const NetdevFacts& netdev) {
+    return machine.sees(netdev)
+               ? machine.files.link(fmt::format("/sys/class/net/{}/device/driver", netdev.name))
+               : std::string{};
 }
 
-std::vector<Candidate> candidates(const Host& host) {
+std::vector<Candidate> candidates(const Machine& machine) {
     std::vector<Candidate> found;
-    const auto routed = default_route_netdevs(host.files);
-    for (const auto& name : host.netdevs()) {
-        const auto facts = host.netdev(name);
+    const auto routed = default_route_netdevs(machine.files);
+    for (const auto& name : machine.netdevs()) {
+        const auto facts = machine.netdev(name);
         if (!facts || !facts->ethernet || facts->loopback) {
             continue;
         }
         Candidate candidate;
         candidate.device = name;
         candidate.address = facts->address;
-        if (const auto card = pci_device_of(host, *facts)) {
+        if (const auto card = pci_device_of(machine, *facts)) {
             candidate.pci = card->address;
         }
-        candidate.driver = netdev_driver(host, *facts);
+        candidate.driver = netdev_driver(machine, *facts);
         candidate.state = !facts->up ? "down" : facts->running ? "up" : "no carrier";
         candidate.default_route = std::ranges::find(routed, name) != routed.end();
-        candidate.why_not = reason_against(host, *facts, candidate);
+        candidate.why_not = reason_against(machine, *facts, candidate);
         found.push_back(std::move(candidate));
     }
-    for (const auto& card : pci_network_devices(host.files)) {
+    for (const auto& card : pci_network_devices(machine.files)) {
         if (!takes_from_kernel(card.driver)) {
             continue;
         }
@@ -125,8 +126,8 @@ std::string list_of(const std::vector<Candidate>& candidates) {
     return lines.empty() ? "none" : fmt::format("{}", fmt::join(lines, "; "));
 }
 
-LonePort lone_port(const Host& host) {
-    const auto all = candidates(host);
+LonePort lone_port(const Machine& machine) {
+    const auto all = candidates(machine);
     std::vector<std::string> fit;
     for (const auto& c : all) {
         if (c.why_not.empty()) {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "port/host.hpp"
+#include "port/machine.hpp"
 #include "port/pci_device.hpp"
 
 /// The network interfaces and cards of this machine that could be ports. Control world.
@@ -26,7 +26,7 @@ struct Candidate {
 /// One is taken by itself (why_not empty) when it is up, does not carry the default route, is not stacked on
 /// another or made of others (bridge, bond, VLAN, tunnel, tun/tap), is not part of a bridge or bond, and is
 /// an interface of the kernel: a card that was taken from it may be some other program's.
-std::vector<Candidate> candidates(const Host& host);
+std::vector<Candidate> candidates(const Machine& machine);
 
 /// "ens1f0 (10.0.0.5, mlx5_core at 0000:03:00.0, up); eth0 (192.0.2.2, virtio_net, up, carries the default
 /// route)".
@@ -38,12 +38,12 @@ struct LonePort {
     std::string device;
     std::string why_not;
 };
-LonePort lone_port(const Host& host);
+LonePort lone_port(const Machine& machine);
 
 /// Interfaces that a default route of IPv4 leaves through.
 std::vector<std::string> default_route_netdevs(const Sysfs& files);
 
 /// The kernel's driver of an interface: "mlx5_core", "virtio_net"; empty when /sys does not tell.
-std::string netdev_driver(const Host& host, const NetdevFacts& netdev);
+std::string netdev_driver(const Machine& machine, const NetdevFacts& netdev);
 
 }  // namespace spead::port

@@ -24,9 +24,9 @@ struct Capabilities {
     Steering steering = Steering::software;
     Membership membership = Membership::none;
     bool isolation = false;  ///< rte_flow_isolate: what no rule names stays with the kernel or is dropped
-    /// The device deals flows (source, destination, ports) over its receive queues by itself, and a flow
-    /// stays where it is: packets of every endpoint may come from every queue.
-    bool deals_flows = false;
+    /// The device distributes flows (source, destination, ports) over its receive queues by itself, and a
+    /// flow stays where it is: packets of every endpoint may come from every queue.
+    bool distributes_flows = false;
     bool spreads_sources = false;     ///< a rule may spread an endpoint's senders over several queues
     bool rx_interrupt = false;        ///< an lcore can sleep until a packet comes
     bool tx_multi_segment = false;    ///< a packet may be a chain of mbufs

@@ -39,30 +39,31 @@ bool may_be_a_device(std::string_view name) {
 
 class Naming {
   public:
-    Naming(const PortRequest& request, std::span<const Driver* const> table, const Host& host)
-        : request_(request), table_(table), host_(host), words_(split(request.device)) {}
+    Naming(const PortRequest& request, std::span<const Driver* const> table, const Machine& machine)
+        : request_(request), table_(table), machine_(machine), words_(split(request.device)) {}
 
     NamedDevice find(std::span<const std::string> eal_devices) const {
         const bool of_eal = std::ranges::any_of(
             eal_devices, [&](const std::string& device) { return split(device).name == words_.name; });
         if (const Driver* family = find_driver(table_, request_.device);
-            family != nullptr && (of_eal || !words_.arguments.empty() || !host_.netdev(words_.name))) {
+            family != nullptr && (of_eal || !words_.arguments.empty() || !machine_.netdev(words_.name))) {
             return {request_.device, family, {}};
         }
-        if (host_.netdev(words_.name)) {
+        if (machine_.netdev(words_.name)) {
             return netdev(words_.name);
         }
         if (const auto address = address_of(words_.name)) {
-            if (const auto name = host_.netdev_of(*address); !name.empty()) {
+            if (const auto name = machine_.netdev_of(*address); !name.empty()) {
                 return netdev(name);
             }
             throw_error(where(request_), "no network interface of this machine has the address {}; it has {}",
-                        words_.name, list_of(candidates(host_)));
+                        words_.name, list_of(candidates(machine_)));
         }
         if (const auto address = pci_address(words_.name)) {
             return card(*address);
         }
-        if (const auto rdma = host_.files.link(fmt::format("/sys/class/infiniband/{}/device", words_.name));
+        if (const auto rdma =
+                machine_.files.link(fmt::format("/sys/class/infiniband/{}/device", words_.name));
             !rdma.empty() && words_.name.find('/') == std::string::npos) {
             return card(rdma);
         }
@@ -84,8 +85,8 @@ class Naming {
     }
 
     NamedDevice netdev(const std::string& name) const {
-        const auto facts = host_.netdev(name);
-        if (const auto device = facts ? pci_device_of(host_, *facts) : std::nullopt) {
+        const auto facts = machine_.netdev(name);
+        if (const auto device = facts ? pci_device_of(machine_, *facts) : std::nullopt) {
             if (const Driver* family = family_of(*device)) {
                 return {family->translate(name + words_.arguments), family, {}};
             }
@@ -118,14 +119,14 @@ class Naming {
     }
 
     NamedDevice card(const std::string& address) const {
-        const auto device = pci_device(host_.files, address);
+        const auto device = pci_device(machine_.files, address);
         if (!device) {
             throw_error(where(request_), "there is no PCI device {}; this machine has {}", address,
-                        list_of(candidates(host_)));
+                        list_of(candidates(machine_)));
         }
         if (!device->network) {
             throw_error(where(request_), "the PCI device {} is no network card; this machine has {}", address,
-                        list_of(candidates(host_)));
+                        list_of(candidates(machine_)));
         }
         if (const Driver* family = family_of(*device)) {
             return {address + words_.arguments, family, {}};
@@ -164,7 +165,7 @@ class Naming {
             "no driver for the device \"{}\": it is neither a network interface of this machine, nor its "
             "IPv4 "
             "address, a PCI address or an RDMA device, nor does it start with one of {}; this machine has {}",
-            request_.device, fmt::join(names, ", "), list_of(candidates(host_)));
+            request_.device, fmt::join(names, ", "), list_of(candidates(machine_)));
         if (may_be_a_device(words_.name))
             throw Error(where(request_), what);
         throw UsageError(where(request_), what);
@@ -172,15 +173,15 @@ class Naming {
 
     const PortRequest& request_;
     std::span<const Driver* const> table_;
-    const Host& host_;
+    const Machine& machine_;
     Words words_;
 };
 
 }  // namespace
 
 NamedDevice name_device(const PortRequest& request, std::span<const Driver* const> table,
-                        std::span<const std::string> eal_devices, const Host& host) {
-    return Naming{request, table, host}.find(eal_devices);
+                        std::span<const std::string> eal_devices, const Machine& machine) {
+    return Naming{request, table, machine}.find(eal_devices);
 }
 
 }  // namespace spead::port

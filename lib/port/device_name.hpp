@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "port/driver.hpp"
-#include "port/host.hpp"
+#include "port/machine.hpp"
 
 namespace spead::port {
 
@@ -31,6 +31,6 @@ struct NamedDevice {
 /// Throws Error for what is none of these, listing what there is, and for a card that is bound to a driver
 /// that keeps it, naming the ways out; UsageError for what can never be one of these. Changes nothing.
 NamedDevice name_device(const PortRequest& request, std::span<const Driver* const> table,
-                        std::span<const std::string> eal_devices, const Host& host);
+                        std::span<const std::string> eal_devices, const Machine& machine);
 
 }  // namespace spead::port

@@ -67,7 +67,7 @@ void check_times(const PortRequest& request, const Driver& driver, std::span<con
 }
 
 /// What the driver refuses, better families of the interface may have refused for other reasons, which can be
-/// easier to mend.
+/// easier to fix.
 PreparedDevice plan_device(const PortRequest& request, const NamedDevice& named) {
     const auto both = [&named](const std::exception& error) {
         return fmt::format("{}; before {} it was offered to {}", error.what(), named.driver->name(),
@@ -114,7 +114,7 @@ const Driver* find_driver(std::span<const Driver* const> table, std::string_view
 
 std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     std::span<const Driver* const> table,
-                                    std::span<const std::string> eal_devices, const Host& host,
+                                    std::span<const std::string> eal_devices, const Machine& machine,
                                     const AddQueues& add_queues) {
     std::vector<NamedDevice> named;
     std::vector<DeviceString> devices;
@@ -123,7 +123,7 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
         taken.insert(eal_device(text).name());
     }
     for (const auto& request : requests) {
-        named.push_back(name_device(request, table, eal_devices, host));
+        named.push_back(name_device(request, table, eal_devices, machine));
         devices.push_back(DeviceString::parse(named.back().device, where(request)));
         taken.insert(devices.back().name());
     }

@@ -13,7 +13,7 @@
 
 #include "base/privileges.hpp"
 #include "port/capabilities.hpp"
-#include "port/host.hpp"
+#include "port/machine.hpp"
 #include "port/pci_device.hpp"
 #include "port/sizes.hpp"
 #include "port/steering.hpp"
@@ -206,7 +206,8 @@ struct PlannedPort {
 std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     std::span<const Driver* const> table,
                                     std::span<const std::string> eal_devices = {},
-                                    const Host& host = this_host(), const AddQueues& add_queues = {});
+                                    const Machine& machine = this_machine(),
+                                    const AddQueues& add_queues = {});
 
 /// "port p0", for the `where` of errors.
 std::string where(const PortRequest& request);

@@ -6,7 +6,7 @@
 #include <string_view>
 
 /// What goes wrong with sent packets on purpose, for tests and demonstrations: a network's faults without the
-/// network. Pure: what befalls a packet follows from its number, the seed and the fractions alone, on every
+/// network. Pure: the fate of a packet follows from its number, the seed and the fractions alone, on every
 /// machine.
 namespace spead::port {
 
@@ -30,7 +30,7 @@ struct Impairments {
     bool operator==(const Impairments&) const = default;
 };
 
-/// What befalls a packet. Nothing else befalls one that is lost; a duplicate is corrupted and delayed with
+/// The fate of a packet. Nothing else happens to one that is lost; a duplicate is corrupted and delayed with
 /// its original.
 struct Fate {
     bool lost = false;

@@ -12,8 +12,8 @@
 #include <rte_ethdev.h>
 #include <rte_interrupts.h>
 
-#include "base/descriptor.hpp"
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace spead::port {
 
@@ -80,7 +80,7 @@ bool LinkGuard::wants_watch() const {
 void LinkGuard::watch(const std::function<std::vector<int>()>& find) {
     watches_.clear();  // before the search, which would find their duplicates
     const auto connections = find();
-    std::vector<Descriptor> duplicates;
+    std::vector<FileDescriptor> duplicates;
     for (const int connection : connections) {
         if (const int fd = ::fcntl(connection, F_DUPFD_CLOEXEC, 0); fd >= 0) {
             duplicates.emplace_back(fd);
@@ -88,7 +88,7 @@ void LinkGuard::watch(const std::function<std::vector<int>()>& find) {
     }
     // The PMD may have closed a connection since it was found, and something else have its number.
     const auto found_again = duplicates.empty() ? std::vector<int>{} : find();
-    for (Descriptor& fd : duplicates) {
+    for (FileDescriptor& fd : duplicates) {
         if (std::ranges::find(found_again, fd.get()) != found_again.end()) {
             watches_.push_back(std::make_unique<Watch>(fd.release(), gate_));
         }

@@ -89,12 +89,12 @@ std::optional<PciDevice> pci_device(const Sysfs& files, std::string_view address
     return device;
 }
 
-std::optional<PciDevice> pci_device_of(const Host& host, const NetdevFacts& netdev) {
+std::optional<PciDevice> pci_device_of(const Machine& machine, const NetdevFacts& netdev) {
     const std::string directory = fmt::format("/sys/class/net/{}/device", netdev.name);
-    if (!host.sees(netdev) || host.files.link(directory + "/subsystem") != "pci") {
+    if (!machine.sees(netdev) || machine.files.link(directory + "/subsystem") != "pci") {
         return std::nullopt;
     }
-    return pci_device(host.files, host.files.link(directory));
+    return pci_device(machine.files, machine.files.link(directory));
 }
 
 std::vector<PciDevice> pci_network_devices(const Sysfs& files) {

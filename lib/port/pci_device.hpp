@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "port/host.hpp"
+#include "port/machine.hpp"
 
 /// PCI network cards as /sys tells of them. Control world; nothing throws.
 namespace spead::port {
@@ -38,7 +38,7 @@ std::optional<std::string> pci_address(std::string_view text);
 std::optional<PciDevice> pci_device(const Sysfs& files, std::string_view address);
 
 /// The card behind an interface of the kernel; absent when there is none, or /sys does not tell of it.
-std::optional<PciDevice> pci_device_of(const Host& host, const NetdevFacts& netdev);
+std::optional<PciDevice> pci_device_of(const Machine& machine, const NetdevFacts& netdev);
 
 /// All network cards, by address.
 std::vector<PciDevice> pci_network_devices(const Sysfs& files);

@@ -68,8 +68,8 @@ bool Port::State::sample_clock() {
     const std::uint64_t after = rte_rdtsc();
     clock_gettime(CLOCK_REALTIME, &now);
     if (error != 0) {
-        if (!told_of_clock) {
-            told_of_clock = true;
+        if (!reported_clock) {
+            reported_clock = true;
             remarks.push_back(fmt::format(
                 "{}: the clock of {} cannot be read ({}): its times of packets are understood only where "
                 "they "

@@ -72,7 +72,7 @@ void Port::State::rewind() {
 
 bool Port::State::try_start(std::string& reason) {
     if (const auto why = planned.driver->why_no_peer(device)) {
-        if (!why->empty() && !std::exchange(told_of_peer, true)) {
+        if (!why->empty() && !std::exchange(reported_peer, true)) {
             log_warning(LogType::port, "{}: {}", name, *why);
         }
         reason = *why;
@@ -109,11 +109,11 @@ void Port::State::make_rules() {
 
 /// Says once when the rules do not work any more.
 void Port::State::watch_rules() {
-    if (!rules || told_of_rules) {
+    if (!rules || reported_rules) {
         return;
     }
     if (const std::string text = rules->out_of_force(); !text.empty()) {
-        told_of_rules = true;
+        reported_rules = true;
         log_warning(LogType::port, "{}: {}", name, text);
     }
 }

@@ -52,9 +52,9 @@ struct Port::State {
     std::optional<ArrivalTimes> arrivals;
     SendTimes send_times;
     std::uint64_t next_clock_sample = 0;  ///< cycles
-    bool told_of_clock = false;
-    bool told_of_rules = false;
-    bool told_of_peer = false;
+    bool reported_clock = false;
+    bool reported_rules = false;
+    bool reported_peer = false;
     std::vector<rte_mempool*> pools;
     std::deque<RxState> rx;
     std::deque<TxState> tx;

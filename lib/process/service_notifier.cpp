@@ -77,9 +77,9 @@ void ServiceNotifier::send(const std::string& message, bool must_arrive) {
     const int flags = MSG_NOSIGNAL | (must_arrive ? 0 : MSG_DONTWAIT);
     if (sendto(fd_, message.data(), message.size(), flags, reinterpret_cast<const sockaddr*>(&address),
                length) >= 0 ||
-        told_)
+        reported_)
         return;
-    told_ = true;
+    reported_ = true;
     log_warning(LogType::app, "the service manager does not listen on NOTIFY_SOCKET: {}",
                 std::strerror(errno));
 }

@@ -54,7 +54,7 @@ class ServiceNotifier {
     std::optional<Clock::time_point> last_alive_;
     std::optional<Clock::time_point> last_status_;
     std::string status_;
-    bool told_ = false;
+    bool reported_ = false;
 };
 
 }  // namespace spead::process

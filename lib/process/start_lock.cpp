@@ -34,7 +34,7 @@ StartLock::StartLock(const std::string& path) : path_(path), file_(path + ".lock
 
 /// False: somebody else has it.
 bool StartLock::take() {
-    lock_ = Descriptor(open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
+    lock_ = FileDescriptor(open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
     if (!lock_)
         throw_error(path_, "cannot make a control socket there: {}", std::strerror(errno));
     struct stat mine {};

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace spead::process {
 
@@ -23,7 +23,7 @@ class StartLock {
 
     std::string path_;
     std::string file_;
-    Descriptor lock_;
+    FileDescriptor lock_;
 };
 
 }  // namespace spead::process

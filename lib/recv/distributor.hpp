@@ -94,7 +94,7 @@ class Distributor {
 
     /// Which of `n` lcores has a heap.
     static std::size_t share_of(std::uint64_t heap_count, std::size_t n) noexcept {
-        // Any arithmetic progression of counts (senders that count 1, 3, 5...) is dealt evenly.
+        // Any arithmetic progression of counts (senders that count 1, 3, 5...) is distributed evenly.
         return static_cast<std::size_t>(((heap_count * 0x9E3779B97F4A7C15) >> 32) * n >> 32);
     }
 

@@ -24,7 +24,7 @@ class FilterGate {
     void reclaim(stats::StreamCounters& counters) noexcept;
     /// Tells the filter, once, that no packet comes to it any more.
     void ending() noexcept {
-        if (!std::exchange(told_, true))
+        if (!std::exchange(reported_, true))
             filter_->ending();
     }
 
@@ -33,7 +33,7 @@ class FilterGate {
   private:
     std::unique_ptr<PacketFilter> filter_;
     std::shared_ptr<HeldPackets> held_;
-    bool told_ = false;
+    bool reported_ = false;
 };
 
 }  // namespace spead::recv

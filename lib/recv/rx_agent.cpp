@@ -51,7 +51,7 @@ std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
 
 /// `mbuf` stands for all packets that came since the last one that was looked at.
 [[gnu::noinline]] void look_at_sender(Source& source, const rte_mbuf* mbuf) {
-    const std::uint64_t packets = std::exchange(source.untold, 0);
+    const std::uint64_t packets = std::exchange(source.unattributed, 0);
     wire::UdpView udp;
     if (wire::parse_udp(rte_pktmbuf_mtod(mbuf, const std::uint8_t*), mbuf->data_len, mbuf->pkt_len, false,
                         udp) != PortOutcome::stream) {
@@ -354,8 +354,8 @@ std::uint16_t BasicRxAgent<Decoder>::work(Source& source, rte_mbuf** mbufs, std:
     const std::uint64_t average = (source.counters.bytes - bytes_before) / taken;
     source.batch = static_cast<std::uint16_t>(
         std::clamp<std::uint64_t>(kBatchBytes / (average + 1), kLeastBatch, kBurst));
-    source.untold += taken;
-    if (taken < kBurst || source.untold >= kLookEvery)
+    source.unattributed += taken;
+    if (taken < kBurst || source.unattributed >= kLookEvery)
         look_at_sender(source, mbufs[some(source.counters.bursts, taken)]);
     free_burst<kBurst>(mbufs, taken, source.queue.pool);
     return taken;

@@ -97,7 +97,7 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
         w.decoded = false;
         source.counters[PortOutcome::stream]++;
         source.counters.bytes += mbuf->pkt_len;
-        source.untold++;
+        source.unattributed++;
         lane.endpoints[w.endpoint].packets++;
     }
     if (a == Accepted::copy) {

@@ -60,11 +60,11 @@ struct Source {
     std::uint32_t cut_frame = UINT32_MAX;  ///< so are malformed ones of this length: what the port cuts to
     bool check_udp = false;                ///< UDP checksums that the port has not checked are, in software
     const port::ArrivalTimes* arrivals = nullptr;  ///< heaps are told when packets came; null: they are not
-    FrameRing* hosts = nullptr;  ///< where IGMP and ARP frames go besides being counted; null: nowhere
-    std::uint16_t batch = 64;    ///< the lcore's note: packets per batch, by their recent size
-    stats::Talkers talkers;      ///< senders, of whose packets every so many-th is looked at
-    std::uint64_t untold = 0;    ///< packets that stand in talkers with the next one that is looked at
-    WaitingPackets waiting;      ///< only where a stream waits for its consumer (on_full = block)
+    FrameRing* hosts = nullptr;      ///< where IGMP and ARP frames go besides being counted; null: nowhere
+    std::uint16_t batch = 64;        ///< the lcore's note: packets per batch, by their recent size
+    stats::Talkers talkers;          ///< senders, of whose packets every so many-th is looked at
+    std::uint64_t unattributed = 0;  ///< packets that stand in talkers with the next one that is looked at
+    WaitingPackets waiting;          ///< only where a stream waits for its consumer (on_full = block)
 
     /// Takes the lengths from those of the port.
     void limit(const port::Capabilities& port) {
@@ -77,7 +77,7 @@ struct Source {
     /// What is no count begins anew. The lcore's.
     void forget_peaks() noexcept {
         talkers = {};
-        untold = 0;
+        unattributed = 0;
         counters.fewest_free_mbufs = stats::RxCounters::kNeverLooked;
         counters.active = {};
     }

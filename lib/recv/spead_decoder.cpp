@@ -14,7 +14,7 @@ bool SpeadDecoder::decode_other(const std::uint8_t* head, std::size_t head_lengt
                                 std::uint32_t& payload_offset) noexcept {
     static_assert(heap::kUnknownLength == wire::kUnknownLength);
     recent_ ^= 1U;
-    if (decode_usual(head, head_length, datagram_length, view, payload_offset))
+    if (decode_fast_path(head, head_length, datagram_length, view, payload_offset))
         return true;
     wire::SpeadPacket p;
     if (wire::parse_spead(head, head_length, datagram_length, p) != wire::SpeadError::none)

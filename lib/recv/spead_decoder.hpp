@@ -32,14 +32,14 @@ class SpeadDecoder {
     [[gnu::always_inline]] bool decode(const std::uint8_t* head, std::size_t head_length,
                                        std::size_t datagram_length, heap::PacketView& view,
                                        std::uint32_t& payload_offset) noexcept {
-        return decode_usual(head, head_length, datagram_length, view, payload_offset) ||
+        return decode_fast_path(head, head_length, datagram_length, view, payload_offset) ||
                decode_other(head, head_length, datagram_length, view, payload_offset);
     }
 
     /// decode() for a packet of the same shape as the one before; false says nothing about others.
-    [[gnu::always_inline]] bool decode_usual(const std::uint8_t* head, std::size_t head_length,
-                                             std::size_t datagram_length, heap::PacketView& view,
-                                             std::uint32_t& payload_offset) const noexcept {
+    [[gnu::always_inline]] bool decode_fast_path(const std::uint8_t* head, std::size_t head_length,
+                                                 std::size_t datagram_length, heap::PacketView& view,
+                                                 std::uint32_t& payload_offset) const noexcept {
         const wire::SpeadTemplate& usual = templates_[recent_];
         wire::SpeadTemplate::Values v;
         if (!usual.match_values(head, head_length, datagram_length, v)) [[unlikely]]

@@ -143,7 +143,7 @@ std::optional<std::string> Loader::unmatched() const {
                        others == 0 ? "" : fmt::format(" or {} other destinations", others));
 }
 
-bool Loader::fill(Window& window) {
+bool Loader::fill(CaptureWindow& window) {
     window.used = 0;
     window.frames.clear();
     const std::uint64_t before = pass_;

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "capture/pcap_reader.hpp"
+#include "replay/capture_window.hpp"
 #include "replay/rewrite.hpp"
-#include "replay/window.hpp"
 
 namespace spead::replay {
 
@@ -53,7 +53,7 @@ class Loader {
 
     /// Empties the window and puts in what comes next, until it is full or the pass ends. Returns whether the
     /// pass goes on. Times go on from pass to pass.
-    bool fill(Window& window);
+    bool fill(CaptureWindow& window);
 
     /// The next fill() begins with the first record again.
     void rewind();

@@ -77,7 +77,7 @@ std::size_t Player::mbufs_out() const noexcept {
     return rte_mempool_in_use_count(pool_);
 }
 
-Window* Player::done() noexcept {
+CaptureWindow* Player::done() noexcept {
     Done d;
     return done_.pop({&d, 1}) == 0 ? nullptr : d.window;
 }

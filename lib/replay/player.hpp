@@ -9,8 +9,8 @@
 
 #include "port/capabilities.hpp"
 #include "port/port_io.hpp"
+#include "replay/capture_window.hpp"
 #include "replay/options.hpp"
-#include "replay/window.hpp"
 #include "send/pacer.hpp"
 #include "send/port_outage.hpp"
 #include "send/spsc_ring.hpp"
@@ -35,7 +35,7 @@ struct PlayerCounters {
 
 /// A window on its way to the lcore: sent `passes` times, each `period_ns` after the last one.
 struct alignas(16) Play {
-    Window* window = nullptr;
+    CaptureWindow* window = nullptr;
     std::uint64_t later_ns = 0;  ///< added to its frames' times
     std::uint64_t period_ns = 0;
     std::int64_t passes = 1;  ///< -1: for ever
@@ -78,7 +78,7 @@ class Player {
     bool play(const Play& play) noexcept { return plays_.push({&play, 1}); }
     /// A window that was sent as often as asked; some of its packets may still be with the driver
     /// (PayloadRefs::drained). Null: none.
-    Window* done() noexcept;
+    CaptureWindow* done() noexcept;
     /// No more windows come.
     void end() noexcept { ended_.store(true, std::memory_order_release); }
     /// The lcore gives up what it has not sent. Any thread.
@@ -116,7 +116,7 @@ class Player {
     rte_mempool* pool_ = nullptr;
     send::SpscRing<Play> plays_;
     struct alignas(16) Done {
-        Window* window = nullptr;
+        CaptureWindow* window = nullptr;
     };
     send::SpscRing<Done> done_;
     std::atomic<bool> ended_{false};

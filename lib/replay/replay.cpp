@@ -70,7 +70,7 @@ void Replay::prepare(const port::Port& port, const port::TxQueue& queue, double 
     player_ = std::make_unique<Player>(c);
     memory_ = memory::Mapping(window_bytes_ * windows_.size());
     std::byte* base = memory_.base();
-    for (Window& window : windows_) {
+    for (CaptureWindow& window : windows_) {
         window.base = base;
         window.capacity = window_bytes_;
         window.refs.initialise();
@@ -109,16 +109,16 @@ void Replay::publish() {
 }
 
 /// Null when the run is to end.
-Window* Replay::wait_for_window() {
+CaptureWindow* Replay::wait_for_window() {
     waiting_.store(true, std::memory_order_relaxed);
-    Window* window = nullptr;
+    CaptureWindow* window = nullptr;
     while (!stop_.load(std::memory_order_relaxed) && (window = player_->done()) == nullptr)
         std::this_thread::sleep_for(kNap);
     waiting_.store(false, std::memory_order_relaxed);
     return window;
 }
 
-bool Replay::hand_over(Window& window, std::uint64_t later, std::uint64_t period, std::int64_t passes,
+bool Replay::hand_over(CaptureWindow& window, std::uint64_t later, std::uint64_t period, std::int64_t passes,
                        bool ends) {
     const Play play{&window, later, period, passes, ends};
     while (!player_->play(play)) {
@@ -173,7 +173,7 @@ void Replay::read_all() {
                 return;
             loader_.rewind();
         }
-        Window* const window = wait_for_window();
+        CaptureWindow* const window = wait_for_window();
         if (window == nullptr)
             return;
         while (!window->refs.drained()) {

@@ -76,8 +76,9 @@ class Replay {
 
     void read();
     void read_all();
-    bool hand_over(Window& window, std::uint64_t later, std::uint64_t period, std::int64_t passes, bool ends);
-    Window* wait_for_window();
+    bool hand_over(CaptureWindow& window, std::uint64_t later, std::uint64_t period, std::int64_t passes,
+                   bool ends);
+    CaptureWindow* wait_for_window();
     void publish();
 
     Options options_;
@@ -87,7 +88,7 @@ class Replay {
     std::size_t window_bytes_ = 0;
     memory::Mapping memory_;
     std::unique_ptr<port::RegionRegistration> registration_;
-    std::deque<Window> windows_;
+    std::deque<CaptureWindow> windows_;
     std::unique_ptr<Player> player_;
     std::thread thread_;
     std::atomic<bool> stop_{false};

@@ -23,23 +23,23 @@ void CaptureSet::start(Stream& stream, const ReceivePlan& plan, const capture::O
                        const std::vector<unsigned>& control) {
     // A source that loses nothing by waiting waits for the disks, too, where nothing else needs it.
     const bool waits =
-        options.only && stream.parts.front()->lane->config.window.on_full == heap::OnFull::block;
+        options.only && stream.lanes.front()->rx->config.window.on_full == heap::FullPolicy::block;
     stream.capture = std::make_unique<capture::Capture>(
-        plan.name, options, stream.parts.size(), rte_get_tsc_hz(), [control] { run_on(control); },
+        plan.name, options, stream.lanes.size(), rte_get_tsc_hz(), [control] { run_on(control); },
         waits ? port::rx_frame_of(plan.max_packet_size) : 0);
     stream.capture_number = ++last_number_;
-    for (std::size_t k = 0; k < stream.parts.size(); k++) {
-        Part& part = *stream.parts[k];
-        part.tap_counts = {};
+    for (std::size_t k = 0; k < stream.lanes.size(); k++) {
+        StreamLane& lane = *stream.lanes[k];
+        lane.tap_counts = {};
         lcores_.ask(
-            *part.worker,
-            [](recv::SpeadLane* lane, capture::Tap* tap, recv::RxAgent* waiting) {
-                lane->tap = tap;
+            *lane.worker,
+            [](recv::SpeadLane* rx, capture::Tap* tap, recv::RxAgent* waiting) {
+                rx->tap = tap;
                 if (waiting != nullptr)
                     waiting->let_taps_block(true);
             },
-            part.lane.get(), &stream.capture->tap(k),
-            waits ? &part.worker->loop->receiver() : static_cast<recv::RxAgent*>(nullptr));
+            lane.rx.get(), &stream.capture->tap(k),
+            waits ? &lane.worker->loop->receiver() : static_cast<recv::RxAgent*>(nullptr));
     }
 }
 
@@ -53,12 +53,11 @@ bool CaptureSet::start_planned(Stream& stream, const ReceivePlan& plan,
 
 bool CaptureSet::stop(Stream& stream) {
     bool all_off = true;
-    for (const auto& part : stream.parts)
-        all_off &=
-            lcores_
-                .try_ask(
-                    *part->worker, [](recv::SpeadLane* lane) { lane->tap = nullptr; }, part->lane.get())
-                .has_value();
+    for (const auto& lane : stream.lanes)
+        all_off &= lcores_
+                       .try_ask(
+                           *lane->worker, [](recv::SpeadLane* rx) { rx->tap = nullptr; }, lane->rx.get())
+                       .has_value();
     if (!all_off) {
         // That lcore may still write into it.
         problems_.push_back(
@@ -131,8 +130,8 @@ void CaptureSet::add_taken(const Streams& streams, std::vector<stats::CaptureSna
     for (const auto& s : streams) {
         if (!s->capture)
             continue;
-        for (const auto& part : s->parts)
-            add(captures[at], part->tap_counts);
+        for (const auto& lane : s->lanes)
+            add(captures[at], lane->tap_counts);
         at++;
     }
 }

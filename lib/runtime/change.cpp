@@ -77,7 +77,7 @@ Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
     if (same == wanted)
         return Change::Kind::none;
     same.endpoints = wanted.endpoints;
-    return same == wanted ? Change::Kind::endpoints : Change::Kind::parts;
+    return same == wanted ? Change::Kind::endpoints : Change::Kind::lanes;
 }
 
 }  // namespace
@@ -112,7 +112,7 @@ Change compare(const Plan& now, Plan& wanted, NewPorts new_ports) {
         Change::Receive& one = change.receives.emplace_back();
         const auto before = find(now.receives, r.name);
         if (before == now.receives.end()) {
-            one.kind = Change::Kind::parts;
+            one.kind = Change::Kind::lanes;
             one.new_sink = true;
             continue;
         }

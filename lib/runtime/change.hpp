@@ -15,7 +15,7 @@ struct Change {
     enum class Kind : std::uint8_t {
         none,       ///< nothing that its packets would notice
         endpoints,  ///< others, or more, or fewer; all else stays
-        parts       ///< it is received anew: other lcores, windows, queues; or begins, or ends
+        lanes       ///< it is received anew: other lcores, windows, queues; or begins, or ends
     };
     struct Receive {
         std::optional<std::size_t> before;  ///< index in the plan that runs; none: it is new

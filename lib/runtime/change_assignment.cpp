@@ -22,7 +22,7 @@ ChangeAssignment::Cpus ChangeAssignment::cpus_of(const Plan& wanted, const Chang
         const bool placed = c.before && of_.plan.receives[*c.before].port == r.port &&
                             of_.plan.receives[*c.before].lcores == r.lcores;
         cpus.push_back(placed ? of_.layout.stream_cpus[*c.before] : cpus_for(r));
-        if (c.kind == Change::Kind::parts && r.enabled)
+        if (c.kind == Change::Kind::lanes && r.enabled)
             check_room(r, cpus.back());
     }
     check_lossless(wanted, change, cpus);
@@ -84,12 +84,12 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
                         human_size(r.max_bytes), cpu, human_size(w.arena.largest()));
         if (w.loop->receiver().lanes().size() + 1 >= recv::RxAgent::kMaxLanes)
             throw_error(where, "the lcore on CPU {} has {} streams, and no room for more", cpu,
-                        w.parts.size());
+                        w.lanes.size());
         bookkeeping += bookkeeping_bytes(r) + own_heap_bytes(r);
     }
     if (const std::size_t available = memory::available_memory(); available != 0 && bookkeeping > available)
         throw_error(where,
-                    "its windows and queues{} need {}, and {} are available; lower `ring`, `max_live` "
+                    "its windows and queues{} need {}, and {} are available; lower `queue_depth`, `max_live` "
                     "or `substreams`{}",
                     r.memory == 0 ? "" : ", and its heaps,", human_size(bookkeeping), human_size(available),
                     r.memory == 0 ? "" : ", or give it less memory");
@@ -98,7 +98,7 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
 /// Streams that come or change must leave room for what may not be lost.
 void ChangeAssignment::check_lossless(const Plan& wanted, const Change& change, const Cpus& cpus) const {
     if (std::none_of(change.receives.begin(), change.receives.end(),
-                     [](const Change::Receive& c) { return c.kind == Change::Kind::parts; }))
+                     [](const Change::Receive& c) { return c.kind == Change::Kind::lanes; }))
         return;
     for (const auto& w : of_.lcores) {
         std::size_t sharing = 0;
@@ -127,8 +127,8 @@ void ChangeAssignment::check_lossless(const Plan& wanted, const Change& change, 
     }
 }
 
-Dealing ChangeAssignment::queues_of(const Plan& wanted, const Cpus& cpus) const {
-    Dealing to;
+QueueAssignment ChangeAssignment::queues_of(const Plan& wanted, const Cpus& cpus) const {
+    QueueAssignment to;
     to.port_cpus = of_.layout.port_cpus;
     to.stream_cpus = cpus;
     for (std::size_t p = 0; p < of_.ports.size(); p++) {
@@ -139,12 +139,12 @@ Dealing ChangeAssignment::queues_of(const Plan& wanted, const Cpus& cpus) const 
         if (to.port_cpus[p].empty())
             continue;
         const port::PortRequest& request = of_.layout.ports[p].request;
-        const Spread s = spread(p, of_.ports[p].device().capabilities(), to.port_cpus[p], request.rx_queues,
-                                here, request.vlan);
+        const PortAssignment s = assign_queues(p, of_.ports[p].device().capabilities(), to.port_cpus[p],
+                                               request.rx_queues, here, request.vlan);
         to.queues.insert(to.queues.end(), s.queues.begin(), s.queues.end());
         to.rules.insert(to.rules.end(), s.rules.begin(), s.rules.end());
     }
-    // Queues that are polled for answers only (senders' of_.ports) are dealt to nobody.
+    // Queues that are polled for answers only (senders' of_.ports) are assigned to nobody.
     for (const QueueLayout& q : of_.layout.queues)
         if (std::none_of(to.queues.begin(), to.queues.end(), [&q](const QueueLayout& other) {
                 return other.port == q.port && other.queue == q.queue;

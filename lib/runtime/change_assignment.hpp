@@ -34,7 +34,7 @@ class ChangeAssignment {
     /// names, or the one of its port that has the least to do. Throws Error when there is no room.
     Cpus cpus_of(const Plan& wanted, const Change& change) const;
     /// Returns the same ports, queues and lcores, assigned anew. What does not change is assigned as before.
-    Dealing queues_of(const Plan& wanted, const Cpus& cpus) const;
+    QueueAssignment queues_of(const Plan& wanted, const Cpus& cpus) const;
 
   private:
     std::vector<unsigned> cpus_for(const ReceivePlan& r) const;

@@ -166,7 +166,7 @@ std::size_t Consumers::claim(std::size_t wanted) noexcept {
 }
 
 /// Pops within the budget.
-std::size_t Consumers::take(heap::HeapQueue& queue, std::span<heap::Heap> out) {
+std::size_t Consumers::take(heap::HeapQueue& queue, std::span<heap::HeapHandle> out) {
     if (budget_ == 0)
         return queue.pop_burst(out);
     const std::size_t claimed = claim(std::min(out.size(), queue.size()));
@@ -178,7 +178,7 @@ std::size_t Consumers::take(heap::HeapQueue& queue, std::span<heap::Heap> out) {
 
 /// True when anything was taken.
 bool Consumers::drain(Feed& feed) {
-    std::array<heap::Heap, kBurst> heaps;
+    std::array<heap::HeapHandle, kBurst> heaps;
     const std::size_t n = feed.sink_->failed() ? feed.queue_->pop_burst(heaps) : take(*feed.queue_, heaps);
     for (std::size_t i = 0; i < n; i++) {
         const bool taken = feed.sink_->take(heaps[i]);

@@ -55,8 +55,8 @@ class Consumers {
     /// queue; it is ended when its last one leaves.
     std::optional<Done> remove(Feed& feed, bool end_sink);
 
-    /// Deals the sinks over at most `threads` threads that run on `cpus`; `all`: so many even if there are
-    /// fewer sinks, since others may come.
+    /// Distributes the sinks over at most `threads` threads that run on `cpus`; `all`: so many even if there
+    /// are fewer sinks, since others may come.
     void start(unsigned threads, const std::vector<unsigned>& cpus, bool all = false);
     /// Waits until all threads have ended. The queues must have been closed, or stop() called.
     void join();
@@ -89,7 +89,7 @@ class Consumers {
     void take_heaps(Thread& me);
     std::pair<std::vector<Feed*>, bool> look_at_feeds(Thread& me);
     bool drain(Feed& feed);
-    std::size_t take(heap::HeapQueue& queue, std::span<heap::Heap> out);
+    std::size_t take(heap::HeapQueue& queue, std::span<heap::HeapHandle> out);
     std::size_t claim(std::size_t wanted) noexcept;
     void fail(const std::string& message);
 

@@ -18,7 +18,7 @@ namespace spead::runtime {
 struct LaneDetails {
     std::vector<stats::EndpointCounters> endpoints;
     stats::StreamTimes times;
-    std::uint64_t ring_most = 0;  ///< since it was taken before, as the next
+    std::uint64_t queue_most = 0;  ///< since it was taken before, as the next
     std::uint64_t pool_most = 0;
 
     void fit(const recv::SpeadLane& lane) { endpoints.resize(lane.endpoints.size()); }
@@ -26,7 +26,7 @@ struct LaneDetails {
         for (std::size_t i = 0; i < endpoints.size() && i < lane.endpoints.size(); i++)
             endpoints[i] = lane.endpoints[i];
         times = lane.window.times();
-        ring_most = lane.queue.most_queued();
+        queue_most = lane.queue.most_queued();
         lane.queue.forget_most_queued();
         pool_most = lane.window.placer().most_out();
         lane.window.forget_most_out();
@@ -40,18 +40,18 @@ struct LaneDetails {
         }
         times.latency.merge(other.times.latency);
         times.gap.merge(other.times.gap);
-        ring_most = std::max(ring_most, other.ring_most);
+        queue_most = std::max(queue_most, other.queue_most);
         pool_most = std::max(pool_most, other.pool_most);
     }
 };
 
 struct SourceDetails {
     stats::Talkers talkers;
-    std::uint64_t untold = 0;
+    std::uint64_t unattributed = 0;
 
     void take(const recv::Source& source) noexcept {
         talkers = source.talkers;
-        untold = source.untold;
+        unattributed = source.unattributed;
     }
 };
 

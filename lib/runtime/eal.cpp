@@ -34,7 +34,8 @@ std::atomic<bool> initialised{false};
 
 /// EAL, one port and the program's own; a plan with many streams says what it needs itself.
 constexpr std::size_t kDescriptors = 64;
-/// Besides lcores: EAL's interrupts, telemetry and alarms, and the program's consumer, feeder and prompt.
+/// Besides lcores: EAL's interrupts, telemetry and alarms, and the program's consumer, heap source and
+/// prompt.
 constexpr std::size_t kThreads = 8;
 
 bool runs_on(unsigned lcore, unsigned cpu) {
@@ -96,7 +97,7 @@ unsigned first_cpu(unsigned lcore) {
 
 }  // namespace
 
-Eal::Eal(const std::vector<std::string>& arguments, Host host) {
+Eal::Eal(const std::vector<std::string>& arguments, Owner owner) {
     if (initialised.load())
         throw_error("EAL", "it has been initialised before in this process, and can be only once");
     need_descriptors(kDescriptors);
@@ -136,7 +137,7 @@ Eal::Eal(const std::vector<std::string>& arguments, Host host) {
     // EAL says so of every size that it cannot use; what is free was looked at before.
     log.leave_out("hugepages reported on node");
     std::optional<OutputCapture> output;
-    if (host == Host::program && !asks_for_help(words))
+    if (owner == Owner::program && !asks_for_help(words))
         output.emplace();
     const int used = rte_eal_init(static_cast<int>(words.size()), pointers.data());
     if (used >= 0) {
@@ -160,7 +161,7 @@ Eal::Eal(const std::vector<std::string>& arguments, Host host) {
         throw_usage("EAL", "it refuses to start: {}", fmt::join(said, "; "));
     throw_error("EAL", "it refuses to start: {}{}", reason.empty() ? rte_strerror(rte_errno) : reason,
                 takes_huge_pages(words)
-                    ? fmt::format("; huge pages: {}", describe(huge_memory(port::this_host())))
+                    ? fmt::format("; huge pages: {}", describe(huge_memory(port::this_machine())))
                     : "");
 }
 

@@ -12,13 +12,13 @@ class Eal {
   public:
     /// Whose process it is: the program may redirect standard output and error while EAL starts, to find the
     /// words of a refusal there; a library leaves them alone.
-    enum class Host : std::uint8_t { program, library };
+    enum class Owner : std::uint8_t { program, library };
 
     /// `arguments` without the program's name. Throws Error with what EAL logged when it refuses, UsageError
     /// when it does not know an option, and Error when EAL runs in this process already; after a refusal it
     /// can be tried again. Removes what dead processes of the same name (--file-prefix NAME.PID) have left in
     /// EAL's directory.
-    explicit Eal(const std::vector<std::string>& arguments, Host host = Host::program);
+    explicit Eal(const std::vector<std::string>& arguments, Owner owner = Owner::program);
     ~Eal();
     Eal(const Eal&) = delete;
     Eal& operator=(const Eal&) = delete;

@@ -69,7 +69,7 @@ BusNeeds BusNeeds::of(std::span<const port::PlannedPort> ports) {
     return needs;
 }
 
-EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs, const port::Host& host) {
+EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs, const port::Machine& machine) {
     const BusNeeds& bus = needs.bus;
     const auto given = [&](std::string_view option) {
         return std::any_of(options.words.begin(), options.words.end(),
@@ -93,7 +93,7 @@ EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs, con
         args.insert(args.end(), {"--lcores", needs.lcores, "--main-lcore", "0"});
     if (!options.has_memory) {
         const MemoryChoice choice =
-            choose_memory(huge_memory(host), needs.memory, bus.pci, options.has_amount);
+            choose_memory(huge_memory(machine), needs.memory, bus.pci, options.has_amount);
         args.insert(args.end(), choice.arguments.begin(), choice.arguments.end());
         if (!choice.huge && !options.has_naming)
             args.emplace_back("--no-shconf");

@@ -26,8 +26,9 @@ bool everything_received(const EndSources& of, const stats::Snapshot& now) {
 /// left that the run could do.
 bool sinks_over(const EndSources& of, bool stays) {
     bool any_failed = false;
-    bool left = stays || std::any_of(of.senders.planned().begin(), of.senders.planned().end(),
-                                     [](const auto& s) { return s->plan.enabled && !s->feeder->done(); });
+    bool left =
+        stays || std::any_of(of.senders.planned().begin(), of.senders.planned().end(),
+                             [](const auto& s) { return s->plan.enabled && !s->heap_source->done(); });
     for (std::size_t i = 0; i < of.streams.current().size(); i++) {
         const ReceivePlan& r = of.plan.receives[i];
         const Stream& s = *of.streams.current()[i];

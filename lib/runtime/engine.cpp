@@ -20,9 +20,9 @@ constexpr auto kTick = std::chrono::milliseconds(200);
 
 }  // namespace
 
-Engine::Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings)
-    : state_(std::make_unique<State>(plan, layout, surroundings)) {
-    state_->parts.make(surroundings.interrupt_fd);
+Engine::Engine(const Plan& plan, const Layout& layout, const EngineHooks& hooks)
+    : state_(std::make_unique<State>(plan, layout, hooks)) {
+    state_->parts.make(hooks.interrupt_fd);
 }
 
 Engine::~Engine() {
@@ -52,7 +52,7 @@ void Engine::stop() noexcept {
 
 void Engine::start() {
     state_->ends.begin();
-    state_->parts.launch(state_->surroundings.interrupt_fd);
+    state_->parts.launch(state_->hooks.interrupt_fd);
 }
 
 Engine::Reason Engine::run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick) {
@@ -93,7 +93,7 @@ std::optional<Engine::Reason> Engine::State::step(const std::function<void(const
     parts.streams.serve_users(parts.plan.receives, parts.queues.packets_between_lcores() != 0);
     parts.captures.collect(parts.streams.current());
     parts.streams.watch_sinks(parts.clock.seconds());
-    parts.senders.let_go(surroundings.longest_finish);
+    parts.senders.let_go(hooks.longest_finish);
     const stats::Snapshot now = snapshots.take();
     parts.health.watch(now, parts.plan.receives, parts.streams.current(), parts.streams.removed_counts());
     parts.senders.watch(now.duration_s, parts.events);

@@ -15,26 +15,26 @@
 #include "runtime/end_conditions.hpp"
 #include "runtime/executor.hpp"
 #include "runtime/filters.hpp"
+#include "runtime/heap_source.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/plan.hpp"
-#include "runtime/producer.hpp"
 #include "runtime/sink.hpp"
 #include "runtime/user_queues.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::runtime {
 
-/// What surrounds an engine: who consumes, and how long the end of a run waits for others.
-struct Surroundings {
+/// The hooks of an engine: who consumes, and how long the end of a run waits for others.
+struct EngineHooks {
     std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> make_sink =
         runtime::make_sink;
     /// The filter of a stream on one of its lcores; null: none.
     std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> make_filter = runtime::make_filter;
     /// Whose heaps a stream with SinkKind::user has: the same for each name as long as the stream is there.
     std::function<std::shared_ptr<UserQueues>(const std::string& stream)> user_queues{};
-    /// Null: a Feeder. The sender and the region table outlive the producer.
-    std::function<std::unique_ptr<Producer>(const SendPlan&, send::Sender&, memory::RegionTable&)>
-        make_producer{};
+    /// Null: a HeapGenerator. The sender and the region table outlive the heap source.
+    std::function<std::unique_ptr<HeapSource>(const SendPlan&, send::Sender&, memory::RegionTable&)>
+        make_heap_source{};
     /// A port that takes no packet of a sender for so long is given up.
     std::chrono::nanoseconds port_patience = std::chrono::seconds(2);
     /// A consumer that a stream waits for may take so long for one heap.
@@ -52,7 +52,7 @@ struct Surroundings {
     bool rest_unused_lcores = false;
     /// Advice names keys of a configuration, not options of a command.
     bool by_configuration = false;
-    /// Called on the main thread, within run(), when something befalls a stream that is watched, or a sender
+    /// Called on the main thread, within run(), for an event of a stream that is watched, or of a sender
     /// (`stuck`, `unstuck`).
     std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
     /// Likewise, when an lcore has not answered for a second, and when it answers again: a sentence that
@@ -74,7 +74,7 @@ class Engine {
   public:
     /// `layout` was made from `plan`. Opens the ports and makes all memory. Throws Error; then nothing is
     /// left behind.
-    Engine(const Plan& plan, const Layout& layout, const Surroundings& surroundings = {});
+    Engine(const Plan& plan, const Layout& layout, const EngineHooks& hooks = {});
     /// stop(). An lcore that does not come back even then keeps what it works on; the log says so.
     ~Engine();
     Engine(const Engine&) = delete;
@@ -105,7 +105,7 @@ class Engine {
     /// rate. What is the same in both loses nothing. What is removed is left, flushed and drained first, or
     /// sends what is in flight.
     ///
-    /// Ports come, too, where Surroundings::drivers has some; one that was opened stays open when the rest of
+    /// Ports come, too, where EngineHooks::drivers has some; one that was opened stays open when the rest of
     /// the change fails.
     ///
     /// Throws Error, and has changed nothing, when something differs that cannot change during a run (ports,
@@ -172,7 +172,7 @@ class Engine {
     /// What must make the program's exit status 1: wrong heaps, a sink or sender that failed, a truncated
     /// source.
     const std::vector<std::string>& problems() const noexcept;
-    /// What the user should be told, not wrong.
+    /// Remarks for the user, about nothing wrong.
     std::vector<std::string> remarks() const;
 
   private:

@@ -114,7 +114,7 @@ void Engine::start_capture(const std::string& stream, const capture::Options& op
     p.lcores.need_answers();
     if (s.capture)
         throw_error(stream, "it is being captured already; stop that capture first");
-    if (s.parts.empty())
+    if (s.lanes.empty())
         throw_error(stream, "it is not received now; start it first");
     p.captures.start(s, p.plan.receives[i], options, p.layout.control_cpus());
 }

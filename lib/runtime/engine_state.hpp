@@ -23,33 +23,32 @@ namespace spead::runtime {
 struct Engine::State {
     using Clock = std::chrono::steady_clock;
 
-    State(const Plan& plan, const Layout& layout, const Surroundings& s)
-        : surroundings(s), parts(plan, layout, s) {}
+    State(const Plan& plan, const Layout& layout, const EngineHooks& s) : hooks(s), parts(plan, layout, s) {}
 
     std::optional<Reason> step(const std::function<void(const stats::Snapshot&)>& tick);
     /// Throws Error before the start and after the end.
     void need_running() const;
 
-    const Surroundings surroundings;
+    const EngineHooks hooks;
     RunParts parts;
     LcoreCounts counts{parts.plan, parts.clock, parts.lcores, parts.ports, parts.senders};
     Snapshots snapshots{{parts.plan, parts.clock, parts.ports, parts.lcores, parts.streams, parts.senders,
                          parts.captures, parts.health},
                         counts,
-                        surroundings.by_configuration};
+                        hooks.by_configuration};
     Idling idling{parts.lcores, parts.queues, parts.senders};
     PortOpening opening{{parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders},
-                        surroundings.drivers};
+                        hooks.drivers};
     Reconfiguration reconfiguration{
         {parts.plan, parts.layout, opening, parts.ports, parts.lcores, parts.queues, parts.senders,
          parts.streams, parts.captures, idling, snapshots, parts.notes.problems},
-        {surroundings.lcore_patience, surroundings.longest_finish}};
+        {hooks.lcore_patience, hooks.longest_finish}};
     PortOutages outages{
         {parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders, snapshots}};
-    Shutdown shutdown{{parts.plan, parts.clock, parts.ports, parts.lcores, parts.queues, parts.senders,
-                       parts.consumers, parts.streams, parts.captures, counts, snapshots, parts.notes},
-                      {surroundings.port_patience, surroundings.consumer_patience,
-                       surroundings.holder_patience, surroundings.longest_finish}};
+    Shutdown shutdown{
+        {parts.plan, parts.clock, parts.ports, parts.lcores, parts.queues, parts.senders, parts.consumers,
+         parts.streams, parts.captures, counts, snapshots, parts.notes},
+        {hooks.port_patience, hooks.consumer_patience, hooks.holder_patience, hooks.longest_finish}};
     EndConditions ends;
     Executor* executor = nullptr;  ///< posts what others want done
     bool interrupted = false;

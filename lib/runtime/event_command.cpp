@@ -77,8 +77,8 @@ void EventCommand::run(Variables variables) {
         start(variables);
     } else if (waiting_.size() < kWaiting) {
         waiting_.push_back(std::move(variables));
-    } else if (!told_of_dropping_) {
-        told_of_dropping_ = true;
+    } else if (!reported_dropping_) {
+        reported_dropping_ = true;
         log_warning(LogType::runtime, "{} still runs and {} events wait for it; it is not run for others",
                     argv_.front(), waiting_.size());
     }
@@ -98,7 +98,7 @@ void EventCommand::poll() {
     while (!running() && !waiting_.empty()) {
         const Variables next = std::move(waiting_.front());
         waiting_.pop_front();
-        told_of_dropping_ = false;
+        reported_dropping_ = false;
         start(next);
     }
 }

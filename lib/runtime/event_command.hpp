@@ -42,7 +42,7 @@ class EventCommand {
     std::vector<std::string> argv_;
     std::deque<Variables> waiting_;
     pid_t pid_ = 0;
-    bool told_of_dropping_ = false;
+    bool reported_dropping_ = false;
 };
 
 }  // namespace spead::runtime

@@ -34,7 +34,7 @@ int write_all(int fd, std::span<const std::byte> bytes) {
 }
 
 /// Where files are made.
-Descriptor open_directory(const std::string& path) {
+FileDescriptor open_directory(const std::string& path) {
     OpenedOutput directory = open_output_directory(path, true);
     if (!directory.file)
         throw_error(path, "cannot make this directory for heaps: {}", directory.reason);
@@ -43,7 +43,7 @@ Descriptor open_directory(const std::string& path) {
     return std::move(directory.file);
 }
 
-nlohmann::ordered_json items_json(const heap::Heap& heap) {
+nlohmann::ordered_json items_json(const heap::HeapHandle& heap) {
     nlohmann::ordered_json list = nlohmann::ordered_json::array();
     for (const wire::ItemView& i : items_of(heap)) {
         if (i.immediate)
@@ -69,7 +69,7 @@ void FileSink::fail(const std::string& path, int error) const {
                 lines_path(directory_path_));
 }
 
-void FileSink::consume(const heap::Heap& heap) {
+void FileSink::consume(const heap::HeapHandle& heap) {
     std::string file;
     if (heap.complete() || (!heap.has_length() && heap.contiguous()))
         file = write_payload(heap);
@@ -78,14 +78,14 @@ void FileSink::consume(const heap::Heap& heap) {
 }
 
 /// The file's name where it is not the plain one.
-std::string FileSink::write_payload(const heap::Heap& heap) {
+std::string FileSink::write_payload(const heap::HeapHandle& heap) {
     const std::string plain = fmt::format("{}-{}", stream_, heap.cnt());
     std::string name = plain + ".bin";
-    Descriptor file;
+    FileDescriptor file;
     for (unsigned suffix = 2;; suffix++) {
         // O_EXCL follows no link.
-        file =
-            Descriptor(openat(directory_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+        file = FileDescriptor(
+            openat(directory_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
         if (file)
             break;
         if (errno != EEXIST || suffix > kMostSuffixes)
@@ -104,7 +104,7 @@ std::string FileSink::write_payload(const heap::Heap& heap) {
     return name == plain + ".bin" ? std::string() : name;
 }
 
-std::string FileSink::line_of(const heap::Heap& heap, const std::string& file) const {
+std::string FileSink::line_of(const heap::HeapHandle& heap, const std::string& file) const {
     nlohmann::ordered_json line;
     line["stream"] = stream_;
     line["cnt"] = heap.cnt();

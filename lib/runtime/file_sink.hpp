@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 #include "runtime/lines_file.hpp"
 #include "runtime/sink.hpp"
 
@@ -25,19 +25,19 @@ class FileSink : public Sink {
     /// others may have planted a link on the way there (base/open_output.hpp).
     FileSink(std::string directory, std::string stream);
 
-    void consume(const heap::Heap& heap) override;
+    void consume(const heap::HeapHandle& heap) override;
 
     /// The file of lines in a directory.
     static std::string lines_path(const std::string& directory) { return directory + "/heaps.jsonl"; }
 
   private:
-    std::string write_payload(const heap::Heap& heap);
-    std::string line_of(const heap::Heap& heap, const std::string& file) const;
+    std::string write_payload(const heap::HeapHandle& heap);
+    std::string line_of(const heap::HeapHandle& heap, const std::string& file) const;
     [[noreturn]] void fail(const std::string& path, int error) const;
 
     std::string directory_path_;
     std::string stream_;
-    Descriptor directory_;
+    FileDescriptor directory_;
     LinesFile lines_;
     std::uint64_t files_ = 0;
     std::uint64_t bytes_ = 0;  ///< in the files

@@ -24,8 +24,8 @@ void add_events(stats::StreamSnapshot& to, const StreamHealth& from) {
 
 /// Whether an lcore that receives the stream is silent.
 bool is_stalled(const Stream& stream) {
-    return std::any_of(stream.parts.begin(), stream.parts.end(),
-                       [](const auto& part) { return is_silent(*part->worker); });
+    return std::any_of(stream.lanes.begin(), stream.lanes.end(),
+                       [](const auto& lane) { return is_silent(*lane->worker); });
 }
 
 bool is_received(const HealthMonitor::Streams& streams, std::uint32_t number) {

@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "base/byte_order.hpp"
-#include "heap/heap.hpp"
+#include "heap/heap_handle.hpp"
 #include "wire/items.hpp"
 
 namespace spead::runtime {
 
 /// The items of a received heap, addressed ones by offset, then immediates. For a heap that is not complete
 /// the offsets and lengths are those it would have, as far as they lie within its payload.
-inline std::vector<wire::ItemView> items_of(const heap::Heap& heap) {
+inline std::vector<wire::ItemView> items_of(const heap::HeapHandle& heap) {
     const auto words = heap.item_words();
     std::vector<std::uint64_t> pointers(words.size());
     std::transform(words.begin(), words.end(), pointers.begin(),

@@ -125,7 +125,7 @@ std::string command(const HugeMemory& have, int node, std::size_t missing) {
 }
 
 /// Which node gives what: what may come from any comes from where most is left.
-std::optional<std::map<int, std::size_t>> dealt(const HugeMemory& have, const EalMemory& need) {
+std::optional<std::map<int, std::size_t>> distributed(const HugeMemory& have, const EalMemory& need) {
     std::map<int, std::size_t> left;
     for (const HugePages& p : have.pages)
         left[p.node] += p.free * p.page;
@@ -165,10 +165,10 @@ std::size_t HugeMemory::free_bytes(int node) const {
     return bytes;
 }
 
-HugeMemory huge_memory(const port::Host& host) {
-    const port::Sysfs& files = host.files;
+HugeMemory huge_memory(const port::Machine& machine) {
+    const port::Sysfs& files = machine.files;
     HugeMemory memory;
-    memory.longest_file = host.longest_file();
+    memory.longest_file = machine.longest_file();
     const std::string usual = value_of(files, "/proc/meminfo", "Hugepagesize:");
     memory.small_default = usual.empty() || usual.starts_with("2048 ");
 
@@ -197,7 +197,7 @@ HugeMemory huge_memory(const port::Host& host) {
         return std::pair(a.node, b.page) < std::pair(b.node, a.page);
     });
     for (const std::size_t page : sizes) {
-        // Free pages that are promised to somebody who has not touched them yet.
+        // Free pages that are reserved by somebody who has not touched them yet.
         take(memory.pages, page,
              count_in(files, fmt::format("{}/hugepages-{}kB/resv_hugepages", kAllPages, page / kKiB)));
         std::size_t free = 0;
@@ -223,7 +223,7 @@ std::size_t sum_of(const EalMemory& need) {
 
 std::optional<HugeShortage> huge_shortage(const HugeMemory& have, const EalMemory& need) {
     const std::size_t bytes = sum_of(need);
-    if (!dealt(have, need)) {
+    if (!distributed(have, need)) {
         // The node that lacks most is told of, unless it is only all of them together.
         int node = -1;
         std::size_t missing = bytes - std::min(bytes, have.free_bytes());
@@ -278,7 +278,8 @@ MemoryChoice choose_memory(const HugeMemory& have, const EalMemory& need, bool c
     choice.huge = true;
     choice.arguments = {"--in-memory", "--single-file-segments", "--huge-dir=/dev/null/none"};
     if (!user_amount) {
-        const std::map<int, std::size_t> amounts = dealt(have, need).value_or(std::map<int, std::size_t>{});
+        const std::map<int, std::size_t> amounts =
+            distributed(have, need).value_or(std::map<int, std::size_t>{});
         std::vector<std::size_t> by_node;
         for (const auto& [node, amount] : amounts) {
             by_node.resize(static_cast<std::size_t>(node) + 1);

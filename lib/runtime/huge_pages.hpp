@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "port/host.hpp"
+#include "port/machine.hpp"
 
 /// The machine's huge pages, and where EAL's memory comes from. Control world, pure but for the files read.
 namespace spead::runtime {
@@ -34,7 +34,7 @@ struct HugeMemory {
 
 /// Reads /sys/devices/system/node, /sys/kernel/mm/hugepages, and what limits this process
 /// (Mems_allowed of /proc/self/status, hugetlb of its control groups, version 2).
-HugeMemory huge_memory(const port::Host& host);
+HugeMemory huge_memory(const port::Machine& machine);
 
 /// Returns "none reserved", or as in "32 of 64 of 2 MiB free", by node where there are several.
 std::string describe(const HugeMemory& memory);
@@ -47,7 +47,7 @@ std::size_t sum_of(const EalMemory& need);
 struct HugeShortage {
     std::string
         reason;  ///< with the arithmetic, without a subject: "182 MiB of huge pages are needed and ..."
-    std::string command;  ///< that mends it
+    std::string command;  ///< that fixes it
 };
 std::optional<HugeShortage> huge_shortage(const HugeMemory& have, const EalMemory& need);
 

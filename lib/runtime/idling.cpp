@@ -13,7 +13,7 @@ IdleWish idle_wish(const Worker& worker, const std::vector<std::unique_ptr<Strea
     std::optional<PollMode> mode;
     std::uint32_t max_poll = 0;
     for (std::size_t i = 0; i < streams.size(); i++) {
-        if (part_on(*streams[i], worker) == nullptr)
+        if (lane_on(*streams[i], worker) == nullptr)
             continue;
         const ReceivePlan& r = plans[i];
         if (!mode || r.poll == PollMode::busy)

@@ -133,10 +133,10 @@ StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     return cpus;
 }
 
-void remark_workers(const Plan& plan, const Layout& layout, std::size_t port, const Spread& spread,
+void remark_workers(const Plan& plan, const Layout& layout, std::size_t port, const PortAssignment& assigned,
                     std::vector<std::string>& remarks) {
     std::vector<std::string> shared;
-    for (const QueueLayout& q : spread.queues)
+    for (const QueueLayout& q : assigned.queues)
         for (const Delivery& d : q.deliveries) {
             std::string text =
                 fmt::format("{} to CPU {}", plan.receives[d.receive].name, fmt::join(d.cpus, ", "));
@@ -162,13 +162,14 @@ bool may_receive(const Plan& plan, const WorkerLayout& w) {
     return waiting && (!w.receives.empty() || w.sends.empty());
 }
 
-/// Deals the streams of every port over its queues and their lcores.
-void spread_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assignment, Layout& layout) {
+/// Assigns the streams of every port to its queues and their lcores.
+void assign_streams(const Plan& plan, const StreamCpus& cpus, Assignment& assignment, Layout& layout) {
     for (std::size_t p = 0; p < plan.ports.size(); p++) {
         if (cpus.of_port[p].empty())
             continue;
         const port::PlannedPort& planned = layout.ports[p];
-        Spread s = spread(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues,
+        PortAssignment s =
+            assign_queues(p, planned.device.capabilities, cpus.of_port[p], planned.request.rx_queues,
                           streams_on(plan, plan.ports[p].name, cpus.of_stream), planned.request.vlan);
         if (s.by_heap_count)
             remark_workers(plan, layout, p, s, layout.remarks);
@@ -230,20 +231,20 @@ void add_spare_workers(const Plan& plan, Assignment& assignment, Layout& layout)
             w.largest_heap = largest == 0 ? ReceivePlan{}.max_bytes : largest;
 }
 
-/// Streams' shares of the memory for heaps; an lcore that waits for streams has one, too.
-std::size_t heap_shares(const Plan& plan, const WorkerLayout& w) {
+/// Streams' reservations of the memory for heaps; an lcore that waits for streams has one, too.
+std::size_t heap_reservations(const Plan& plan, const WorkerLayout& w) {
     if (plan.memory.heaps == 0)
         return 0;
-    const auto shares =
+    const auto reservations =
         static_cast<std::size_t>(std::count_if(w.receives.begin(), w.receives.end(), [&plan](std::size_t i) {
             return plan.receives[i].memory == 0;
         }));
-    return may_receive(plan, w) ? std::max<std::size_t>(1, shares) : shares;
+    return may_receive(plan, w) ? std::max<std::size_t>(1, reservations) : reservations;
 }
 
 /// A card's buffers are on its NUMA node; EAL puts those of other devices on the main lcore's.
-void lay_out_eal_memory(const Plan& plan, const port::Host& host, Layout& layout) {
-    const int own = node_of_cpu(host.files, layout.main_cpu);
+void lay_out_eal_memory(const Plan& plan, const port::Machine& machine, Layout& layout) {
+    const int own = node_of_cpu(machine.files, layout.main_cpu);
     EalMemory& need = layout.eal_memory;
     need[own] += kEalBase + plan.memory.spare_eal;
     for (const port::PlannedPort& p : layout.ports) {
@@ -253,7 +254,7 @@ void lay_out_eal_memory(const Plan& plan, const port::Host& host, Layout& layout
             if (s.port == p.request.name)
                 bytes += send::Sender::memory_need(sender_config(s, p)).bytes +
                          (s.impair.empty() ? 0 : port::ImpairedQueue::memory_need(impaired_setup(s, p)));
-        need[eal_node(host, p, layout.main_cpu)] += bytes;
+        need[eal_node(machine, p, layout.main_cpu)] += bytes;
     }
     layout.send_bytes = send_bytes(plan.sends);
     for (auto& [node, bytes] : need)
@@ -326,25 +327,25 @@ std::vector<unsigned> allowed_cpus() {
 }
 
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
-               const port::Host& host) {
+               const port::Machine& machine) {
     Layout layout;
     Assignment assignment(plan, options, layout);
     const StreamCpus cpus = cpus_of_streams(plan, assignment);
-    layout.ports = plan_ports(plan, 0, cpus.of_port, options.devices, drivers, host);
+    layout.ports = plan_ports(plan, 0, cpus.of_port, options.devices, drivers, machine);
     for (const port::PlannedPort& p : layout.ports)
         layout.remarks.insert(layout.remarks.end(), p.device.remarks.begin(), p.device.remarks.end());
     check_files(plan, layout.ports);
     for (const SendPlan& s : plan.sends)
         check_next_hops(s, layout.port(s.port));
     remark_addresses(plan, layout);
-    spread_streams(plan, cpus, assignment, layout);
+    assign_streams(plan, cpus, assignment, layout);
     assign_senders(plan, assignment);
     poll_for_answers(plan, layout);
     add_spare_workers(plan, assignment, layout);
     number_lcores(layout);
     layout.port_cpus = cpus.of_port;
     layout.stream_cpus = cpus.of_stream;
-    for (const FarWorker& far : far_workers(host, layout, plan))
+    for (const FarWorker& far : far_workers(machine, layout, plan))
         layout.remarks.push_back(
             fmt::format("CPU {} is on NUMA node {}, port {} on node {}: packets cross between the sockets; "
                         "name CPUs of node {}",
@@ -355,13 +356,14 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
             layout.remarks.push_back(fmt::format(
                 "send {}: its heaps have {} items; dpdk-spead receives heaps of up to {} item pointers",
                 s.name, s.items, kMaxHeapItems));
-    lay_out_eal_memory(plan, host, layout);
-    std::size_t shares = 0;
+    lay_out_eal_memory(plan, machine, layout);
+    std::size_t reservations = 0;
     for (const WorkerLayout& w : layout.workers)
-        shares += heap_shares(plan, w);
+        reservations += heap_reservations(plan, w);
     for (WorkerLayout& w : layout.workers)
-        if (const std::size_t mine = heap_shares(plan, w); mine != 0) {
-            w.heap_bytes = memory::Arena::capacity_for(plan.memory.heaps / shares * mine, w.largest_heap);
+        if (const std::size_t mine = heap_reservations(plan, w); mine != 0) {
+            w.heap_bytes =
+                memory::Arena::capacity_for(plan.memory.heaps / reservations * mine, w.largest_heap);
             layout.heap_bytes += w.heap_bytes;
         }
     if (layout.heap_bytes > plan.memory.heaps)
@@ -375,7 +377,7 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
             layout.heap_bytes += own_heap_bytes(plan.receives[i]);
         }
 
-    const HugeMemory pages = huge_memory(host);
+    const HugeMemory pages = huge_memory(machine);
     const std::size_t huge = pages.free_bytes();
     const bool eal_huge = !options.has_memory && !huge_shortage(pages, layout.eal_memory);
     const std::size_t ordinary = layout.heap_bytes + layout.bookkeeping_bytes + layout.send_bytes +
@@ -400,7 +402,7 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
     // A card may come as well, which only huge pages will do for.
     bus.pci |= plan.memory.spare_eal != 0 && eal_huge && !options.has_bus;
     EalArguments made =
-        eal_arguments(options, {layout.eal_memory, lcores, plan.runtime.name, bus, true}, host);
+        eal_arguments(options, {layout.eal_memory, lcores, plan.runtime.name, bus, true}, machine);
     layout.eal_args = std::move(made.words);
     for (std::string& remark : made.remarks)
         layout.remarks.push_back(std::move(remark));

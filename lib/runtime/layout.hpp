@@ -11,7 +11,7 @@
 #include "port/impaired_queue.hpp"
 #include "runtime/huge_pages.hpp"
 #include "runtime/plan.hpp"
-#include "runtime/spread.hpp"
+#include "runtime/queue_assignment.hpp"
 #include "send/sender.hpp"
 
 /// What a plan means on this machine, worked out before anything is made: which lcore does what, what the
@@ -39,22 +39,23 @@ struct WorkerLayout {
     unsigned cpu = 0;
     unsigned planned_cpu = 0;  ///< by which queues and deliveries name it; EAL may have put it elsewhere
     bool named = false;        ///< the plan names the CPU, else it was chosen here
-    std::vector<std::size_t> receives;  ///< indices into Plan::receives: streams of which it has a share
+    std::vector<std::size_t> receives;  ///< indices into Plan::receives: streams of which it has a lane
     std::vector<std::size_t> sends;     ///< indices into Plan::sends
     std::uint64_t largest_heap = 0;     ///< bytes, of its streams
-    std::size_t heap_bytes = 0;         ///< of its arena: its streams' share, whole largest heaps
+    std::size_t heap_bytes = 0;         ///< of its arena: its streams' reservations, whole largest heaps
 };
 
-/// How the streams are dealt over queues and lcores: what changes when streams do.
-struct Dealing {
+/// How the streams are assigned to queues and lcores: what changes when streams do.
+struct QueueAssignment {
     std::vector<QueueLayout> queues;  ///< by port
     std::vector<PortRule> rules;      ///< to be given to ports once they are started
-    /// CPUs of each port's streams, none twice, those that poll its queues first (spread() is given them).
+    /// CPUs of each port's streams, none twice, those that poll its queues first (assign_queues() is given
+    /// them).
     std::vector<std::vector<unsigned>> port_cpus;
     std::vector<std::vector<unsigned>> stream_cpus;  ///< as Plan::receives
 };
 
-struct Layout : Dealing {
+struct Layout : QueueAssignment {
     std::vector<port::PlannedPort> ports;  ///< as Plan::ports
     std::vector<WorkerLayout> workers;
     unsigned main_lcore = 0;
@@ -75,10 +76,10 @@ struct Layout : Dealing {
 };
 
 /// What a port is asked for.
-constexpr port::UseDevice use_of(Doer doer) {
-    return doer == Doer::software    ? port::UseDevice::never
-           : doer == Doer::automatic ? port::UseDevice::if_it_can
-                                     : port::UseDevice::must;
+constexpr port::UseDevice use_of(Offload offload) {
+    return offload == Offload::software    ? port::UseDevice::never
+           : offload == Offload::automatic ? port::UseDevice::if_it_can
+                                           : port::UseDevice::must;
 }
 
 /// CPUs the calling thread may run on, ascending. Once EAL runs, the main thread has one only.
@@ -88,7 +89,7 @@ std::vector<unsigned> allowed_cpus();
 /// are CPUs, and a stream those that it names; what shares a CPU then shares its lcore. Throws Error when
 /// something does not fit: a CPU that is not there, a device that cannot be, memory (with the sum).
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
-               const port::Host& host = port::this_host());
+               const port::Machine& machine = port::this_machine());
 
 /// Where the user chose the lcores: gives each worker one of EAL's, on the CPU that the plan names if it
 /// names one. EAL runs. Throws Error when they are too few or not on the CPUs named.
@@ -137,7 +138,7 @@ struct EalArguments {
 /// hold a memory::HugePageTurn until EAL has started. Throws Error when neither huge pages nor ordinary
 /// memory hold it, and UsageError for options of the user's that the ports exclude.
 EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs,
-                           const port::Host& host = port::this_host());
+                           const port::Machine& machine = port::this_machine());
 
 /// Lines for people: what will run where, and the sums behind the sizes.
 std::string describe(const Layout& layout, const Plan& plan);

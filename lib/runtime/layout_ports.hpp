@@ -18,7 +18,7 @@ std::vector<port::PlannedPort> plan_ports(const Plan& plan, std::size_t first,
                                           std::span<const std::vector<unsigned>> cpus,
                                           std::span<const std::string> eal_devices,
                                           std::span<const port::Driver* const> drivers,
-                                          const port::Host& host);
+                                          const port::Machine& machine);
 
 /// Whether we are the port's IGMP and ARP host.
 bool has_own_host(const port::PlannedPort& port);

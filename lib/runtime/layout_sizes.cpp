@@ -27,13 +27,13 @@ send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& 
     c.first_cnt = plan.first_count;
     c.cnt_step = plan.count_step;
     switch (plan.zero_copy) {
-        case ZeroCopy::automatic:
+        case ZeroCopySetting::automatic:
             c.zero_copy = send::ZeroCopy::automatic;
             break;
-        case ZeroCopy::always:
+        case ZeroCopySetting::always:
             c.zero_copy = send::ZeroCopy::always;
             break;
-        case ZeroCopy::never:
+        case ZeroCopySetting::never:
             c.zero_copy = send::ZeroCopy::never;
             break;
     }
@@ -73,7 +73,7 @@ std::size_t bookkeeping_bytes(const ReceivePlan& plan) {
     window.max_live = plan.max_live;
     window.history = plan.history;
     window.guarded = true;
-    return heap::Window::bookkeeping_bytes(window, plan.ring);
+    return heap::Window::bookkeeping_bytes(window, plan.queue_depth);
 }
 
 std::size_t own_heap_bytes(const ReceivePlan& plan) {

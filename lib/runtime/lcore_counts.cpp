@@ -16,7 +16,7 @@ void LcoreCounts::mark_silent(stats::Snapshot& snap) const {
             l.silences = w->watch.silences();
             l.activity = l.silent_s > 0 ? w->watch.activity() : std::string();
             if (l.silent_s > 0)
-                for (const stats::LcoreSnapshot::Share& share : l.streams)
+                for (const stats::LcoreSnapshot::Received& share : l.streams)
                     for (stats::StreamSnapshot& s : snap.streams)
                         if (s.number == share.number && s.state == "received")
                             s.health = stats::kStalled;
@@ -29,14 +29,14 @@ std::unique_ptr<LcoreLook> LcoreCounts::make_look(Worker& w, LcoreLook::Depth de
     const bool full = depth != LcoreLook::Depth::counts;
     look->loop = w.loop.get();
     look->depth = depth;
-    look->parts.resize(w.parts.size());
-    for (std::size_t i = 0; i < w.parts.size(); i++) {
-        LcoreLook::OfPart& p = look->parts[i];
-        p.part = w.parts[i];
-        p.lane = w.parts[i]->lane.get();
-        p.tally = w.parts[i]->tally();
-        p.tap = w.parts[i]->tap_counts;
-        p.done = w.parts[i]->done;
+    look->lanes.resize(w.lanes.size());
+    for (std::size_t i = 0; i < w.lanes.size(); i++) {
+        LcoreLook::OfLane& p = look->lanes[i];
+        p.of = w.lanes[i];
+        p.lane = w.lanes[i]->rx.get();
+        p.tally = w.lanes[i]->tally();
+        p.tap = w.lanes[i]->tap_counts;
+        p.done = w.lanes[i]->done;
         p.stops.assign(plan_.end.exit_on_stop ? p.lane->stops_seen.size() : 0, 0);
         if (full)
             p.details.fit(*p.lane);
@@ -75,17 +75,17 @@ void LcoreCounts::update(Worker& w, LcoreLook::Depth depth) {
 void LcoreCounts::keep(Worker& w, std::unique_ptr<LcoreLook> look) {
     const bool full = look->depth != LcoreLook::Depth::counts;
     w.counts.lcore = look->lcore;
-    for (LcoreLook::OfPart& p : look->parts) {
-        Part& part = *p.part;
-        part.counts = p.counts;
-        part.done = p.done;
-        part.tap_counts = p.tap;
-        part.blocked = p.blocked;
-        part.stopped = p.stopped;
-        part.over = p.over;
-        std::swap(part.stops, p.stops);
+    for (LcoreLook::OfLane& p : look->lanes) {
+        StreamLane& lane = *p.of;
+        lane.counts = p.counts;
+        lane.done = p.done;
+        lane.tap_counts = p.tap;
+        lane.blocked = p.blocked;
+        lane.stopped = p.stopped;
+        lane.over = p.over;
+        std::swap(lane.stops, p.stops);
         if (full)
-            std::swap(part.details, p.details);
+            std::swap(lane.details, p.details);
     }
     w.counts.ports.resize(look->sources.size());
     if (full)
@@ -115,9 +115,9 @@ void LcoreCounts::keep_peaks(Worker& w) const {
             free != stats::RxCounters::kNeverLooked)
             w.buffers_taken[n].add(at_s, size - std::min(free, size));
     }
-    for (Part* const part : w.parts) {
-        part->queued.add(at_s, part->details.ring_most);
-        part->memory_used.add(at_s, part->details.pool_most);
+    for (StreamLane* const lane : w.lanes) {
+        lane->queued.add(at_s, lane->details.queue_most);
+        lane->memory_used.add(at_s, lane->details.pool_most);
     }
 }
 
@@ -125,9 +125,9 @@ void LcoreCounts::forget_peaks() {
     for (const auto& w : lcores_) {
         w->longest_loop.forget();
         w->buffers_taken.clear();
-        for (Part* const part : w->parts) {
-            part->queued.forget();
-            part->memory_used.forget();
+        for (StreamLane* const lane : w->lanes) {
+            lane->queued.forget();
+            lane->memory_used.forget();
         }
     }
 }

@@ -14,7 +14,7 @@ void LcoreLook::OfSend::take() noexcept {
 
 void LcoreLook::take() noexcept {
     lcore = loop->counters();
-    for (OfPart& p : parts) {
+    for (OfLane& p : lanes) {
         p.counts = p.lane->counters;
         if (p.lane->tap != nullptr)
             p.tap = p.lane->tap->counters();
@@ -42,7 +42,7 @@ void LcoreLook::take() noexcept {
         loop->counters().longest_loop = 0;
     if (depth != Depth::full_then_forget)
         return;
-    for (const OfPart& p : parts)
+    for (const OfLane& p : lanes)
         p.lane->forget_peaks();
     for (const OfSource& s : sources)
         s.source->forget_peaks();

@@ -16,7 +16,7 @@
 /// What a look at one worker lcore brings. Private to lib/runtime.
 namespace spead::runtime {
 
-struct Part;
+struct StreamLane;
 struct SendStream;
 
 /// A picture of everything that one lcore counts. The control world makes room and says what to look at; the
@@ -27,8 +27,8 @@ struct LcoreLook {
     /// anew with each look that is not of counts alone.
     enum class Depth : std::uint8_t { counts, full, full_then_forget };
 
-    struct OfPart {
-        Part* part = nullptr;  ///< whose it is; not the lcore's to touch
+    struct OfLane {
+        StreamLane* of = nullptr;  ///< whose it is; not the lcore's to touch
         recv::SpeadLane* lane = nullptr;
         const HeapTally* tally = nullptr;  ///< null: it has none any more
         stats::StreamCounters counts;
@@ -59,7 +59,7 @@ struct LcoreLook {
     LcoreLoop* loop = nullptr;
     Depth depth = Depth::counts;
     stats::LcoreCounters lcore;
-    std::vector<OfPart> parts;
+    std::vector<OfLane> lanes;
     std::vector<OfSource> sources;
     std::vector<OfSend> sends;
 

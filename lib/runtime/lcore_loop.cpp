@@ -18,14 +18,14 @@ void LcoreLoop::run() noexcept {
     prctl(PR_SET_TIMERSLACK, 1000UL);
     ticks_per_us_ = rte_get_tsc_hz() / 1'000'000;
     const std::uint64_t housekeeping = ticks_per_us_ * kHousekeepingMicroseconds;
-    const std::uint64_t away = ticks_per_us_ * kAwayMicroseconds;
+    const std::uint64_t interrupted = ticks_per_us_ * kInterruptedMicroseconds;
     std::uint64_t before = rte_rdtsc();
     std::uint64_t next_housekeeping = before;
     bool worked = false;
     while (!quit_.load(std::memory_order_acquire)) {
         std::uint64_t now = rte_rdtsc();
         // Before the mailbox, where somebody may want to know why packets were lost in this very loop.
-        counters_.loop(now - before, worked, rest_ticks_, away);
+        counters_.loop(now - before, worked, rest_ticks_, interrupted);
         before = now;
         rest_ticks_ = 0;
         if (mailbox_.serve()) [[unlikely]]

@@ -85,7 +85,7 @@ class LcoreLoop {
 
     static constexpr std::uint64_t kHousekeepingMicroseconds = 1000;
     /// A loop that takes so much longer than its rest has not had its CPU meanwhile.
-    static constexpr std::uint64_t kAwayMicroseconds = 1000;
+    static constexpr std::uint64_t kInterruptedMicroseconds = 1000;
     /// Heap timeouts are looked at so often at least, though no packet comes.
     static constexpr std::uint64_t kLongestWaitMicroseconds = 20'000;
 

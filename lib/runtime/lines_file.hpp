@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 #include "base/file_use.hpp"
 
 namespace spead::runtime {
@@ -35,7 +35,7 @@ class LinesFile {
   private:
     void cut_half_line(const std::string& path);
 
-    Descriptor file_;
+    FileDescriptor file_;
     FileUse use_;
     std::shared_ptr<std::mutex> mutex_;  ///< of all objects of this process with the same file
     std::uint64_t lines_ = 0;

@@ -63,8 +63,8 @@ void LinkHost::serve(Clock::time_point now) {
             igmp_.receive(frame, now);
             arp_.receive(frame, now);
         });
-    if (arp_.conflict() && !told_of_conflict_) {
-        told_of_conflict_ = true;
+    if (arp_.conflict() && !reported_conflict_) {
+        reported_conflict_ = true;
         log_warning(LogType::runtime, "port {}: the host {} uses our address, too", name_,
                     mac_text(*arp_.conflict()));
     }

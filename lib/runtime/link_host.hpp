@@ -73,7 +73,7 @@ class LinkHost {
     std::vector<std::unique_ptr<FrameRing>> rings_;
     std::deque<port::Frame> unsent_;
     std::uint64_t sent_ = 0;
-    bool told_of_conflict_ = false;
+    bool reported_conflict_ = false;
 };
 
 }  // namespace spead::runtime

@@ -34,9 +34,9 @@ class PeerWatch {
   public:
     bool update(bool up) noexcept {
         looks_ = up ? 0 : looks_ + 1;
-        if (looks_ != kPatience || told_ == kOften)
+        if (looks_ != kPatience || reported_ == kOften)
             return false;
-        told_++;
+        reported_++;
         return true;
     }
 
@@ -47,7 +47,7 @@ class PeerWatch {
     static constexpr unsigned kOften = 3;
 
     std::uint64_t looks_ = 0;  ///< without a peer, one after the other
-    unsigned told_ = 0;
+    unsigned reported_ = 0;
 };
 
 }  // namespace spead::runtime

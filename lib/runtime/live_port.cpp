@@ -222,7 +222,7 @@ stats::PortSnapshot LivePort::snapshot() const {
     s.name = device_->name();
     s.driver = device_->driver_name();
     s.steering = port::name_of(device_->capabilities().steering);
-    s.state = outage_.netdev ? "away" : off_ ? "stopped" : "running";
+    s.state = outage_.netdev ? "detached" : off_ ? "stopped" : "running";
     if (outage_.netdev) {
         s.nic = earlier_.nic;
     } else {

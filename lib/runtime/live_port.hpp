@@ -20,10 +20,10 @@
 namespace spead::runtime {
 
 /// One port of the run, with what is joined and steered on it, its own IGMP and ARP host, and what is kept of
-/// it while its network interface is away.
+/// it while its network interface is gone.
 ///
-/// Main thread only. A port is *on* while lcores may use its queues, *off* while it is stopped or *away*. The
-/// caller takes the queues from the lcores before it stops or closes the device.
+/// Main thread only. A port is *on* while lcores may use its queues, *off* while it is stopped or *detached*.
+/// The caller takes the queues from the lcores before it stops or closes the device.
 class LivePort {
   public:
     /// Opens the device, which is off until it is started. Throws Error as Port::open does.
@@ -39,25 +39,26 @@ class LivePort {
     LinkHost* host() const noexcept { return host_.get(); }
 
     bool is_on() const noexcept { return !off_; }
-    bool is_away() const noexcept { return outage_.netdev.has_value(); }
-    /// Returns the network interface that the port waits for; only while it is away.
-    const std::string& away() const { return outage_.netdev.value(); }
-    std::uint64_t times_away() const noexcept { return outage_.times; }
+    bool is_detached() const noexcept { return outage_.netdev.has_value(); }
+    /// Returns the network interface that the port waits for; only while it is detached.
+    const std::string& detached_netdev() const { return outage_.netdev.value(); }
+    std::uint64_t times_detached() const noexcept { return outage_.times; }
     std::uint64_t links_lost() const noexcept { return link_.losses(); }
 
-    /// Marks the port as off, leaves its groups and removes its rules; a device that is away has none left.
+    /// Marks the port as off, leaves its groups and removes its rules; a device that is detached has none
+    /// left.
     void take_off();
     /// Marks the port as on.
     void put_on() noexcept { off_ = false; }
 
-    /// Marks the port as away, and says so in the log. The caller then takes it off and closes it.
+    /// Marks the port as detached, and says so in the log. The caller then takes it off and closes it.
     void lose(const std::string& netdev);
     /// Keeps the counts of the device, which has been closed.
     void keep_counts();
     /// Opens and starts the device again. False: its network interface is not there, or not up. Throws Error.
     bool reopen();
-    /// Marks the port as away again, since it could not be put on; logs the reason unless it is the last one.
-    /// True: the device is open, and the caller closes it.
+    /// Marks the port as detached again, since it could not be put on; logs the reason unless it is the last
+    /// one. True: the device is open, and the caller closes it.
     bool give_up_reopening(const std::string& netdev, const std::string& why);
     /// Begins with a new host, which knows no groups and neighbours. The former one lives until
     /// forget_former_host(): lcores may write into its rings.

@@ -30,8 +30,8 @@ bool has_default_limit(const ReceivePlan& r) {
     return r.max_bytes == ReceivePlan{}.max_bytes;
 }
 
-/// What streams that wait have together: their shares.
-std::size_t shares_of_waiting(const HeapMemory& m) {
+/// What streams that wait have together: their reservations.
+std::size_t reservations_of_waiting(const HeapMemory& m) {
     return m.bytes / std::max(m.streams, m.waiting.size()) * m.waiting.size();
 }
 
@@ -76,8 +76,8 @@ std::string explain(const Sum& sum, const HeapMemory& m) {
     return fmt::format(
         "{} heaps may be live (max_live x substreams) and one more begins before the oldest goes, of up to "
         "{} each, in blocks of powers of two: {} = {}, and there are {}; {}",
-        sum.live, human_size(sum.largest), terms, size_text(sum.need()), size_text(shares_of_waiting(m)),
-        remedy);
+        sum.live, human_size(sum.largest), terms, size_text(sum.need()),
+        size_text(reservations_of_waiting(m)), remedy);
 }
 
 /// What `tell` says of the memory of each lcore that has something to say.
@@ -115,7 +115,7 @@ std::string why_not_lossless(const HeapMemory& m) {
     for (const ReceivePlan* const r : m.waiting)
         if (!has_default_limit(*r))
             sum.add(*r, m);
-    if (sum.names.empty() || sum.need() <= shares_of_waiting(m))
+    if (sum.names.empty() || sum.need() <= reservations_of_waiting(m))
         return {};
     const std::size_t streams = sum.names.size();
     if (streams > 4) {
@@ -131,7 +131,7 @@ std::string what_may_be_lost(const HeapMemory& m) {
     for (const ReceivePlan* const r : m.waiting) {
         Sum sum;
         sum.add(*r, m);
-        if (has_default_limit(*r) && sum.need() > shares_of_waiting(m))
+        if (has_default_limit(*r) && sum.need() > reservations_of_waiting(m))
             return fmt::format(
                 "receive {}: packets are lost although the source can wait, if heaps are as long as they "
                 "may be: {}",

@@ -15,7 +15,7 @@ namespace spead::runtime {
 /// Whether the stream waits for its consumer rather than lose heaps: asked for, or chosen since the source
 /// (`lossless`) loses nothing meanwhile.
 constexpr bool waits_for_consumer(const ReceivePlan& r, bool lossless) {
-    return r.on_full == OnFull::block || (r.on_full == OnFull::automatic && lossless);
+    return r.on_full == OnFullSetting::block || (r.on_full == OnFullSetting::automatic && lossless);
 }
 
 /// Memory of one lcore, and its streams.

@@ -20,23 +20,23 @@ int node_of_cpu(const port::Sysfs& files, unsigned cpu) {
     return -1;
 }
 
-int node_of_port(const port::Host& host, const port::PlannedPort& port) {
+int node_of_port(const port::Machine& machine, const port::PlannedPort& port) {
     if (port.device.pci) {
-        const auto card = port::pci_device(host.files, port.device.name);
+        const auto card = port::pci_device(machine.files, port.device.name);
         return card ? card->numa_node : -1;
     }
-    const auto facts = port.device.netdev.empty() ? std::nullopt : host.netdev(port.device.netdev);
-    if (!facts || !host.sees(*facts))
+    const auto facts = port.device.netdev.empty() ? std::nullopt : machine.netdev(port.device.netdev);
+    if (!facts || !machine.sees(*facts))
         return -1;
     return static_cast<int>(
-        host.files.number(fmt::format("/sys/class/net/{}/device/numa_node", facts->name)).value_or(-1));
+        machine.files.number(fmt::format("/sys/class/net/{}/device/numa_node", facts->name)).value_or(-1));
 }
 
-int eal_node(const port::Host& host, const port::PlannedPort& port, unsigned main_cpu) {
-    return port.device.pci ? node_of_port(host, port) : node_of_cpu(host.files, main_cpu);
+int eal_node(const port::Machine& machine, const port::PlannedPort& port, unsigned main_cpu) {
+    return port.device.pci ? node_of_port(machine, port) : node_of_cpu(machine.files, main_cpu);
 }
 
-std::vector<FarWorker> far_workers(const port::Host& host, const Layout& layout, const Plan& plan) {
+std::vector<FarWorker> far_workers(const port::Machine& machine, const Layout& layout, const Plan& plan) {
     std::vector<FarWorker> far;
     for (const WorkerLayout& worker : layout.workers) {
         std::set<std::string> ports;
@@ -44,9 +44,9 @@ std::vector<FarWorker> far_workers(const port::Host& host, const Layout& layout,
             ports.insert(plan.receives[i].port);
         for (const std::size_t i : worker.sends)
             ports.insert(plan.sends[i].port);
-        const int cpu_node = node_of_cpu(host.files, worker.cpu);
+        const int cpu_node = node_of_cpu(machine.files, worker.cpu);
         for (const std::string& name : ports)
-            if (const int node = node_of_port(host, layout.port(name));
+            if (const int node = node_of_port(machine, layout.port(name));
                 node >= 0 && cpu_node >= 0 && node != cpu_node)
                 far.push_back({worker.cpu, cpu_node, name, node});
     }

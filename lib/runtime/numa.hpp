@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "port/host.hpp"
+#include "port/machine.hpp"
 #include "runtime/layout.hpp"
 
 /// Which memory a CPU and a card are close to. Control world; what /sys does not tell is -1.
@@ -13,10 +13,10 @@ namespace spead::runtime {
 int node_of_cpu(const port::Sysfs& files, unsigned cpu);
 
 /// Of the card behind a port; -1 for ports without a card.
-int node_of_port(const port::Host& host, const port::PlannedPort& port);
+int node_of_port(const port::Machine& machine, const port::PlannedPort& port);
 
 /// Where EAL's memory for a port must be: on its card's node, else on that of the CPU that opens it; -1: any.
-int eal_node(const port::Host& host, const port::PlannedPort& port, unsigned main_cpu);
+int eal_node(const port::Machine& machine, const port::PlannedPort& port, unsigned main_cpu);
 
 /// A worker whose CPU is far from one of its ports: every packet crosses the link between the sockets.
 struct FarWorker {
@@ -25,6 +25,6 @@ struct FarWorker {
     std::string port;
     int port_node = -1;
 };
-std::vector<FarWorker> far_workers(const port::Host& host, const Layout& layout, const Plan& plan);
+std::vector<FarWorker> far_workers(const port::Machine& machine, const Layout& layout, const Plan& plan);
 
 }  // namespace spead::runtime

@@ -31,14 +31,14 @@ constexpr std::string_view name_of(PollMode mode) {
     return "adaptive";
 }
 /// `automatic`: block where the source loses nothing by waiting (pcap, ring, memif), else drop_newest.
-enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
+enum class OnFullSetting : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 /// user: whoever made the stream in C++ takes its heaps (UserQueues); no configuration says so.
 enum class SinkKind : std::uint8_t { null, verify, file, user };
 /// When a sink can write no more: it takes no more heaps and the other streams go on, or the run ends.
 enum class OnSinkError : std::uint8_t { stop, end };
 /// Who does something that some ports can do by themselves; `automatic`: they, where they can.
-enum class Doer : std::uint8_t { software, automatic, hardware };
-enum class ZeroCopy : std::uint8_t { automatic, always, never };
+enum class Offload : std::uint8_t { software, automatic, hardware };
+enum class ZeroCopySetting : std::uint8_t { automatic, always, never };
 
 /// needed: what its ports still need; all: what it was started with.
 enum class KeptCapabilities : std::uint8_t { needed, all };
@@ -53,7 +53,7 @@ struct RuntimePlan {
     /// Where `dpdk-spead attach` finds the process: "auto" (a socket by its name), a path, "off", or empty:
     /// as the command has it.
     std::string control;
-    /// Program and arguments that are run, without a shell, when something befalls a stream; empty: none.
+    /// Program and arguments that are run, without a shell, for each event of a stream; empty: none.
     std::vector<std::string> on_event{};
     /// Seconds after which an lcore that does not answer ends the run; 0: never; none: as the command has it.
     std::optional<double> lcore_timeout{};
@@ -80,7 +80,7 @@ struct PortPlan {
     Ipv4 address{};
     /// Of all that is sent, and of what steering lets in; none: untagged, and received whatever the tags.
     std::optional<std::uint16_t> vlan{};
-    Doer timestamps = Doer::software;  ///< who tells when packets came; software tells heaps nothing
+    Offload timestamps = Offload::software;  ///< who tells when packets came; software tells heaps nothing
     bool udp_checksum =
         false;  ///< UDP checksums of what comes are checked in software where the port does not
     bool operator==(const PortPlan&) const = default;
@@ -113,16 +113,16 @@ struct ReceivePlan {
     double loss_threshold = 0;  ///< fraction of a second's heaps that may be lost; 0: any number
     double expected_rate = 0;   ///< payload bytes per second that should come; 0: nothing is expected
     // [receive.heaps]
-    std::uint32_t max_live = 4;  ///< live heaps per substream
-    std::uint32_t ring = 256;    ///< hand-over queue, heaps
+    std::uint32_t max_live = 4;       ///< live heaps per substream
+    std::uint32_t queue_depth = 256;  ///< hand-over queue, heaps
     std::uint64_t max_bytes = std::uint64_t{64} << 20;
-    /// Bytes for heap payloads, on each lcore of its own; 0: a share of [memory] heaps. Heaps that a user
-    /// takes outlive the lcores' memory, so SinkKind::user needs its own.
+    /// Bytes for heap payloads, on each lcore of its own; 0: an equal part of [memory] heaps. Heaps that a
+    /// user takes outlive the lcores' memory, so SinkKind::user needs its own.
     std::uint64_t memory = 0;
     double timeout = 0;            ///< seconds without a packet of the heap; 0: off
     std::uint32_t history = 1024;  ///< finished heap counts remembered per substream; 0: off
     double history_time = 1.0;     ///< seconds
-    OnFull on_full = OnFull::automatic;
+    OnFullSetting on_full = OnFullSetting::automatic;
     SinkPlan sink;
     bool enabled = true;  ///< false: known, and not received
     std::optional<capture::Options> capture;
@@ -141,7 +141,7 @@ struct SendPlan {
     double rate = 0;                   ///< bytes of UDP payload per second; 0: unlimited
     std::uint64_t burst_size = 65536;  ///< bytes
     double burst_rate_ratio = 1.05;
-    Doer pacer = Doer::software;
+    Offload pacer = Offload::software;
     std::uint8_t ttl = 1;
     std::uint8_t dscp = 0;                 ///< class of the packets (RFC 2474), 0..63
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
@@ -155,7 +155,7 @@ struct SendPlan {
     std::uint64_t first_count = 1;
     std::uint64_t count_step = 1;
     std::uint8_t address_bits = 40;
-    ZeroCopy zero_copy = ZeroCopy::automatic;
+    ZeroCopySetting zero_copy = ZeroCopySetting::automatic;
     bool verify = false;  ///< payload is the verification sequence
     bool udp_checksum = false;
     std::string impair{};  ///< port::Impairments of what is sent, on purpose; empty: none

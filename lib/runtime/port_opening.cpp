@@ -30,7 +30,7 @@ std::vector<unsigned> PortOpening::cpus_of(const Plan& wanted, const PortPlan& p
     if (!cpus.empty())
         return cpus;
     const auto load = [this](const Worker& w) {
-        return w.parts.size() + w.sources.size() + of_.senders.on(w).size();
+        return w.lanes.size() + w.sources.size() + of_.senders.on(w).size();
     };
     const Worker* best = nullptr;
     for (const auto& w : of_.lcores)
@@ -51,7 +51,7 @@ void PortOpening::open_new(const Plan& wanted) {
     for (std::size_t p = first; p < wanted.ports.size(); p++)
         cpus[p] = cpus_of(wanted, wanted.ports[p]);
     const std::vector<port::PlannedPort> planned =
-        plan_ports(wanted, first, cpus, {}, drivers_, port::this_host());
+        plan_ports(wanted, first, cpus, {}, drivers_, port::this_machine());
     for (std::size_t p = first; p < wanted.ports.size(); p++) {
         const port::PlannedPort& fresh = planned[p - first];
         for (std::size_t other = 0; other < of_.ports.size(); other++)

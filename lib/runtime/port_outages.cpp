@@ -24,7 +24,7 @@ void PortOutages::stop(const std::string& port) {
     LivePort& p = of_.ports[i];
     of_.lcores.need_answers();
     need_kept_descriptors("stopping a port");
-    if (p.is_away())
+    if (p.is_detached())
         throw_error(fmt::format("port {}", port), "its network interface has gone; there is nothing to stop");
     if (!p.device().started())
         throw_error(fmt::format("port {}", port), "it is stopped already");
@@ -39,7 +39,7 @@ void PortOutages::start(const std::string& port) {
     LivePort& p = of_.ports[i];
     of_.lcores.need_answers();
     need_kept_descriptors("starting a port");
-    if (p.is_away())
+    if (p.is_detached())
         throw_error(fmt::format("port {}", port),
                     "its network interface has gone; it is started when that comes back");
     if (p.device().started())
@@ -107,7 +107,7 @@ void PortOutages::shut(std::size_t port) {
 
 /// Opens the port again once its interface is there and up.
 void PortOutages::look_for(std::size_t port) {
-    const std::string netdev = of_.ports[port].away();
+    const std::string netdev = of_.ports[port].detached_netdev();
     try {
         need_kept_descriptors("opening a port");
         if (!of_.ports[port].reopen())
@@ -153,7 +153,7 @@ bool PortOutages::watch() {
         // A silent lcore may be inside the port.
         if (is_silent_on(i))
             continue;
-        if (of_.ports[i].is_away())
+        if (of_.ports[i].is_detached())
             look_for(i);
         if (!of_.ports[i].is_on())
             continue;

@@ -122,12 +122,12 @@ void PortSet::leave_groups() {
         if (p->host() != nullptr)
             p->host()->igmp().leave_all();
     }
-    const auto all_told = [this] {
+    const auto all_reported = [this] {
         return std::all_of(ports_.begin(), ports_.end(),
                            [](const auto& p) { return p->host() == nullptr || p->host()->idle(); });
     };
     const LinkHost::Clock::time_point end = LinkHost::Clock::now() + kHostPatience;
-    for (serve_hosts(); !all_told() && LinkHost::Clock::now() < end; serve_hosts())
+    for (serve_hosts(); !all_reported() && LinkHost::Clock::now() < end; serve_hosts())
         std::this_thread::sleep_for(kStep);
 }
 
@@ -156,12 +156,12 @@ void PortSet::report_end(std::vector<std::string>& problems, std::vector<std::st
         const std::string& name = p->plan().name;
         if (p->links_lost() > 1)
             remarks.push_back(fmt::format("port {}: its link was lost {} times", name, p->links_lost()));
-        if (p->is_away())
+        if (p->is_detached())
             problems.push_back(fmt::format("port {}: its network interface {} has gone and has not come back",
-                                           name, p->away()));
-        else if (p->times_away() != 0)
-            remarks.push_back(fmt::format("port {}: its network interface was away {} time{}", name,
-                                          p->times_away(), p->times_away() == 1 ? "" : "s"));
+                                           name, p->detached_netdev()));
+        else if (p->times_detached() != 0)
+            remarks.push_back(fmt::format("port {}: its network interface was detached {} time{}", name,
+                                          p->times_detached(), p->times_detached() == 1 ? "" : "s"));
     }
 }
 

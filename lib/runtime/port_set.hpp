@@ -10,7 +10,7 @@
 
 #include "base/log.hpp"
 #include "runtime/live_port.hpp"
-#include "runtime/spread.hpp"
+#include "runtime/queue_assignment.hpp"
 
 namespace spead::runtime {
 

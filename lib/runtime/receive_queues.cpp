@@ -11,7 +11,7 @@
 
 namespace spead::runtime {
 
-/// What a reader gets of a queue that is dealt like this: the endpoints of which its lcore has a share.
+/// What a reader gets of a queue that is assigned like this: the endpoints that its lcore receives.
 recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const QueueLayout& queue,
                                             const Deliveries& to) const {
     recv::SourceTables tables;
@@ -24,7 +24,7 @@ recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const Q
         const std::vector<Endpoint>& places = to.streams[d.receive]->places;
         const auto place =
             static_cast<std::uint16_t>(std::find(places.begin(), places.end(), e) - places.begin());
-        const std::uint16_t lane = part_on(*to.streams[d.receive], *reader.worker)->slot;
+        const std::uint16_t lane = lane_on(*to.streams[d.receive], *reader.worker)->slot;
         if (!tables.classifier.add(e, {lane, place}))
             throw_usage(r.name, "endpoint {} is received by another stream of port {} already", to_string(e),
                         r.port);
@@ -35,7 +35,7 @@ recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const Q
     return tables;
 }
 
-/// Where the packets of a queue that is dealt like this go.
+/// Where the packets of a queue that is assigned like this go.
 recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const QueueLayout& to,
                                                      const Plan& plan) {
     recv::Distributor::Table table;
@@ -82,7 +82,7 @@ Queue::Reader& ReceiveQueues::reader(Queue& queue, Worker& worker) {
 
 /// Ports run by now.
 void ReceiveQueues::connect(Queue& queue, const Queue::Reader& made) {
-    // A port that is stopped or away comes with its queue when it is back (put_on).
+    // A port that is stopped or detached comes with its queue when it is back (put_on).
     const port::RxQueue from =
         ports_[queue.port].is_on() ? ports_[queue.port].device().rx_queue(queue.queue) : port::silent_queue();
     const auto add_source = [](recv::RxAgent* receiver, recv::Source* source, const port::RxQueue& of) {
@@ -126,7 +126,7 @@ void ReceiveQueues::connect() {
     connected_ = true;
 }
 
-/// The queue is dealt like this from now on. No packet of a stream that stays where it is finds no lane
+/// The queue is assigned like this from now on. No packet of a stream that stays where it is finds no lane
 /// meanwhile; what is on its way to an lcore that loses the endpoint is unmatched.
 void ReceiveQueues::deliver(const std::vector<QueueLayout>& layout, const Deliveries& to) {
     for (std::size_t i = 0; i < queues_.size(); i++)
@@ -210,7 +210,7 @@ bool ReceiveQueues::is_silent_on(std::size_t port) const {
 const Worker& ReceiveQueues::least_busy(std::size_t port) const {
     const Worker* best = nullptr;
     for (const Queue& q : queues_)
-        if (q.port == port && (best == nullptr || q.worker->parts.size() < best->parts.size()))
+        if (q.port == port && (best == nullptr || q.worker->lanes.size() < best->lanes.size()))
             best = q.worker;
     return *best;
 }

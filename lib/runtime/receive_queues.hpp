@@ -13,7 +13,7 @@
 #include "runtime/lcore_set.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/port_set.hpp"
-#include "runtime/spread.hpp"
+#include "runtime/queue_assignment.hpp"
 #include "runtime/stream.hpp"
 
 namespace spead::runtime {

@@ -82,11 +82,11 @@ void Reconfiguration::carry_out(const Plan& asked) {
 void Reconfiguration::check(const Plan& wanted, const Change& change) const {
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const Change::Receive& c = change.receives[i];
-        if (c.before && c.kind == Change::Kind::parts && of_.streams.current()[*c.before]->capture)
+        if (c.before && c.kind == Change::Kind::lanes && of_.streams.current()[*c.before]->capture)
             throw_error(fmt::format("receive {}", wanted.receives[i].name),
                         "it is being captured, which a change of its lcores or windows would cut; stop the "
                         "capture first");
-        if (c.before && c.kind == Change::Kind::parts)
+        if (c.before && c.kind == Change::Kind::lanes)
             of_.streams.check_users(*c.before);
     }
     for (const std::size_t gone : change.removed)
@@ -96,7 +96,7 @@ void Reconfiguration::check(const Plan& wanted, const Change& change) const {
     for (std::size_t i = 0; i < wanted.sends.size(); i++) {
         const auto& s = change.sends[i].before;
         if (s && wanted.sends[i].enabled && !of_.senders.planned()[*s]->plan.enabled &&
-            !of_.senders.planned()[*s]->feeder->done())
+            !of_.senders.planned()[*s]->heap_source->done())
             throw_error(where_of(wanted.sends[i]),
                         "it has not finished what it was sending; try again when it has");
     }
@@ -123,7 +123,7 @@ void Reconfiguration::add_steps(ChangeSteps& steps, const Target& before, const 
     steps.add([&] { start_captures(change); }, [&] { stop_captures(change); });
 }
 
-/// Gives lcores and consumers the streams, and the run its new plan. Former parts are on their way out from
+/// Gives lcores and consumers the streams, and the run its new plan. Former lanes are on their way out from
 /// then on.
 void Reconfiguration::move_streams(const Target& to, const Change& change, StreamSet::Fresh fresh) {
     for (const std::size_t gone : change.removed)
@@ -131,12 +131,12 @@ void Reconfiguration::move_streams(const Target& to, const Change& change, Strea
     of_.streams.exchange(change, std::move(fresh.streams));
     of_.plan = to.plan;
     of_.lcores.set_patience(of_.plan.runtime.lcore_timeout, patience_.lcore);
-    static_cast<Dealing&>(of_.layout) = to.queues;
+    static_cast<QueueAssignment&>(of_.layout) = to.queues;
 
     of_.streams.renew(of_.plan.receives, of_.layout.queues, change, std::move(fresh));
     of_.queues.deliver(of_.layout.queues, {of_.plan, of_.streams.current()});
     for (const auto& w : of_.lcores)
-        of_.streams.deal_memory(*w, false);
+        of_.streams.reserve_memory(*w, false);
     set_idling();
 }
 
@@ -150,16 +150,16 @@ void Reconfiguration::move_back(const Target& before) {
 
 void Reconfiguration::start_captures(const Change& change) {
     for (std::size_t i = 0; i < change.receives.size(); i++)
-        if (change.receives[i].kind == Change::Kind::parts)
+        if (change.receives[i].kind == Change::Kind::lanes)
             of_.captures.start_planned(*of_.streams.current()[i], of_.plan.receives[i],
                                        of_.layout.control_cpus());
 }
 
-/// Stops those that start_captures() has started: no other stream that changes its parts is captured.
+/// Stops those that start_captures() has started: no other stream that changes its lanes is captured.
 void Reconfiguration::stop_captures(const Change& change) {
     for (std::size_t i = 0; i < change.receives.size(); i++)
         if (Stream& s = *of_.streams.current()[i];
-            change.receives[i].kind == Change::Kind::parts && s.capture)
+            change.receives[i].kind == Change::Kind::lanes && s.capture)
             of_.captures.stop(s);
 }
 

@@ -42,7 +42,7 @@ class Reconfiguration {
         Snapshots& snapshots;
         std::vector<std::string>& problems;
     };
-    /// How long lcores and leaving senders are waited for; see Surroundings.
+    /// How long lcores and leaving senders are waited for; see EngineHooks.
     struct Patience {
         Clock::duration lcore{};
         Clock::duration longest_finish{};
@@ -61,7 +61,7 @@ class Reconfiguration {
   private:
     struct Target {
         Plan plan;
-        Dealing queues;
+        QueueAssignment queues;
     };
 
     void check(const Plan& wanted, const Change& change) const;

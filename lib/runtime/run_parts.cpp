@@ -20,18 +20,18 @@ constexpr std::uint64_t kTypicalLink = 10'000'000'000;
 
 }  // namespace
 
-RunParts::RunParts(const Plan& p, const Layout& l, const Surroundings& s)
+RunParts::RunParts(const Plan& p, const Layout& l, const EngineHooks& s)
     : plan(p),
       layout(l),
       lcores(notes.problems,
              {[this](const Worker& w, bool silent) { report_silence(w, silent); }, s.on_wait}),
       events(p.runtime.name, p.runtime.on_event, {s.on_event, s.on_lcore}),
-      senders(lcores, ports, regions, s.make_producer, notes.problems),
+      senders(lcores, ports, regions, s.make_heap_source, notes.problems),
       consumers(p.end.heaps),
       streams(lcores, ports, consumers, events, {s.make_sink, s.make_filter, s.user_queues}, notes.problems) {
     if (s.rest_unused_lcores)
         lcores.launch_only([this](const Worker& w) {
-            return !w.parts.empty() || !w.sources.empty() || !senders.on(w).empty();
+            return !w.lanes.empty() || !w.sources.empty() || !senders.on(w).empty();
         });
     lcores.set_patience(plan.runtime.lcore_timeout, s.lcore_patience);
 }
@@ -53,7 +53,7 @@ void RunParts::make(int interrupt_fd) {
                                         layout.shares_cpus);
         if (w.heap_bytes != 0) {
             worker.arena = memory::Arena(w.heap_bytes, w.largest_heap);
-            worker.shares.emplace(worker.arena.capacity());
+            worker.reservations.emplace(worker.arena.capacity());
         }
     }
     senders.make(plan.sends, interrupt_fd);
@@ -103,8 +103,8 @@ std::vector<std::string> RunParts::remarks() const {
     // What was known before the ports were open is among the layout's remarks.
     for (std::size_t i = 0; i < ports.size(); i++)
         for (const std::string& remark : ports[i].device().remarks())
-            if (const auto& told = layout.ports[i].device.remarks;
-                std::find(told.begin(), told.end(), remark) == told.end())
+            if (const auto& known = layout.ports[i].device.remarks;
+                std::find(known.begin(), known.end(), remark) == known.end())
                 all.push_back(remark);
     return all;
 }

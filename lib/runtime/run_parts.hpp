@@ -21,7 +21,7 @@
 
 namespace spead::runtime {
 
-struct Surroundings;
+struct EngineHooks;
 
 /// What a run consists of, in the order in which it may be destroyed (backwards). Only the engine has all of
 /// it; every other object gets the parts that it needs.
@@ -29,13 +29,13 @@ struct Surroundings;
 /// Main thread only. Waits at the start end with the lcores' patience (LcoreSet), that of the ports' hosts
 /// (PortSet) and of next hops (SenderSet).
 struct RunParts {
-    RunParts(const Plan& p, const Layout& l, const Surroundings& s);
+    RunParts(const Plan& p, const Layout& l, const EngineHooks& s);
 
     /// Opens the ports and makes all memory. `interrupt_fd` ends waits; -1: none. Throws Error.
     void make(int interrupt_fd);
     /// Starts ports, lcores, consumers and senders. Throws Error.
     void launch(int interrupt_fd);
-    /// Returns what the user should be told, not wrong; of ports only what was not known to the layout.
+    /// Returns remarks for the user, about nothing wrong; of ports only what was not known to the layout.
     std::vector<std::string> remarks() const;
 
     Plan plan;      ///< as it is now

@@ -44,7 +44,7 @@ std::vector<stats::LastEvent> SendHealth::update(double now, const Look& look) {
         suspects_ = look.suspects;
     on_ = look.on;
     if (!look.on) {
-        // Its port has stopped, which is told by other ways.
+        // Its port has stopped, which is reported elsewhere.
         stuck_ = false;
         return {};
     }

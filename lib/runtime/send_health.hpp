@@ -19,11 +19,11 @@ struct PortNature {
     std::uint32_t udp_bytes = 0;  ///< UDP payload of the sender's longest packets
 };
 
-/// Why such a port takes nothing, most likely first: a clause for an event, and for a finding's cure.
+/// Why such a port takes nothing, most likely first: a clause for an event, and for a finding's fix.
 std::string suspects_of(const PortNature& port);
 
-/// Watches one sender: is it stuck, because its port takes nothing? Each change is told once. Pure: time and
-/// counts come from outside, the time in seconds of the run, never backwards.
+/// Watches one sender: is it stuck, because its port takes nothing? Each change is reported once. Pure: time
+/// and counts come from outside, the time in seconds of the run, never backwards.
 class SendHealth {
   public:
     struct Look {
@@ -49,7 +49,7 @@ class SendHealth {
 
     bool on_ = false;
     bool stuck_ = false;
-    std::uint64_t outages_ = 0;  ///< those that were told
+    std::uint64_t outages_ = 0;  ///< those that were reported
     double since_ = 0;           ///< when it was noticed
     std::string suspects_;
     std::vector<stats::LastEvent> news_;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "port/impaired_queue.hpp"
-#include "runtime/feeder.hpp"
+#include "runtime/heap_generator.hpp"
 #include "runtime/next_hops.hpp"
 #include "runtime/payload_registration.hpp"
 #include "runtime/plan.hpp"
@@ -23,7 +23,7 @@ struct SendStream {
     std::uint32_t number = 0;  ///< no other sender of the run has it
     SendPlan plan;             ///< as it is carried out
     std::unique_ptr<send::Sender> sender;
-    std::unique_ptr<Producer> feeder;
+    std::unique_ptr<HeapSource> heap_source;
     std::unique_ptr<PayloadRegistration> registration;  ///< of what it sends from; null where ports copy
     std::unique_ptr<port::ImpairedQueue> impaired;      ///< through which it sends; usually null
     Worker* worker = nullptr;

@@ -20,8 +20,8 @@ SenderSet::Outlet SenderSet::outlet_for(const SendPlan& s, const Fresh& fresh) c
     const std::size_t port = ports_.index_of(s.port);
     if (!ports_[port].is_on())
         throw_error(where_of(s), "port {} {}", s.port,
-                    ports_[port].is_away() ? "waits for its network interface; add it when that is back"
-                                           : "is stopped; start it first");
+                    ports_[port].is_detached() ? "waits for its network interface; add it when that is back"
+                                               : "is stopped; start it first");
     const auto there_are = static_cast<std::size_t>(ports_[port].planned().request.tx_queues) -
                            (ports_[port].host() ? std::size_t{1} : std::size_t{0});
     if (there_are == 0)
@@ -43,7 +43,7 @@ SenderSet::Outlet SenderSet::outlet_for(const SendPlan& s, const Fresh& fresh) c
             use[one->queue] = {one->worker, use[one->queue].senders + 1};
 
     const auto load = [&there](const Worker& w) {
-        return w.parts.size() +
+        return w.lanes.size() +
                static_cast<std::size_t>(
                    std::count_if(there.begin(), there.end(), [&w](auto* one) { return one->worker == &w; }));
     };
@@ -97,10 +97,10 @@ void SenderSet::check_room(const SendPlan& s) const {
 /// Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
 void SenderSet::map_payload(SendStream& s) {
     const port::Port& port = ports_[s.port].device();
-    if (!port.capabilities().tx_external_buffer || s.plan.zero_copy == ZeroCopy::never)
+    if (!port.capabilities().tx_external_buffer || s.plan.zero_copy == ZeroCopySetting::never)
         return;
     auto registration = std::make_unique<PayloadRegistration>(port);
-    for (const memory::Region& region : s.feeder->regions())
+    for (const memory::Region& region : s.heap_source->regions())
         registration->add(region);
     for (const memory::Region& region : shared_)
         registration->add(region);
@@ -180,7 +180,7 @@ void SenderSet::connect(SendStream& s) {
     const port::Port& port = ports_[s.port].device();
     const Ipv4 own = ports_[s.port].plan().address;
     const Ipv4 address = own.value != 0 ? own : port.source_address();
-    const port::SendTimes times = s.plan.pacer != Doer::software ? port.send_times() : port::SendTimes{};
+    const port::SendTimes times = s.plan.pacer != Offload::software ? port.send_times() : port::SendTimes{};
     const port::TxQueue queue = port.tx_queue(s.queue);
     lcores_.ask(
         *s.worker,

@@ -44,13 +44,13 @@ std::vector<SendStream*> SenderSet::on(const Worker& worker) const {
 bool SenderSet::done() const {
     const std::vector<SendStream*> all = this->all();
     return std::all_of(all.begin(), all.end(), [](SendStream* s) {
-        return s->worker->lost || (s->feeder->done() && s->let_go_of_packets());
+        return s->worker->lost || (s->heap_source->done() && s->let_go_of_packets());
     });
 }
 
 bool SenderSet::failed() const {
     return std::any_of(planned_.begin(), planned_.end(),
-                       [](const auto& s) { return !s->feeder->failure().empty(); });
+                       [](const auto& s) { return !s->heap_source->failure().empty(); });
 }
 
 void SenderSet::make(const std::vector<SendPlan>& plans, int interrupt_fd) {
@@ -95,15 +95,15 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
         config.queue = made->impaired->queue();
         log_warning(LogType::runtime, "{}: what it sends is impaired on purpose: {}", where_of(s), s.impair);
     }
-    if (s.pacer != Doer::software)
+    if (s.pacer != Offload::software)
         config.send_times = port.send_times();
     config.regions = &regions_;
     config.numa = port.socket_id();
     made->sender = std::make_unique<send::Sender>(std::move(config));
-    if (make_producer_)
-        made->feeder = make_producer_(s, *made->sender, regions_);
+    if (make_heap_source_)
+        made->heap_source = make_heap_source_(s, *made->sender, regions_);
     else
-        made->feeder = std::make_unique<Feeder>(s, *made->sender, regions_);
+        made->heap_source = std::make_unique<HeapGenerator>(s, *made->sender, regions_);
     map_payload(*made);
     return made;
 }
@@ -162,13 +162,13 @@ void SenderSet::change(const Plan& wanted, const Change& change, Fresh fresh,
             else
                 retune(s, to);
             if (to.enabled && (is_new || !s.plan.enabled)) {
-                s.feeder->start(control, to.heaps);
+                s.heap_source->start(control, to.heaps);
                 begun.push_back(&s);
             }
         }
     } catch (const std::exception&) {
         for (SendStream* const s : begun)
-            s->feeder->request_stop();
+            s->heap_source->request_stop();
         // First of all: their lcores may know them.
         for (auto& s : fresh)
             if (s)
@@ -182,11 +182,11 @@ void SenderSet::change(const Plan& wanted, const Change& change, Fresh fresh,
         const auto& before = change.sends[i].before;
         SendStream& s = *now.emplace_back(before ? std::move(planned_[*before]) : std::move(fresh[i]));
         if (!wanted.sends[i].enabled && s.plan.enabled)
-            s.feeder->request_stop();
+            s.heap_source->request_stop();
         s.plan = wanted.sends[i];
     }
     for (const std::size_t gone : change.removed_sends) {
-        planned_[gone]->feeder->request_stop();
+        planned_[gone]->heap_source->request_stop();
         leaving_.push_back(std::move(planned_[gone]));
     }
     planned_ = std::move(now);
@@ -198,7 +198,7 @@ void SenderSet::start(const std::vector<unsigned>& control, int interrupt_fd) {
         resolve_next_hops(*s, answered, interrupt_fd);
     for (const auto& s : planned_)
         if (s->plan.enabled)
-            s->feeder->start(control, s->plan.heaps);
+            s->heap_source->start(control, s->plan.heaps);
 }
 
 /// Lets go of senders whose heaps are done and whose buffers the driver has given back.
@@ -209,9 +209,9 @@ void SenderSet::let_go(Clock::duration longest_finish) {
 bool SenderSet::let_go(SendStream& s, Clock::duration longest_finish) {
     if (is_silent(*s.worker))
         return false;
-    if (!s.feeder->done()) {
+    if (!s.heap_source->done()) {
         if (!ports_[s.port].is_on())
-            s.feeder->abandon();
+            s.heap_source->abandon();
         else
             cut_if_too_long(s, longest_finish);
         return false;
@@ -243,8 +243,8 @@ bool SenderSet::let_go(SendStream& s, Clock::duration longest_finish) {
     s.stuck = last->look.stuck;
     if (!last->back)
         return false;
-    s.feeder->join();
-    if (const std::string failure = s.feeder->failure(); !failure.empty())
+    s.heap_source->join();
+    if (const std::string failure = s.heap_source->failure(); !failure.empty())
         problems_.push_back(failure);
     gone_[s.port].add(s.counts);
     return true;
@@ -255,7 +255,7 @@ bool SenderSet::let_go(SendStream& s, Clock::duration longest_finish) {
 void SenderSet::cut_if_too_long(SendStream& s, Clock::duration longest_finish) {
     const double longest = std::chrono::duration<double>(longest_finish).count();
     const SendPlan& p = s.plan;
-    if (p.rate <= 0 || s.cut == send::Cut::begun || s.feeder->done())
+    if (p.rate <= 0 || s.cut == send::Cut::begun || s.heap_source->done())
         return;
     const send::Backlog left = backlog(s);
     const auto time = [&p](std::uint64_t packets) {
@@ -309,7 +309,7 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         one.control_heaps = s->counts.control_heaps;
         one.impair = s->plan.impair;
         // After the run nobody makes heaps any more.
-        const bool done = !s->feeder || s->feeder->done();
+        const bool done = !s->heap_source || s->heap_source->done();
         one.state = !s->plan.enabled           ? "stopped"
                     : !ports_[s->port].is_on() ? "waiting"
                     : done                     ? stats::kSendDone

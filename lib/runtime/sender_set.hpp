@@ -13,10 +13,10 @@
 #include "memory/region.hpp"
 #include "runtime/change.hpp"
 #include "runtime/event_reporter.hpp"
+#include "runtime/heap_source.hpp"
 #include "runtime/lcore_set.hpp"
 #include "runtime/plan.hpp"
 #include "runtime/port_set.hpp"
-#include "runtime/producer.hpp"
 #include "runtime/send_stream.hpp"
 #include "stats/snapshot.hpp"
 
@@ -31,17 +31,17 @@ class SenderSet {
   public:
     using Clock = std::chrono::steady_clock;
     using Fresh = std::vector<std::unique_ptr<SendStream>>;
-    /// Makes what makes a sender's heaps; null: a Feeder.
-    using MakeProducer =
-        std::function<std::unique_ptr<Producer>(const SendPlan&, send::Sender&, memory::RegionTable&)>;
+    /// Makes what makes a sender's heaps; null: a HeapGenerator.
+    using MakeHeapSource =
+        std::function<std::unique_ptr<HeapSource>(const SendPlan&, send::Sender&, memory::RegionTable&)>;
 
     /// All of them outlive the set. A sender that failed is a problem of the run.
-    SenderSet(LcoreSet& lcores, PortSet& ports, memory::RegionTable& regions, MakeProducer make_producer,
+    SenderSet(LcoreSet& lcores, PortSet& ports, memory::RegionTable& regions, MakeHeapSource make_heap_source,
               std::vector<std::string>& problems)
         : lcores_(lcores),
           ports_(ports),
           regions_(regions),
-          make_producer_(std::move(make_producer)),
+          make_heap_source_(std::move(make_heap_source)),
           problems_(problems) {}
 
     /// Makes the senders of a run that begins. `interrupt_fd` ends waits for neighbours; -1: none. Throws
@@ -129,7 +129,7 @@ class SenderSet {
     PortSet& ports_;
     memory::RegionTable& regions_;
     std::vector<memory::Region> shared_;  ///< of add_region
-    MakeProducer make_producer_;
+    MakeHeapSource make_heap_source_;
     std::vector<std::string>& problems_;
     std::vector<std::unique_ptr<SendStream>> planned_;
     std::vector<std::unique_ptr<SendStream>> leaving_;

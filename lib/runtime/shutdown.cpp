@@ -66,8 +66,8 @@ void Shutdown::carry_out(const std::function<void()>& step) noexcept {
 
 void Shutdown::end_consumers() {
     for (const auto& w : of_.lcores)
-        for (const Part* const part : w->parts)
-            part->lane->queue.close();
+        for (const StreamLane* const lane : w->lanes)
+            lane->rx->queue.close();
     of_.streams.end_users();
     of_.consumers.join();
     of_.streams.watch_sinks(of_.clock.seconds());
@@ -97,8 +97,8 @@ EndProgress Shutdown::look() {
     for (const auto* const list : {&of_.streams.current(), &of_.streams.removed()})
         for (const auto& s : *list) {
             l.blocked |= s->blocked;
-            for (const Part* const part : s->all_parts())
-                if (const HeapTally* const tally = part->tally(); s->blocked && tally != nullptr)
+            for (const StreamLane* const lane : s->all_lanes())
+                if (const HeapTally* const tally = lane->tally(); s->blocked && tally != nullptr)
                     l.finished += tally->done().all();
         }
     return l;
@@ -110,8 +110,8 @@ EndWait::Result Shutdown::wait_for(const std::function<bool()>& step, const EndW
     while (!step()) {
         of_.ports.serve_hosts();
         const std::optional<EndWait::Result> result = wait.round(look());
-        if (wait.is_held_up() && !told_of_consumers_) {
-            told_of_consumers_ = true;
+        if (wait.is_held_up() && !reported_consumers_) {
+            reported_consumers_ = true;
             log_notice(LogType::runtime,
                        "waiting for the consumer of stream {}; another Ctrl-C ends the program at once",
                        blocked_streams());
@@ -136,7 +136,7 @@ std::string Shutdown::consumer_stuck() const {
 void Shutdown::finish_sends(bool interrupted) {
     const std::vector<SendStream*> all = of_.senders.all();
     for (SendStream* const s : all)
-        s->feeder->request_stop();
+        s->heap_source->request_stop();
     const auto step = [&] {
         of_.streams.let_go_of_consumers(true);
         for (SendStream* const s : all)
@@ -147,7 +147,7 @@ void Shutdown::finish_sends(bool interrupted) {
     EndWait::Result waited = wait_for(step, limits);
     if (waited == EndWait::Result::too_long) {
         for (SendStream* const s : all)
-            if (!s->feeder->done())
+            if (!s->heap_source->done())
                 SenderSet::cut(*s, send::Cut::begun);
         waited = wait_for(step, limits);
     }
@@ -156,12 +156,12 @@ void Shutdown::finish_sends(bool interrupted) {
 }
 
 void Shutdown::finish_send(SendStream& s, EndWait::Result waited, bool interrupted) {
-    const bool given_up = !s.feeder->done();
+    const bool given_up = !s.heap_source->done();
     const std::uint64_t left = given_up ? of_.senders.backlog(s).all : 0;
     if (given_up)
-        s.feeder->abandon();
-    s.feeder->join();
-    if (const std::string failure = s.feeder->failure(); !failure.empty())
+        s.heap_source->abandon();
+    s.heap_source->join();
+    if (const std::string failure = s.heap_source->failure(); !failure.empty())
         of_.notes.problems.push_back(failure);
     if (given_up && !s.worker->lost)
         give_up(s, waited, left, interrupted);
@@ -183,9 +183,9 @@ void Shutdown::finish_send(SendStream& s, EndWait::Result waited, bool interrupt
 void Shutdown::give_up(SendStream& s, EndWait::Result why, std::uint64_t left, bool interrupted) {
     const std::string what =
         fmt::format("send {}: given up with {} heaps in flight", s.plan.name, s.sender->in_flight());
-    if (of_.ports[s.port].is_away())
-        of_.notes.remarks.push_back(
-            fmt::format("{}; the network interface {} of its port is away", what, of_.ports[s.port].away()));
+    if (of_.ports[s.port].is_detached())
+        of_.notes.remarks.push_back(fmt::format("{}; the network interface {} of its port is detached", what,
+                                                of_.ports[s.port].detached_netdev()));
     else if (!of_.ports[s.port].is_on())
         of_.notes.remarks.push_back(
             fmt::format("{}; port {} is stopped", what, of_.ports[s.port].device().name()));
@@ -208,7 +208,8 @@ void Shutdown::settle_receives() {
     };
     const bool blocks =
         std::any_of(of_.streams.current().begin(), of_.streams.current().end(), [](const auto& s) {
-            return !s->parts.empty() && s->parts.front()->lane->config.window.on_full == heap::OnFull::block;
+            return !s->lanes.empty() &&
+                   s->lanes.front()->rx->config.window.on_full == heap::FullPolicy::block;
         });
     const auto step = [&] {
         of_.streams.let_go_of_consumers(true);
@@ -261,15 +262,15 @@ void Shutdown::flush_receives() {
             *w, [](recv::RxAgent* receiver) { receiver->drop_rest(); }, &w->loop->receiver()));
 }
 
-/// Buffers that filters hold come back while their ports still run; what does not is told, and the pool it
-/// came from stays allocated. Lcores have been joined.
+/// Buffers that filters hold come back while their ports still run; what does not is reported, and the pool
+/// it came from stays allocated. Lcores have been joined.
 void Shutdown::end_filters() {
     const auto each = [this](const auto& function) {
         for (const auto& w : of_.lcores)
             if (!w->lost)
-                for (Part* const part : w->parts)
-                    if (part->lane->filter)
-                        function(*part->lane);
+                for (StreamLane* const lane : w->lanes)
+                    if (lane->rx->filter)
+                        function(*lane->rx);
     };
     each([](recv::SpeadLane& lane) { lane.filter->ending(); });
     for (WaitingTime waited(kLongestHolderRound);;) {
@@ -311,7 +312,7 @@ void Shutdown::stop_ports() {
     of_.queues.clear();
     for (SendStream* const s : of_.senders.all()) {
         s->registration.reset();
-        s->feeder.reset();
+        s->heap_source.reset();
     }
     for (std::size_t i = 0; i < of_.ports.size(); i++)
         of_.ports[i].device().close();

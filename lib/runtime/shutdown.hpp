@@ -42,7 +42,7 @@ class Shutdown {
         Snapshots& snapshots;
         RunNotes& notes;
     };
-    /// How long others are waited for; see Surroundings.
+    /// How long others are waited for; see EngineHooks.
     struct Patience {
         Clock::duration port{};
         Clock::duration consumer{};
@@ -77,7 +77,7 @@ class Shutdown {
 
     const Parts of_;
     const Patience patience_;
-    bool told_of_consumers_ = false;
+    bool reported_consumers_ = false;
 };
 
 }  // namespace spead::runtime

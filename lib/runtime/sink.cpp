@@ -19,7 +19,7 @@ constexpr std::uint64_t kReported = 10;
 
 }  // namespace
 
-bool Sink::take(const heap::Heap& heap) noexcept {
+bool Sink::take(const heap::HeapHandle& heap) noexcept {
     if (failed())
         return false;
     try {
@@ -53,13 +53,13 @@ std::string Sink::failure() const {
 
 std::optional<std::string> Sink::news() {
     const std::lock_guard lock(mutex_);
-    if (!failed() || told_)
+    if (!failed() || reported_)
         return std::nullopt;
-    told_ = true;
+    reported_ = true;
     return failure_;
 }
 
-void VerifySink::consume(const heap::Heap& heap) {
+void VerifySink::consume(const heap::HeapHandle& heap) {
     if (!heap.complete())
         return;
     std::vector<wire::ItemView> items = items_of(heap);

@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "heap/heap.hpp"
+#include "heap/heap_handle.hpp"
 #include "runtime/plan.hpp"
 
 namespace spead::runtime {
@@ -23,7 +23,7 @@ class Sink {
 
     /// consume(), as long as the sink has not failed. False: it has, now or before, and the heap is lost to
     /// it.
-    bool take(const heap::Heap& heap) noexcept;
+    bool take(const heap::HeapHandle& heap) noexcept;
     /// finish(), also after a failure: what is buffered may still find room.
     void end() noexcept;
 
@@ -35,7 +35,7 @@ class Sink {
 
     /// Looks at the heap; it is given back afterwards. Throws Error when the sink can take no more (a full
     /// disk), with how much it has kept.
-    virtual void consume(const heap::Heap& heap) = 0;
+    virtual void consume(const heap::HeapHandle& heap) = 0;
     /// No more heaps come. Throws Error when what was written cannot be made permanent.
     virtual void finish() {}
 
@@ -52,14 +52,14 @@ class Sink {
 
     mutable std::mutex mutex_;
     std::string failure_;  ///< guarded, as the next
-    bool told_ = false;
+    bool reported_ = false;
     std::atomic<bool> failed_{false};
 };
 
 /// Gives every heap back unseen.
 class NullSink : public Sink {
   public:
-    void consume(const heap::Heap&) override {}
+    void consume(const heap::HeapHandle&) override {}
 };
 
 /// Compares complete heaps with the verification sequence (base/verify_sequence.hpp), item by item in the
@@ -69,7 +69,7 @@ class NullSink : public Sink {
 class VerifySink : public Sink {
   public:
     explicit VerifySink(std::string stream) : stream_(std::move(stream)) {}
-    void consume(const heap::Heap& heap) override;
+    void consume(const heap::HeapHandle& heap) override;
 
   private:
     std::string stream_;

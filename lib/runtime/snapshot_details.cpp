@@ -12,7 +12,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// Whichever lcore came closest to its limit is told.
+/// Whichever lcore came closest to its limit is reported.
 void raise(std::uint64_t& limit, std::uint64_t& most, std::uint64_t of, std::uint64_t reached) {
     if (limit == 0 || static_cast<double>(reached) * static_cast<double>(limit) >
                           static_cast<double>(most) * static_cast<double>(of)) {
@@ -21,23 +21,23 @@ void raise(std::uint64_t& limit, std::uint64_t& most, std::uint64_t of, std::uin
     }
 }
 
-void tell_marks(stats::StreamSnapshot& s, const Part& part) {
-    const std::uint64_t places = part.lane->queue.capacity();
-    raise(s.ring_heaps, s.ring_most, places, part.queued.peak().ever);
-    const std::uint64_t bytes = part.lane->window.placer().quota();
-    raise(s.pool_bytes, s.pool_most, bytes, part.memory_used.peak().ever);
-    s.ring_most_minute = std::max(s.ring_most_minute, part.queued.peak().minute);
-    s.pool_most_minute = std::max(s.pool_most_minute, part.memory_used.peak().minute);
-    s.ring_most_now = std::max(s.ring_most_now, part.queued.peak().now);
+void tell_marks(stats::StreamSnapshot& s, const StreamLane& lane) {
+    const std::uint64_t places = lane.rx->queue.capacity();
+    raise(s.queue_capacity, s.queue_most, places, lane.queued.peak().ever);
+    const std::uint64_t bytes = lane.rx->window.placer().quota();
+    raise(s.pool_bytes, s.pool_most, bytes, lane.memory_used.peak().ever);
+    s.queue_most_minute = std::max(s.queue_most_minute, lane.queued.peak().minute);
+    s.pool_most_minute = std::max(s.pool_most_minute, lane.memory_used.peak().minute);
+    s.queue_most_now = std::max(s.queue_most_now, lane.queued.peak().now);
 }
 
 /// What endpoints of which the stream knows no more have counted is told together.
 void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const std::vector<Endpoint>& endpoints) {
     std::vector<stats::EndpointCounters> sums = stream.past_endpoints;
     sums.resize(stream.places.size());
-    for (const Part* const part : stream.all_parts())
-        for (std::size_t e = 0; e < part->details.endpoints.size() && e < sums.size(); e++)
-            sums[e].add(part->details.endpoints[e]);
+    for (const StreamLane* const lane : stream.all_lanes())
+        for (std::size_t e = 0; e < lane->details.endpoints.size() && e < sums.size(); e++)
+            sums[e].add(lane->details.endpoints[e]);
     stats::EndpointCounters former = stream.former;
     for (std::size_t e = 0; e < sums.size(); e++)
         if (std::find(endpoints.begin(), endpoints.end(), stream.places[e]) == endpoints.end())
@@ -57,7 +57,7 @@ using Senders = std::map<std::pair<std::uint32_t, std::string>, stats::Talkers::
 
 void add_senders(stats::PortSnapshot& p, Senders& senders, const Worker& w, const SourceDetails& details) {
     const auto& lanes = w.loop->receiver().lanes();
-    p.talkers_untold += details.untold + details.talkers.others();
+    p.talkers_unattributed += details.unattributed + details.talkers.others();
     for (std::size_t i = 0; i < details.talkers.size(); i++) {
         const stats::Talkers::Entry e = details.talkers[i];
         const bool wanted = e.lane < lanes.size() && lanes[e.lane] != nullptr;
@@ -85,10 +85,10 @@ void Snapshots::add_details(stats::Snapshot& snap) {
         const Stream& stream = *of_.streams.current()[i];
         stats::StreamSnapshot& s = snap.streams[i];
         stats::StreamTimes times = stream.past_times;
-        for (const Part* const part : stream.all_parts()) {
-            times.latency.merge(part->details.times.latency);
-            times.gap.merge(part->details.times.gap);
-            tell_marks(s, *part);
+        for (const StreamLane* const lane : stream.all_lanes()) {
+            times.latency.merge(lane->details.times.latency);
+            times.gap.merge(lane->details.times.gap);
+            tell_marks(s, *lane);
         }
         add_endpoints(s, stream, of_.plan.receives[i].endpoints);
         s.latency = stats::in_seconds(times.latency, snap.ticks_per_second);

@@ -20,12 +20,12 @@ std::uint64_t sum_of(const Array& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-/// What the stream's parts had counted when their lcores last answered.
-void add_parts(const Stream& stream, stats::StreamSnapshot& to) {
-    for (const Part* const part : stream.all_parts())
-        to.add(part->counts, part->done.delivered, part->done.unwritten);
-    for (const auto& part : stream.parts)
-        to.queue_heaps += part->lane->queue.capacity();
+/// What the stream's lanes had counted when their lcores last answered.
+void add_lanes(const Stream& stream, stats::StreamSnapshot& to) {
+    for (const StreamLane* const lane : stream.all_lanes())
+        to.add(lane->counts, lane->done.delivered, lane->done.unwritten);
+    for (const auto& lane : stream.lanes)
+        to.queue_heaps += lane->rx->queue.capacity();
 }
 
 /// What its sinks found. Before the lcores are asked: what has been looked at was delivered before.
@@ -64,9 +64,9 @@ stats::Snapshot Snapshots::take(LcoreLook::Depth depth) {
     add_lcores(snap, depth);
     of_.captures.add_taken(of_.streams.current(), snap.captures);
     for (std::size_t i = 0; i < snap.streams.size(); i++)
-        add_parts(*of_.streams.current()[i], snap.streams[i]);
+        add_lanes(*of_.streams.current()[i], snap.streams[i]);
     for (const auto& s : of_.streams.removed())
-        add_parts(*s, snap.removed);
+        add_lanes(*s, snap.removed);
     of_.senders.add_to(snap);
     of_.health.add_to(snap, of_.streams.current());
     of_.streams.add_last_events(snap);
@@ -108,12 +108,12 @@ void Snapshots::add_lcores(stats::Snapshot& snap, LcoreLook::Depth depth) {
             if (n < w->buffers_taken.size())
                 add_buffers(snap.ports[port], of_.ports[port].device(), w->buffers_taken[n]);
         }
-        snap.lcores.push_back(share_of(*w));
+        snap.lcores.push_back(snapshot_of(*w));
     }
 }
 
 /// From what the lcore counted when it last answered.
-stats::LcoreSnapshot Snapshots::share_of(const Worker& w) const {
+stats::LcoreSnapshot Snapshots::snapshot_of(const Worker& w) const {
     stats::LcoreSnapshot l;
     l.lcore = w.layout->lcore;
     l.cpu = w.layout->cpu;
@@ -122,9 +122,9 @@ stats::LcoreSnapshot Snapshots::share_of(const Worker& w) const {
         std::optional<std::uint64_t> sum;
         if (const auto past = w.past.find(s.number); past != w.past.end())
             sum = past->second;
-        for (const Part* const part : s.all_parts())
-            if (part->worker == &w)
-                sum = sum.value_or(0) + sum_of(part->counts.packets);
+        for (const StreamLane* const lane : s.all_lanes())
+            if (lane->worker == &w)
+                sum = sum.value_or(0) + sum_of(lane->counts.packets);
         return sum;
     };
     for (std::size_t i = 0; i < of_.streams.current().size(); i++)

@@ -54,7 +54,7 @@ class Snapshots {
   private:
     void add_streams(stats::Snapshot& snap) const;
     void add_lcores(stats::Snapshot& snap, LcoreLook::Depth depth);
-    stats::LcoreSnapshot share_of(const Worker& w) const;
+    stats::LcoreSnapshot snapshot_of(const Worker& w) const;
     void add_details(stats::Snapshot& snap);
     void add_absences(stats::Snapshot& snap);
     void look_for_absences(const stats::Snapshot& snap);

@@ -21,20 +21,20 @@ namespace spead::runtime {
 
 struct Worker;
 
-/// A stream's share on one lcore.
-struct Part {
-    Part() = default;
-    Part(const Part&) = delete;
-    Part& operator=(const Part&) = delete;
+/// One stream on one lcore: a lane, with what the control world keeps of it.
+struct StreamLane {
+    StreamLane() = default;
+    StreamLane(const StreamLane&) = delete;
+    StreamLane& operator=(const StreamLane&) = delete;
     /// Heaps that users hold keep the lane, and its filter is nothing of theirs.
-    ~Part() {
-        if (lane)
-            lane->filter.reset();
+    ~StreamLane() {
+        if (rx)
+            rx->filter.reset();
     }
 
-    std::shared_ptr<recv::SpeadLane> lane;  ///< with the arena, if that is the stream's own
-    const memory::Arena* arena = nullptr;   ///< where its heaps lie
-    bool owns_arena = false;                ///< no other stream has heaps there
+    std::shared_ptr<recv::SpeadLane> rx;   ///< with the arena, if that is the stream's own
+    const memory::Arena* arena = nullptr;  ///< where its heaps lie
+    bool owns_arena = false;               ///< no other stream has heaps there
     Worker* worker = nullptr;
     std::uint16_t slot = 0;           ///< by which the lcore's classifiers name the lane
     Consumers::Feed* feed = nullptr;  ///< null: it has users, or has left the consumers
@@ -59,9 +59,9 @@ struct Part {
     }
 };
 
-/// A part on its way out: no packet comes to it any more.
+/// A lane on its way out: no packet comes to it any more.
 struct Leaving {
-    std::unique_ptr<Part> part;
+    std::unique_ptr<StreamLane> lane;
     enum class Step : std::uint8_t { flush, consume, reclaim } step = Step::flush;
     bool waits_for_user = false;  ///< who may take any time for the heaps that are left
 };
@@ -72,30 +72,30 @@ struct Stream {
     std::shared_ptr<Sink> sink;         ///< null: it has users, or is not enabled
     std::shared_ptr<UserQueues> users;  ///< of SinkKind::user
     bool source_ended = false;          ///< its users were handed all that the port's source had
-    std::vector<std::unique_ptr<Part>> parts;
+    std::vector<std::unique_ptr<StreamLane>> lanes;
     std::vector<Leaving> leaving;
     /// Place of each endpoint in the lanes' tables: kept while others come and go.
     std::vector<Endpoint> places;
     std::vector<Endpoint> in_use;                         ///< of places: what its packets come for
-    std::vector<std::shared_ptr<Sink>> old_sinks;         ///< that leaving parts still have
-    stats::StreamSnapshot past;                           ///< what parts that it no longer has have counted
+    std::vector<std::shared_ptr<Sink>> old_sinks;         ///< that leaving lanes still have
+    stats::StreamSnapshot past;                           ///< what lanes that it no longer has have counted
     std::vector<stats::EndpointCounters> past_endpoints;  ///< as places; likewise
     stats::EndpointCounters former;                       ///< of endpoints that have no place any more
     stats::StreamTimes past_times;
-    std::unique_ptr<capture::Capture> capture;  ///< its taps are on the parts' lanes, as parts
+    std::unique_ptr<capture::Capture> capture;  ///< its taps are on the lanes, as lanes
     std::uint64_t capture_number = 0;           ///< of the captures of the run
     bool blocked = false;                       ///< waits for its consumer, when look() last looked
     bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
     std::optional<stats::LastEvent> last_event;  ///< of its sink or its lcores
 
-    std::vector<const Part*> all_parts() const;  ///< those that leave, too
-    /// No packet comes to its parts any more.
-    void send_parts_away();
-    /// Parts that leave keep the former sink.
-    void send_sink_away(std::shared_ptr<Sink> successor);
+    std::vector<const StreamLane*> all_lanes() const;  ///< those that leave, too
+    /// No packet comes to its lanes any more.
+    void retire_lanes();
+    /// Lanes that leave keep the former sink.
+    void retire_sink(std::shared_ptr<Sink> successor);
 };
 
-/// Returns the stream's part on the worker; null: it has none there.
-const Part* part_on(const Stream& stream, const Worker& worker);
+/// Returns the stream's lane on the worker; null: it has none there.
+const StreamLane* lane_on(const Stream& stream, const Worker& worker);
 
 }  // namespace spead::runtime

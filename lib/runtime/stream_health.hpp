@@ -23,11 +23,11 @@ struct HealthLimits {
 
 /// Not an end of something bad.
 bool is_bad(stats::StreamEvent e);
-/// As it is logged and told at prompts. `stream`: its name, or that of the sender.
+/// As it is logged and reported at prompts. `stream`: its name, or that of the sender.
 std::string sentence_of(const std::string& stream, const stats::LastEvent& event);
 
-/// Watches one stream: is it silent, does it lose heaps, is it slow? Each change is told once. Pure: time and
-/// counts come from outside, the time in seconds of the run, never backwards.
+/// Watches one stream: is it silent, does it lose heaps, is it slow? Each change is reported once. Pure: time
+/// and counts come from outside, the time in seconds of the run, never backwards.
 ///
 /// Silence is noticed at any update(). Losses and the rate are judged over intervals of kInterval: losing
 /// begins above the threshold and is over at half of it, slow begins below kSlow of the expected rate and is

@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "runtime/lossless.hpp"
 
-/// The streams of a run: their shares on lcores, and where those get their packets from.
+/// The streams of a run: their lanes on lcores, and where those get their packets from.
 namespace spead::runtime {
 
 namespace {
@@ -17,10 +17,11 @@ std::uint64_t ticks(double s) {
     return static_cast<std::uint64_t>(s * static_cast<double>(rte_get_tsc_hz()));
 }
 
-heap::OnFull on_full(const ReceivePlan& r, bool lossless) {
+heap::FullPolicy on_full(const ReceivePlan& r, bool lossless) {
     if (waits_for_consumer(r, lossless))
-        return heap::OnFull::block;
-    return r.on_full == OnFull::drop_oldest ? heap::OnFull::drop_oldest : heap::OnFull::drop_newest;
+        return heap::FullPolicy::block;
+    return r.on_full == OnFullSetting::drop_oldest ? heap::FullPolicy::drop_oldest
+                                                   : heap::FullPolicy::drop_newest;
 }
 
 recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& places, bool lossless) {
@@ -28,7 +29,7 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.name = r.name;
     c.endpoints = places;
     c.max_packet_size = r.max_packet_size;
-    c.queue_heaps = r.ring;
+    c.queue_heaps = r.queue_depth;
     c.window.substreams = r.substreams;
     c.window.max_live = r.max_live;
     c.window.max_heap_bytes = r.max_bytes;
@@ -53,19 +54,19 @@ struct LaneWithArena {
 
 }  // namespace
 
-std::vector<const Part*> Stream::all_parts() const {
-    std::vector<const Part*> all;
-    for (const auto& part : parts)
-        all.push_back(part.get());
+std::vector<const StreamLane*> Stream::all_lanes() const {
+    std::vector<const StreamLane*> all;
+    for (const auto& lane : lanes)
+        all.push_back(lane.get());
     for (const Leaving& one : leaving)
-        all.push_back(one.part.get());
+        all.push_back(one.lane.get());
     return all;
 }
 
-const Part* part_on(const Stream& stream, const Worker& worker) {
-    for (const auto& part : stream.parts)
-        if (part->worker == &worker)
-            return part.get();
+const StreamLane* lane_on(const Stream& stream, const Worker& worker) {
+    for (const auto& lane : stream.lanes)
+        if (lane->worker == &worker)
+            return lane.get();
     return nullptr;
 }
 
@@ -84,7 +85,7 @@ void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<Qu
     }
     for (std::size_t i = 0; i < current_.size(); i++)
         if (plans[i].enabled)
-            make_parts(*current_[i], i, plans[i], queues);
+            make_lanes(*current_[i], i, plans[i], queues);
 }
 
 StreamSet::Fresh StreamSet::make_fresh(const std::vector<ReceivePlan>& wanted, const Change& change) {
@@ -124,55 +125,55 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
     for (std::size_t i = 0; i < current_.size(); i++) {
         Stream& s = *current_[i];
         const Change::Receive& c = change.receives[i];
-        if (c.kind == Change::Kind::parts)
-            s.send_parts_away();
+        if (c.kind == Change::Kind::lanes)
+            s.retire_lanes();
         if (c.new_sink) {
-            s.send_sink_away(std::move(fresh.sinks[i]));
+            s.retire_sink(std::move(fresh.sinks[i]));
             // Those of a stream that is stopped take what is left.
             if (plans[i].enabled)
                 s.users = std::move(fresh.users[i]);
         }
         if (plans[i].enabled)
             keep_places(s, plans[i].endpoints);
-        if (c.kind == Change::Kind::parts && plans[i].enabled) {
+        if (c.kind == Change::Kind::lanes && plans[i].enabled) {
             s.stopped = false;
             s.source_ended = false;
-            make_parts(s, i, plans[i], queues);
+            make_lanes(s, i, plans[i], queues);
         }
     }
     for (const auto& s : removed_) {
-        s->send_parts_away();
-        s->send_sink_away(nullptr);
+        s->retire_lanes();
+        s->retire_sink(nullptr);
     }
 }
 
 /// Not known to its lcore or the consumers yet.
-std::unique_ptr<Part> StreamSet::make_part(const Stream& stream, const ReceivePlan& r, Worker& worker) {
-    auto part = std::make_unique<Part>();
+std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const ReceivePlan& r, Worker& worker) {
+    auto lane = std::make_unique<StreamLane>();
     const recv::LaneConfig config =
         lane_config(r, stream.places, ports_[r.port].device().capabilities().lossless);
     if (r.memory != 0) {
         auto own = std::make_shared<LaneWithArena>(config, r.memory);
-        part->arena = &own->arena;
-        part->owns_arena = true;
-        part->lane = std::shared_ptr<recv::SpeadLane>(own, &own->lane);
+        lane->arena = &own->arena;
+        lane->owns_arena = true;
+        lane->rx = std::shared_ptr<recv::SpeadLane>(own, &own->lane);
     } else {
-        part->arena = &worker.arena;
-        part->lane =
-            std::make_shared<recv::SpeadLane>(config, heap::PoolPlacer(worker.arena, *worker.shares, 0));
+        lane->arena = &worker.arena;
+        lane->rx = std::make_shared<recv::SpeadLane>(config,
+                                                     heap::PoolPlacer(worker.arena, *worker.reservations, 0));
     }
-    part->users = stream.users;
+    lane->users = stream.users;
     if (auto filter = makers_.filter(r))
-        part->lane->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
-    part->worker = &worker;
-    part->sink = stream.sink;
-    return part;
+        lane->rx->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
+    lane->worker = &worker;
+    lane->sink = stream.sink;
+    return lane;
 }
 
-/// The stream has a part on every lcore that the queues deliver it to.
-void StreamSet::make_parts(Stream& stream, std::size_t receive, const ReceivePlan& r,
+/// The stream has a lane on every lcore that the queues deliver it to.
+void StreamSet::make_lanes(Stream& stream, std::size_t receive, const ReceivePlan& r,
                            const std::vector<QueueLayout>& queues) {
-    std::vector<std::unique_ptr<Part>> parts;
+    std::vector<std::unique_ptr<StreamLane>> lanes;
     for (const auto& w : lcores_) {
         const bool mine = std::any_of(queues.begin(), queues.end(), [&](const QueueLayout& q) {
             return std::any_of(q.deliveries.begin(), q.deliveries.end(), [&](const Delivery& d) {
@@ -181,53 +182,53 @@ void StreamSet::make_parts(Stream& stream, std::size_t receive, const ReceivePla
             });
         });
         if (mine)
-            parts.push_back(make_part(stream, r, *w));
+            lanes.push_back(make_lane(stream, r, *w));
     }
-    for (auto& part : parts)
-        install(stream, std::move(part));
+    for (auto& lane : lanes)
+        install(stream, std::move(lane));
 }
 
 /// The lcore and the consumers have it from now on; packets come once a classifier names it.
-void StreamSet::install(Stream& stream, std::unique_ptr<Part> part) {
-    Worker& worker = *part->worker;
-    stream.parts.reserve(stream.parts.size() + 1);
-    worker.parts.reserve(worker.parts.size() + 1);
-    if (part->users)
-        part->user_queue = part->users->add(std::shared_ptr<heap::HeapQueue>(part->lane, &part->lane->queue));
+void StreamSet::install(Stream& stream, std::unique_ptr<StreamLane> lane) {
+    Worker& worker = *lane->worker;
+    stream.lanes.reserve(stream.lanes.size() + 1);
+    worker.lanes.reserve(worker.lanes.size() + 1);
+    if (lane->users)
+        lane->user_queue = lane->users->add(std::shared_ptr<heap::HeapQueue>(lane->rx, &lane->rx->queue));
     else
-        part->feed = &consumers_.add(part->lane->queue, *part->sink);
-    Part& p = *stream.parts.emplace_back(std::move(part));
+        lane->feed = &consumers_.add(lane->rx->queue, *lane->sink);
+    StreamLane& p = *stream.lanes.emplace_back(std::move(lane));
     p.slot = lcores_.ask(
         worker, [](recv::RxAgent* receiver, recv::SpeadLane* lane) { return receiver->add_lane(*lane); },
         &worker.loop->receiver(), p.lane.get());
-    worker.parts.push_back(&p);
-    deal_memory(worker, true);
+    worker.lanes.push_back(&p);
+    reserve_memory(worker, true);
 }
 
-/// Every stream can count on an equal share of its lcore's memory, or on its own, and those that leave, too,
+/// Every stream reserves an equal part of its lcore's memory, or all of its own, and those that leave, too,
 /// as long as packets may still come to them.
-void StreamSet::deal_memory(Worker& worker, bool with_leaving) {
-    std::vector<const Part*> staying;
+void StreamSet::reserve_memory(Worker& worker, bool with_leaving) {
+    std::vector<const StreamLane*> staying;
     if (with_leaving)
-        staying.assign(worker.parts.begin(), worker.parts.end());
+        staying.assign(worker.lanes.begin(), worker.lanes.end());
     else
         for (const auto& stream : current_)
-            for (const auto& part : stream->parts)
-                if (part->worker == &worker)
-                    staying.push_back(part.get());
+            for (const auto& lane : stream->lanes)
+                if (lane->worker == &worker)
+                    staying.push_back(lane.get());
     const auto sharing =
-        std::count_if(staying.begin(), staying.end(), [](const Part* p) { return !p->owns_arena; });
+        std::count_if(staying.begin(), staying.end(), [](const StreamLane* p) { return !p->owns_arena; });
     const std::size_t share = sharing == 0 ? 0 : worker.arena.capacity() / static_cast<std::size_t>(sharing);
     struct Quota {
         heap::Window* window;
         std::size_t bytes;
     };
     std::vector<Quota> quotas;
-    for (Part* const part : worker.parts) {
-        const bool stays = std::find(staying.begin(), staying.end(), part) != staying.end();
-        quotas.push_back({&part->lane->window, !stays             ? 0
-                                               : part->owns_arena ? part->arena->capacity()
-                                                                  : share});
+    for (StreamLane* const lane : worker.lanes) {
+        const bool stays = std::find(staying.begin(), staying.end(), lane) != staying.end();
+        quotas.push_back({&lane->rx->window, !stays             ? 0
+                                             : lane->owns_arena ? lane->arena->capacity()
+                                                                : share});
     }
     lcores_.ask(
         worker,
@@ -241,7 +242,7 @@ void StreamSet::deal_memory(Worker& worker, bool with_leaving) {
 }
 
 /// The endpoints keep their places in the lanes' tables; new ones take those that are free: of no endpoint
-/// that packets may still be counted for, in tables that are about to be exchanged or in parts that leave.
+/// that packets may still be counted for, in tables that are about to be exchanged or in lanes that leave.
 void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
     const std::vector<Endpoint> before = std::exchange(stream.in_use, endpoints);
     const bool counting = !stream.leaving.empty();
@@ -280,8 +281,8 @@ void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoin
         return former;
     };
     const std::size_t n = stream.places.size();
-    for (const auto& part : stream.parts)
-        stream.former.add(lcores_.ask(*part->worker, enlarge, part->lane.get(), std::vector<std::uint64_t>(n),
+    for (const auto& lane : stream.lanes)
+        stream.former.add(lcores_.ask(*lane->worker, enlarge, lane->rx.get(), std::vector<std::uint64_t>(n),
                                       std::vector<stats::EndpointCounters>(n), fresh));
 }
 

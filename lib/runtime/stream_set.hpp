@@ -21,9 +21,9 @@
 
 namespace spead::runtime {
 
-/// The streams of a run: their parts on lcores, the parts on their way out, and what former streams counted.
+/// The streams of a run: their lanes on lcores, the lanes on their way out, and what former streams counted.
 ///
-/// Main thread only. A part belongs to the set before its lcore or its consumer knows it, and until neither
+/// Main thread only. A lane belongs to the set before its lcore or its consumer knows it, and until neither
 /// does. Waits end with the lcores' patience (LcoreSet).
 class StreamSet {
   public:
@@ -51,17 +51,17 @@ class StreamSet {
     StreamSet(const StreamSet&) = delete;
     StreamSet& operator=(const StreamSet&) = delete;
 
-    /// Makes the streams of a run that begins, with their parts where `queues` deliver to. Throws Error.
+    /// Makes the streams of a run that begins, with their lanes where `queues` deliver to. Throws Error.
     void make(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues);
 
     /// Returns the streams of the plan, in its order.
     const Streams& current() const noexcept { return current_; }
-    /// Returns streams that are removed, with parts that still leave.
+    /// Returns streams that are removed, with lanes that still leave.
     const Streams& removed() const noexcept { return removed_; }
     /// Returns what streams that are no more have counted.
     const stats::StreamSnapshot& removed_counts() const noexcept { return removed_counts_; }
     stats::StreamSnapshot& removed_counts() noexcept { return removed_counts_; }
-    /// Returns whether parts are on their way out that wait for no user.
+    /// Returns whether lanes are on their way out that wait for no user.
     bool any_leaving() const;
 
     /// New streams and sinks of a change, at their places in the plan.
@@ -74,17 +74,18 @@ class StreamSet {
     Fresh make_fresh(const std::vector<ReceivePlan>& wanted, const Change& change);
     /// Puts the streams into the order of the wanted plan; those that are removed are on their way out.
     void exchange(const Change& change, Streams fresh);
-    /// Makes the parts what the plan says, which is that of exchange(); others are on their way out. Throws
+    /// Makes the lanes what the plan says, which is that of exchange(); others are on their way out. Throws
     /// Error.
     void renew(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues,
                const Change& change, Fresh fresh);
-    /// Refuses, with an Error, to give a stream new parts while its user leaves the heaps of many former ones
+    /// Refuses, with an Error, to give a stream new lanes while its user leaves the heaps of many former ones
     /// untaken: each of them keeps its memory.
     void check_users(std::size_t stream) const;
-    /// Gives every stream an equal share of its lcore's memory; those that leave, too, if `with_leaving`.
-    void deal_memory(Worker& worker, bool with_leaving);
+    /// Reserves an equal part of its lcore's memory for every stream; those that leave, too, if
+    /// `with_leaving`.
+    void reserve_memory(Worker& worker, bool with_leaving);
 
-    /// Lets go of parts that their lcores and consumers are done with.
+    /// Lets go of lanes that their lcores and consumers are done with.
     void let_go();
     /// No stream waits for consumers that take no more. `silent_too`: also where an lcore is silent.
     void let_go_of_consumers(bool silent_too);
@@ -98,34 +99,34 @@ class StreamSet {
     /// Whether every endpoint of every enabled stream has seen a stop item, on whichever lcore.
     bool all_stopped(const std::vector<ReceivePlan>& plans) const;
 
-    /// Begins the times of heaps anew, of parts that are no more.
+    /// Begins the times of heaps anew, of lanes that are no more.
     void forget_times();
 
     /// Reports sinks that have failed since; `now` in seconds of the run.
     void watch_sinks(double now);
     /// Adds the latest event of sinks and lcores to the streams of a snapshot, after HealthMonitor::add_to().
     void add_last_events(stats::Snapshot& snap) const;
-    /// Notes that an lcore has fallen silent, or is back. Returns the streams that have a part there.
+    /// Notes that an lcore has fallen silent, or is back. Returns the streams that have a lane there.
     std::vector<std::string> note_silence(const Worker& worker, bool silent, double now,
                                           const std::string& text);
 
     /// Looks again which streams wait for their consumers: Stream::blocked.
     void look_for_blocked();
     std::vector<std::string> blocked() const;
-    /// Returns packets of the parts' streams that were lost although their source could wait, as problems.
+    /// Returns packets of the lanes' streams that were lost although their source could wait, as problems.
     std::vector<std::string> lost_although_waited();
 
   private:
     std::shared_ptr<UserQueues> users_of(const ReceivePlan& r) const;
     void end_source(Stream& stream);
-    std::unique_ptr<Part> make_part(const Stream& stream, const ReceivePlan& r, Worker& worker);
-    void make_parts(Stream& stream, std::size_t receive, const ReceivePlan& r,
+    std::unique_ptr<StreamLane> make_lane(const Stream& stream, const ReceivePlan& r, Worker& worker);
+    void make_lanes(Stream& stream, std::size_t receive, const ReceivePlan& r,
                     const std::vector<QueueLayout>& queues);
-    void install(Stream& stream, std::unique_ptr<Part> part);
+    void install(Stream& stream, std::unique_ptr<StreamLane> lane);
     void keep_places(Stream& stream, const std::vector<Endpoint>& endpoints);
     void let_go(Stream& stream);
     bool leave(Stream& stream, Leaving& leaving);
-    static void fold(Stream& stream, const Part& part);
+    static void fold(Stream& stream, const StreamLane& lane);
     void look_at_sink(Stream& stream, Sink& sink);
 
     LcoreSet& lcores_;

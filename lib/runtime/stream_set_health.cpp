@@ -20,7 +20,7 @@ void StreamSet::watch_sinks(double now) {
         }
 }
 
-/// One that has failed is told of once.
+/// One that has failed is reported once.
 void StreamSet::look_at_sink(Stream& stream, Sink& sink) {
     const std::optional<std::string> news = sink.news();
     if (!news)
@@ -45,7 +45,7 @@ std::vector<std::string> StreamSet::note_silence(const Worker& worker, bool sile
                                                  const std::string& text) {
     std::vector<std::string> names;
     for (const auto& stream : current_) {
-        if (part_on(*stream, worker) == nullptr)
+        if (lane_on(*stream, worker) == nullptr)
             continue;
         names.push_back(stream->name);
         const stats::StreamEvent kind = silent ? stats::StreamEvent::stalled : stats::StreamEvent::back;
@@ -63,8 +63,9 @@ void StreamSet::forget_times() {
 void StreamSet::look_for_blocked() {
     for (const auto* const list : {&current_, &removed_})
         for (const auto& s : *list) {
-            const std::vector<const Part*> parts = s->all_parts();
-            s->blocked = std::any_of(parts.begin(), parts.end(), [](const Part* p) { return p->blocked; });
+            const std::vector<const StreamLane*> lanes = s->all_lanes();
+            s->blocked =
+                std::any_of(lanes.begin(), lanes.end(), [](const StreamLane* p) { return p->blocked; });
         }
 }
 
@@ -78,25 +79,24 @@ std::vector<std::string> StreamSet::blocked() const {
 }
 
 /// A stream whose source could wait loses packets only if more heaps were in flight at once than there was
-/// memory for, or if nobody waited for its consumer any more, which has been told.
+/// memory for, or if nobody waited for its consumer any more, which has been reported.
 std::vector<std::string> StreamSet::lost_although_waited() {
     std::vector<std::string> problems;
     if (consumers_.failed() || consumers_.budget_used_up())
         return problems;
     for (const auto& s : current_)
-        for (const auto& part : s->parts) {
-            const heap::WindowConfig& window = part->lane->config.window;
-            const Worker& w = *part->worker;
+        for (const auto& lane : s->lanes) {
+            const heap::WindowConfig& window = lane->rx->config.window;
+            const Worker& w = *lane->worker;
             const std::uint64_t lost =
                 lcores_
                     .try_ask(
-                        *part->worker,
-                        [](const recv::SpeadLane* lane) {
-                            const stats::StreamCounters& c = lane->counters;
-                            return lane->window.waits() ? c[PacketOutcome::no_memory] - c.packets_at_limit
-                                                        : 0;
+                        *lane->worker,
+                        [](const recv::SpeadLane* rx) {
+                            const stats::StreamCounters& c = rx->counters;
+                            return rx->window.waits() ? c[PacketOutcome::no_memory] - c.packets_at_limit : 0;
                         },
-                        static_cast<const recv::SpeadLane*>(part->lane.get()))
+                        static_cast<const recv::SpeadLane*>(lane->rx.get()))
                     .value_or(0);
             if (lost != 0)
                 problems.push_back(fmt::format(
@@ -105,9 +105,9 @@ std::vector<std::string> StreamSet::lost_although_waited() {
                     "once than the memory holds ({} for {} streams on lcore {}; {} heaps may be "
                     "live, and one more "
                     "begins); raise {}",
-                    s->name, lost, human_size(part->arena->capacity()), part->owns_arena ? 1 : w.parts.size(),
+                    s->name, lost, human_size(lane->arena->capacity()), lane->owns_arena ? 1 : w.lanes.size(),
                     w.layout->lcore, window.live_capacity(),
-                    part->owns_arena ? "its `memory`" : "`[memory] heaps` (--memory)"));
+                    lane->owns_arena ? "its `memory`" : "`[memory] heaps` (--memory)"));
         }
     return problems;
 }

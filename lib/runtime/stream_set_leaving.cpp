@@ -5,16 +5,16 @@
 
 #include "runtime/stream_set.hpp"
 
-/// Parts of streams on their way out, and streams that end: by a stop item, or because nobody takes their
+/// Lanes of streams on their way out, and streams that end: by a stop item, or because nobody takes their
 /// heaps.
 namespace spead::runtime {
 
 namespace {
 
-enum class Flushed : std::uint8_t { no, in_part, all };
+enum class Flushed : std::uint8_t { no, partly, all };
 
-/// Ends the part's heaps. A consumer that is waited for (on_full = block) makes room when it can.
-Flushed flush(LcoreSet& lcores, const Part& part) {
+/// Ends the lane's heaps. A consumer that is waited for (on_full = block) makes room when it can.
+Flushed flush(LcoreSet& lcores, const StreamLane& lane) {
     const auto flush_lane = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
         // Not while a source still names it: a change that failed half way may leave that.
         for (const recv::Source* const s : receiver->sources())
@@ -22,10 +22,10 @@ Flushed flush(LcoreSet& lcores, const Part& part) {
                 return Flushed::no;
         window->reclaim();
         window->flush(rte_rdtsc());
-        return window->has_ended() ? Flushed::in_part : Flushed::all;
+        return window->has_ended() ? Flushed::partly : Flushed::all;
     };
-    Worker& w = *part.worker;
-    return lcores.try_ask(w, flush_lane, &std::as_const(w.loop->receiver()), &part.lane->window, part.slot)
+    Worker& w = *lane.worker;
+    return lcores.try_ask(w, flush_lane, &std::as_const(w.loop->receiver()), &lane.rx->window, lane.slot)
         .value_or(Flushed::no);
 }
 
@@ -40,13 +40,13 @@ bool StreamSet::any_leaving() const {
     return false;
 }
 
-void Stream::send_parts_away() {
-    for (auto& part : parts)
-        leaving.push_back({std::move(part)});
-    parts.clear();
+void Stream::retire_lanes() {
+    for (auto& lane : lanes)
+        leaving.push_back({std::move(lane)});
+    lanes.clear();
 }
 
-void Stream::send_sink_away(std::shared_ptr<Sink> successor) {
+void Stream::retire_sink(std::shared_ptr<Sink> successor) {
     if (sink)
         old_sinks.push_back(std::move(sink));
     sink = std::move(successor);
@@ -73,14 +73,14 @@ void StreamSet::let_go() {
 void StreamSet::let_go(Stream& stream) {
     for (std::size_t i = 0; i < stream.leaving.size();)
         if (leave(stream, stream.leaving[i])) {
-            fold(stream, *stream.leaving[i].part);
+            fold(stream, *stream.leaving[i].lane);
             stream.leaving.erase(stream.leaving.begin() + static_cast<std::ptrdiff_t>(i));
         } else {
             i++;
         }
     std::erase_if(stream.old_sinks, [&](const std::shared_ptr<Sink>& sink) {
         if (std::any_of(stream.leaving.begin(), stream.leaving.end(),
-                        [&sink](const Leaving& l) { return l.part->sink == sink; }))
+                        [&sink](const Leaving& l) { return l.lane->sink == sink; }))
             return false;
         look_at_sink(stream, *sink);
         stream.past.heaps_verified += sink->verified();
@@ -89,40 +89,40 @@ void StreamSet::let_go(Stream& stream) {
     });
 }
 
-/// A step further on the way out; true when the part is no longer known to its lcore or the consumers.
+/// A step further on the way out; true when the lane is no longer known to its lcore or the consumers.
 bool StreamSet::leave(Stream& stream, Leaving& leaving) {
-    Part& part = *leaving.part;
-    Worker& w = *part.worker;
-    // A look at a silent lcore is on its way, and at the part.
+    StreamLane& lane = *leaving.lane;
+    Worker& w = *lane.worker;
+    // A look at a silent lcore is on its way, and at the lane.
     if (is_silent(w))
         return false;
     if (leaving.step == Leaving::Step::flush) {
         let_go_of_consumers(false);
-        if (part.users)
-            part.users->drop_if_abandoned();
-        const Flushed flushed = flush(lcores_, part);
-        leaving.waits_for_user = part.users && flushed == Flushed::in_part;
+        if (lane.users)
+            lane.users->drop_if_abandoned();
+        const Flushed flushed = flush(lcores_, lane);
+        leaving.waits_for_user = lane.users && flushed == Flushed::partly;
         if (flushed != Flushed::all)
             return false;
-        if (part.lane->filter)
-            part.lane->filter->ending();
-        part.lane->queue.close();
+        if (lane.rx->filter)
+            lane.rx->filter->ending();
+        lane.rx->queue.close();
         leaving.step = Leaving::Step::consume;
     }
     if (leaving.step == Leaving::Step::consume) {
         std::optional<HeapTally::Done> taken;
-        if (part.users) {
-            part.users->drop_if_abandoned();
-            taken = part.users->remove(*part.user_queue);
+        if (lane.users) {
+            lane.users->drop_if_abandoned();
+            taken = lane.users->remove(*lane.user_queue);
             leaving.waits_for_user = !taken;
         } else {
-            taken = consumers_.remove(*part.feed, part.sink != stream.sink);
+            taken = consumers_.remove(*lane.feed, lane.sink != stream.sink);
         }
         if (!taken)
             return false;
-        part.done = *taken;
-        part.feed = nullptr;
-        part.user_queue.reset();
+        lane.done = *taken;
+        lane.feed = nullptr;
+        lane.user_queue.reset();
         leaving.step = Leaving::Step::reclaim;
     }
     struct Last {
@@ -150,28 +150,28 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         return std::move(last);
     };
     Last room;
-    room.details.fit(*part.lane);
-    auto last = lcores_.try_ask(w, reclaim, &w.loop->receiver(), part.lane.get(), part.slot,
-                                part.users != nullptr, std::move(room));
+    room.details.fit(*lane.rx);
+    auto last = lcores_.try_ask(w, reclaim, &w.loop->receiver(), lane.rx.get(), lane.slot,
+                                lane.users != nullptr, std::move(room));
     if (!last || !last->done)
         return false;
-    part.counts = last->counts;
-    part.details = std::move(last->details);
+    lane.counts = last->counts;
+    lane.details = std::move(last->details);
     return true;
 }
 
-/// The stream keeps what its part has counted.
-void StreamSet::fold(Stream& stream, const Part& part) {
-    Worker& w = *part.worker;
-    stream.past.add(part.counts, part.done.delivered, part.done.unwritten);
-    for (const std::uint64_t n : part.counts.packets)
+/// The stream keeps what its lane has counted.
+void StreamSet::fold(Stream& stream, const StreamLane& lane) {
+    Worker& w = *lane.worker;
+    stream.past.add(lane.counts, lane.done.delivered, lane.done.unwritten);
+    for (const std::uint64_t n : lane.counts.packets)
         w.past[stream.number] += n;
-    stream.past_endpoints.resize(std::max(stream.past_endpoints.size(), part.details.endpoints.size()));
-    for (std::size_t e = 0; e < part.details.endpoints.size(); e++)
-        stream.past_endpoints[e].add(part.details.endpoints[e]);
-    stream.past_times.latency.merge(part.details.times.latency);
-    stream.past_times.gap.merge(part.details.times.gap);
-    std::erase(w.parts, &part);
+    stream.past_endpoints.resize(std::max(stream.past_endpoints.size(), lane.details.endpoints.size()));
+    for (std::size_t e = 0; e < lane.details.endpoints.size(); e++)
+        stream.past_endpoints[e].add(lane.details.endpoints[e]);
+    stream.past_times.latency.merge(lane.details.times.latency);
+    stream.past_times.gap.merge(lane.details.times.gap);
+    std::erase(w.lanes, &lane);
 }
 
 /// Consumers that have no memory, or had their number of heaps, take no more: no stream may wait for them.
@@ -182,13 +182,13 @@ void StreamSet::let_go_of_consumers(bool silent_too) {
         if (w->lost || (!silent_too && w->watch.silent()))
             continue;
         std::vector<heap::Window*> windows;
-        for (Part* const part : w->parts)
-            windows.push_back(&part->lane->window);
+        for (StreamLane* const lane : w->lanes)
+            windows.push_back(&lane->rx->window);
         static_cast<void>(lcores_.try_ask(
             *w,
             [](const std::vector<heap::Window*>& all) {
                 for (heap::Window* const window : all)
-                    window->set_on_full(heap::OnFull::drop_newest);
+                    window->set_on_full(heap::FullPolicy::drop_newest);
             },
             std::move(windows)));
     }
@@ -198,17 +198,17 @@ void StreamSet::let_go_of_consumers(bool silent_too) {
 void StreamSet::share_stops(const std::vector<ReceivePlan>& plans) {
     for (std::size_t i = 0; i < current_.size(); i++) {
         Stream& s = *current_[i];
-        if (!plans[i].stop_on_stop_item || s.parts.size() < 2 || s.stopped)
+        if (!plans[i].stop_on_stop_item || s.lanes.size() < 2 || s.stopped)
             continue;
-        if (std::none_of(s.parts.begin(), s.parts.end(), [](const auto& part) { return part->stopped; }))
+        if (std::none_of(s.lanes.begin(), s.lanes.end(), [](const auto& lane) { return lane->stopped; }))
             continue;
         bool all = true;
-        for (const auto& part : s.parts) {
-            if (part->worker->watch.silent())
+        for (const auto& lane : s.lanes) {
+            if (lane->worker->watch.silent())
                 all = false;
-            else if (!part->stopped)
+            else if (!lane->stopped)
                 lcores_.ask(
-                    *part->worker, [](heap::Window* window) { window->stop(); }, &part->lane->window);
+                    *lane->worker, [](heap::Window* window) { window->stop(); }, &lane->rx->window);
         }
         s.stopped = all;
     }
@@ -222,13 +222,13 @@ bool StreamSet::all_stopped(const std::vector<ReceivePlan>& plans) const {
             continue;
         const std::vector<Endpoint>& endpoints = plans[i].endpoints;
         std::vector<char> seen(s.places.size(), 0);
-        for (const auto& part : s.parts)
-            for (std::size_t e = 0; e < std::min(seen.size(), part->stops.size()); e++)
-                seen[e] |= part->stops[e] != 0;
+        for (const auto& lane : s.lanes)
+            for (std::size_t e = 0; e < std::min(seen.size(), lane->stops.size()); e++)
+                seen[e] |= lane->stops[e] != 0;
         for (std::size_t e = 0; e < seen.size(); e++)
             if (seen[e] == 0 && std::find(endpoints.begin(), endpoints.end(), s.places[e]) != endpoints.end())
                 return false;
-        any |= !s.parts.empty();
+        any |= !s.lanes.empty();
     }
     return any;
 }

@@ -11,12 +11,12 @@ namespace spead::runtime {
 
 namespace {
 
-/// Parts of a stream that may wait for its user to take their heaps, before there are new ones.
+/// Lanes of a stream that may wait for its user to take their heaps, before there are new ones.
 constexpr std::size_t kMostUntaken = 8;
 
-/// Whether the lcores have handed over all that the parts had.
+/// Whether the lcores have handed over all that the lanes had.
 bool has_handed_over(const Stream& stream) {
-    return std::all_of(stream.parts.begin(), stream.parts.end(), [](const auto& p) { return p->over; }) &&
+    return std::all_of(stream.lanes.begin(), stream.lanes.end(), [](const auto& p) { return p->over; }) &&
            std::all_of(stream.leaving.begin(), stream.leaving.end(),
                        [](const Leaving& l) { return l.step != Leaving::Step::flush; });
 }
@@ -52,10 +52,10 @@ void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their
         if (!s.users)
             continue;
         s.users->drop_if_abandoned();
-        if (plans[i].enabled && !s.source_ended && !on_their_way && !s.parts.empty() &&
+        if (plans[i].enabled && !s.source_ended && !on_their_way && !s.lanes.empty() &&
             ports_[plans[i].port].device().exhausted())
             end_source(s);
-        s.users->set_ended(has_handed_over(s) && (!plans[i].enabled || !s.parts.empty()));
+        s.users->set_ended(has_handed_over(s) && (!plans[i].enabled || !s.lanes.empty()));
     }
     for (const auto& gone : removed_) {
         const auto has = [&gone](const auto& s) { return s->users == gone->users; };
@@ -74,11 +74,11 @@ void StreamSet::end_source(Stream& stream) {
         return true;
     };
     bool all = true;
-    for (const auto& part : stream.parts)
-        all &= !is_silent(*part->worker) &&
+    for (const auto& lane : stream.lanes)
+        all &= !is_silent(*lane->worker) &&
                lcores_
-                   .try_ask(*part->worker, stop, &std::as_const(part->worker->loop->receiver()),
-                            &part->lane->window)
+                   .try_ask(*lane->worker, stop, &std::as_const(lane->worker->loop->receiver()),
+                            &lane->rx->window)
                    .value_or(false);
     stream.source_ended = all;
 }

@@ -188,8 +188,8 @@ void UserQueues::drop_if_abandoned() noexcept {
 /// Not for ever, if an lcore is as fast.
 void UserQueues::drop_all() noexcept {
     constexpr int kRounds = 4096;
-    const auto drop = [](Queue& from, std::span<heap::Heap> heaps) {
-        for (heap::Heap& heap : heaps)
+    const auto drop = [](Queue& from, std::span<heap::HeapHandle> heaps) {
+        for (heap::HeapHandle& heap : heaps)
             heap.reset();
         from.unwritten_.fetch_add(heaps.size(), std::memory_order_release);
     };

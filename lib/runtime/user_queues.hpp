@@ -20,10 +20,10 @@ namespace spead::runtime {
 /// also when the stream, its lcore and the engine are gone.
 struct HeapLoan {
     std::shared_ptr<heap::HeapQueue> queue;  ///< with what owns the heap's memory
-    heap::Heap heap;                         ///< goes first
+    heap::HeapHandle heap;                   ///< goes first
 
     HeapLoan() = default;
-    HeapLoan(std::shared_ptr<heap::HeapQueue> q, heap::Heap h) noexcept
+    HeapLoan(std::shared_ptr<heap::HeapQueue> q, heap::HeapHandle h) noexcept
         : queue(std::move(q)), heap(std::move(h)) {}
     HeapLoan(HeapLoan&&) noexcept = default;
     HeapLoan& operator=(HeapLoan&& other) noexcept {
@@ -109,7 +109,7 @@ class UserQueues {
     std::vector<std::shared_ptr<Queue>> queues_;
     std::size_t next_ = 0;  ///< where heaps are looked for first
     // Heaps that were fetched together: [first_, last_) of fetched_, all of fetched_from_.
-    std::array<heap::Heap, kBurst> fetched_;
+    std::array<heap::HeapHandle, kBurst> fetched_;
     std::size_t first_ = 0;
     std::size_t last_ = 0;
     std::shared_ptr<Queue> fetched_from_;

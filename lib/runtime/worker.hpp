@@ -18,7 +18,7 @@
 
 namespace spead::runtime {
 
-struct Part;
+struct StreamLane;
 
 /// One worker lcore with what it owns.
 struct Worker {
@@ -26,8 +26,8 @@ struct Worker {
 
     const WorkerLayout* layout;
     memory::Arena arena;
-    std::optional<heap::Shares> shares;  ///< of arena
-    std::vector<Part*> parts;            ///< what the lcore has of streams
+    std::optional<heap::Reservations> reservations;  ///< of arena
+    std::vector<StreamLane*> lanes;                  ///< what the lcore has of streams
     /// Where packets come from: queues of ports, and lcores that pass theirs on. None is removed.
     std::vector<std::unique_ptr<recv::Source>> sources;
     std::vector<std::size_t> source_ports;  ///< index of each source's port

@@ -13,11 +13,11 @@
 
 namespace spead::send {
 
-class Heap;
+class OutgoingHeap;
 
-/// A submitted heap on its way from the producer to the lcore.
+/// A submitted heap on its way from the heap source to the lcore.
 struct alignas(16) Entry {
-    Heap* heap = nullptr;  ///< the lcore only passes it on
+    OutgoingHeap* heap = nullptr;  ///< the lcore only passes it on
     const HeapLayout* layout = nullptr;
     void* user = nullptr;
     std::uint64_t cnt = 0;
@@ -82,7 +82,7 @@ class InFlight {
     InFlight(const InFlight&) = delete;
     InFlight& operator=(const InFlight&) = delete;
 
-    /// Bytes of EAL memory for `heaps` heaps, the queues to and from the producer included.
+    /// Bytes of EAL memory for `heaps` heaps, the queues to and from the heap source included.
     static std::size_t memory(std::uint32_t heaps) noexcept;
 
     Iterator begin() const noexcept { return {*this, begin_}; }

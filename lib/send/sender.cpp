@@ -136,7 +136,7 @@ struct Sender::Impl {
         entries.reserve(config.max_heaps);
     }
 
-    void prepare(Heap& heap);
+    void prepare(OutgoingHeap& heap);
     void check_device(const HeapLayout& layout) const;
     const HeapLayout& dummy_layout() {
         dummy_heap.add_item(wire::item::kFirstUser, dummy_bytes);
@@ -153,11 +153,11 @@ struct Sender::Impl {
     SpscRing<Completion> completions;
     Shared shared;
     std::vector<std::byte> dummy_bytes;
-    Heap dummy_heap;
+    OutgoingHeap dummy_heap;
     std::shared_ptr<ArmedEvent> event;  ///< the transmitter's
     Transmitter transmitter;
 
-    // The producer's.
+    // The heap source's.
     alignas(64) std::uint64_t next_cnt;
     std::uint64_t packets = 0;  ///< ever submitted
     std::uint32_t in_flight = 0;
@@ -192,7 +192,7 @@ void Sender::Impl::check_device(const HeapLayout& layout) const {
     }
 }
 
-void Sender::Impl::prepare(Heap& heap) {
+void Sender::Impl::prepare(OutgoingHeap& heap) {
     const HeapLayout* layout = nullptr;
     try {
         layout = &heap.layout(config.max_packet_size, config.regions);
@@ -218,7 +218,7 @@ SenderMemory Sender::memory_need(const SenderConfig& config) {
     return plan_memory(config);
 }
 
-void Sender::prepare(Heap& heap) {
+void Sender::prepare(OutgoingHeap& heap) {
     impl_->prepare(heap);
 }
 
@@ -292,7 +292,7 @@ void Sender::announce_by(std::shared_ptr<ArmedEvent> event) noexcept {
     impl_->transmitter.announce_by(impl_->event.get());
 }
 
-void Sender::disown(Heap& heap) noexcept {
+void Sender::disown(OutgoingHeap& heap) noexcept {
     heap.in_flight_ = 0;
 }
 

@@ -15,7 +15,7 @@
 #include "port/capabilities.hpp"
 #include "port/port_io.hpp"
 #include "port/timestamps.hpp"
-#include "send/heap.hpp"
+#include "send/outgoing_heap.hpp"
 #include "send/pacer.hpp"
 #include "stats/counters.hpp"
 #include "wire/net.hpp"
@@ -84,7 +84,7 @@ struct SenderMemory {
 
 /// One heap to be sent.
 struct Submission {
-    Heap* heap = nullptr;
+    OutgoingHeap* heap = nullptr;
     std::uint32_t substream = 0;         ///< index into the destinations
     std::optional<std::uint64_t> cnt{};  ///< before the heap's own, before the sequence
     std::optional<double> rate{};        ///< bytes per second for this heap; 0: unlimited; none: the sender's
@@ -121,7 +121,7 @@ struct Backlog {
 
 /// A heap that is no longer in flight: its memory is the user's again.
 struct alignas(16) Completion {
-    Heap* heap = nullptr;
+    OutgoingHeap* heap = nullptr;
     void* user = nullptr;
     std::uint64_t cnt = 0;
     std::uint64_t time = 0;  ///< the `now` at which the lcore completed it
@@ -132,7 +132,7 @@ struct alignas(16) Completion {
 /// The transmit agent of one stream on one lcore and one queue.
 ///
 /// Three parties, which may be threads of their own or one and the same:
-///  - the producer calls prepare, submit and poll_completions;
+///  - the heap source calls prepare, submit and poll_completions;
 ///  - the lcore calls poll, dummy, set_port, set_mac, set_ttl_dscp, set_pacing, backlog, stuck, collect,
 ///  release and idle, and its thread alone touches the queue;
 ///  - the control world constructs and destroys, and may call request_cut and request_stop at any time.
@@ -151,12 +151,12 @@ class Sender {
     /// What the constructor will allocate. Pure: needs no EAL. `queue` and `regions` are not looked at.
     static SenderMemory memory_need(const SenderConfig& config);
 
-    // The producer.
+    // The heap source.
 
     /// Lays the heap out, so that its submission neither allocates nor throws. Throws Error: packet size too
     /// small for the heap's items, payload longer than the flavour can say, device memory on a port or in a
     /// mode that must copy, with ZeroCopy::always memory outside every region.
-    void prepare(Heap& heap);
+    void prepare(OutgoingHeap& heap);
 
     /// Queues all heaps of `group`, or none. False: not as many heaps are free of max_heaps now (poll
     /// completions and try again), or the sender was stopped. Throws Error, with nothing queued and no heap
@@ -172,7 +172,7 @@ class Sender {
     void announce_by(std::shared_ptr<ArmedEvent> event) noexcept;
     /// Makes a heap free to be changed whose completion will never be polled: its sender is at its end, and
     /// nothing looks at the heap any more.
-    static void disown(Heap& heap) noexcept;
+    static void disown(OutgoingHeap& heap) noexcept;
     /// Whether poll_completions would find one.
     bool any_completed() const noexcept;
 

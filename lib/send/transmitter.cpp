@@ -36,7 +36,7 @@ Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscR
     dummy_.refs.initialise();
 }
 
-/// Moves what the producer submitted into slots. There is always room: the producer keeps to max_heaps.
+/// Moves what the heap source submitted into slots. There is always room: the heap source keeps to max_heaps.
 void Transmitter::accept_entries() noexcept {
     for (;;) {
         const std::size_t room = std::min<std::uint64_t>(arrived_.size(), heaps_.room());
@@ -52,7 +52,7 @@ void Transmitter::accept_entries() noexcept {
         if (n < arrived_.size())
             break;
     }
-    // The producer counts before it submits: what came out of the ring is counted.
+    // The heap source counts before it submits: what came out of the ring is counted.
     learn_known();
 }
 
@@ -298,7 +298,7 @@ bool Transmitter::poll(std::uint64_t now) noexcept {
         cut(wanted);
     if (timeout_ticks_ != 0 && now >= next_deadline_) [[unlikely]]
         time_out(now);
-    if (queue_.burst == nullptr) [[unlikely]]  // its port has stopped, or is away
+    if (queue_.burst == nullptr) [[unlikely]]  // its port has stopped, or is detached
         return collect(now);
     const std::uint64_t sent_before = sent_;
     ahead_ = ahead();

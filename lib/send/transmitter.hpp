@@ -22,9 +22,9 @@
 
 namespace spead::send {
 
-/// What the producer and the lcore share besides the two rings.
+/// What the heap source and the lcore share besides the two rings.
 struct Shared {
-    /// Packets of all heaps ever submitted, written by the producer before it puts them into the ring.
+    /// Packets of all heaps ever submitted, written by the heap source before it puts them into the ring.
     alignas(64) std::atomic<std::uint64_t> packets_submitted{0};
     alignas(64) std::atomic<bool> stop{false};
     std::atomic<Cut> cut{Cut::nothing};

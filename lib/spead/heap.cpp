@@ -16,19 +16,19 @@ static_assert(std::is_nothrow_move_constructible_v<runtime::HeapLoan>);
 
 namespace {
 
-std::span<const std::uint64_t> words_of(const heap::Heap& h) noexcept {
+std::span<const std::uint64_t> words_of(const heap::HeapHandle& h) noexcept {
     return h.item_words();
 }
 
 /// Whether all of [begin, begin + length) arrived.
-bool arrived(const heap::Heap& h, const std::vector<heap::Range>& missing, std::uint64_t begin,
+bool arrived(const heap::HeapHandle& h, const std::vector<heap::Range>& missing, std::uint64_t begin,
              std::uint64_t length) noexcept {
     return h.contiguous() || std::none_of(missing.begin(), missing.end(), [&](const heap::Range& hole) {
                return hole.begin < begin + length && begin < hole.end;
            });
 }
 
-std::vector<heap::Range> holes_of(const heap::Heap& h) {
+std::vector<heap::Range> holes_of(const heap::HeapHandle& h) {
     return h.contiguous() ? std::vector<heap::Range>() : h.missing();
 }
 
@@ -104,7 +104,7 @@ std::vector<Heap::Hole> Heap::missing() const {
 }
 
 std::vector<Item> Heap::items() const {
-    const heap::Heap& h = door::heap_of(*this);
+    const heap::HeapHandle& h = door::heap_of(*this);
     const std::vector<heap::Range> missing = holes_of(h);
     std::vector<Item> out;
     for (const wire::ItemView& view : runtime::items_of(h)) {
@@ -120,7 +120,7 @@ std::vector<Item> Heap::items() const {
 }
 
 std::optional<std::uint64_t> Heap::immediate(std::uint64_t id) const noexcept {
-    const heap::Heap& h = door::heap_of(*this);
+    const heap::HeapHandle& h = door::heap_of(*this);
     const wire::Flavour flavour(h.flavour());
     for (const std::uint64_t word : words_of(h)) {
         const std::uint64_t raw = byte_swap(word);

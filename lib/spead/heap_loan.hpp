@@ -23,7 +23,7 @@ struct HeapAccess {
 inline runtime::HeapLoan& loan_of(Heap& heap) noexcept {
     return HeapAccess::loan(heap);
 }
-inline const heap::Heap& heap_of(const Heap& heap) noexcept {
+inline const heap::HeapHandle& heap_of(const Heap& heap) noexcept {
     return HeapAccess::loan(heap).heap;
 }
 

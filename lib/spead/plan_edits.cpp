@@ -10,7 +10,7 @@
 #include "drivers/table.hpp"
 #include "port/candidates.hpp"
 #include "port/device_name.hpp"
-#include "port/host.hpp"
+#include "port/machine.hpp"
 #include "runtime/layout.hpp"
 
 namespace spead::door {
@@ -22,7 +22,7 @@ std::string device_of(const std::string& typed) {
     port::PortRequest request;
     request.device = typed;
     try {
-        return port::name_device(request, drivers::table(), {}, port::this_host()).device;
+        return port::name_device(request, drivers::table(), {}, port::this_machine()).device;
     } catch (const Error&) {
         return typed;
     }
@@ -32,14 +32,14 @@ std::string chosen_interface() {
     if (const char* const variable = std::getenv("DPDK_SPEAD_INTERFACE");
         variable != nullptr && *variable != '\0')
         return variable;
-    port::LonePort lone = port::lone_port(port::this_host());
+    port::LonePort lone = port::lone_port(port::this_machine());
     if (lone.device.empty())
         throw_error("interface", "no port is named; set `interface` or DPDK_SPEAD_INTERFACE. Here {}",
                     lone.why_not);
     return std::move(lone.device);
 }
 
-/// "receive[3].heaps.ring": "ring".
+/// "receive[3].heaps.queue_depth": "queue_depth".
 std::string key_of(std::string_view path) {
     const std::size_t dot = path.rfind('.');
     return std::string(dot == std::string_view::npos ? path : path.substr(dot + 1));

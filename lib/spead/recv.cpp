@@ -36,18 +36,18 @@ runtime::PollMode poll_mode(Poll poll) {
     return runtime::PollMode::adaptive;
 }
 
-runtime::OnFull on_full(OnFull policy) {
+runtime::OnFullSetting on_full(OnFull policy) {
     switch (policy) {
         case OnFull::drop_newest:
-            return runtime::OnFull::drop_newest;
+            return runtime::OnFullSetting::drop_newest;
         case OnFull::drop_oldest:
-            return runtime::OnFull::drop_oldest;
+            return runtime::OnFullSetting::drop_oldest;
         case OnFull::block:
-            return runtime::OnFull::block;
+            return runtime::OnFullSetting::block;
         case OnFull::automatic:
             break;
     }
-    return runtime::OnFull::automatic;
+    return runtime::OnFullSetting::automatic;
 }
 
 void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text) {
@@ -83,7 +83,7 @@ runtime::ReceivePlan plan_of(const RecvConfig& c) {
     r.stop_on_stop_item = c.stop_on_stop_item;
     r.filter = c.filter;
     r.max_live = c.max_heaps;
-    r.ring = c.ring_heaps;
+    r.queue_depth = c.queue_depth;
     r.max_bytes = c.max_heap_bytes;
     r.memory = c.memory;
     r.timeout = seconds(c.heap_timeout);
@@ -245,7 +245,7 @@ void RecvStream::remove_endpoint(const std::string& endpoint) {
                                  fmt::format("`{}`: {} is none of its endpoints", endpoint, to_string(e)));
         if (r.endpoints.empty())
             throw UsageError(where, fmt::format("`{}` is all that it receives; stop it instead", endpoint));
-        // A range of which only a part is left is told address by address.
+        // A range of which only a part is left is reported address by address.
         std::vector<std::string> texts;
         for (const std::string& text : r.endpoint_texts) {
             const std::vector<Endpoint> meant = parse_endpoints(text);

@@ -39,7 +39,7 @@ struct RecvConfig {
     std::size_t buffer_size = std::size_t{16} << 20;  ///< bytes that the port's receive queue holds
     std::uint32_t substreams = 1;                     ///< windows; the heap count modulo this picks one
     std::uint32_t max_heaps = 4;                      ///< live heaps of each substream
-    std::uint32_t ring_heaps = 256;                   ///< finished heaps that wait for the user
+    std::uint32_t queue_depth = 256;                  ///< finished heaps that wait for the user
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< larger heaps are refused and counted
     std::size_t memory = std::size_t{128} << 20;             ///< for heap payloads, on each lcore
     bool in_order = false;                     ///< takes a heap's packets in order only, as spead2 does

@@ -13,14 +13,14 @@
 #include "spead/main_thread.hpp"
 #include "spead/send_heap.hpp"
 #include "spead/session.hpp"
-#include "spead/user_producer.hpp"
+#include "spead/user_heap_source.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead {
 
 namespace {
 
-using Kind = door::UserProducer::Kind;
+using Kind = door::UserHeapSource::Kind;
 
 /// What is left of the heaps in flight is given up then.
 constexpr std::chrono::seconds kFinishPatience{5};
@@ -81,32 +81,32 @@ struct SendStream::State {
     std::string where;
     std::size_t substreams = 0;
     unsigned address_bits = 48;  ///< of the last heap: stop heaps are of its flavour
-    std::shared_ptr<door::UserProducer> producer;
+    std::shared_ptr<door::UserHeapSource> heap_source;
 };
 
 SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& config)
     : session(std::move(of)), where(fmt::format("send {}", config.name)) {
     runtime::SendPlan plan = plan_of(config);
     substreams = plan.endpoints.size();
-    producer = std::make_shared<door::UserProducer>(where, std::clamp(config.max_heaps, 1U, 1U << 20));
+    heap_source = std::make_shared<door::UserHeapSource>(where, std::clamp(config.max_heaps, 1U, 1U << 20));
     door::StreamHooks hooks;
-    hooks.make_producer = [user = producer](const runtime::SendPlan&, send::Sender& sender,
-                                            memory::RegionTable&) { return user->engine_side(sender); };
+    hooks.make_heap_source = [user = heap_source](const runtime::SendPlan&, send::Sender& sender,
+                                                  memory::RegionTable&) { return user->engine_side(sender); };
     name = session->add(std::move(plan), config.interface, std::move(hooks));
     where = fmt::format("send {}", name);
-    producer->set_where(where);
+    heap_source->set_where(where);
 }
 
 SendStream::State::~State() {
     if (!finish(kFinishPatience)) {
-        producer->stop();
+        heap_source->stop();
         if (!finish(kStopPatience) && door::is_own_process()) {
             log_error(LogType::send,
                       "{}: the port keeps heaps that were given up; their memory may still be read", where);
-            producer->keep_for_ever();
+            heap_source->keep_for_ever();
         }
     }
-    producer->stop();
+    heap_source->stop();
     session->remove_sender(name);
 }
 
@@ -114,7 +114,7 @@ SendStream::State::~State() {
 bool SendStream::State::finish(std::chrono::seconds patience) const noexcept {
     for (;;)
         try {
-            return producer->wait([this] { return producer->in_flight() == 0; }, patience);
+            return heap_source->wait([this] { return heap_source->in_flight() == 0; }, patience);
         } catch (const std::exception& error) {
             // Each has taken a completion, so there is an end.
             log_error(LogType::send, "{}: the function of a completion has failed: {}", where,
@@ -149,13 +149,13 @@ bool SendStream::submit(SendHeap& heap, const SendOptions& options,
         throw_usage("heap", "it was moved to another variable; make a new one");
     State& s = *state_;
     s.address_bits = heap.state_->heap.flavour().address_bits();
-    if (s.producer->try_submit(heap.state_, options, Kind::data, done))
+    if (s.heap_source->try_submit(heap.state_, options, Kind::data, done))
         return true;
     // Completions that were not taken yet have their places, too.
-    if (s.producer->dispatch() != 0 && s.producer->try_submit(heap.state_, options, Kind::data, done))
+    if (s.heap_source->dispatch() != 0 && s.heap_source->try_submit(heap.state_, options, Kind::data, done))
         return true;
     if (wait)
-        s.producer->submit(heap.state_, options, Kind::data, done);
+        s.heap_source->submit(heap.state_, options, Kind::data, done);
     return wait;
 }
 
@@ -178,9 +178,9 @@ void SendStream::wait_for(const SendHeap& heap) {
     State& s = *state_;
     const SendHeap::State& h = *heap.state_;
     const auto idle = [&h] { return !h.in_flight.load(std::memory_order_acquire); };
-    if (!idle() && h.sender.lock() != s.producer)
+    if (!idle() && h.sender.lock() != s.heap_source)
         throw_usage(s.where, "the heap is in flight in another stream; wait for it there");
-    if (!s.producer->wait(idle))
+    if (!s.heap_source->wait(idle))
         throw_error(s.where, "its lcore does not answer; the heap stays in flight");
     if (h.last.status != SendStatus::sent)
         throw_error(s.where, "heap {} was not sent to its end: {}", h.last.cnt,
@@ -188,20 +188,20 @@ void SendStream::wait_for(const SendHeap& heap) {
 }
 
 void SendStream::flush() {
-    if (!state_->producer->wait([this] { return state_->producer->in_flight() == 0; }))
+    if (!state_->heap_source->wait([this] { return state_->heap_source->in_flight() == 0; }))
         throw_error(state_->where, "its lcore does not answer; heaps stay in flight");
 }
 
 std::size_t SendStream::poll() {
-    return state_->producer->dispatch();
+    return state_->heap_source->dispatch();
 }
 
 int SendStream::fd() const noexcept {
-    return state_->producer->fd();
+    return state_->heap_source->fd();
 }
 
 std::size_t SendStream::in_flight() const noexcept {
-    return state_->producer->in_flight();
+    return state_->heap_source->in_flight();
 }
 
 void SendStream::State::send_stops() const {
@@ -212,12 +212,12 @@ void SendStream::State::send_stops() const {
         SendOptions options;
         options.substream = static_cast<std::uint32_t>(i);
         options.rate = 0;  // it need not wait for the time of data
-        producer->submit(heap, options, Kind::control, [&](const SendResult& result) {
+        heap_source->submit(heap, options, Kind::control, [&](const SendResult& result) {
             left--;
             failed += result.status == SendStatus::sent ? 0 : 1;
         });
     }
-    if (!producer->wait([&left] { return left == 0; }))
+    if (!heap_source->wait([&left] { return left == 0; }))
         throw_error(where, "its lcore does not answer; stop items stay in flight");
     if (failed != 0)
         throw_error(where, "{} of {} stop items were not sent: the stream was stopped", failed, substreams);
@@ -228,7 +228,7 @@ void SendStream::end() {
 }
 
 void SendStream::stop() noexcept {
-    state_->producer->stop();
+    state_->heap_source->stop();
 }
 
 void SendStream::set_rate(double bytes_per_second) {
@@ -241,7 +241,7 @@ void SendStream::set_ttl(std::uint8_t ttl) {
 }
 
 SendStats SendStream::stats() const {
-    if (const auto last = state_->producer->last_counters())
+    if (const auto last = state_->heap_source->last_counters())
         return stats_of(*last);
     const stats::Snapshot now =
         state_->session->on_engine([](runtime::Engine& engine) { return engine.totals(); });

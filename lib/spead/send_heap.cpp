@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/error.hpp"
-#include "spead/user_producer.hpp"
+#include "spead/user_heap_source.hpp"
 #include "wire/flavour.hpp"
 
 namespace spead {

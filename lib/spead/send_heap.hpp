@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-#include "send/heap.hpp"
+#include "send/outgoing_heap.hpp"
 #include "spead/send.hpp"
 #include "wire/descriptor.hpp"
 
 namespace spead::door {
-class UserProducer;
+class UserHeapSource;
 }
 
 namespace spead {
@@ -26,12 +26,12 @@ struct SendHeap::State {
     /// Throws Error while the heap is in flight.
     void need_idle() const;
 
-    send::Heap heap;
+    send::OutgoingHeap heap;
     std::vector<std::span<const std::byte>> memory{};  ///< the user's that the heap refers to, by item
     /// Set by the submission, cleared once the completion was taken: then `heap` is the user's thread's.
     std::atomic<bool> in_flight{false};
-    SendResult last{};                           ///< of the last completion
-    std::weak_ptr<door::UserProducer> sender{};  ///< who has it in flight
+    SendResult last{};                             ///< of the last completion
+    std::weak_ptr<door::UserHeapSource> sender{};  ///< who has it in flight
 };
 
 namespace door {

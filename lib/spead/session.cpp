@@ -20,7 +20,7 @@
 #include "memory/huge_turn.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/eal.hpp"
-#include "runtime/feeder.hpp"
+#include "runtime/heap_generator.hpp"
 #include "runtime/layout.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/plan_edits.hpp"
@@ -81,15 +81,15 @@ struct Session::State {
 
     void run() noexcept;
     void run_engine();
-    runtime::Surroundings surroundings();
+    runtime::EngineHooks engine_hooks();
     std::string add(const runtime::Plan& wanted, const std::string& name, StreamHooks of);
     void remove(const std::string& name, runtime::Engine& running,
                 const std::function<void(runtime::Plan&)>& take_out);
 };
 
-/// Which users, filters and producers the engine makes is for the streams to say.
-runtime::Surroundings Session::State::surroundings() {
-    runtime::Surroundings s;
+/// Which users, filters and heap sources the engine makes is for the streams to say.
+runtime::EngineHooks Session::State::engine_hooks() {
+    runtime::EngineHooks s;
     s.user_queues = [this](const std::string& stream) {
         const auto found = hooks.find(stream);
         return found == hooks.end() ? nullptr : found->second.user_queues;
@@ -99,12 +99,12 @@ runtime::Surroundings Session::State::surroundings() {
         return found != hooks.end() && found->second.make_filter ? found->second.make_filter(r)
                                                                  : runtime::make_filter(r);
     };
-    s.make_producer = [this](const runtime::SendPlan& p, send::Sender& sender,
-                             memory::RegionTable& regions) -> std::unique_ptr<runtime::Producer> {
+    s.make_heap_source = [this](const runtime::SendPlan& p, send::Sender& sender,
+                                memory::RegionTable& regions) -> std::unique_ptr<runtime::HeapSource> {
         const auto found = hooks.find(p.name);
-        return found != hooks.end() && found->second.make_producer
-                   ? found->second.make_producer(p, sender, regions)
-                   : std::make_unique<runtime::Feeder>(p, sender, regions);
+        return found != hooks.end() && found->second.make_heap_source
+                   ? found->second.make_heap_source(p, sender, regions)
+                   : std::make_unique<runtime::HeapGenerator>(p, sender, regions);
     };
     // Users who take no heaps may be the very thread that waits for the end.
     s.consumer_patience = kUserPatience;
@@ -119,9 +119,9 @@ void Session::State::run_engine() {
     options.has_lcores |= runtime::Eal::runs();
     if (!runtime::Eal::runs())
         // It goes on when this object is gone: EAL is not cleaned up before the process ends.
-        const runtime::Eal eal(layout.eal_args, runtime::Eal::Host::library);
+        const runtime::Eal eal(layout.eal_args, runtime::Eal::Owner::library);
     runtime::use_lcores_of_eal(layout, options);
-    runtime::Engine running(plan, layout, surroundings());
+    runtime::Engine running(plan, layout, engine_hooks());
     running.serve(executor);
     running.stay();
     running.start();

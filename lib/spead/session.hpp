@@ -11,20 +11,20 @@
 #include "recv/packet_filter.hpp"
 #include "runtime/engine.hpp"
 #include "runtime/executor.hpp"
-#include "runtime/producer.hpp"
+#include "runtime/heap_source.hpp"
 #include "runtime/user_queues.hpp"
 #include "spead/process.hpp"
 
 namespace spead::door {
 
-/// What a stream of the front door has instead of a sink, a filter and a producer of the plan's. Called on
+/// What a stream of the front door has instead of a sink, a filter and a heap source of the plan's. Called on
 /// the session's thread, perhaps again and again.
 struct StreamHooks {
     std::shared_ptr<runtime::UserQueues> user_queues{};  ///< of a stream with SinkKind::user
     std::function<std::unique_ptr<recv::PacketFilter>(const runtime::ReceivePlan&)> make_filter{};
-    std::function<std::unique_ptr<runtime::Producer>(const runtime::SendPlan&, send::Sender&,
-                                                     memory::RegionTable&)>
-        make_producer{};
+    std::function<std::unique_ptr<runtime::HeapSource>(const runtime::SendPlan&, send::Sender&,
+                                                       memory::RegionTable&)>
+        make_heap_source{};
 };
 
 /// EAL and one engine on the thread that EAL knows as the main lcore; every stream of the front door is an

@@ -57,7 +57,7 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t packets_reordered = 0;  ///< placed packets that were not the next byte of their heap
     std::uint64_t heaps_interleaved_evictions =
         0;  ///< evicted although still receiving: max_heaps is too small
-    /// Of heaps that were given up: what their lengths promised and did not come. Packets are an estimate.
+    /// Of heaps that were given up: what their lengths announced and did not come. Packets are an estimate.
     std::uint64_t missing_bytes = 0;
     std::uint64_t missing_packets = 0;
     ActiveTime active;  ///< its packets; no count: cleared by its lcore
@@ -126,21 +126,21 @@ struct alignas(kCacheLine) LcoreCounters {
     std::uint64_t idle_cycles = 0;  ///< of the others, rests included
     std::uint64_t sleeps = 0;       ///< rests in which the kernel had the CPU: sleeps, waits for an event
     std::uint64_t cycles = 0;       ///< since the first loop; busy + idle
-    std::uint64_t away_cycles = 0;  ///< of them, loops that took longer than work and rest explain
+    std::uint64_t interrupted_cycles = 0;  ///< of them, loops that took longer than work and rest explain
     /// Longest loop, in cycles, without the rest that it was to take. No count: cleared by its lcore.
     std::uint64_t longest_loop = 0;
 
     /// Counts a loop that took so many cycles, of which it was to rest for `rest` at most. One that took
     /// `away_after` besides has not had its CPU.
-    void loop(std::uint64_t took, bool busy, std::uint64_t rest, std::uint64_t away_after) noexcept {
+    void loop(std::uint64_t took, bool busy, std::uint64_t rest, std::uint64_t interrupted_after) noexcept {
         loops++;
         cycles += took;
         busy_loops += busy;
         (busy ? busy_cycles : idle_cycles) += took;
         const std::uint64_t worked = took > rest ? took - rest : 0;
         longest_loop = std::max(longest_loop, worked);
-        if (worked >= away_after) [[unlikely]]
-            away_cycles += worked;
+        if (worked >= interrupted_after) [[unlikely]]
+            interrupted_cycles += worked;
     }
 };
 

@@ -16,7 +16,7 @@ namespace spead::stats {
 
 namespace {
 
-/// A stream may be without packets for so long, in seconds, before that is told.
+/// A stream may be without packets for so long, in seconds, before that is reported.
 constexpr double kPatience = 3;
 /// An absence of so many seconds is more than other work on the CPU explains.
 constexpr double kStopped = 0.5;
@@ -51,9 +51,9 @@ class Findings {
 
   private:
     void add(Cause cause, Stage stage, const std::string& where, std::uint64_t count, std::string_view unit,
-             std::string what, std::string cure) {
+             std::string what, std::string fix) {
         if (count != 0)
-            all_.push_back({cause, stage, where, count, unit, std::move(what), std::move(cure)});
+            all_.push_back({cause, stage, where, count, unit, std::move(what), std::move(fix)});
     }
     void duplicates(const StreamSnapshot& s);
     void incomplete(const StreamSnapshot& s);
@@ -119,10 +119,10 @@ void Findings::memory(const StreamSnapshot& s) {
         "send fewer items in a heap, and descriptors in a heap of their own; more memory does not help");
     const std::uint64_t count = s.packets_without_memory();
     NoMemoryWhile why = s.no_memory_while;
-    explain_no_memory(why, count - std::min(count, why.told()), s.ring_heaps, s.ring_most);
+    explain_no_memory(why, count - std::min(count, why.explained()), s.queue_capacity, s.queue_most);
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.consumer_held, "packets",
         fmt::format("had no memory left for their heap while up to {} heaps waited for the consumer",
-                    why.ring_most),
+                    why.queue_most),
         "do less per heap, or raise --memory");
     add(Cause::pool_too_small, Stage::memory, s.name, why.pool_full, "packets",
         "had no memory left for their heap", "raise --memory, or take heaps faster");
@@ -131,12 +131,12 @@ void Findings::memory(const StreamSnapshot& s) {
 /// Heaps for which the hand-over queue had no place, or which would have held memory that others need.
 void Findings::dropped(const StreamSnapshot& s) {
     DroppedWhile why = s.dropped_while;
-    explain_dropped(why, s.heaps_without_place() - std::min(s.heaps_without_place(), why.told()),
-                    s.ring_heaps, s.ring_most);
-    const std::string places = why.ring_heaps == 0
+    explain_dropped(why, s.heaps_without_place() - std::min(s.heaps_without_place(), why.explained()),
+                    s.queue_capacity, s.queue_most);
+    const std::string places = why.queue_capacity == 0
                                    ? std::string()
                                    : fmt::format(": up to {} of {} places of the hand-over queue were taken",
-                                                 why.ring_most, why.ring_heaps);
+                                                 why.queue_most, why.queue_capacity);
     add(Cause::consumer_too_slow, Stage::consumer, s.name, why.queue_full, "heaps",
         "were thrown away because the consumer was slow" + places, "raise --ring-heaps or do less per heap");
     add(Cause::consumer_holds_pool, Stage::memory, s.name, why.memory_held, "heaps",
@@ -223,9 +223,9 @@ void Findings::nothing_came(const StreamSnapshot& s) {
     if (!waits_for_packets(s) || seconds < kPatience || port == nullptr ||
         of(*port, PortOutcome::unmatched) != 0)
         return;
-    const auto say = [&](std::string what, std::string cure) {
+    const auto say = [&](std::string what, std::string fix) {
         add(Cause::nothing_came, Stage::network, s.name, static_cast<std::uint64_t>(seconds), "seconds",
-            std::move(what), std::move(cure));
+            std::move(what), std::move(fix));
     };
     if (port->link_down)
         return say(fmt::format("without a packet: port {} has no link", port->name),
@@ -253,7 +253,7 @@ void Findings::nothing_came(const StreamSnapshot& s) {
 }
 
 void Findings::stream(const StreamSnapshot& s) {
-    // What a sender leaves to its interface to cut is told of the port.
+    // What a sender leaves to its interface to cut is reported of the port.
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     if (port == nullptr || port->rx_oversized_frames < of(s, PacketOutcome::oversize))
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
@@ -287,7 +287,7 @@ void Findings::stream(const StreamSnapshot& s) {
 /// Packets that were lost before they could be fetched: why nobody fetched them.
 void Findings::missed(const PortSnapshot& p) {
     MissedWhile why = p.missed_while;
-    explain_missed(why, p.nic.missed - std::min(p.nic.missed, why.told()), p, snapshot_.lcores,
+    explain_missed(why, p.nic.missed - std::min(p.nic.missed, why.explained()), p, snapshot_.lcores,
                    snapshot_.ticks_per_second);
     add(Cause::lcore_too_slow, Stage::lcore, p.name, why.busy, "packets",
         fmt::format("were lost before they could be fetched: lcore {} did not keep up (busy {} of the time, "
@@ -295,9 +295,9 @@ void Findings::missed(const PortSnapshot& p) {
                     why.busy_lcore, percent(why.most_busy), percent(why.most_full)),
         "use more --lcores, a CPU of its own, or a sink that needs less; a larger --buffer-size helps with "
         "bursts only");
-    add(Cause::lcore_interrupted, Stage::lcore, p.name, why.away, "packets",
+    add(Cause::lcore_interrupted, Stage::lcore, p.name, why.interrupted, "packets",
         fmt::format("were lost before they could be fetched: lcore {} was away from its CPU for up to {}",
-                    why.away_lcore, duration_text(why.longest_s)),
+                    why.interrupted_lcore, duration_text(why.longest_s)),
         why.longest_s >= kStopped
             ? "was the program stopped (SIGSTOP, a debugger), or the machine suspended? If not, give the "
               "lcore a CPU of its own (isolcpus, no other work there)"
@@ -312,7 +312,7 @@ void Findings::missed(const PortSnapshot& p) {
         "raise --buffer-size, use --poll busy, or send in smaller bursts");
 }
 
-/// Other traffic is normal on a port; it is told when a stream gets nothing, or less than nobody.
+/// Other traffic is normal on a port; it is reported when a stream gets nothing, or less than nobody.
 void Findings::unmatched(const PortSnapshot& p) {
     const std::uint64_t count = of(p, PortOutcome::unmatched);
     std::vector<std::string> without;

@@ -60,7 +60,7 @@ std::string Finding::sentence() const {
     if (until_s > 0)
         return fmt::format("{}: {} {} {} (until {} was changed after {:.1f} s of the run)", where, count,
                            unit, what, where, until_s);
-    return fmt::format("{}: {} {} {}; {}", where, count, unit, what, cure);
+    return fmt::format("{}: {} {} {}; {}", where, count, unit, what, fix);
 }
 
 std::string Finding::sentence(double now) const {

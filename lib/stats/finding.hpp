@@ -63,7 +63,7 @@ struct Finding {
     std::uint64_t count = 0;  ///< how many
     std::string_view unit;    ///< of what: packets, heaps, frames...
     std::string what;         ///< what was lost and why: the rest of a sentence after the count and unit
-    std::string cure;         ///< what usually helps
+    std::string fix;          ///< what usually helps
     /// Seconds of the run in which the count was first above 0, and in which it grew last. Equal to 0 where
     /// nobody watched it grow.
     double first_s = 0;
@@ -72,7 +72,7 @@ struct Finding {
     double until_s = 0;
 
     /// Returns "s0: 12 heaps were thrown away because the consumer was slow; raise --ring-heaps or do less
-    /// per heap". One that is over says until when, and names no cure.
+    /// per heap". One that is over says until when, and names no fix.
     std::string sentence() const;
     /// Returns the same for somebody who reads it at `now`, in seconds of the run: what has not grown lately
     /// says when it grew last.

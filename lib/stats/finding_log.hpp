@@ -21,7 +21,7 @@ class FindingLog {
     /// detailed.
     void changed(Snapshot& now, const std::vector<std::string>& names);
 
-    /// Nothing that has been found so far is told any more.
+    /// Nothing that has been found so far is reported any more.
     void clear(Snapshot& now);
 
   private:

@@ -14,7 +14,7 @@ constexpr double kHalfBusy = 0.5;
 constexpr double kFullBursts = 0.5;
 /// An lcore that was away for so long, in seconds, has most likely been interrupted: rings hold a few
 /// milliseconds.
-constexpr double kAway = 0.002;
+constexpr double kInterrupted = 0.002;
 
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
@@ -23,8 +23,8 @@ double share(std::uint64_t part, std::uint64_t whole) {
 /// How busy an lcore was while nothing kept it away: a loop that was interrupted counts as busy, or idle, for
 /// as long as the interruption took.
 double busy_share(const LcoreCounters& c) {
-    const std::uint64_t away = std::min(c.away_cycles, c.cycles);
-    return share(c.busy_cycles - std::min(away, c.busy_cycles), c.cycles - away);
+    const std::uint64_t interrupted = std::min(c.interrupted_cycles, c.cycles);
+    return share(c.busy_cycles - std::min(interrupted, c.busy_cycles), c.cycles - interrupted);
 }
 
 bool polls(const LcoreSnapshot& l, const std::string& port) {
@@ -44,9 +44,9 @@ void explain_missed(MissedWhile& evidence, std::uint64_t packets, const PortSnap
         return;
     double busy = 0;
     double longest = 0;
-    bool mostly_away = false;
+    bool mostly_interrupted = false;
     unsigned busy_lcore = 0;
-    unsigned away_lcore = 0;
+    unsigned interrupted_lcore = 0;
     for (const LcoreSnapshot& l : lcores) {
         if (!polls(l, p.name))
             continue;
@@ -54,21 +54,21 @@ void explain_missed(MissedWhile& evidence, std::uint64_t packets, const PortSnap
             busy = its;
             busy_lcore = l.lcore;
         }
-        const double away =
+        const double interrupted =
             ticks_per_second > 0 ? static_cast<double>(l.counters.longest_loop) / ticks_per_second : 0;
-        if (away > longest) {
-            longest = away;
-            away_lcore = l.lcore;
-            mostly_away = share(l.counters.away_cycles, l.counters.cycles) > kHalfBusy;
+        if (interrupted > longest) {
+            longest = interrupted;
+            interrupted_lcore = l.lcore;
+            mostly_interrupted = share(l.counters.interrupted_cycles, l.counters.cycles) > kHalfBusy;
         }
     }
     const double full = share(p.rx_full_bursts, p.rx_bursts);
     const bool too_slow = busy >= kBusy || (busy >= kHalfBusy && full >= kFullBursts);
-    if (longest >= kAway && (mostly_away || !too_slow)) {
-        evidence.away += packets;
+    if (longest >= kInterrupted && (mostly_interrupted || !too_slow)) {
+        evidence.interrupted += packets;
         if (longest > evidence.longest_s) {
             evidence.longest_s = longest;
-            evidence.away_lcore = away_lcore;
+            evidence.interrupted_lcore = interrupted_lcore;
         }
     } else if (too_slow) {
         evidence.busy += packets;
@@ -82,22 +82,23 @@ void explain_missed(MissedWhile& evidence, std::uint64_t packets, const PortSnap
     }
 }
 
-void explain_dropped(DroppedWhile& evidence, std::uint64_t heaps, std::uint64_t ring_heaps,
-                     std::uint64_t ring_most) {
+void explain_dropped(DroppedWhile& evidence, std::uint64_t heaps, std::uint64_t queue_capacity,
+                     std::uint64_t queue_most) {
     if (heaps == 0)
         return;
-    (ring_heaps != 0 && ring_most < ring_heaps ? evidence.memory_held : evidence.queue_full) += heaps;
-    evidence.ring_heaps = ring_heaps;
-    evidence.ring_most = ring_most;
+    (queue_capacity != 0 && queue_most < queue_capacity ? evidence.memory_held : evidence.queue_full) +=
+        heaps;
+    evidence.queue_capacity = queue_capacity;
+    evidence.queue_most = queue_most;
 }
 
-void explain_no_memory(NoMemoryWhile& evidence, std::uint64_t packets, std::uint64_t ring_heaps,
-                       std::uint64_t ring_most) {
+void explain_no_memory(NoMemoryWhile& evidence, std::uint64_t packets, std::uint64_t queue_capacity,
+                       std::uint64_t queue_most) {
     if (packets == 0)
         return;
-    if (ring_heaps != 0 && ring_most * 2 >= ring_heaps) {
+    if (queue_capacity != 0 && queue_most * 2 >= queue_capacity) {
         evidence.consumer_held += packets;
-        evidence.ring_most = std::max(evidence.ring_most, ring_most);
+        evidence.queue_most = std::max(evidence.queue_most, queue_most);
     } else {
         evidence.pool_full += packets;
     }
@@ -111,7 +112,7 @@ std::vector<LcoreSnapshot> LossRecord::interval_of(const Snapshot& now) {
         LcoreSnapshot& since = interval.emplace_back(l);
         since.counters.cycles = grown(l.counters.cycles, before.cycles);
         since.counters.busy_cycles = grown(l.counters.busy_cycles, before.busy_cycles);
-        since.counters.away_cycles = grown(l.counters.away_cycles, before.away_cycles);
+        since.counters.interrupted_cycles = grown(l.counters.interrupted_cycles, before.interrupted_cycles);
         since.counters.longest_loop = l.longest_loop_now;
         before = l.counters;
     }
@@ -131,9 +132,9 @@ void LossRecord::settle(Snapshot& now) {
     for (PortSnapshot& p : now.ports) {
         PortCounts& before = ports_[p.name];
         MissedWhile& why = before.evidence;
-        std::uint64_t& most = why.busy > std::max(why.away, why.idle) ? why.busy
-                              : why.away > why.idle                   ? why.away
-                                                                      : why.idle;
+        std::uint64_t& most = why.busy > std::max(why.interrupted, why.idle) ? why.busy
+                              : why.interrupted > why.idle                   ? why.interrupted
+                                                                             : why.idle;
         most += grown(p.nic.missed, before.missed);
         before.missed = p.nic.missed;
         before.bursts = p.rx_bursts;
@@ -173,9 +174,9 @@ void LossRecord::observe_port(PortSnapshot& p, const std::vector<LcoreSnapshot>&
 void LossRecord::observe_stream(StreamSnapshot& s) {
     StreamCounts& before = streams_[s.number];
     const std::uint64_t no_memory = s.packets_without_memory();
-    explain_dropped(before.dropped, grown(s.heaps_without_place(), before.dropped_full), s.ring_heaps,
-                    s.ring_most_now);
-    explain_no_memory(before.memory, grown(no_memory, before.no_memory), s.ring_heaps, s.ring_most_now);
+    explain_dropped(before.dropped, grown(s.heaps_without_place(), before.dropped_full), s.queue_capacity,
+                    s.queue_most_now);
+    explain_no_memory(before.memory, grown(no_memory, before.no_memory), s.queue_capacity, s.queue_most_now);
     before.dropped_full = s.heaps_without_place();
     before.no_memory = no_memory;
     s.dropped_while = before.dropped;

@@ -49,10 +49,10 @@ class LossRecord {
 /// `lcores` the interval's cycles; their longest_loop is the longest in it.
 void explain_missed(MissedWhile& evidence, std::uint64_t packets, const PortSnapshot& p,
                     const std::vector<LcoreSnapshot>& lcores, double ticks_per_second);
-/// Adds heaps and packets of stream `s` likewise; `ring_most` were queued at most in the interval.
-void explain_dropped(DroppedWhile& evidence, std::uint64_t heaps, std::uint64_t ring_heaps,
-                     std::uint64_t ring_most);
-void explain_no_memory(NoMemoryWhile& evidence, std::uint64_t packets, std::uint64_t ring_heaps,
-                       std::uint64_t ring_most);
+/// Adds heaps and packets of stream `s` likewise; `queue_most` were queued at most in the interval.
+void explain_dropped(DroppedWhile& evidence, std::uint64_t heaps, std::uint64_t queue_capacity,
+                     std::uint64_t queue_most);
+void explain_no_memory(NoMemoryWhile& evidence, std::uint64_t packets, std::uint64_t queue_capacity,
+                       std::uint64_t queue_most);
 
 }  // namespace spead::stats

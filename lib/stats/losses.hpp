@@ -9,35 +9,35 @@ namespace spead::stats {
 
 /// Packets of a port that were lost before they could be fetched, by what its lcores did meanwhile.
 struct MissedWhile {
-    std::uint64_t busy = 0;  ///< an lcore was busy nearly all the time
-    std::uint64_t away = 0;  ///< an lcore was kept away
-    std::uint64_t idle = 0;  ///< neither: more came at once than the port lets wait
-    double most_busy = 0;    ///< share of the time that the lcore was busy, at most, in the first case
-    double most_full = 0;    ///< share of its bursts that were full, likewise
-    double longest_s = 0;    ///< for how long it was away, at most, in the second case
+    std::uint64_t busy = 0;         ///< an lcore was busy nearly all the time
+    std::uint64_t interrupted = 0;  ///< an lcore was kept away
+    std::uint64_t idle = 0;         ///< neither: more came at once than the port lets wait
+    double most_busy = 0;           ///< share of the time that the lcore was busy, at most, in the first case
+    double most_full = 0;           ///< share of its bursts that were full, likewise
+    double longest_s = 0;           ///< for how long it was away, at most, in the second case
     unsigned busy_lcore = 0;
-    unsigned away_lcore = 0;
+    unsigned interrupted_lcore = 0;
 
-    std::uint64_t told() const noexcept { return busy + away + idle; }
+    std::uint64_t explained() const noexcept { return busy + interrupted + idle; }
 };
 
 /// Heaps of a stream that were thrown away because the hand-over queue was full.
 struct DroppedWhile {
-    std::uint64_t queue_full = 0;   ///< every place was taken
-    std::uint64_t memory_held = 0;  ///< there were places; what waited held too much of the heap memory
-    std::uint64_t ring_heaps = 0;   ///< places of the queue then
-    std::uint64_t ring_most = 0;    ///< of them taken, at most
+    std::uint64_t queue_full = 0;      ///< every place was taken
+    std::uint64_t memory_held = 0;     ///< there were places; what waited held too much of the heap memory
+    std::uint64_t queue_capacity = 0;  ///< places of the queue then
+    std::uint64_t queue_most = 0;      ///< of them taken, at most
 
-    std::uint64_t told() const noexcept { return queue_full + memory_held; }
+    std::uint64_t explained() const noexcept { return queue_full + memory_held; }
 };
 
 /// Packets of a stream that found no memory for their heap.
 struct NoMemoryWhile {
     std::uint64_t consumer_held = 0;  ///< at least half of the hand-over queue was full
     std::uint64_t pool_full = 0;      ///< it was not
-    std::uint64_t ring_most = 0;      ///< heaps that waited, at most, in the first case
+    std::uint64_t queue_most = 0;     ///< heaps that waited, at most, in the first case
 
-    std::uint64_t told() const noexcept { return consumer_held + pool_full; }
+    std::uint64_t explained() const noexcept { return consumer_held + pool_full; }
 };
 
 }  // namespace spead::stats

@@ -93,23 +93,24 @@ void take_port(PortSnapshot& p, const PortSnapshot& base) {
     take(p.nic.errors, base.nic.errors);
     take(p.nic.send_errors, base.nic.send_errors);
     take(p.missed_while.busy, base.missed_while.busy);
-    take(p.missed_while.away, base.missed_while.away);
+    take(p.missed_while.interrupted, base.missed_while.interrupted);
     take(p.missed_while.idle, base.missed_while.idle);
 }
 
-void take_shares(std::vector<LcoreSnapshot::Share>& shares, const std::vector<LcoreSnapshot::Share>& base) {
-    for (LcoreSnapshot::Share& s : shares)
-        if (const LcoreSnapshot::Share* const before = find_same(base, s))
+void take_received(std::vector<LcoreSnapshot::Received>& shares,
+                   const std::vector<LcoreSnapshot::Received>& base) {
+    for (LcoreSnapshot::Received& s : shares)
+        if (const LcoreSnapshot::Received* const before = find_same(base, s))
             s.received -= before->received;
 }
 
 void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
-    take_shares(l.streams, base.streams);
+    take_received(l.streams, base.streams);
     l.removed -= base.removed;
-    for (const LcoreSnapshot::Share& s : base.streams)
+    for (const LcoreSnapshot::Received& s : base.streams)
         if (find_same(l.streams, s) == nullptr)
             l.removed -= s.received;
-    take_shares(l.ports, base.ports);
+    take_received(l.ports, base.ports);
     take(l.silences, base.silences);
     l.bursts -= base.bursts;
     l.full_bursts -= base.full_bursts;
@@ -117,12 +118,12 @@ void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
     for (std::uint64_t LcoreCounters::*count :
          {&LcoreCounters::loops, &LcoreCounters::busy_loops, &LcoreCounters::busy_cycles,
           &LcoreCounters::idle_cycles, &LcoreCounters::sleeps, &LcoreCounters::cycles,
-          &LcoreCounters::away_cycles})
+          &LcoreCounters::interrupted_cycles})
         l.counters.*count -= base.counters.*count;
 }
 
-/// What had been found before is told no more. What has been found in several parts of the run stands several
-/// times, and the base has the earlier ones: those that are over.
+/// What had been found before is reported no more. What has been found in several parts of the run stands
+/// several times, and the base has the earlier ones: those that are over.
 void take_findings(std::vector<Finding>& findings, const std::vector<Finding>& base) {
     for (const Finding& before : base) {
         std::uint64_t left = before.count;
@@ -145,7 +146,7 @@ Snapshot since(Snapshot now, const Snapshot& base) {
         if (const StreamSnapshot* const before = find_same(base.streams, s))
             take_stream(s, *before);
     }
-    // What has been removed since is told together from now on; what it had counted before is not told.
+    // What has been removed since is reported together from now on; what it had counted before is not.
     StreamSnapshot removed = base.removed;
     for (const StreamSnapshot& s : base.streams)
         if (find_same(now.streams, s) == nullptr)

@@ -21,7 +21,7 @@ void add_each(Array& to, const Array& from) {
         to[i] += from[i];
 }
 
-/// The source that made most of them is told, whichever lcore that was on.
+/// The source that made most of them is reported, whichever lcore that was on.
 template <typename From>
 void add_ghosts(StreamSnapshot& to, const From& from) {
     to.heaps_ghosts += from.heaps_ghosts;
@@ -41,9 +41,9 @@ void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
     std::uint64_t removed = 0;
     for (const LcoreSnapshot& l : snapshot.lcores) {
         removed += l.removed;
-        for (const LcoreSnapshot::Share& s : l.streams)
+        for (const LcoreSnapshot::Received& s : l.streams)
             streams[s.name] += s.received;
-        for (const LcoreSnapshot::Share& p : l.ports)
+        for (const LcoreSnapshot::Received& p : l.ports)
             ports[p.name] += p.received;
     }
     for (const StreamSnapshot& s : snapshot.streams)
@@ -54,7 +54,7 @@ void expect_sums_of_lcores(const Snapshot& snapshot, const Expect& expect) {
 }
 
 std::uint64_t sum_of_talkers(const PortSnapshot& p) {
-    std::uint64_t all = p.talkers_others + p.talkers_untold;
+    std::uint64_t all = p.talkers_others + p.talkers_unattributed;
     for (const TalkerSnapshot& t : p.talkers)
         all += t.packets;
     return all;

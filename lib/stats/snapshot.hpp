@@ -18,7 +18,7 @@
 /// One consistent picture of a run; the report, the prompt, telemetry and metrics are views of it.
 namespace spead::stats {
 
-/// One endpoint of a stream; ranges are told address by address.
+/// One endpoint of a stream; ranges are reported address by address.
 struct EndpointSnapshot {
     std::string name;
     std::uint64_t packets = 0;
@@ -29,7 +29,7 @@ struct EndpointSnapshot {
 /// Health of a stream, watched or not, of which an lcore does not answer.
 inline constexpr std::string_view kStalled = "stalled";
 
-/// What befell a stream last.
+/// The last event of a stream.
 struct LastEvent {
     StreamEvent kind{};
     double at_s = 0;   ///< of the run
@@ -55,7 +55,7 @@ struct StreamSnapshot {
     std::uint64_t heaps_queued = 0;
     std::uint64_t packets_reordered = 0;
     std::uint64_t heaps_interleaved_evictions = 0;
-    std::uint64_t missing_bytes = 0;    ///< of heaps that were given up: promised, and never came
+    std::uint64_t missing_bytes = 0;    ///< of heaps that were given up: announced, and never came
     std::uint64_t missing_packets = 0;  ///< likewise, estimated from the packets that came
     ActiveTime active;                  ///< its packets
     std::uint64_t stop_items = 0;
@@ -95,17 +95,17 @@ struct StreamSnapshot {
     Distribution latency;  ///< of heaps: first packet to hand-over
     Distribution gap;      ///< between the beginnings of heaps
     // High-water marks, of the lcore that came closest to its limit.
-    std::uint64_t ring_heaps = 0;        ///< places of the hand-over queue
-    std::uint64_t ring_most = 0;         ///< most heaps that were queued
-    std::uint64_t pool_bytes = 0;        ///< heap memory that the stream can count on
-    std::uint64_t pool_most = 0;         ///< most that it had; more than pool_bytes if it could borrow
-    std::uint64_t ring_most_minute = 0;  ///< ring_most within the last minute
+    std::uint64_t queue_capacity = 0;     ///< places of the hand-over queue
+    std::uint64_t queue_most = 0;         ///< most heaps that were queued
+    std::uint64_t pool_bytes = 0;         ///< heap memory that the stream can count on
+    std::uint64_t pool_most = 0;          ///< most that it had; more than pool_bytes if it could borrow
+    std::uint64_t queue_most_minute = 0;  ///< queue_most within the last minute
     std::uint64_t pool_most_minute = 0;
-    std::uint64_t ring_most_now = 0;  ///< ring_most since the snapshot before
-    DroppedWhile dropped_while;       ///< of heaps_dropped_full
-    NoMemoryWhile no_memory_while;    ///< of packets that had no memory for their heap
+    std::uint64_t queue_most_now = 0;  ///< queue_most since the snapshot before
+    DroppedWhile dropped_while;        ///< of heaps_dropped_full
+    NoMemoryWhile no_memory_while;     ///< of packets that had no memory for their heap
     /// Unicast addresses of its endpoints that no network interface here has, so that nobody answers ARP for
-    /// them; told while nothing comes.
+    /// them; reported while nothing comes.
     std::vector<std::string> unowned;
 
     // Of streams that are watched.
@@ -243,7 +243,7 @@ struct PortSnapshot {
     std::string name;
     std::string driver;
     std::string steering;
-    std::string state;  ///< "running", "stopped", or "away": its network interface is gone
+    std::string state;  ///< "running", "stopped", or "detached": its network interface is gone
     std::array<std::uint64_t, kPortOutcomes> rx{};
     std::uint64_t rx_packets = 0;  ///< sum of `rx`
     std::uint64_t rx_bytes = 0;
@@ -274,11 +274,11 @@ struct PortSnapshot {
     bool joins_groups = false;         ///< the kernel, or a host of ours, tells the network what it wants
 
     // Of detailed snapshots only.
-    std::vector<TalkerSnapshot> talkers;  ///< kTalkers at most, most packets first
-    std::uint64_t talkers_others = 0;     ///< packets of senders that are not among them
-    std::uint64_t talkers_untold = 0;     ///< packets that are no IPv4 datagrams, or await the next sample
-    MissedWhile missed_while;             ///< of nic.missed
-    /// What its rules left to the kernel, most packets first; told while a stream gets nothing, by ports
+    std::vector<TalkerSnapshot> talkers;     ///< kTalkers at most, most packets first
+    std::uint64_t talkers_others = 0;        ///< packets of senders that are not among them
+    std::uint64_t talkers_unattributed = 0;  ///< packets that are no IPv4 datagrams, or await the next sample
+    MissedWhile missed_while;                ///< of nic.missed
+    /// What its rules left to the kernel, most packets first; reported while a stream gets nothing, by ports
     /// whose rules can tell.
     std::vector<PassedSnapshot> passed;
 
@@ -287,7 +287,7 @@ struct PortSnapshot {
 
 /// What one lcore had of the run; the sums of all lcores are the streams' and the ports'.
 struct LcoreSnapshot {
-    struct Share {
+    struct Received {
         std::string name;            ///< of the stream or the port
         std::uint64_t received = 0;  ///< packets
         std::uint32_t number = 0;    ///< of the stream
@@ -295,13 +295,13 @@ struct LcoreSnapshot {
     unsigned lcore = 0;
     unsigned cpu = 0;
     std::string poll;  ///< what it does when idle
-    // An lcore that does not answer is told as it was when it last did.
+    // An lcore that does not answer is reported as it was when it last did.
     double silent_s = 0;         ///< how long it has not answered; 0: it answers
     std::uint64_t silences = 0;  ///< how often it did not, for a second or longer
     std::string activity;        ///< what its thread does meanwhile, as a clause; empty: not known
-    std::vector<Share> streams;
+    std::vector<Received> streams;
     std::uint64_t removed = 0;  ///< packets of streams that were removed
-    std::vector<Share> ports;
+    std::vector<Received> ports;
     std::vector<std::string> sends;
     LcoreCounters counters;
     std::uint64_t longest_loop_minute = 0;  ///< counters.longest_loop within the last minute

@@ -59,10 +59,10 @@ struct UdpView {
     bool operator==(const UdpView&) const = default;
 };
 
-/// The usual frame (no tag, no options, nothing wrong), recognised by two masked loads. False: nothing is
-/// known, ask parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.
-[[gnu::always_inline]] inline bool parse_usual_udp(const std::uint8_t* head, std::size_t frame_length,
-                                                   bool verify_ip_checksum, UdpView& out) noexcept {
+/// The fast path: a frame with no tag, no options and nothing wrong, recognised by two masked loads. False:
+/// nothing is known, ask parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.
+[[gnu::always_inline]] inline bool parse_udp_fast_path(const std::uint8_t* head, std::size_t frame_length,
+                                                       bool verify_ip_checksum, UdpView& out) noexcept {
     if (frame_length < kNetHeader) [[unlikely]]
         return false;
     std::uint64_t at12, at16;
@@ -120,7 +120,8 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
 [[gnu::always_inline]] inline PortOutcome parse_udp(const std::uint8_t* head, std::size_t head_length,
                                                     std::size_t frame_length, bool verify_ip_checksum,
                                                     UdpView& out) noexcept {
-    if (head_length >= kNetHeader && parse_usual_udp(head, frame_length, verify_ip_checksum, out)) [[likely]]
+    if (head_length >= kNetHeader && parse_udp_fast_path(head, frame_length, verify_ip_checksum, out))
+        [[likely]]
         return PortOutcome::stream;
     return parse_udp_general(head, head_length, frame_length, verify_ip_checksum, out);
 }

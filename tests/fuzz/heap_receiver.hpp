@@ -84,7 +84,7 @@ class HeapReceiver {
     }
 
     void consume() {
-        while (const heap::Heap h = queue_.try_pop()) {
+        while (const heap::HeapHandle h = queue_.try_pop()) {
             ReceivedHeap& heap = heaps_[h.cnt()];
             require(heap.payload.empty(), "a heap comes once");
             heap.complete = h.complete();

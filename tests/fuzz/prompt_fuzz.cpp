@@ -49,7 +49,7 @@ bool is_plain(std::string_view text) {
 class Typing {
   public:
     explicit Typing(Choices& choices) : choices_(choices) {
-        seat_.print = [this](std::string_view text) { printed_ += text.size(); };
+        session_.print = [this](std::string_view text) { printed_ += text.size(); };
     }
 
     void run() {
@@ -187,7 +187,7 @@ class Typing {
         if (words.empty() || std::ranges::find(kCarriedOut, words.front()) == kCarriedOut.end()) {
             return;
         }
-        Context context{process_, grammar(), seat_};
+        Context context{process_, grammar(), session_};
         try {
             carry_out(context, line);
         } catch (const Error& error) {
@@ -220,7 +220,7 @@ class Typing {
 
     Choices& choices_;
     test::FakeProcess process_;
-    Seat seat_;
+    PromptSession session_;
     std::size_t printed_ = 0;
     LineEditor editor_{"> ", [this](std::string_view left) { return completion(left); },
                        [this](std::string_view text) { printed_ += text.size(); }};
@@ -243,7 +243,7 @@ std::vector<Input> fuzz::seeds() {
         add(split_words(command.syntax).words);
     }
     add({"stream", "add", "s1", "port", "p0", "endpoints", "239.1.3.0+3:7148", "poll", "busy"});
-    add({"stream", "set", "s0", "heaps.ring", "128"});
+    add({"stream", "set", "s0", "heaps.queue_depth", "128"});
     add({"endpoint", "add", "s0", "239.1.2.0+3:7148"});
     add({"send", "set", "d0", "rate", "1Gbps"});
     add({"watch", "1", "watch", "1", "help", "show", "stream"});

@@ -94,7 +94,7 @@ struct Sent {
 /// One pass, window by window.
 std::vector<Sent> one_pass(Loader& loader, std::size_t capacity, const replay::RewriteRules& rules) {
     std::vector<std::byte> memory(capacity);
-    replay::Window window;
+    replay::CaptureWindow window;
     window.base = memory.data();
     window.capacity = capacity;
     std::vector<Sent> sent;

@@ -34,7 +34,7 @@ std::uint64_t now = 0;  ///< the clock of submissions and polls
 /// Objects that heaps are made of: each has memory of its own, half of it registered.
 struct Material {
     static constexpr std::size_t kBytes = 4096;
-    send::Heap heap;
+    send::OutgoingHeap heap;
     std::span<std::byte> memory;
     std::span<std::byte> unregistered;
     bool only_control = false;
@@ -165,8 +165,8 @@ bool Session::make_heap(Material& material) {
             std::memcpy(memory.data() + i, &word, 8);
         }
     }
-    material.heap = send::Heap(wire::Flavour(script_.one_of({32U, 40U, 48U})));
-    send::Heap& heap = material.heap;
+    material.heap = send::OutgoingHeap(wire::Flavour(script_.one_of({32U, 40U, 48U})));
+    send::OutgoingHeap& heap = material.heap;
     material.only_control = script_.chance(16);
     if (material.only_control) {
         heap.add_stop();

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/byte_order.hpp"
-#include "send/heap.hpp"
+#include "send/outgoing_heap.hpp"
 #include "send/packetiser.hpp"
 #include "send/sender.hpp"
 #include "tests/fuzz/fuzz_port.hpp"

@@ -7,7 +7,7 @@
 
 #include "observe/telemetry_answers.hpp"
 #include "observe/telemetry_fit.hpp"
-#include "stats/snapshot_board.hpp"
+#include "stats/latest_snapshot.hpp"
 #include "tests/fuzz/choices.hpp"
 #include "tests/fuzz/fuzz.hpp"
 #include "tests/unit/observe/snapshots.hpp"
@@ -24,14 +24,14 @@ using Json = nlohmann::ordered_json;
 /// Deeper than any answer of ours.
 constexpr std::size_t kDeepest = 40;
 
-std::shared_ptr<const stats::SnapshotBoard> board() {
-    auto made = std::make_shared<stats::SnapshotBoard>();
+std::shared_ptr<const stats::LatestSnapshot> latest() {
+    auto made = std::make_shared<stats::LatestSnapshot>();
     stats::Snapshot snapshot = test::numbered_snapshot();
     for (int i = 0; i < 40; i++) {
         snapshot.streams.push_back(snapshot.streams.front());
         snapshot.streams.back().name = "stream-" + std::to_string(i);
     }
-    made->publish(snapshot, stats::SnapshotBoard::Clock::now() - std::chrono::seconds(2));
+    made->publish(snapshot, stats::LatestSnapshot::Clock::now() - std::chrono::seconds(2));
     made->publish(snapshot);
     return made;
 }
@@ -133,7 +133,7 @@ std::vector<Input> fuzz::seeds() {
 
 /// The first byte is the command, the others its parameter; 255 and what is near: the others are an answer.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    static observe::TelemetryAnswers answers(board(), {{"name", "fuzz"}});
+    static observe::TelemetryAnswers answers(latest(), {{"name", "fuzz"}});
     static const bool whole = (check_report(answers), true);
     (void)whole;
     Choices choices({data, size});

@@ -35,7 +35,7 @@ constexpr std::size_t kArena = std::size_t{1} << 20;
 constexpr std::size_t kLargestBlock = std::size_t{64} << 10;
 constexpr std::size_t kQueue = 8;
 constexpr std::size_t kMostKept = 24;
-constexpr std::array kPolicies{OnFull::drop_newest, OnFull::drop_oldest, OnFull::block};
+constexpr std::array kPolicies{FullPolicy::drop_newest, FullPolicy::drop_oldest, FullPolicy::block};
 
 WindowConfig any_config(Choices& choices) {
     WindowConfig c;
@@ -63,7 +63,7 @@ struct Sent {
 class Stream {
   public:
     explicit Stream(const WindowConfig& config)
-        : lossless_(config.on_full == OnFull::block),
+        : lossless_(config.on_full == FullPolicy::block),
           arena_(kArena, kLargestBlock),
           queue_(kQueue, Window::records_needed(config, kQueue)),
           window_(config, PoolPlacer(arena_, arena_.capacity()), queue_, counters_) {}
@@ -107,18 +107,18 @@ class Stream {
         commit();
         window_.flush(now_);
         hand_over();
-        while (Heap heap = queue_.try_pop()) {
+        while (HeapHandle heap = queue_.try_pop()) {
             check(heap);
             heap.reset();
             hand_over();
         }
-        for (const Heap& heap : kept_) {
+        for (const HeapHandle& heap : kept_) {
             check(heap);
         }
         kept_.clear();
         window_.reclaim();
         hand_over();
-        while (Heap heap = queue_.try_pop()) {
+        while (HeapHandle heap = queue_.try_pop()) {
             check(heap);
             heap.reset();
             hand_over();
@@ -226,7 +226,7 @@ class Stream {
 
     void take(Choices& choices) {
         for (std::size_t most = 1 + choices.below(4); most > 0 && kept_.size() < kMostKept; most--) {
-            Heap heap = queue_.try_pop();
+            HeapHandle heap = queue_.try_pop();
             if (!heap) {
                 return;
             }
@@ -266,7 +266,7 @@ class Stream {
         }
     }
 
-    void check(const Heap& heap) const {
+    void check(const HeapHandle& heap) const {
         const auto found = sent_.find(heap.cnt());
         require(found != sent_.end(), "a heap has a packet");
         const Sent& sent = found->second;
@@ -324,7 +324,7 @@ class Stream {
     memory::Arena arena_;
     HeapQueue queue_;
     Window window_;
-    std::vector<Heap> kept_;  ///< in the consumer's hands; gone before the queue
+    std::vector<HeapHandle> kept_;  ///< in the consumer's hands; gone before the queue
 };
 
 }  // namespace

@@ -208,14 +208,14 @@ class Links(namespaces.NamespaceTest):
 
     def test_an_interface_that_comes_back_is_sent_to_again(self):
         receiver = self.receiver(["239.1.1.1"], 7148)
-        ears = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW)
-        ears.bind(("peer", 0x0800))
-        ears.setblocking(False)
+        listener = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW)
+        listener.bind(("peer", 0x0800))
+        listener.setblocking(False)
 
         def packets_from(address):
             while True:
                 try:
-                    frame = ears.recv(65536)
+                    frame = listener.recv(65536)
                 except BlockingIOError:
                     return False
                 if frame[6:12] == bytes.fromhex(address) and frame[30:34] == socket.inet_aton("239.1.1.1"):
@@ -235,7 +235,7 @@ class Links(namespaces.NamespaceTest):
             running.wait_for(lambda: packets_from(address), "packets from the new address")
         running.interrupt()
         finished = running.wait()
-        self.assertIn("was away 2 times", finished.err)
+        self.assertIn("was detached 2 times", finished.err)
         send = finished.report["sends"][0]
         self.assertEqual((send["aborted"], send["timed_out"], send["info"]["dropped"]), (0, 0, 0))
         # The last heaps are whole: what was under way waited, and nothing of it is of another heap.
@@ -273,7 +273,7 @@ class Links(namespaces.NamespaceTest):
             self.assertIn("239.1.1.1", self.groups_joined())
         running.interrupt()
         finished = running.wait()
-        self.assertIn("was away 2 times", finished.err)
+        self.assertIn("was detached 2 times", finished.err)
         self.assertTrue(finished.has_report())
 
     def test_an_interface_that_does_not_come_back_fails_the_run(self):

@@ -62,7 +62,7 @@ class BridgeTest(namespaces.NamespaceTest):
         namespaces.ip("link", "set", "br0", "up", namespace=self.near)
         # A router behind the peer's port: reports are forwarded there.
         self.inside_of(self.near, "bridge", "link", "set", "dev", "dut", "mcast_router", "2")
-        self.ears = None
+        self.listener = None
         self.probes = 0  # packets that no stream wants
 
     def inside_of(self, namespace, *words):
@@ -109,19 +109,19 @@ class BridgeTest(namespaces.NamespaceTest):
         with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{self.far}", "rb") as there:
             namespaces.enter(there)
             try:
-                self.ears = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
-                self.ears.bind(("peer", 0))
+                self.listener = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(0x0800))
+                self.listener.bind(("peer", 0))
             finally:
                 namespaces.enter(here)
-        self.addCleanup(self.ears.close)
-        self.ears.setblocking(False)
+        self.addCleanup(self.listener.close)
+        self.listener.setblocking(False)
 
     def heard(self):
         """What was said of groups since the last call; the bridge itself is a member of some of 224.0.0."""
         said = []
         while True:
             try:
-                said += [one for one in igmp_of(self.ears.recv(2048)) if one[2].startswith("239.")]
+                said += [one for one in igmp_of(self.listener.recv(2048)) if one[2].startswith("239.")]
             except BlockingIOError:
                 return said
 
@@ -225,7 +225,7 @@ class Igmp(BridgeTest):
         self.send_stop("239.1.1.1")
         finished = running.wait()
         self.assert_stream(finished.report, "s0", complete=20)
-        self.assertIn("was away 1 time", finished.err)
+        self.assertIn("was detached 1 time", finished.err)
 
     def test_a_version_2_querier_is_answered_in_version_2(self):
         self.bridge("mcast_igmp_version", 2)

@@ -183,11 +183,11 @@ timeout = "50ms"
 
     def heard_from_it(self):
         """Whether packets come from the program to the far end."""
-        ears = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW)
-        ears.bind(("peer", 0x0800))
-        ears.settimeout(0.5)
+        listener = self.far_socket(socket.AF_PACKET, socket.SOCK_RAW)
+        listener.bind(("peer", 0x0800))
+        listener.settimeout(0.5)
         try:
-            return ears.recv(65536)[30:34] == socket.inet_aton("239.1.1.9")
+            return listener.recv(65536)[30:34] == socket.inet_aton("239.1.1.9")
         except TimeoutError:
             return False
 

@@ -108,7 +108,7 @@ class Operations:
         return [word for key in keys for word in (key, self._random.choice(settings[key]))]
 
     def _stream_settings(self):
-        return {"heaps.ring": [1, 4, 64, 1000], "heaps.max_live": [1, 2, 4, 16], "heaps.timeout": ["1ms", "100ms", "default"],
+        return {"heaps.queue_depth": [1, 4, 64, 1000], "heaps.max_live": [1, 2, 4, 16], "heaps.timeout": ["1ms", "100ms", "default"],
                 "heaps.on_full": ["drop_newest", "drop_oldest", "block", "auto"], "heaps.history": [0, 16, 1024],
                 "poll": ["busy", "adaptive", "interrupt"], "lcores": [*self._cpus, "default", ",".join(map(str, self._cpus))],
                 "substreams": [1, 2, 8], "in_order": ["true", "false"], "sink.kind": ["verify", "null"],
@@ -184,7 +184,7 @@ class Operations:
 
     def _nonsense(self):
         words = ["stream", "send", "port", "set", "add", "s0", "d0", "ring", "-1", "0", "99999999999999999999", "lcores",
-                 "heaps.ring", "rate", "239.7.1.1:7148", '"', "#", "é", "\x01", "all", "%s", "a" * 300]
+                 "heaps.queue_depth", "rate", "239.7.1.1:7148", '"', "#", "é", "\x01", "all", "%s", "a" * 300]
         return self._prompt(*self._random.choices(words, k=self._random.randint(1, 6)))
 
     def _several(self):

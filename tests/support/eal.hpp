@@ -57,7 +57,7 @@ inline bool initialise_eal(const char* program) {
     const std::size_t mib = std::stoul(environment_or("DPDK_SPEAD_TEST_MEMORY", "512"));
     std::optional<memory::HugePageTurn> turn(std::in_place);
     const runtime::MemoryChoice memory =
-        runtime::choose_memory(runtime::huge_memory(port::this_host()), {{-1, mib << 20}}, false, false);
+        runtime::choose_memory(runtime::huge_memory(port::this_machine()), {{-1, mib << 20}}, false, false);
     words.insert(words.end(), memory.arguments.begin(), memory.arguments.end());
     if (memory.huge) {
         // Tests that want more than there is must not get it.

@@ -63,11 +63,11 @@ class Rig {
         commit();
         window_.flush(now);
         check();
-        while (Heap h = queue_.try_pop()) {
+        while (HeapHandle h = queue_.try_pop()) {
         }
         window_.reclaim();
         window_.hand_over(now);
-        while (Heap h = queue_.try_pop()) {
+        while (HeapHandle h = queue_.try_pop()) {
         }
         window_.drop_waiting();
         window_.reclaim();
@@ -124,9 +124,9 @@ class Rig {
         check();
     }
 
-    Heap pop() { return queue_.try_pop(); }
+    HeapHandle pop() { return queue_.try_pop(); }
     /// Takes the next heap and keeps it in the consumer's hands until the end, or until release().
-    Heap& hold() {
+    HeapHandle& hold() {
         held_.push_back(queue_.try_pop());
         return held_.back();
     }
@@ -180,11 +180,11 @@ class Rig {
     HeapQueue queue_;
     Window window_;
     std::vector<Copy> copies_;
-    std::vector<Heap> held_;
+    std::vector<HeapHandle> held_;
 };
 
 /// Whether bytes [from, to) of the heap are what Packet::at() put there.
-inline ::testing::AssertionResult holds_pattern(const Heap& heap, std::uint64_t from, std::uint64_t to,
+inline ::testing::AssertionResult holds_pattern(const HeapHandle& heap, std::uint64_t from, std::uint64_t to,
                                                 std::uint64_t salt = 0) {
     if (heap.payload().size() < to)
         return ::testing::AssertionFailure() << "the payload ends at " << heap.payload().size();
@@ -195,11 +195,11 @@ inline ::testing::AssertionResult holds_pattern(const Heap& heap, std::uint64_t 
 }
 
 /// Whether all of the payload is there and right.
-inline ::testing::AssertionResult holds_pattern(const Heap& heap) {
+inline ::testing::AssertionResult holds_pattern(const HeapHandle& heap) {
     return holds_pattern(heap, 0, heap.payload().size());
 }
 
-inline std::vector<std::uint64_t> words_of(const Heap& heap) {
+inline std::vector<std::uint64_t> words_of(const HeapHandle& heap) {
     return {heap.item_words().begin(), heap.item_words().end()};
 }
 
@@ -213,7 +213,7 @@ inline std::vector<Range> ranges(std::initializer_list<std::pair<std::uint32_t, 
 /// The heap counts of what is queued, oldest first; the heaps go back.
 inline std::vector<std::uint64_t> pop_counts(Rig& rig) {
     std::vector<std::uint64_t> out;
-    while (Heap h = rig.pop())
+    while (HeapHandle h = rig.pop())
         out.push_back(h.cnt());
     return out;
 }

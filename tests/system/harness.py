@@ -65,7 +65,7 @@ def broken_identities(report):
         info, name = port["info"], f"port {port['name']}"
         same(f"{name}: bursts = sum of burst sizes", info["bursts"], sum(info["burst_sizes"].values()))
         same(f"{name}: rx packets = sum over senders", port["rx"]["packets"],
-             sum(talker["packets"] for talker in port["talkers"]) + port["other_talkers"] + port["untold_packets"])
+             sum(talker["packets"] for talker in port["talkers"]) + port["other_talkers"] + port["unattributed_packets"])
     refused = sum(count for port in report["ports"] for name, count in port["rx"].items()
                   if name not in ("packets", "bytes"))
     same("ports' rx packets = refusals + streams' received", sum(port["rx"]["packets"] for port in report["ports"]),

@@ -78,8 +78,8 @@ def expected(report):
                             ("stream_heaps_dropped_oldest_total", info["dropped_oldest"]),
                             ("stream_at_limit_packets_total", info["at_limit"]),
                             ("stream_control_bytes_total", info["control_bytes"]),
-                            ("heap_queue_most_heaps", stream["ring"]["most"]),
-                            ("heap_queue_lcore_capacity_heaps", stream["ring"]["heaps"]),
+                            ("heap_queue_most_heaps", stream["queue"]["most"]),
+                            ("heap_queue_lcore_capacity_heaps", stream["queue"]["heaps"]),
                             ("heap_memory_bytes", stream["pool"]["bytes"]),
                             ("heap_memory_most_bytes", stream["pool"]["most"])):
             put("spead_" + name, value, **label)
@@ -112,7 +112,7 @@ def expected(report):
     for port in report["ports"]:
         rx, tx, nic, info = port["rx"], port["tx"], port["nic"], port["info"]
         put("spead_port_up", port["state"] == "running", port=port["name"])
-        put("spead_port_away", port["state"] == "away", port=port["name"])
+        put("spead_port_detached", port["state"] == "detached", port=port["name"])
         for reason in rx.keys() - {"packets", "bytes"}:
             put("spead_port_rx_refused_packets_total", rx[reason], reason=reason, port=port["name"])
         for name, value in (("rx_packets", rx["packets"]), ("rx_bytes", rx["bytes"]),
@@ -412,7 +412,7 @@ class Rules(unittest.TestCase):
     ALL_WELL = {
         'up{}': WELL, 'spead_build_info{version="1"}': WELL, 'process_open_fds{}': "10+0x40", 'process_max_fds{}': "100+0x40",
         'spead_snapshot_age_seconds{}': "0.1+0x40", 'spead_lcore_up{lcore="2",cpu="3"}': WELL,
-        'spead_port_away{port="p0"}': STILL, 'spead_port_nic_missed_packets_total{port="p0"}': STILL,
+        'spead_port_detached{port="p0"}': STILL, 'spead_port_nic_missed_packets_total{port="p0"}': STILL,
         'spead_stream_up{stream="s0"}': WELL, 'spead_stream_received_packets_total{stream="s0"}': "0+1000x40",
         'spead_stream_bytes_per_second{stream="s0"}': "96+0x40",
         'spead_stream_expected_bytes_per_second{stream="s0"}': "100+0x40",
@@ -427,7 +427,7 @@ class Rules(unittest.TestCase):
         "SpeadProcessAbsent": {'up{}': STILL},
         "SpeadNumbersOld": {'spead_snapshot_age_seconds{}': "0+15x40"},
         "SpeadLcoreSilent": {'spead_lcore_up{lcore="2",cpu="3"}': STILL},
-        "SpeadPortAway": {'spead_port_away{port="p0"}': WELL},
+        "SpeadPortDetached": {'spead_port_detached{port="p0"}': WELL},
         "SpeadStreamStopped": {'spead_stream_up{stream="s0"}': STILL,
                                'spead_stream_received_packets_total{stream="s0"}': STILL},
         "SpeadNothingCame": {'spead_stream_received_packets_total{stream="s0"}': STILL},

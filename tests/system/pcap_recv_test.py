@@ -237,7 +237,7 @@ class Trouble(PcapTest):
 
     @staticmethod
     def hostile(source, frame):
-        """A packet that must not touch any heap: each kind is wrong in a way that no byte of it can mend."""
+        """A packet that must not touch any heap: each kind is wrong in a way that no byte of it can fix."""
         kind = source.randrange(9)
         payload = wire.udp_payload(frame)
         if kind == 0:  # shorter than its headers say

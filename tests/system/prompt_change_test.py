@@ -112,14 +112,14 @@ verify = true
         self.end()
 
     def test_settings_of_a_stream(self):
-        self.command("stream set s0 heaps.ring 64 poll busy", "heaps.ring 64, poll busy")
+        self.command("stream set s0 heaps.queue_depth 64 poll busy", "heaps.queue_depth 64, poll busy")
         config = self.command("show config s0")
-        self.assertIn("ring = 64", config)
+        self.assertIn("queue_depth = 64", config)
         self.assertIn('poll = "busy"', config)
         seen = self.received("s0")
         self.wait_for(lambda: self.received("s0") > seen, "packets of s0")
-        self.command("stream set s0 heaps.ring default poll default")
-        self.assertIn("ring = 256", self.command("show config s0"))
+        self.command("stream set s0 heaps.queue_depth default poll default")
+        self.assertIn("queue_depth = 256", self.command("show config s0"))
         self.end()
 
     def test_a_sender_stops_starts_and_changes(self):
@@ -166,7 +166,7 @@ verify = true
     def test_what_is_saved_is_what_runs(self):
         saved = self.directory / "saved.toml"
         self.command("stream add s1 port p0 endpoints 239.10.10.12:7148 heaps.max_bytes 128KiB")
-        self.command("stream set s0 heaps.ring 99")
+        self.command("stream set s0 heaps.queue_depth 99")
         self.command("send set d0 rate 10Mbps")
         self.command(f"save config {saved}", "saved")
         shown = self.command("show config")

@@ -140,7 +140,7 @@ class Show(PromptTest):
             "show config": ("version = 1", "[[receive]]", 'name = "d0"'),
             "show config s0": ("[[receive]]",),
             "help": ("stream add NAME port PORT endpoints ENDPOINTS [KEY VALUE]...", "show memory"),
-            "help stream set": ("[[receive]]", "heaps.ring"),
+            "help stream set": ("[[receive]]", "heaps.queue_depth"),
             "help watch": ("until a key",),
             "show capture": ("nothing is captured",),
             "clear stats": ("cleared",),
@@ -187,10 +187,10 @@ class Refusals(PromptTest):
         "stream add s9 port p0 endpoints 239.9.9.9:99999": "99999",
         "stream add s9 port p0 endpoints 239.9.9.9:7148 rong 5": "not a key of a stream",
         "stream add -s9 port p0 endpoints 239.9.9.9:7148": "is not a name",
-        "stream set s0 heaps.ring 0": "give 1 to",
-        "stream set s0 heaps.ring 99999999999": "give 1 to",
-        "stream set s0 heaps.ring lots": "whole number",
-        "stream set s0 ring 5": "write `heaps.ring`",
+        "stream set s0 heaps.queue_depth 0": "give 1 to",
+        "stream set s0 heaps.queue_depth 99999999999": "give 1 to",
+        "stream set s0 heaps.queue_depth lots": "whole number",
+        "stream set s0 queue_depth 5": "write `heaps.queue_depth`",
         "stream set s0 poll bussy": "did you mean `busy`?",
         "stream set s0 buffer_size 16M": "16M",
         "stream set s0 lcores 5000": "5000",
@@ -242,7 +242,7 @@ heaps.max_bytes = "1MiB"
 """
 
 
-class Notices(PromptTest):
+class Notifications(PromptTest):
     def watched(self, *words, **options):
         config = self.directory / "watched.toml"
         config.write_text(WATCHED, encoding="utf-8")

@@ -110,7 +110,7 @@ class Steering(tap_device.TapTest):
             self.assertIn(f"ipv4 dst is {group} / udp dst is {number} / end actions queue index {rule['queues'][0]}",
                           rule["rule"])
 
-    def test_endpoints_of_one_stream_are_dealt_to_the_queues_of_its_lcores(self):
+    def test_endpoints_of_one_stream_are_assigned_to_the_queues_of_its_lcores(self):
         running = self.receiving(("s", ["239.1.1.0+3:7148"], [0, 1]))
         rules = tap_device.rules()
         self.assertEqual(sorted(rules), [(f"239.1.1.{number}", 7148) for number in range(4)])

@@ -166,8 +166,8 @@ constexpr std::array kHeapKeys{
         .help = "Limits the heaps that are open at once, per substream",
     },
     Key{
-        .name = "ring",
-        .field = integer<&ReceivePlan::ring>,
+        .name = "queue_depth",
+        .field = integer<&ReceivePlan::queue_depth>,
         .range = {1, 1048576},
         .change = Change::anew,
         .option = "--ring-heaps",

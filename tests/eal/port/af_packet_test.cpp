@@ -325,7 +325,7 @@ TEST_F(AfPacketPort, MoreTransmitThanReceiveQueuesLoseNoReceivedPacket) {
     auto port = open_port(request("net_af_packet0,iface=veth0", 1, 4));
     EXPECT_THAT(port->devargs(), HasSubstr("qpairs=4"));
     port->start();
-    // The kernel deals packets by a hash of addresses and ports: many senders reach all four.
+    // The kernel distributes packets by a hash of addresses and ports: many senders reach all four.
     for (int sender = 0; sender < 64; ++sender) {
         const KernelSocket socket;
         const int fd = ::socket(AF_INET, SOCK_DGRAM, 0);

@@ -86,11 +86,11 @@ TEST(Watchdog, StarvesWhenAnLcoreHangs) {
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
     const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ASSERT_GE(reader, 0);
-    runtime::Surroundings surroundings;
-    surroundings.port_patience = std::chrono::milliseconds(100);
-    surroundings.lcore_patience = std::chrono::milliseconds(1500);
+    runtime::EngineHooks hooks;
+    hooks.port_patience = std::chrono::milliseconds(100);
+    hooks.lcore_patience = std::chrono::milliseconds(1500);
     {
-        Engine engine(plan, layout, surroundings);
+        Engine engine(plan, layout, hooks);
         engine.start();
         int ticks = 0;
         const auto reason = engine.run(-1, [&](const stats::Snapshot&) {

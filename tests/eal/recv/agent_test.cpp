@@ -132,7 +132,7 @@ TEST(RxAgent, TellsApartStreamsThatShareASource) {
     for (std::uint32_t i = 0; i < kStreams; i++) {
         EXPECT_EQ(rig.others(PacketOutcome::placed, i), 0U);
         std::vector<Taken> heaps;
-        while (heap::Heap h = rig.lane(i).queue.try_pop())
+        while (heap::HeapHandle h = rig.lane(i).queue.try_pop())
             heaps.push_back(taken(h));
         expect_whole(heaps, 1 + i, 8, 3000);
     }
@@ -150,7 +150,7 @@ TEST(RxAgent, TellsApartSourcesWithTheSameGroups) {
     for (std::size_t i = 0; i < 3; i++) {
         EXPECT_EQ(rig.count(PacketOutcome::placed, i), 12U * 8);
         std::vector<Taken> heaps;
-        while (heap::Heap h = rig.lane(i).queue.try_pop())
+        while (heap::HeapHandle h = rig.lane(i).queue.try_pop())
             heaps.push_back(taken(h));
         expect_whole(heaps, 100 * (i + 1), 12, 3000);
     }
@@ -244,7 +244,7 @@ TEST(RxAgent, FlushesWhatIsLiveInOrderOfItsStart) {
 
 LaneConfig blocking(const std::string& name, std::uint32_t group, std::uint32_t queue_heaps) {
     LaneConfig c = lane_config(name, one_group(group));
-    c.window.on_full = heap::OnFull::block;
+    c.window.on_full = heap::FullPolicy::block;
     c.queue_heaps = queue_heaps;
     return c;
 }
@@ -263,7 +263,7 @@ TEST(RxAgent, PausesOnlyTheSourceWhoseConsumerIsBehind) {
     std::size_t fast = 0;
     for (int i = 0; i < 20; i++) {
         rig.poll();
-        while (heap::Heap h = rig.lane(1).queue.try_pop())
+        while (heap::HeapHandle h = rig.lane(1).queue.try_pop())
             fast++;
     }
     EXPECT_EQ(fast, 300U) << "the other source goes on";
@@ -271,7 +271,7 @@ TEST(RxAgent, PausesOnlyTheSourceWhoseConsumerIsBehind) {
     EXPECT_EQ(rig.lane(0).queue.size(), 4U);
     EXPECT_EQ(rig.queue(0).taken(), 64U) << "one burst, and then it waits";
     for (int i = 0; i < 1000 && slow.size() < 300; i++) {
-        while (heap::Heap h = rig.lane(0).queue.try_pop())
+        while (heap::HeapHandle h = rig.lane(0).queue.try_pop())
             slow.push_back(taken(h));
         rig.poll();
     }
@@ -307,7 +307,7 @@ TEST(RxAgent, KeepsASourcePausedWhileOthersRunAtFullLoad) {
     }
     std::size_t slow = 0;
     for (int i = 0; i < 1000 && slow < 200; i++) {
-        while (heap::Heap h = rig.lane(0).queue.try_pop())
+        while (heap::HeapHandle h = rig.lane(0).queue.try_pop())
             slow++;
         rig.poll();
     }
@@ -324,12 +324,12 @@ TEST(RxAgent, LosesNothingOfALosslessSourceHoweverLittleMemoryThereIs) {
     constexpr std::uint64_t kHeaps = 400;
     std::uint64_t next = 1;
     std::uint64_t got = 0;
-    std::vector<heap::Heap> held;
+    std::vector<heap::HeapHandle> held;
     while (got < kHeaps) {
         while (next <= kHeaps && rig.queue().waiting() < 256)
             rig.queue().add(MadeHeap{.cnt = next++, .length = 16'000, .packet = 4000}.frames());
         rig.poll();
-        if (heap::Heap h = rig.lane().queue.try_pop()) {
+        if (heap::HeapHandle h = rig.lane().queue.try_pop()) {
             got++;
             ASSERT_TRUE(is_whole(taken(h), {.cnt = got, .length = 16'000}));
             held.push_back(std::move(h));

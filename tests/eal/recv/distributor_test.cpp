@@ -168,7 +168,7 @@ TEST_F(DistributorTest, FreesWhatNobodyTook) {
         take(distributor->own());
 }
 
-TEST(ShareOf, DealsEveryWayOfCountingEvenly) {
+TEST(ShareOf, DistributesEveryWayOfCountingEvenly) {
     for (std::size_t n = 1; n <= 9; n++)
         for (const std::uint64_t step : {1, 2, 3, 4, 8, 64, 1024})
             for (const std::uint64_t first : {std::uint64_t{1}, std::uint64_t{1} << 40}) {

@@ -153,7 +153,7 @@ TEST_P(HostileHeaps, EndInCounters) {
     config.window.in_order = random() % 4 == 0;
     config.window.history = random() % 3 == 0 ? 0 : 64;
     config.window.timeout_ticks = random() % 2 == 0 ? 50'000 : 0;
-    config.window.on_full = random() % 2 == 0 ? heap::OnFull::drop_oldest : heap::OnFull::drop_newest;
+    config.window.on_full = random() % 2 == 0 ? heap::FullPolicy::drop_oldest : heap::FullPolicy::drop_newest;
     config.queue_heaps = 8;
     Rig rig(1U << 20, 256U << 10);
     rig.add_source();
@@ -161,7 +161,7 @@ TEST_P(HostileHeaps, EndInCounters) {
     const std::vector<std::uint64_t> edges{0,       1,          2,          255,        4096,        65535,
                                            0x3FFFF, 256 * 1024, 0xFFFFFFFF, 0x80000000, 0xFFFFFFFFFF};
     const auto edge = [&] { return edges[random() % edges.size()] + random() % 3 - 1; };
-    std::vector<heap::Heap> held;
+    std::vector<heap::HeapHandle> held;
     for (int i = 0; i < 6000; i++) {
         wire::test::Packet p = any_packet(random);
         const std::uint64_t mask = p.flavour.value_mask();
@@ -190,7 +190,7 @@ TEST_P(HostileHeaps, EndInCounters) {
         if (random() % 200 == 0)
             rig.agent.housekeep(rig.now);
         if (random() % 50 == 0) {
-            if (heap::Heap h = rig.lane().queue.try_pop()) {
+            if (heap::HeapHandle h = rig.lane().queue.try_pop()) {
                 static_cast<void>(taken(h));
                 held.push_back(std::move(h));
             }

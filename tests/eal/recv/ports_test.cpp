@@ -52,7 +52,7 @@ class PortRig {
     }
     std::vector<Taken> take() {
         std::vector<Taken> all;
-        while (heap::Heap h = lane_->queue.try_pop())
+        while (heap::HeapHandle h = lane_->queue.try_pop())
             all.push_back(taken(h));
         return all;
     }
@@ -188,7 +188,7 @@ TEST_F(PcapSource, LosesNothingWhileItsConsumerBlocks) {
     for (std::uint64_t cnt = 1; cnt <= 500; cnt++)
         frames.push_back(MadeHeap{.cnt = cnt, .length = 300, .packet = 300}.frames()[0]);
     LaneConfig config = lane_config("s0", one_group());
-    config.window.on_full = heap::OnFull::block;
+    config.window.on_full = heap::FullPolicy::block;
     config.queue_heaps = 4;
     PortRig rig(write(frames), config);
     rig.expect_remarks();

@@ -115,7 +115,7 @@ struct Taken {
     }
 };
 
-inline Taken taken(const heap::Heap& h) {
+inline Taken taken(const heap::HeapHandle& h) {
     Taken t;
     t.cnt = h.cnt();
     t.complete = h.complete();
@@ -225,7 +225,7 @@ class Rig {
     std::vector<Taken> take() {
         std::vector<Taken> all;
         for (const auto& lane : lanes)
-            while (heap::Heap h = lane->queue.try_pop())
+            while (heap::HeapHandle h = lane->queue.try_pop())
                 all.push_back(taken(h));
         return all;
     }
@@ -254,7 +254,7 @@ class Rig {
         for (std::size_t i = 0; i < lanes.size(); i++)
             check_endpoints(*lanes[i], s.streams[i]);
         for (std::size_t n = 0; n < sources.size(); n++) {
-            std::uint64_t told = sources[n]->untold + sources[n]->talkers.others();
+            std::uint64_t told = sources[n]->unattributed + sources[n]->talkers.others();
             for (std::size_t i = 0; i < sources[n]->talkers.size(); i++)
                 told += sources[n]->talkers[i].packets;
             EXPECT_EQ(told, seen(n)) << "by sender";

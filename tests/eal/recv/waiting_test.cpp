@@ -12,7 +12,7 @@ constexpr std::size_t kKiB = 1024;
 
 LaneConfig lossless(const std::string& name = "s0", std::uint32_t group = Way{}.to) {
     LaneConfig c = lane_config(name, one_group(group));
-    c.window.on_full = heap::OnFull::block;
+    c.window.on_full = heap::FullPolicy::block;
     c.window.max_heap_bytes = 64 * kKiB;
     return c;
 }
@@ -22,7 +22,7 @@ struct Consumer {
     explicit Consumer(SpeadLane& of, std::size_t most_held) : lane(of), most(most_held) {}
 
     void act(const std::vector<MadeHeap>& made) {
-        if (heap::Heap h = lane.queue.try_pop()) {
+        if (heap::HeapHandle h = lane.queue.try_pop()) {
             ASSERT_LT(got, made.size());
             ASSERT_TRUE(is_whole(taken(h), made[got++]));
             held.push_back(std::move(h));
@@ -36,7 +36,7 @@ struct Consumer {
     SpeadLane& lane;
     std::size_t most;
     std::size_t got = 0;
-    std::vector<heap::Heap> held;
+    std::vector<heap::HeapHandle> held;
 };
 
 std::vector<MadeHeap> heaps_of(const std::vector<std::size_t>& sizes, std::size_t n) {
@@ -121,7 +121,7 @@ struct Full : Rig {
     static inline const MadeHeap kLarge{.cnt = 2, .length = 40'000, .packet = 8000};
     static inline const MadeHeap kSmall{.cnt = 3, .length = 100};
 
-    std::vector<heap::Heap> held;
+    std::vector<heap::HeapHandle> held;
 };
 
 TEST(WaitingPackets, WaitWithAllThatCameBehindThem) {

@@ -41,9 +41,10 @@ struct Rig {
     Player& make() { return *(player = std::make_unique<Player>(config)); }
 
     /// A window of frames whose first byte tells which they are, `gap` ns apart.
-    Window& window(std::uint8_t first, std::size_t frames, std::uint64_t gap, std::uint32_t length = 100) {
+    CaptureWindow& window(std::uint8_t first, std::size_t frames, std::uint64_t gap,
+                          std::uint32_t length = 100) {
         memory.push_back(std::make_unique<std::vector<std::byte>>(frames * length));
-        Window& w = *windows.emplace_back(std::make_unique<Window>());
+        CaptureWindow& w = *windows.emplace_back(std::make_unique<CaptureWindow>());
         w.base = memory.back()->data();
         w.refs.initialise();
         for (std::size_t i = 0; i < frames; i++) {
@@ -77,7 +78,7 @@ struct Rig {
     Player::Config config;
     std::unique_ptr<Player> player;
     std::vector<std::unique_ptr<std::vector<std::byte>>> memory;
-    std::vector<std::unique_ptr<Window>> windows;
+    std::vector<std::unique_ptr<CaptureWindow>> windows;
     std::uint64_t now = 5'000'000;
 };
 
@@ -127,7 +128,7 @@ TEST(Player, SpeedScalesTimes) {
 TEST(Player, PassesFollowEachOtherAfterThePeriod) {
     Rig rig(Timing::original);
     Player& p = rig.make();
-    Window& w = rig.window(0, 2, 1000);
+    CaptureWindow& w = rig.window(0, 2, 1000);
     p.play({&w, 0, 5000, 3, true});
     p.end();
     std::vector<std::uint64_t> at;
@@ -209,8 +210,8 @@ TEST(Player, ADriverThatTakesFewOrKeepsManyLosesNothing) {
         Rig rig(Timing::greedy, faults, external);
         rig.config.capabilities.late_free_segments = 31;
         Player& p = rig.make();
-        Window& a = rig.window(0, 100, 0);
-        Window& b = rig.window(100, 100, 0);
+        CaptureWindow& a = rig.window(0, 100, 0);
+        CaptureWindow& b = rig.window(100, 100, 0);
         p.play({&a, 0, 0, 1, false});
         p.play({&b, 0, 0, 1, true});
         p.end();
@@ -234,7 +235,7 @@ TEST(Player, ADriverThatTakesFewOrKeepsManyLosesNothing) {
 TEST(Player, LoopsForEverAndIsAbandoned) {
     Rig rig(Timing::greedy);
     Player& p = rig.make();
-    Window& w = rig.window(0, 10, 0);
+    CaptureWindow& w = rig.window(0, 10, 0);
     p.play({&w, 0, 1000, -1, true});
     p.end();
     while (p.counters().packets < 200'000) {
@@ -257,8 +258,8 @@ TEST(Player, AbandoningGivesBackWhatTheDriverDidNotTake) {
     faults.most_per_tx_burst = 0;
     Rig rig(Timing::greedy, faults);
     Player& p = rig.make();
-    Window& a = rig.window(0, 100, 0);
-    Window& b = rig.window(0, 100, 0);
+    CaptureWindow& a = rig.window(0, 100, 0);
+    CaptureWindow& b = rig.window(0, 100, 0);
     p.play({&a, 0, 0, 1, false});
     p.play({&b, 0, 0, 1, true});
     for (int i = 0; i < 10; i++)
@@ -292,7 +293,7 @@ TEST(Player, AReaderThatIsTooSlowIsCountedOnce) {
 TEST(Player, AnEmptyWindowIsPassedOverHoweverOften) {
     Rig rig(Timing::original);
     Player& p = rig.make();
-    Window& empty = rig.window(0, 0, 0);
+    CaptureWindow& empty = rig.window(0, 0, 0);
     p.play({&empty, 0, 0, -1, true});
     p.end();
     rig.until_finished(1000, 100);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <gmock/gmock.h>
 
-#include "runtime/feeder.hpp"
+#include "runtime/heap_generator.hpp"
 #include "tests/eal/runtime/live_rig.hpp"
 #include "tests/support/scratch_directory.hpp"
 
@@ -125,7 +125,7 @@ TEST(ChangeSends, ASenderComesToAPortThatOnlyReceivedSoFar) {
 }
 
 /// Cannot be started.
-class Reluctant final : public Producer {
+class Reluctant final : public HeapSource {
   public:
     void start(const std::vector<unsigned>&, std::int64_t) override { throw Error("no thread"); }
     void request_stop() noexcept override {}
@@ -135,16 +135,16 @@ class Reluctant final : public Producer {
     std::string failure() const override { return {}; }
 };
 
-std::unique_ptr<Producer> make_bad_one(const SendPlan& s, send::Sender& sender,
-                                       memory::RegionTable& regions) {
+std::unique_ptr<HeapSource> make_bad_one(const SendPlan& s, send::Sender& sender,
+                                         memory::RegionTable& regions) {
     if (s.name == "bad")
         return std::make_unique<Reluctant>();
-    return std::make_unique<Feeder>(s, sender, regions);
+    return std::make_unique<HeapGenerator>(s, sender, regions);
 }
 
 TEST(ChangeSends, SendersAreAsBeforeWhenOneCannotBeStarted) {
-    Surroundings surroundings;
-    surroundings.make_producer = make_bad_one;
+    EngineHooks hooks;
+    hooks.make_heap_source = make_bad_one;
     Script script;
     script.change([](Plan& p) {
         p.sends.push_back(sender("rests", "239.5.0.0:7148"));
@@ -170,15 +170,15 @@ TEST(ChangeSends, SendersAreAsBeforeWhenOneCannotBeStarted) {
         EXPECT_EQ(s.sends.size(), 2U);
         EXPECT_EQ(s.streams.size(), 1U);
     });
-    const Ended e = script.run(live_plan(1), surroundings);
+    const Ended e = script.run(live_plan(1), hooks);
     EXPECT_THAT(e.problems, IsEmpty());
     expect_nothing_lost(e.last.streams[0]);
 }
 
 TEST(ChangeSends, AStreamWhoseStartIsUndoneIsNotCapturedAnyMore) {
     const spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
-    Surroundings surroundings;
-    surroundings.make_producer = make_bad_one;
+    EngineHooks hooks;
+    hooks.make_heap_source = make_bad_one;
     Plan plan = live_plan(2);
     plan.receives[1].enabled = false;
     plan.receives[1].capture.emplace().files = {scratch.file("a.pcap")};
@@ -197,16 +197,16 @@ TEST(ChangeSends, AStreamWhoseStartIsUndoneIsNotCapturedAnyMore) {
     script.change([&](Plan& p) { p.receives[1].enabled = true; });
     script.wait([](const stats::Snapshot& s) { return s.streams[1].heaps_verified > 10; });
     script.add([](Engine& engine, const stats::Snapshot&) { engine.stop_capture("s1"); });
-    const Ended e = script.run(plan, surroundings);
+    const Ended e = script.run(plan, hooks);
     EXPECT_THAT(e.problems, IsEmpty());
     expect_nothing_lost(e.last.streams[0]);
 }
 
 TEST(ChangeSends, ARunEndsWithAProblemWhenAChangeCannotBeUndone) {
-    Surroundings surroundings;
-    surroundings.make_producer = make_bad_one;
+    EngineHooks hooks;
+    hooks.make_heap_source = make_bad_one;
     bool sinks_fail = false;
-    surroundings.make_sink = [&](const SinkPlan& plan, const std::string& stream) {
+    hooks.make_sink = [&](const SinkPlan& plan, const std::string& stream) {
         if (sinks_fail)
             throw Error("no sink");
         return make_sink(plan, stream);
@@ -219,7 +219,7 @@ TEST(ChangeSends, ARunEndsWithAProblemWhenAChangeCannotBeUndone) {
         sinks_fail = true;
         EXPECT_THAT([&] { engine.reconfigure(plan); }, ThrowsMessage<Error>(HasSubstr("no thread")));
     });
-    const Ended e = script.run(live_plan(2), surroundings);
+    const Ended e = script.run(live_plan(2), hooks);
     EXPECT_EQ(e.reason, Reason::interrupted);
     EXPECT_THAT(e.problems, ElementsAre(AllOf(HasSubstr("could not be undone"), HasSubstr("no sink"))));
     expect_nothing_lost(e.last.streams[0]);

@@ -335,7 +335,7 @@ TEST(Change, GoesBackWhenASinkCannotBeMade) {
 class Waiting : public Sink {
   public:
     explicit Waiting(std::atomic<bool>& go) : go_(go) {}
-    void consume(const heap::Heap&) override {
+    void consume(const heap::HeapHandle&) override {
         while (!go_)
             std::this_thread::yield();
     }
@@ -353,15 +353,13 @@ std::uint64_t packets_of(const stats::StreamSnapshot& s, const std::string& endp
 
 TEST(Change, WhatWasReceivedForAnEndpointIsNeverAnothers) {
     std::atomic<bool> go{false};
-    Surroundings surroundings;
-    surroundings.make_sink = [&go](const SinkPlan&, const std::string&) {
-        return std::make_unique<Waiting>(go);
-    };
+    EngineHooks hooks;
+    hooks.make_sink = [&go](const SinkPlan&, const std::string&) { return std::make_unique<Waiting>(go); };
     Script script;
     script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_queued > 0; });
     // Its windows leave, and wait for the consumer meanwhile. Nothing is sent to the new group.
     script.change([](Plan& p) {
-        p.receives[0].ring = 100;
+        p.receives[0].queue_depth = 100;
         set_endpoints(p.receives[0], {"239.9.9.9:7148"});
     });
     script.add([&go](Engine&, const stats::Snapshot& s) {
@@ -377,7 +375,7 @@ TEST(Change, WhatWasReceivedForAnEndpointIsNeverAnothers) {
         EXPECT_EQ(packets_of(s, "239.9.9.9:7148"), 0U);
         EXPECT_EQ(packets_of(s, "former"), s.received);
     });
-    const Ended e = script.run(live_plan(1), surroundings);
+    const Ended e = script.run(live_plan(1), hooks);
     EXPECT_THAT(e.problems, IsEmpty());
 }
 
@@ -455,7 +453,7 @@ TEST(Change, IsDoneForOtherThreads) {
 class SlowSink : public Sink {
   public:
     explicit SlowSink(const std::atomic<bool>& slow) : slow_(slow) {}
-    void consume(const heap::Heap&) override {
+    void consume(const heap::HeapHandle&) override {
         if (slow_)
             std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
@@ -467,15 +465,13 @@ class SlowSink : public Sink {
 /// What was dropped from the short queue must not be told of the long one.
 TEST(Change, WhatWasFoundOfAShortQueueIsOverOnceTheQueueIsLong) {
     Plan plan = live_plan(1);
-    plan.receives[0].on_full = OnFull::drop_newest;
-    plan.receives[0].ring = 4;
+    plan.receives[0].on_full = OnFullSetting::drop_newest;
+    plan.receives[0].queue_depth = 4;
     plan.receives[0].sink.kind = SinkKind::null;
     plan.sends[0].rate = 20e6;
     std::atomic<bool> slow{true};
-    Surroundings surroundings;
-    surroundings.make_sink = [&](const SinkPlan&, const std::string&) {
-        return std::make_unique<SlowSink>(slow);
-    };
+    EngineHooks hooks;
+    hooks.make_sink = [&](const SinkPlan&, const std::string&) { return std::make_unique<SlowSink>(slow); };
     // The first heap may have begun before anybody listened.
     const auto too_slow = [](const stats::Snapshot& s) {
         std::vector<stats::Finding> found = stats::findings_of(s);
@@ -491,13 +487,13 @@ TEST(Change, WhatWasFoundOfAShortQueueIsOverOnceTheQueueIsLong) {
         EXPECT_THAT(found[0].sentence(), testing::HasSubstr("4 of 4 places"));
         slow = false;
         Plan wanted = engine.plan();
-        wanted.receives[0].ring = 1024;
+        wanted.receives[0].queue_depth = 1024;
         engine.reconfigure(wanted);
     });
     std::uint64_t then = 0;
     script.add([&](Engine&, const stats::Snapshot& s) { then = s.streams[0].heaps_delivered; });
     script.wait([&](const stats::Snapshot& s) { return s.streams[0].heaps_delivered > then + 100; });
-    const Ended e = script.run(plan, surroundings);
+    const Ended e = script.run(plan, hooks);
     const std::vector<stats::Finding> found = too_slow(e.last);
     ASSERT_EQ(found.size(), 1U);
     EXPECT_GT(found[0].until_s, 0);

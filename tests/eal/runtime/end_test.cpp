@@ -19,7 +19,7 @@ class SlowSink : public VerifySink {
   public:
     SlowSink(const std::string& stream, std::chrono::milliseconds time, int heaps)
         : VerifySink(stream), time_(time), heaps_(heaps) {}
-    void consume(const heap::Heap& heap) override {
+    void consume(const heap::HeapHandle& heap) override {
         if (heaps_-- > 0)
             std::this_thread::sleep_for(time_);
         VerifySink::consume(heap);
@@ -30,8 +30,8 @@ class SlowSink : public VerifySink {
     int heaps_;
 };
 
-Surroundings slow(std::chrono::milliseconds time, int heaps) {
-    Surroundings s;
+EngineHooks slow(std::chrono::milliseconds time, int heaps) {
+    EngineHooks s;
     s.make_sink = [=](const SinkPlan&, const std::string& stream) {
         return std::make_unique<SlowSink>(stream, time, heaps);
     };
@@ -53,9 +53,9 @@ TEST(End, WaitsForASenderThatWaitsForItsTime) {
     plan.sends[0].rate = 100'000;
     plan.sends[0].burst_size = 15'000;  // one every 150 ms
     plan.end.duration = 0.3;
-    Surroundings surroundings;
-    surroundings.port_patience = 50ms;
-    const Ended e = run(plan, surroundings);
+    EngineHooks hooks;
+    hooks.port_patience = 50ms;
+    const Ended e = run(plan, hooks);
     EXPECT_EQ(e.reason, Reason::duration);
     EXPECT_GT(e.sent().counters.heaps, 3U);
     expect_nothing_lost(e);
@@ -67,9 +67,9 @@ TEST(End, FinishesTheHeapThatWasBegunWhereThereIsNoTimeForOthers) {
     plan.sends[0].burst_size = 2'000;
     plan.sends[0].max_heaps = 40;
     plan.end.duration = 0.1;
-    Surroundings surroundings;
-    surroundings.longest_finish = 3s;  // all take 8
-    const Ended e = run(plan, surroundings);
+    EngineHooks hooks;
+    hooks.longest_finish = 3s;  // all take 8
+    const Ended e = run(plan, hooks);
     EXPECT_THAT(e.problems, IsEmpty());
     EXPECT_THAT(e.remarks, ElementsAre(AllOf(HasSubstr("send d0: "), HasSubstr("the stop heaps were sent"))));
     EXPECT_GE(e.sent().counters.heaps, 1U);
@@ -86,9 +86,9 @@ TEST(End, SendsTheStopHeapsOfASenderWhoseHeapTakesTooLong) {
     plan.sends[0].burst_size = 15'000;  // the second burst would go in more than a second
     plan.sends[0].heap_size = 500'000;
     plan.end.duration = 0.1;
-    Surroundings surroundings;
-    surroundings.longest_finish = 500ms;
-    const Ended e = run(plan, surroundings);
+    EngineHooks hooks;
+    hooks.longest_finish = 500ms;
+    const Ended e = run(plan, hooks);
     EXPECT_THAT(e.problems, IsEmpty());
     // How many there are after so short a time depends on how busy the machine is.
     EXPECT_GE(e.sent().counters.aborted, 1U);
@@ -102,13 +102,13 @@ TEST(End, SendsTheStopHeapsOfASenderWhoseHeapTakesTooLong) {
 
 TEST(End, WaitsForAConsumerThatHoldsUpASender) {
     Plan plan = loopback(-1);
-    plan.receives[0].ring = 1;
+    plan.receives[0].queue_depth = 1;
     plan.sends[0].max_heaps = 64;
     plan.end.duration = 0.1;
-    Surroundings surroundings = slow(300ms, 3);
-    surroundings.port_patience = 50ms;
-    surroundings.longest_finish = 100ms;
-    const Ended e = run(plan, surroundings);
+    EngineHooks hooks = slow(300ms, 3);
+    hooks.port_patience = 50ms;
+    hooks.longest_finish = 100ms;
+    const Ended e = run(plan, hooks);
     EXPECT_EQ(e.reason, Reason::duration);
     expect_nothing_lost(e);
 }
@@ -116,9 +116,9 @@ TEST(End, WaitsForAConsumerThatHoldsUpASender) {
 /// The ring holds what the consumer has had no time for; its stream blocks without having been told to.
 TEST(End, WaitsForAConsumerThatHoldsUpPackets) {
     Plan plan = loopback(40);
-    plan.sends[0].zero_copy = ZeroCopy::never;  // completed long before it is received
+    plan.sends[0].zero_copy = ZeroCopySetting::never;  // completed long before it is received
     plan.sends[0].max_heaps = 40;
-    plan.receives[0].ring = 1;
+    plan.receives[0].queue_depth = 1;
     plan.end.duration = 0.1;
     const Ended e = run(plan, slow(500ms, 3));
     EXPECT_EQ(e.sent().counters.heaps, 40U);
@@ -127,7 +127,7 @@ TEST(End, WaitsForAConsumerThatHoldsUpPackets) {
 
 TEST(End, WaitsForAConsumerThatNeedsLongForAHeap) {
     Plan plan = loopback(6);
-    plan.receives[0].ring = 1;
+    plan.receives[0].queue_depth = 1;
     plan.end.duration = 0.1;
     const Ended e = run(plan, slow(2500ms, 1));
     EXPECT_EQ(e.sent().counters.heaps, 6U);
@@ -136,13 +136,13 @@ TEST(End, WaitsForAConsumerThatNeedsLongForAHeap) {
 
 TEST(End, NamesTheStreamWhoseConsumerIsStuck) {
     Plan plan = loopback(-1);
-    plan.receives[0].ring = 1;
+    plan.receives[0].queue_depth = 1;
     plan.receives.push_back(receive("s1", "239.1.2.4:7148"));
     plan.end.duration = 0.1;
-    Surroundings surroundings = slow(2000ms, 1);
-    surroundings.consumer_patience = 200ms;
-    surroundings.port_patience = 50ms;
-    const Ended e = run(plan, surroundings);
+    EngineHooks hooks = slow(2000ms, 1);
+    hooks.consumer_patience = 200ms;
+    hooks.port_patience = 50ms;
+    const Ended e = run(plan, hooks);
     const auto says = HasSubstr("the consumer of stream s0 has not finished a heap for 0.2 s");
     EXPECT_THAT(e.problems, ElementsAre(AllOf(HasSubstr("send d0: given up with"), says),
                                         AllOf(says, HasSubstr("the heaps that wait for it are dropped"))));

@@ -63,14 +63,15 @@ TEST(Loopback, WorksWithReceiverAndSenderOnLcoresOfTheirOwn) {
 
 TEST(Loopback, WorksInEveryWayOfPollingAndSending) {
     for (const PollMode poll : {PollMode::busy, PollMode::adaptive, PollMode::interrupt})
-        for (const ZeroCopy zero_copy : {ZeroCopy::automatic, ZeroCopy::always, ZeroCopy::never}) {
+        for (const ZeroCopySetting zero_copy :
+             {ZeroCopySetting::automatic, ZeroCopySetting::always, ZeroCopySetting::never}) {
             Plan plan = loopback(60);
             plan.receives[0].poll = poll;
             plan.sends[0].zero_copy = zero_copy;
             const Ended e = run(plan);
             expect_all(e, 60, 1);
             const stats::SendCounters& c = e.sent().counters;
-            if (zero_copy == ZeroCopy::never)
+            if (zero_copy == ZeroCopySetting::never)
                 EXPECT_EQ(c.zero_copy_packets, 0U);
             else
                 EXPECT_GT(c.zero_copy_packets, c.packets / 2);
@@ -96,7 +97,7 @@ TEST(Loopback, WorksWithHeapsAndPacketsOfEverySize) {
     }
 }
 
-TEST(Loopback, DealsHeapsToEveryEndpointAndStopsEach) {
+TEST(Loopback, DistributesHeapsToEveryEndpointAndStopsEach) {
     Plan plan = loopback(101, "239.1.2.3+4:7148");
     const Ended e = run(plan);
     expect_all(e, 101, 5);
@@ -127,7 +128,7 @@ TEST(Loopback, VerifiesHeapsWhoseCountsHaveWrapped) {
     plan.sends[0].address_bits = 16;
     plan.sends[0].heap_size = 8;
     plan.sends[0].max_heaps = 64;
-    plan.receives[0].on_full = OnFull::block;
+    plan.receives[0].on_full = OnFullSetting::block;
     const Ended e = run(plan);
     EXPECT_EQ(e.stream().heaps_wrong, 0U);
     EXPECT_EQ(e.stream().heaps_verified, 66'000U);
@@ -137,10 +138,10 @@ TEST(Loopback, LosesNothingToASlowConsumerThatBlocks) {
     const Directory directory;
     Plan plan = loopback(800);
     plan.sends[0].heap_size = 64;
-    plan.sends[0].zero_copy = ZeroCopy::never;  // completed long before it is received
+    plan.sends[0].zero_copy = ZeroCopySetting::never;  // completed long before it is received
     plan.sends[0].max_heaps = 256;
-    plan.receives[0].on_full = OnFull::block;
-    plan.receives[0].ring = 4;
+    plan.receives[0].on_full = OnFullSetting::block;
+    plan.receives[0].queue_depth = 4;
     plan.receives[0].sink = {SinkKind::file, directory.file("out")};
     const Ended e = run(plan);
     EXPECT_EQ(e.reason, Reason::sent);
@@ -198,8 +199,8 @@ TEST(Run, EndsAfterSoManyHeapsExactly) {
 
 TEST(Run, EndsAfterSoManyHeapsAlsoWhereStreamsBlock) {
     Plan plan = loopback(-1);
-    plan.receives[0].on_full = OnFull::block;
-    plan.receives[0].ring = 2;
+    plan.receives[0].on_full = OnFullSetting::block;
+    plan.receives[0].queue_depth = 2;
     plan.end.heaps = 50;
     const Ended e = run(plan);
     EXPECT_EQ(e.reason, Reason::heaps);

@@ -21,8 +21,8 @@ TEST(Explain, EveryIdentityHoldsInEverySnapshotThatAnotherThreadAsksForUnderLoad
     plan.sends[0].heap_size = 9000;
     for (const bool blocks : {true, false}) {
         for (ReceivePlan& r : plan.receives) {
-            r.on_full = blocks ? OnFull::block : OnFull::drop_oldest;
-            r.ring = blocks ? 64 : 2;
+            r.on_full = blocks ? OnFullSetting::block : OnFullSetting::drop_oldest;
+            r.queue_depth = blocks ? 64 : 2;
         }
         const Layout layout = layout_on_two_lcores(plan);
         Engine engine(plan, layout);
@@ -50,7 +50,7 @@ TEST(Explain, EveryIdentityHoldsInEverySnapshotThatAnotherThreadAsksForUnderLoad
             expect_identities(s);
             for (const stats::StreamSnapshot& stream : s.streams) {
                 EXPECT_EQ(stream.by_endpoint.size(), 2U);
-                EXPECT_LE(stream.ring_most, stream.ring_heaps);
+                EXPECT_LE(stream.queue_most, stream.queue_capacity);
             }
             moved += s.ports[0].rx_packets != before;
             before = s.ports[0].rx_packets;
@@ -85,13 +85,13 @@ TEST(Explain, ARunThatIsOverHasTimesEndpointsAndSenders) {
         EXPECT_EQ(endpoint.bytes, s.bytes / 3) << endpoint.name;
     }
     EXPECT_EQ(s.by_endpoint[1].name, "239.1.2.4:7148");
-    EXPECT_GT(s.ring_most, 0U);
-    EXPECT_LE(s.ring_most, s.ring_heaps);
+    EXPECT_GT(s.queue_most, 0U);
+    EXPECT_LE(s.queue_most, s.queue_capacity);
     EXPECT_GT(s.pool_most, 0U);
     const stats::PortSnapshot& p = e.last.ports[0];
     ASSERT_EQ(p.talkers.size(), 1U) << "one sender, to one stream";
     EXPECT_EQ(p.talkers[0].stream, "s0");
-    EXPECT_EQ(p.talkers[0].packets + p.talkers_untold, p.rx_packets);
+    EXPECT_EQ(p.talkers[0].packets + p.talkers_unattributed, p.rx_packets);
     ASSERT_EQ(e.last.lcores.size(), 1U);
     EXPECT_GT(e.last.lcores[0].counters.busy_cycles, 0U);
     EXPECT_GT(e.last.lcores[0].counters.longest_loop, 0U);
@@ -126,16 +126,18 @@ TEST(Explain, ClearBeginsAnewAndTheTotalsStay) {
 /// Consumes so slowly that a ring of two places is always full.
 class SlowSink : public Sink {
   public:
-    void consume(const heap::Heap&) override { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
+    void consume(const heap::HeapHandle&) override {
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
 };
 
 TEST(Explain, ASlowConsumerIsNamedWithItsQueue) {
     Plan plan = loopback(200);
-    plan.receives[0].on_full = OnFull::drop_newest;
-    plan.receives[0].ring = 2;
-    Surroundings surroundings;
-    surroundings.make_sink = [](const SinkPlan&, const std::string&) { return std::make_unique<SlowSink>(); };
-    const Ended e = run(plan, layout_of(plan), -1, {}, surroundings);
+    plan.receives[0].on_full = OnFullSetting::drop_newest;
+    plan.receives[0].queue_depth = 2;
+    EngineHooks hooks;
+    hooks.make_sink = [](const SinkPlan&, const std::string&) { return std::make_unique<SlowSink>(); };
+    const Ended e = run(plan, layout_of(plan), -1, {}, hooks);
     ASSERT_GT(e.stream().heaps_dropped_full, 0U);
     const auto found = stats::diagnose(e.last);
     ASSERT_EQ(found.size(), 1U);
@@ -165,11 +167,11 @@ TEST(Explain, ASilentStreamIsToldOnceByCallbackAndSnapshot) {
     plan.sends[0].rate = 50'000;  // 40 kB in 0.8 s
     plan.sends[0].burst_size = 1000;
     std::vector<std::string> told;
-    Surroundings surroundings;
-    surroundings.on_event = [&](const std::string& stream, const stats::LastEvent& event) {
+    EngineHooks hooks;
+    hooks.on_event = [&](const std::string& stream, const stats::LastEvent& event) {
         told.push_back(stream + " " + std::string(stats::name_of(event.kind)));
     };
-    const Ended e = run(plan, layout_of(plan), -1, {}, surroundings);
+    const Ended e = run(plan, layout_of(plan), -1, {}, hooks);
     EXPECT_THAT(told, testing::Contains("s1 silent").Times(1));
     EXPECT_EQ(e.stream(1).health, "silent");
     EXPECT_EQ(e.stream(1).events[static_cast<std::size_t>(stats::StreamEvent::silent)], 1U);
@@ -184,7 +186,7 @@ TEST(Explain, ASenderWhosePortTakesNothingIsToldWhileItLastsAndWhenItIsOver) {
       public:
         Gate(const std::string& stream, const std::atomic<bool>& is_open)
             : VerifySink(stream), open_(is_open) {}
-        void consume(const heap::Heap& heap) override {
+        void consume(const heap::HeapHandle& heap) override {
             while (!open_.load())
                 std::this_thread::yield();
             VerifySink::consume(heap);
@@ -194,16 +196,16 @@ TEST(Explain, ASenderWhosePortTakesNothingIsToldWhileItLastsAndWhenItIsOver) {
         const std::atomic<bool>& open_;
     };
     Plan plan = loopback(-1);
-    plan.receives[0].ring = 1;
+    plan.receives[0].queue_depth = 1;
     std::vector<std::string> told;
-    Surroundings surroundings;
-    surroundings.make_sink = [&open](const SinkPlan&, const std::string& stream) {
+    EngineHooks hooks;
+    hooks.make_sink = [&open](const SinkPlan&, const std::string& stream) {
         return std::make_unique<Gate>(stream, open);
     };
-    surroundings.on_event = [&](const std::string& name, const stats::LastEvent& event) {
+    hooks.on_event = [&](const std::string& name, const stats::LastEvent& event) {
         told.push_back(sentence_of(name, event));
     };
-    Engine engine(plan, layout_of(plan), surroundings);
+    Engine engine(plan, layout_of(plan), hooks);
     engine.start();
     engine.run(-1, [&](const stats::Snapshot& s) {
         if (s.sends[0].health == "stuck")

@@ -50,8 +50,8 @@ class Holding : public recv::PacketFilter {
     Shared& shared_;
 };
 
-Surroundings with(Shared& shared) {
-    Surroundings s;
+EngineHooks with(Shared& shared) {
+    EngineHooks s;
     s.make_filter = [&shared](const ReceivePlan&) { return std::make_unique<Holding>(shared); };
     return s;
 }
@@ -60,7 +60,7 @@ Surroundings with(Shared& shared) {
 /// in flight while they are held.
 Plan copied_loopback(std::int64_t heaps) {
     Plan plan = loopback(heaps);
-    plan.sends[0].zero_copy = ZeroCopy::never;
+    plan.sends[0].zero_copy = ZeroCopySetting::never;
     return plan;
 }
 
@@ -87,9 +87,9 @@ TEST(FiltersOfARun, WhosePacketsDoNotComeBackAreTold) {
     plan.receives[0].held_buffers = 30;
     Shared shared;
     shared.gives_back = false;
-    Surroundings surroundings = with(shared);
-    surroundings.holder_patience = std::chrono::milliseconds(20);
-    const Ended e = run(plan, layout_of(plan), -1, {}, surroundings);
+    EngineHooks hooks = with(shared);
+    hooks.holder_patience = std::chrono::milliseconds(20);
+    const Ended e = run(plan, layout_of(plan), -1, {}, hooks);
     EXPECT_THAT(e.problems, ElementsAre(HasSubstr("30 packets were not given back")));
     EXPECT_EQ(e.stream().held_now, 30U);
     // They are still there to be read, and may go when they like.

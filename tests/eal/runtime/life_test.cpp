@@ -215,11 +215,12 @@ TEST(Engine, EndsInOrderWhenAnLcoreCannotBeStarted) {
 // Runs that fail.
 
 TEST(Run, FailsWithASinkThatIsToEndItAndSaysWhy) {
-    for (const OnFull on_full : {OnFull::drop_newest, OnFull::drop_oldest, OnFull::block}) {
+    for (const OnFullSetting on_full :
+         {OnFullSetting::drop_newest, OnFullSetting::drop_oldest, OnFullSetting::block}) {
         const Directory directory;
         Plan plan = loopback(-1);
         plan.receives[0].on_full = on_full;
-        plan.receives[0].ring = 8;
+        plan.receives[0].queue_depth = 8;
         plan.receives[0].sink = {SinkKind::file, directory.file("out"), OnSinkError::end};
         plan.receives.push_back(receive("s1", "239.1.2.4:7148"));
         plan.sends.push_back(send("d1", "239.1.2.4:7148", -1));
@@ -236,7 +237,7 @@ TEST(Run, FailsWithASinkThatIsToEndItAndSaysWhy) {
 
 /// The disk of one stream is full; nobody else notices.
 TEST(Run, GoesOnWithoutASinkThatFailed) {
-    for (const OnFull on_full : {OnFull::drop_newest, OnFull::block}) {
+    for (const OnFullSetting on_full : {OnFullSetting::drop_newest, OnFullSetting::block}) {
         const Directory directory;
         Plan plan = loopback(40);
         plan.receives[0].on_full = on_full;
@@ -245,12 +246,12 @@ TEST(Run, GoesOnWithoutASinkThatFailed) {
         plan.receives.push_back(receive("s1", "239.1.2.4:7148"));
         plan.sends.push_back(send("d1", "239.1.2.4:7148", 200));
         std::vector<std::string> events;
-        Surroundings surroundings;
-        surroundings.on_event = [&](const std::string& stream, const stats::LastEvent& event) {
+        EngineHooks hooks;
+        hooks.on_event = [&](const std::string& stream, const stats::LastEvent& event) {
             events.push_back(fmt::format("{} {}", stream, name_of(event.kind)));
         };
         const FileSizeLimit limit(3'000);
-        const Ended e = run(plan, surroundings);
+        const Ended e = run(plan, hooks);
         EXPECT_EQ(e.reason, Reason::sent);
         EXPECT_THAT(e.problems,
                     ElementsAre(AllOf(HasSubstr("stream s0: its sink takes no more heaps"),
@@ -312,9 +313,9 @@ TEST(Run, GivesUpTheHeapsInFlightWhenTheirRateIsTooLow) {
     plan.sends[0].heap_size = kMiB / 2;
     const Interrupt interrupt;
     interrupt.now();
-    Surroundings surroundings;
-    surroundings.longest_finish = std::chrono::minutes(5);  // which nobody waits for: it is known before
-    const Ended e = run(plan, layout_of(plan), interrupt.fd(), {}, surroundings);
+    EngineHooks hooks;
+    hooks.longest_finish = std::chrono::minutes(5);  // which nobody waits for: it is known before
+    const Ended e = run(plan, layout_of(plan), interrupt.fd(), {}, hooks);
     EXPECT_EQ(e.reason, Reason::interrupted);
     EXPECT_THAT(e.problems, IsEmpty());
     EXPECT_THAT(e.remarks, ElementsAre(AllOf(HasSubstr("send d0: "), HasSubstr("heaps were given up"))));
@@ -338,11 +339,11 @@ TEST(Run, EndsWithAReportWhenAnLcoreDoesNotAnswer) {
     ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
     const int reader = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ASSERT_GE(reader, 0);
-    Surroundings surroundings;
-    surroundings.port_patience = std::chrono::milliseconds(100);
-    surroundings.lcore_patience = std::chrono::milliseconds(1500);
+    EngineHooks hooks;
+    hooks.port_patience = std::chrono::milliseconds(100);
+    hooks.lcore_patience = std::chrono::milliseconds(1500);
     {
-        Engine engine(plan, layout, surroundings);
+        Engine engine(plan, layout, hooks);
         engine.start();
         EXPECT_EQ(engine.run(-1, {}), Reason::failure);
         engine.stop();

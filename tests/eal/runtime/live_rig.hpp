@@ -56,9 +56,9 @@ struct Script {
     using Step = std::function<void(Engine&, const stats::Snapshot&)>;
     std::deque<Step> steps;
 
-    Ended run(const Plan& plan, const Surroundings& surroundings = {}) {
+    Ended run(const Plan& plan, const EngineHooks& hooks = {}) {
         Ended e;
-        Engine engine(plan, layout_on_cpus(plan), surroundings);
+        Engine engine(plan, layout_on_cpus(plan), hooks);
         engine.stay();
         engine.start();
         e.reason = engine.run(-1, [&](const stats::Snapshot& s) {

@@ -79,13 +79,13 @@ TEST_F(Ports, SayWhetherTheyRun) {
 TEST_F(Ports, AreAwayUntilTheyAreOpenedAgain) {
     LivePort& port = ports[0];
     port.lose("eth9");
-    EXPECT_TRUE(port.is_away());
-    EXPECT_EQ(port.away(), "eth9");
+    EXPECT_TRUE(port.is_detached());
+    EXPECT_EQ(port.detached_netdev(), "eth9");
     port.take_off();
     port.device().stop();
     port.device().close();
     port.keep_counts();
-    EXPECT_EQ(port.snapshot().state, "away");
+    EXPECT_EQ(port.snapshot().state, "detached");
     EXPECT_FALSE(port.give_up_reopening("eth9", "no such device")) << "it is not open";
     ports.report_end(problems, remarks);
     EXPECT_THAT(problems, ElementsAre(HasSubstr("port a: its network interface eth9 has gone")));
@@ -93,15 +93,15 @@ TEST_F(Ports, AreAwayUntilTheyAreOpenedAgain) {
 
     problems.clear();
     ASSERT_TRUE(port.reopen());
-    EXPECT_FALSE(port.is_away());
+    EXPECT_FALSE(port.is_detached());
     EXPECT_TRUE(port.device().started());
     port.put_on();
     EXPECT_EQ(port.snapshot().state, "running");
     ports.report_end(problems, remarks);
     EXPECT_THAT(problems, IsEmpty());
-    EXPECT_THAT(remarks, ElementsAre("port a: its network interface was away 1 time"));
+    EXPECT_THAT(remarks, ElementsAre("port a: its network interface was detached 1 time"));
     EXPECT_TRUE(port.give_up_reopening("eth9", "its rules were refused")) << "to be closed again";
-    EXPECT_TRUE(port.is_away());
+    EXPECT_TRUE(port.is_detached());
 }
 
 }  // namespace

@@ -122,9 +122,9 @@ struct Ended {
 /// A whole run, as the program makes it. Every snapshot must add up, and no counter may go back.
 inline Ended run(const Plan& plan, const Layout& layout, int interrupt_fd = -1,
                  const std::function<void(const stats::Snapshot&)>& tick = {},
-                 const Surroundings& surroundings = {}) {
+                 const EngineHooks& hooks = {}) {
     Ended e;
-    Engine engine(plan, layout, surroundings);
+    Engine engine(plan, layout, hooks);
     engine.start();
     stats::Snapshot before;
     e.reason = engine.run(interrupt_fd, [&](const stats::Snapshot& s) {
@@ -153,8 +153,8 @@ inline Ended run(const Plan& plan, const Layout& layout, int interrupt_fd = -1,
 inline Ended run(const Plan& plan) {
     return run(plan, layout_of(plan));
 }
-inline Ended run(const Plan& plan, const Surroundings& surroundings) {
-    return run(plan, layout_of(plan), -1, {}, surroundings);
+inline Ended run(const Plan& plan, const EngineHooks& hooks) {
+    return run(plan, layout_of(plan), -1, {}, hooks);
 }
 
 }  // namespace spead::runtime::test

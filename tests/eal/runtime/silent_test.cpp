@@ -59,7 +59,7 @@ class HeldRun {
 
     Engine& engine() {
         if (!engine_)
-            engine_ = std::make_unique<Engine>(plan, layout_, surroundings);
+            engine_ = std::make_unique<Engine>(plan, layout_, hooks);
         return *engine_;
     }
     /// Returns when the lcore hangs.
@@ -71,7 +71,7 @@ class HeldRun {
     void let_go() { reads_ = true; }
 
     Plan plan;
-    Surroundings surroundings;
+    EngineHooks hooks;
 
   private:
     void read_on() const {
@@ -119,7 +119,7 @@ std::string refusal(Function&& function) {
 TEST(SilentLcore, IsToldOfAndWaitedForAndGoesOn) {
     HeldRun held;
     std::vector<std::string> told;
-    held.surroundings.on_lcore = [&told](const std::string& what) { told.push_back(what); };
+    held.hooks.on_lcore = [&told](const std::string& what) { told.push_back(what); };
     Engine& engine = held.engine();
     engine.start();
     bool was_silent = false;
@@ -173,10 +173,10 @@ TEST(SilentLcore, IsToldOfAndWaitedForAndGoesOn) {
 /// The lcore falls silent while a port is being stopped: it may be inside that port.
 TEST(SilentLcore, HasNoPortStoppedUnderIt) {
     HeldRun held;
-    held.surroundings.lcore_patience = 1500ms;
-    held.surroundings.port_patience = 100ms;
+    held.hooks.lcore_patience = 1500ms;
+    held.hooks.port_patience = 100ms;
     int waits = 0;
-    held.surroundings.on_wait = [&] {
+    held.hooks.on_wait = [&] {
         waits++;
         stats::Snapshot then;
         then.lcores.resize(1);
@@ -209,7 +209,7 @@ TEST(SilentLcore, HasNoPortStoppedUnderIt) {
 TEST(SilentLcore, IsWaitedForWithoutEndIfAskedTo) {
     HeldRun held;
     held.plan.runtime.lcore_timeout = 0;
-    held.surroundings.lcore_patience = 1500ms;
+    held.hooks.lcore_patience = 1500ms;
     Engine& engine = held.engine();
     engine.start();
     double longest = 0;

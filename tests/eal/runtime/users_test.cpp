@@ -25,8 +25,8 @@ struct Users {
             users = std::make_shared<UserQueues>();
         return users;
     }
-    Surroundings surroundings() {
-        Surroundings s;
+    EngineHooks hooks() {
+        EngineHooks s;
         s.user_queues = [this](const std::string& name) { return of(name); };
         s.consumer_patience = 500ms;
         return s;
@@ -75,7 +75,7 @@ TEST(Users, TakeEveryHeapOfARunAndLearnOfItsEnd) {
     Plan plan = loopback(500);
     for_user(plan.receives[0]);
     Taker taker(users.of("s0"));
-    const Ended e = run(plan, users.surroundings());
+    const Ended e = run(plan, users.hooks());
     EXPECT_EQ(e.reason, Reason::sent);
     EXPECT_THAT(e.problems, IsEmpty());
     EXPECT_EQ(taker.complete(), 500U);
@@ -88,7 +88,7 @@ TEST(Users, HoldHeapsThatOutliveTheEngine) {
     Plan plan = loopback(20);
     plan.sends[0].verify = true;
     for_user(plan.receives[0]);
-    const Ended e = run(plan, users.surroundings());
+    const Ended e = run(plan, users.hooks());
     EXPECT_THAT(e.problems, IsEmpty());
     EXPECT_EQ(e.stream().heaps_queued, 20U) << "nobody took them, and they stay";
     std::vector<HeapLoan> held;
@@ -108,7 +108,7 @@ TEST(Users, NeedMemoryOfTheirOwnAndSomebodyWhoIsThere) {
     Plan plan = loopback(1);
     plan.receives[0].sink.kind = SinkKind::user;
     Users users;
-    EXPECT_THAT(error_of([&] { run(plan, users.surroundings()); }), HasSubstr("memory of its own"));
+    EXPECT_THAT(error_of([&] { run(plan, users.hooks()); }), HasSubstr("memory of its own"));
     for_user(plan.receives[0]);
     EXPECT_THAT(error_of([&] { run(plan); }), HasSubstr("nobody is there"));
 }
@@ -117,11 +117,11 @@ TEST(Users, WhoTakeNothingHoldUpASourceThatWaitsAndItsEndHasABound) {
     Users users;
     Plan plan = loopback(-1);
     plan.end.duration = 0.2;
-    plan.receives[0].ring = 4;
+    plan.receives[0].queue_depth = 4;
     for_user(plan.receives[0]);
-    Surroundings surroundings = users.surroundings();
-    surroundings.port_patience = 100ms;
-    const Ended e = run(plan, surroundings);
+    EngineHooks hooks = users.hooks();
+    hooks.port_patience = 100ms;
+    const Ended e = run(plan, hooks);
     EXPECT_EQ(e.reason, Reason::duration);
     EXPECT_THAT(e.problems, testing::Contains(HasSubstr("the consumer of stream s0")));
     EXPECT_EQ(e.stream().heaps_delivered, 0U);
@@ -173,7 +173,7 @@ TEST(Users, ComeAndGoWhileOthersLoseNothing) {
         EXPECT_EQ(engine.snapshot().removed.heaps_queued, 0U);
         EXPECT_GT(engine.snapshot().removed.heaps_delivered, 300U);
     });
-    const Ended e = script.run(live_plan(1, 2), users.surroundings());
+    const Ended e = script.run(live_plan(1, 2), users.hooks());
     EXPECT_THAT(e.problems, IsEmpty());
     expect_nothing_lost(e.last.streams[0]);
     EXPECT_EQ(held.size(), 5U);
@@ -190,8 +190,8 @@ TEST(Users, WhoTakeNothingHoldUpNoChange) {
     script.change([](Plan& plan) {
         for (const char* const name : {"drops", "blocks"}) {
             plan.receives.push_back(receive(name, name[0] == 'd' ? "239.1.0.1:7148" : "239.1.0.2:7148"));
-            for_user(plan.receives.back()).ring = 4;
-            plan.receives.back().on_full = name[0] == 'd' ? OnFull::drop_newest : OnFull::block;
+            for_user(plan.receives.back()).queue_depth = 4;
+            plan.receives.back().on_full = name[0] == 'd' ? OnFullSetting::drop_newest : OnFullSetting::block;
         }
     });
     script.wait([](const stats::Snapshot& s) {
@@ -227,8 +227,8 @@ TEST(Users, WhoTakeNothingHoldUpNoChange) {
         }
     });
     script.add([](Engine&, const stats::Snapshot&) {});
-    script.change([](Plan& plan) { stream(plan, "drops").ring = 8; });
-    const Ended e = script.run(live_plan(1, 2), users.surroundings());
+    script.change([](Plan& plan) { stream(plan, "drops").queue_depth = 8; });
+    const Ended e = script.run(live_plan(1, 2), users.hooks());
     EXPECT_THAT(e.problems, IsEmpty());
     expect_nothing_lost(e.last.streams[0]);
 }
@@ -238,8 +238,8 @@ TEST(Users, LearnOfAStopItemAndOfTheEndOfTheirSource) {
     Plan plan = loopback(30);
     plan.receives[0].stop_on_stop_item = true;
     for_user(plan.receives[0]);
-    Surroundings surroundings = users.surroundings();
-    Engine engine(plan, layout_of(plan), surroundings);
+    EngineHooks hooks = users.hooks();
+    Engine engine(plan, layout_of(plan), hooks);
     engine.stay();
     engine.start();
     Taker taker(users.of("s0"));

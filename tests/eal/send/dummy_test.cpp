@@ -35,7 +35,7 @@ TEST_F(Dummies, LeaveTheNextHeapsByteForByteRight) {
             config.zero_copy = mode;
             config.udp_checksum = checksum;
             queue.frames.clear();
-            Heap& h = heap(100'000);
+            OutgoingHeap& h = heap(100'000);
             sender().dummy(100);
             ASSERT_TRUE(sender().submit({&h}));
             sender().dummy(7);
@@ -50,7 +50,7 @@ TEST_F(Dummies, LeaveTheNextHeapsByteForByteRight) {
 
 TEST_F(Dummies, AreMadeOfTheHeapAtHandWhereThereIsOne) {
     config.pacing = {.rate = 1e6, .burst_size = 1472 * 4, .burst_rate_ratio = 1.05};
-    Heap& h = heap(1432 * 60);
+    OutgoingHeap& h = heap(1432 * 60);
     ASSERT_TRUE(sender().submit({&h}));
     poll();
     poll();

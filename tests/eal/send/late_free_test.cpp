@@ -27,7 +27,7 @@ class LateFree : public SenderTest {
 };
 
 TEST_F(LateFree, AHeapCompletesAlthoughTheDriverKeepsTheLastSegments) {
-    Heap& h = heap(200'000);
+    OutgoingHeap& h = heap(200'000);
     ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(run()) << "the driver's habit must not keep the heap open";
     EXPECT_EQ(payloads(), expected(h, 1));
@@ -46,7 +46,7 @@ TEST_F(LateFree, OnlyTheTailBeforeAnIdleTimeIsCopied) {
 
 TEST_F(LateFree, HeapsOfOnePacketNeverDeadlock) {
     config.max_heaps = 4;
-    Heap& h = heap(1000);
+    OutgoingHeap& h = heap(1000);
     std::size_t submitted = 0;
     for (int i = 0; i < 10'000 && submitted < 500; ++i) {
         if (sender().submit({&h}))
@@ -60,7 +60,7 @@ TEST_F(LateFree, HeapsOfOnePacketNeverDeadlock) {
 }
 
 TEST_F(LateFree, HeapsOfOnePacketAreSentAsTheyLieWhenEnoughAreQueued) {
-    Heap& h = heap(1000);
+    OutgoingHeap& h = heap(1000);
     for (int i = 0; i < 64; ++i)
         ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(run());
@@ -105,7 +105,7 @@ TEST_F(LateFree, RandomHeapsAlwaysCompleteAndArriveWhole) {
 TEST_F(LateFree, AHeapOfMorePacketsThanAReferenceCountHolds) {
     config.max_packet_size = 56;
     config.zero_copy = ZeroCopy::always;
-    Heap& h = heap(200'000 * 16);
+    OutgoingHeap& h = heap(200'000 * 16);
     std::uint64_t wrong = 0, offset = 0;
     queue.look = [&](const rte_mbuf& m) {
         const Frame frame = frame_of(m);
@@ -131,7 +131,7 @@ TEST_F(LateFree, StallsWhileEveryReferenceIsOutAndGoesOnWhenSomeComeBack) {
     config.capabilities.late_free_segments = 0;
     queue.keep = SIZE_MAX;
     queue.look = [](const rte_mbuf&) {};
-    Heap& h = heap(70'000 * 16);
+    OutgoingHeap& h = heap(70'000 * 16);
     ASSERT_TRUE(sender().submit({&h}));
     EXPECT_FALSE(run(3000));
     const std::uint64_t sent = sender().counters().packets;
@@ -150,7 +150,7 @@ TEST_F(LateFree, StallsWithoutMbufsAndGoesOnWhenTheyComeBack) {
     config.tx_descriptors = 64;
     config.capabilities.late_free_segments = 0;
     queue.keep = SIZE_MAX;
-    Heap& h = heap(2'000'000);
+    OutgoingHeap& h = heap(2'000'000);
     ASSERT_TRUE(sender().submit({&h}));
     int releases = 0;
     while (!run(100) && releases < 20) {
@@ -170,8 +170,8 @@ TEST_F(LateFree, AnAbandonedHeapStaysInFlightUntilTheDriverGivesItsMemoryBack) {
         left = static_cast<std::uint16_t>(left - take);
         return take;
     };
-    Heap& h = heap(1'000'000);
-    Heap& next = heap(1000);
+    OutgoingHeap& h = heap(1'000'000);
+    OutgoingHeap& next = heap(1000);
     ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(sender().submit({&next}));
     for (int i = 0; i < 5; ++i)
@@ -263,7 +263,7 @@ TEST_F(SenderTest, MemoryMayBeGivenBackByAnotherThread) {
         FreeingThread thread;
         config.queue = thread.queue();
         Sender s(config);
-        Heap& h = heap(100'000);
+        OutgoingHeap& h = heap(100'000);
         std::array<Completion, 8> some;
         for (std::size_t submitted = 0; done < 300;) {
             if (submitted < 300 && s.submit({&h}))

@@ -37,7 +37,7 @@ class OutageTest : public SenderTest {
     }
 
     const std::uint64_t hz = rte_get_tsc_hz();
-    Heap heap_again{wire::Flavour(48)};
+    OutgoingHeap heap_again{wire::Flavour(48)};
     bool takes = true;
 };
 

@@ -176,7 +176,7 @@ TEST_F(SenderOnPort, AStopWithPacketsInTheRingCompletesWhenThePortIsStopped) {
     const auto p = open_port("net_ring0", 1472);
     use(*p);
     Sender s(config);
-    Heap& h = heap(3'000'000);
+    OutgoingHeap& h = heap(3'000'000);
     ASSERT_TRUE(s.submit({&h}));
     for (int i = 0; i < 100; ++i)
         s.poll(rte_rdtsc());

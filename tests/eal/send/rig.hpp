@@ -203,8 +203,8 @@ class SenderTest : public testing::Test {
         return all;
     }
 
-    Heap& heap(std::size_t bytes, std::size_t at = 0) {
-        Heap& h = heaps.emplace_back(wire::Flavour(48));
+    OutgoingHeap& heap(std::size_t bytes, std::size_t at = 0) {
+        OutgoingHeap& h = heaps.emplace_back(wire::Flavour(48));
         h.add_item(0x1600, memory.part(at, bytes));
         return h;
     }
@@ -216,13 +216,13 @@ class SenderTest : public testing::Test {
             all.push_back(frame.payload());
         return all;
     }
-    std::vector<Bytes> expected(Heap& h, std::uint64_t cnt) const {
+    std::vector<Bytes> expected(OutgoingHeap& h, std::uint64_t cnt) const {
         return packets_of(h.layout(config.max_packet_size, &regions), cnt);
     }
 
     Memory memory{4 << 20};
     memory::RegionTable regions;
-    std::deque<Heap> heaps;
+    std::deque<OutgoingHeap> heaps;
     FakeQueue queue;
     SenderConfig config;
     std::uint64_t now = 1;

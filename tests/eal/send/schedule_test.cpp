@@ -41,7 +41,7 @@ class Scheduled : public SenderTest {
 
 TEST_F(Scheduled, BurstsCarryTimesOfTheRatesSpacing) {
     schedule();
-    Heap& h = heap(1432 * 200);
+    OutgoingHeap& h = heap(1432 * 200);
     ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(run(10'000'000));
     EXPECT_EQ(payloads(), expected(h, 1));

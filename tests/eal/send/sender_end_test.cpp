@@ -21,7 +21,7 @@ TEST_F(SenderTest, KeepsWhatTheDriverDoesNotTakeAndSendsItLaterInOrder) {
     };
     std::vector<Bytes> all;
     for (std::uint64_t i = 0; i < 20; ++i) {
-        Heap& h = heap(30'000 + i * 100, i * 1000);
+        OutgoingHeap& h = heap(30'000 + i * 100, i * 1000);
         for (Bytes& b : expected(h, i + 1))
             all.push_back(std::move(b));
         ASSERT_TRUE(sender().submit({&h}));
@@ -47,7 +47,7 @@ TEST_F(SenderTest, CompletesAHeapOnlyWhenItsLastPacketWasTaken) {
         config.zero_copy = mode;
         bool open = false;
         queue.accept = [&](std::uint16_t n) { return open ? n : static_cast<std::uint16_t>(n - 1); };
-        Heap& h = heap(10'000);
+        OutgoingHeap& h = heap(10'000);
         ASSERT_TRUE(sender().submit({.heap = &h, .user = &h}));
         for (int i = 0; i < 50; ++i) {
             poll();
@@ -212,7 +212,7 @@ TEST_F(SenderTest, WaitsForNoTimeWhenAllWasGivenUp) {
 
 TEST_F(SenderTest, MayBeDestroyedWithHeapsUnsent) {
     queue.accept = [](std::uint16_t) { return std::uint16_t{0}; };
-    Heap h;
+    OutgoingHeap h;
     h.add_item(0x1000, memory.part(0, 100'000));
     {
         config.queue = queue.queue();

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 constexpr auto kSent = SendStatus::sent;
 
 TEST_F(SenderTest, SendsThePacketsOfTheHeapInValidHeaders) {
-    Heap& h = heap(10'000);
+    OutgoingHeap& h = heap(10'000);
     h.add_immediate(0x1700, 5);
     ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(run());
@@ -47,7 +47,7 @@ TEST_F(SenderTest, SendsTheSameBytesWhateverIsCopied) {
             SCOPED_TRACE(testing::Message() << "mode " << static_cast<int>(mode) << ", packets of " << size);
             config.zero_copy = mode;
             config.max_packet_size = size;
-            Heap& h = heap(size < 1000 ? 5000 : 200'001, 17);
+            OutgoingHeap& h = heap(size < 1000 ? 5000 : 200'001, 17);
             h.add_item(0x1601, memory.part(300'000, 77));
             h.add_item(0x1602, memory.part(310'000, 0));
             ASSERT_TRUE(sender().submit({&h}));
@@ -76,7 +76,7 @@ TEST_F(SenderTest, TagsFramesForAVlan) {
     config.vlan = std::uint16_t{0x2064};
     config.dscp = 46;
     config.ttl = 9;
-    Heap& h = heap(5000);
+    OutgoingHeap& h = heap(5000);
     ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(run());
     EXPECT_EQ(payloads(), expected(h, 1));
@@ -97,7 +97,7 @@ TEST_F(SenderTest, MakesValidUdpChecksumsOverEverySegment) {
         queue.frames.push_back(frame_of(m));
         ++verified;
     };
-    Heap& h = heap(9'999, 1);
+    OutgoingHeap& h = heap(9'999, 1);
     h.add_item(0x1601, memory.part(20'001, 333));  // odd lengths at odd addresses
     h.add_item(0x1602, memory.part(30'000, 4001));
     ASSERT_TRUE(sender().submit({&h}));
@@ -119,7 +119,7 @@ TEST_F(SenderTest, LeavesUdpChecksumsToAPortThatMakesThem) {
         EXPECT_EQ(reinterpret_cast<const rte_udp_hdr*>(ip + 1)->dgram_cksum, rte_ipv4_phdr_cksum(ip, 0));
         queue.frames.push_back(frame_of(m));
     };
-    Heap& h = heap(10'000);
+    OutgoingHeap& h = heap(10'000);
     ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(run());
     EXPECT_EQ(payloads(), expected(h, 1));
@@ -129,7 +129,7 @@ TEST_F(SenderTest, SendsPayloadOfSeveralRegionsAsItLies) {
     Memory other(100'000), third(100'000);
     regions.add(other.region());
     regions.add(third.region());
-    Heap& h = heaps.emplace_back(wire::Flavour(48));
+    OutgoingHeap& h = heaps.emplace_back(wire::Flavour(48));
     // Three pieces in one packet, four in the next.
     h.add_item(0x1600, memory.part(0, 400));
     h.add_item(0x1601, other.part(0, 400));
@@ -148,7 +148,7 @@ TEST_F(SenderTest, SendsPayloadOfSeveralRegionsAsItLies) {
 
 TEST_F(SenderTest, CopiesAndCountsMemoryOutsideEveryRegion) {
     const Memory strange(10'000);
-    Heap& h = heaps.emplace_back(wire::Flavour(48));
+    OutgoingHeap& h = heaps.emplace_back(wire::Flavour(48));
     h.add_item(0x1600, memory.part(0, 3 * 1432 - 8));
     h.add_item(0x1601, strange.part(0, 2000));
     ASSERT_TRUE(sender().submit({&h}));
@@ -159,7 +159,7 @@ TEST_F(SenderTest, CopiesAndCountsMemoryOutsideEveryRegion) {
 }
 
 TEST_F(SenderTest, CopiesDescriptorsWithoutCallingThemUnregistered) {
-    Heap& h = heaps.emplace_back(wire::Flavour(48));
+    OutgoingHeap& h = heaps.emplace_back(wire::Flavour(48));
     h.add_descriptor({.id = 0x1600, .name = "x", .description = "y", .numpy_header = "{'descr': '<u2'}"});
     h.add_item(0x1600, memory.part(0, 5000));
     ASSERT_TRUE(sender().submit({&h}));
@@ -172,7 +172,7 @@ TEST_F(SenderTest, CopiesDescriptorsWithoutCallingThemUnregistered) {
 
 TEST_F(SenderTest, CopiesEverythingOnAPortThatTakesNoChains) {
     config.capabilities.tx_multi_segment = false;
-    Heap& h = heap(100'000);
+    OutgoingHeap& h = heap(100'000);
     ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(run());
     EXPECT_EQ(payloads(), expected(h, 1));
@@ -183,7 +183,7 @@ TEST_F(SenderTest, CopiesEverythingOnAPortThatTakesNoChains) {
 
 TEST_F(SenderTest, SendsHeadersWithHundredsOfPointers) {
     config.max_packet_size = 8972;
-    Heap& h = heaps.emplace_back(wire::Flavour(48));
+    OutgoingHeap& h = heaps.emplace_back(wire::Flavour(48));
     for (std::uint64_t i = 0; i < 300; ++i)
         h.add_immediate(0x1000 + i, i);
     h.add_item(0x2000, memory.part(0, 50'000));
@@ -194,10 +194,10 @@ TEST_F(SenderTest, SendsHeadersWithHundredsOfPointers) {
 }
 
 TEST_F(SenderTest, RepeatsPointersInEveryPacket) {
-    Heap& h = heap(50'000);
+    OutgoingHeap& h = heap(50'000);
     h.add_immediate(0x1700, 9);
     h.set_repeat_pointers(true);
-    Heap& many = heap(50'000);
+    OutgoingHeap& many = heap(50'000);
     for (std::uint64_t i = 0; i < 40; ++i)
         many.add_immediate(0x1700 + i, 9);
     many.set_repeat_pointers(true);
@@ -214,8 +214,8 @@ TEST_F(SenderTest, CountsHeapsFromTheStartInStepsModuloTheFlavour) {
     config.first_cnt = (std::uint64_t{1} << 48) - 3;
     config.cnt_step = 2;
     std::vector<std::uint64_t> cnts;
-    Heap& h = heap(10);
-    Heap& own = heap(10);
+    OutgoingHeap& h = heap(10);
+    OutgoingHeap& own = heap(10);
     own.set_cnt(77);
     ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(sender().submit({.heap = &h, .cnt = 5}));
@@ -237,7 +237,7 @@ TEST_F(SenderTest, CountsHeapsFromTheStartInStepsModuloTheFlavour) {
 TEST_F(SenderTest, SendsEachHeapToItsSubstream) {
     config.destinations = {
         group(0), group(1), {Endpoint{Ipv4{0x0A000002}, 9999, {}}, wire::MacAddress{2, 9, 9, 9, 9, 9}}};
-    Heap& h = heap(100);
+    OutgoingHeap& h = heap(100);
     for (const std::uint32_t substream : {2U, 0U, 1U})
         ASSERT_TRUE(sender().submit({.heap = &h, .substream = substream}));
     ASSERT_TRUE(run());
@@ -280,7 +280,7 @@ TEST_F(SenderTest, FollowsADestinationToANewMacAddress) {
 }
 
 TEST_F(SenderTest, SendsASerialGroupHeapAfterHeap) {
-    Heap &a = heap(5000), &b = heap(3000);
+    OutgoingHeap &a = heap(5000), &b = heap(3000);
     const std::array<Submission, 2> two{Submission{.heap = &a}, Submission{.heap = &b}};
     ASSERT_TRUE(sender().submit(two, Interleave::serial));
     ASSERT_TRUE(run());
@@ -291,8 +291,8 @@ TEST_F(SenderTest, SendsASerialGroupHeapAfterHeap) {
 }
 
 TEST_F(SenderTest, InterleavesAGroupPacketByPacketUntilEachHeapIsDone) {
-    Heap &a = heap(2 * 1432 - 8), &b = heap(5 * 1432 - 8), &c = heap(3 * 1432 - 8);
-    Heap& after = heap(10);
+    OutgoingHeap &a = heap(2 * 1432 - 8), &b = heap(5 * 1432 - 8), &c = heap(3 * 1432 - 8);
+    OutgoingHeap& after = heap(10);
     const std::array<Submission, 3> three{Submission{.heap = &a}, Submission{.heap = &b},
                                           Submission{.heap = &c}};
     ASSERT_TRUE(sender().submit(three, Interleave::round_robin));
@@ -312,7 +312,7 @@ TEST_F(SenderTest, InterleavesALargeGroupWithoutLosingABytes) {
     std::vector<Submission> group;
     std::vector<std::vector<Bytes>> wanted;
     for (std::size_t i = 0; i < 64; ++i) {
-        Heap& h = heap(100 + 997 * (i % 13), i * 1000);
+        OutgoingHeap& h = heap(100 + 997 * (i % 13), i * 1000);
         wanted.push_back(expected(h, i + 1));
         group.push_back({.heap = &h});
     }
@@ -326,7 +326,7 @@ TEST_F(SenderTest, InterleavesALargeGroupWithoutLosingABytes) {
 
 TEST_F(SenderTest, TakesAGroupWholeOrNotAtAll) {
     config.max_heaps = 4;
-    Heap& h = heap(100);
+    OutgoingHeap& h = heap(100);
     std::vector<Submission> three(3, Submission{.heap = &h});
     EXPECT_TRUE(sender().submit(three));
     EXPECT_EQ(sender().free_heaps(), 1U);
@@ -344,8 +344,8 @@ TEST_F(SenderTest, TakesAGroupWholeOrNotAtAll) {
 TEST_F(SenderTest, RefusesWhatCannotBeSentWhenItIsSubmitted) {
     config.max_heaps = 4;
     config.max_packet_size = 56;
-    Heap& good = heap(100);
-    Heap& repeat = heap(100);
+    OutgoingHeap& good = heap(100);
+    OutgoingHeap& repeat = heap(100);
     repeat.set_repeat_pointers(true);
     std::array<Submission, 2> group{Submission{.heap = &good}, Submission{.heap = &repeat}};
     EXPECT_THAT(error_of([&] { sender().submit(group); }),
@@ -367,7 +367,7 @@ TEST_F(SenderTest, RefusesWhatCannotBeSentWhenItIsSubmitted) {
 }
 
 TEST_F(SenderTest, RefusesToChangeAHeapInFlight) {
-    Heap& h = heap(100);
+    OutgoingHeap& h = heap(100);
     ASSERT_TRUE(sender().submit({&h}));
     EXPECT_TRUE(h.in_flight());
     EXPECT_THAT(error_of([&] { h.add_immediate(0x1700, 1); }), HasSubstr("while it is being sent"));
@@ -381,7 +381,7 @@ TEST_F(SenderTest, RefusesToChangeAHeapInFlight) {
 }
 
 TEST_F(SenderTest, MaySendOneHeapManyTimesAtOnce) {
-    Heap& h = heap(20'000);
+    OutgoingHeap& h = heap(20'000);
     for (int i = 0; i < 10; ++i)
         ASSERT_TRUE(sender().submit({&h}));
     ASSERT_TRUE(run());
@@ -395,7 +395,7 @@ TEST_F(SenderTest, MaySendOneHeapManyTimesAtOnce) {
 TEST_F(SenderTest, NeedsDeviceMemoryToBeSentAsItLies) {
     Memory device(100'000);
     regions.add(device.region(false));
-    Heap& h = heaps.emplace_back(wire::Flavour(48));
+    OutgoingHeap& h = heaps.emplace_back(wire::Flavour(48));
     h.add_item(0x1600, device.part(0, 50));  // small: would be copied if it could
     h.add_item(0x1601, memory.part(0, 100));
     h.add_item(0x1602, device.part(100, 1400));
@@ -412,7 +412,7 @@ TEST_F(SenderTest, NeedsDeviceMemoryToBeSentAsItLies) {
 TEST_F(SenderTest, RefusesDeviceMemoryWhereItWouldHaveToBeCopied) {
     Memory device(10'000);
     regions.add(device.region(false));
-    Heap& h = heaps.emplace_back(wire::Flavour(48));
+    OutgoingHeap& h = heaps.emplace_back(wire::Flavour(48));
     h.add_item(0x1600, device.part(0, 5000));
     config.zero_copy = ZeroCopy::never;
     EXPECT_THAT(error_of([&] { sender().submit({&h}); }), HasSubstr("device memory"));
@@ -422,7 +422,7 @@ TEST_F(SenderTest, RefusesDeviceMemoryWhereItWouldHaveToBeCopied) {
     EXPECT_THAT(error_of([&] { sender().submit({&h}); }), HasSubstr("checksums are made by the CPU"));
     finish();
     config.udp_checksum = false;
-    Heap& pieces = heaps.emplace_back(wire::Flavour(48));
+    OutgoingHeap& pieces = heaps.emplace_back(wire::Flavour(48));
     for (std::size_t i = 0; i < 5; ++i)
         pieces.add_item(0x1600 + i, device.part(i * 1000, 10));
     EXPECT_THAT(error_of([&] { sender().submit({&pieces}); }), HasSubstr("5 pieces; at most 3"));
@@ -431,7 +431,7 @@ TEST_F(SenderTest, RefusesDeviceMemoryWhereItWouldHaveToBeCopied) {
 TEST_F(SenderTest, AlwaysMeansThatNothingIsCopiedInSilence) {
     const Memory strange(10'000);
     config.zero_copy = ZeroCopy::always;
-    Heap& h = heaps.emplace_back();
+    OutgoingHeap& h = heaps.emplace_back();
     h.add_item(0x1600, strange.part(0, 5000));
     EXPECT_THAT(error_of([&] { sender().submit({&h}); }), HasSubstr("outside every registered region"));
     finish();

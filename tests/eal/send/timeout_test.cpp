@@ -28,7 +28,7 @@ class TimeoutTest : public SenderTest {
         };
     }
     void poll_at(std::uint64_t time) { sender().poll(clock_now = now = time); }
-    void submit(Heap& h, bool control = false) {
+    void submit(OutgoingHeap& h, bool control = false) {
         Submission s{&h};
         s.control = control;
         ASSERT_TRUE(sender().submit(s));
@@ -60,7 +60,7 @@ TEST_F(TimeoutTest, WhatIsSubmittedAfterwardsIsSentWhenThePortTakesPacketsAgain)
     submit(heap(10'000));
     poll_at(kTimeout + 1);
     takes = 1000;
-    Heap& next = heap(10'000, 64);
+    OutgoingHeap& next = heap(10'000, 64);
     submit(next);
     poll_at(kTimeout + 2);
     EXPECT_THAT(taken(), ElementsAre(SendStatus::timed_out, SendStatus::sent));
@@ -81,7 +81,7 @@ TEST_F(TimeoutTest, AHeapThatIsPartlySentIsGivenUpToo) {
 TEST_F(TimeoutTest, HeapsOfLaterSubmissionHaveTheirOwnTime) {
     submit(heap(10'000));
     clock_now = 500'000;
-    Heap& second = heap(10'000, 64);
+    OutgoingHeap& second = heap(10'000, 64);
     submit(second);
     poll_at(kTimeout + 1);
     EXPECT_THAT(taken(), ElementsAre(SendStatus::timed_out));
@@ -93,7 +93,7 @@ TEST_F(TimeoutTest, HeapsOfLaterSubmissionHaveTheirOwnTime) {
 
 TEST_F(TimeoutTest, ControlHeapsWaitAsLongAsItTakes) {
     submit(heap(3'000));
-    Heap& stop = heap(100, 64);
+    OutgoingHeap& stop = heap(100, 64);
     submit(stop, true);
     submit(heap(3'000));
     poll_at(10 * kTimeout);
@@ -108,7 +108,7 @@ TEST_F(TimeoutTest, ControlHeapsWaitAsLongAsItTakes) {
 
 TEST_F(TimeoutTest, OneOfAnInterleavedGroupGoesOnWhenTheOtherIsGivenUp) {
     takes = 5;
-    Heap& stop = heap(10'000, 64);
+    OutgoingHeap& stop = heap(10'000, 64);
     Submission first{&heap(10'000)};
     Submission second{&stop};
     second.control = true;

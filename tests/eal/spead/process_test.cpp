@@ -44,20 +44,20 @@ runtime::SendPlan sender_of(std::int64_t heaps) {
 }
 
 /// What a thread of a library's user can see of itself and its process.
-struct Surroundings {
+struct EngineHooks {
     cpu_set_t cpus{};
     sigset_t blocked{};
     struct stat out {};
     struct stat error {};
 
-    Surroundings() {
+    EngineHooks() {
         sched_getaffinity(0, sizeof cpus, &cpus);
         pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
         fstat(STDOUT_FILENO, &out);
         fstat(STDERR_FILENO, &error);
     }
     void expect_same() const {
-        const Surroundings now;
+        const EngineHooks now;
         EXPECT_TRUE(CPU_EQUAL(&now.cpus, &cpus));
         for (int signal = 1; signal < NSIG; signal++)
             EXPECT_EQ(sigismember(&now.blocked, signal), sigismember(&blocked, signal)) << signal;
@@ -77,7 +77,7 @@ TEST(Process, SaysWhatAnEnvironmentCannotMean) {
 }
 
 TEST(Process, CanBeTriedAgainAfterARefusal) {
-    const Surroundings before;
+    const EngineHooks before;
     EXPECT_THAT(refusal([] { Process({.eal = {"--help"}}); }), HasSubstr("ends the process"));
     EXPECT_THAT(refusal([] { Process({.lcores = {9999}}); }), HasSubstr("9999"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--no-such-option"}}); }), HasSubstr("EAL"));

@@ -450,7 +450,7 @@ TEST(RecvStream, EndsWithItsFile) {
     const Process process(config());
     RecvConfig c = ring_config();
     c.interface = "net_pcap0,rx_pcap=" + path;
-    c.ring_heaps = 8;
+    c.queue_depth = 8;
     RecvStream stream(process, c);
     std::uint64_t complete = 0;
     std::uint64_t all = 0;

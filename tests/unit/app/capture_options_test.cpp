@@ -60,7 +60,7 @@ TEST(CaptureCommand, EachOptionArrivesAtItsPlace) {
     EXPECT_EQ(plan.end.duration, 10);
     EXPECT_EQ(plan.end.idle_exit, 2);
     EXPECT_EQ(plan.receives[0].lcores, (std::vector<unsigned>{1, 2}));
-    EXPECT_EQ(plan.receives[0].on_full, runtime::OnFull::drop_newest);
+    EXPECT_EQ(plan.receives[0].on_full, runtime::OnFullSetting::drop_newest);
 }
 
 TEST(CaptureCommand, WhatIsMissingOrWrongIsSaid) {

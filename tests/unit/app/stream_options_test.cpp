@@ -51,7 +51,7 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--max-poll 20", [](Plan&, Receive& r) { r.max_poll = 20; });
     expect_recv("--max-heaps 8", [](Plan&, Receive& r) { r.max_live = 8; });
     expect_recv("--substreams 80", [](Plan&, Receive& r) { r.substreams = 80; });
-    expect_recv("--ring-heaps 16", [](Plan&, Receive& r) { r.ring = 16; });
+    expect_recv("--ring-heaps 16", [](Plan&, Receive& r) { r.queue_depth = 16; });
     expect_recv("--max-heap-bytes 64KiB", [](Plan&, Receive& r) { r.max_bytes = 65536; });
     expect_recv("--heap-timeout 250ms", [](Plan&, Receive& r) { r.timeout = 0.25; });
     expect_recv("--heap-timeout off", [](Plan&, Receive&) {});
@@ -61,8 +61,9 @@ TEST(Recv, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_recv("--filter control", [](Plan&, Receive& r) { r.filter = "control"; });
     expect_recv("--stop-on-stop-item", [](Plan&, Receive& r) { r.stop_on_stop_item = true; });
     expect_recv("--expected-rate 8Gbps", [](Plan&, Receive& r) { r.expected_rate = 1e9; });
-    expect_recv("--on-full drop_oldest", [](Plan&, Receive& r) { r.on_full = runtime::OnFull::drop_oldest; });
-    expect_recv("--on-full block", [](Plan&, Receive& r) { r.on_full = runtime::OnFull::block; });
+    expect_recv("--on-full drop_oldest",
+                [](Plan&, Receive& r) { r.on_full = runtime::OnFullSetting::drop_oldest; });
+    expect_recv("--on-full block", [](Plan&, Receive& r) { r.on_full = runtime::OnFullSetting::block; });
     expect_recv("--sink verify", [](Plan&, Receive& r) { r.sink.kind = runtime::SinkKind::verify; });
     expect_recv("--sink null", [](Plan&, Receive&) {});
     expect_recv("--on-sink-error end --sink file:a", [](Plan&, Receive& r) {
@@ -280,7 +281,7 @@ TEST(Send, EachOptionArrivesAtItsPlaceAndNowhereElse) {
     expect_send("--first-count 0", [](Plan&, Send& s) { s.first_count = 0; });
     expect_send("--count-step 2", [](Plan&, Send& s) { s.count_step = 2; });
     expect_send("--addr-bits 48", [](Plan&, Send& s) { s.address_bits = 48; });
-    expect_send("--zero-copy always", [](Plan&, Send& s) { s.zero_copy = runtime::ZeroCopy::always; });
+    expect_send("--zero-copy always", [](Plan&, Send& s) { s.zero_copy = runtime::ZeroCopySetting::always; });
     expect_send("--zero-copy auto", [](Plan&, Send&) {});
     expect_send("--verify", [](Plan&, Send& s) { s.verify = true; });
     expect_send("--udp-checksum", [](Plan&, Send& s) { s.udp_checksum = true; });
@@ -343,7 +344,7 @@ TEST(Loopback, NeedsNothingAndEndsByItself) {
     ASSERT_EQ(plan.sends.size(), 1u);
     EXPECT_EQ(plan.receives[0].endpoints, plan.sends[0].endpoints);
     EXPECT_EQ(plan.receives[0].sink.kind, runtime::SinkKind::verify);
-    EXPECT_EQ(plan.receives[0].on_full, runtime::OnFull::automatic);
+    EXPECT_EQ(plan.receives[0].on_full, runtime::OnFullSetting::automatic);
     EXPECT_TRUE(plan.sends[0].verify);
     EXPECT_EQ(plan.sends[0].heaps, -1);
     EXPECT_EQ(plan.end.duration, 5);
@@ -378,7 +379,7 @@ TEST(Loopback, BothEndsShareWhatMustAgree) {
     EXPECT_EQ(plan.sends[0].max_heaps, 9u);
     EXPECT_EQ(plan.receives[0].max_live, 9u);
     EXPECT_TRUE(plan.receives[0].in_order);
-    EXPECT_EQ(plan.receives[0].ring, 7u);
+    EXPECT_EQ(plan.receives[0].queue_depth, 7u);
     EXPECT_EQ(plan.sends[0].address_bits, 48);
     EXPECT_EQ(plan.sends[0].rate, 1e9);
     EXPECT_EQ(plan.memory.heaps, std::uint64_t{1} << 30);
@@ -422,7 +423,7 @@ TEST(Plans, OfTheCommandLineAreConfigurationsToo) {
 }
 
 TEST(OptionOf, NamesTheOptionBehindAPathOfThePlan) {
-    EXPECT_EQ(option_of("receive[0].heaps.ring", "--port"), "--ring-heaps");
+    EXPECT_EQ(option_of("receive[0].heaps.queue_depth", "--port"), "--ring-heaps");
     EXPECT_EQ(option_of("receive[0].heaps.max_live", "--port"), "--max-heaps");
     EXPECT_EQ(option_of("receive[0].heaps.max_bytes", "--port"), "--max-heap-bytes");
     EXPECT_EQ(option_of("receive[0].heaps.history_time", "--port"), "--history-time");

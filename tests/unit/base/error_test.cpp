@@ -14,7 +14,7 @@ TEST(Error, TellsWhereAndWhatInPrintableWords) {
     EXPECT_EQ(error.where(), "port p\\x1b[2J");
 }
 
-TEST(Error, OfMemoryThatIsLackingNamesItAndTheCure) {
+TEST(Error, OfMemoryThatIsLackingNamesItAndTheFix) {
     EXPECT_THAT(reason_of(std::bad_alloc()), testing::HasSubstr("no memory is left"));
     EXPECT_STREQ(reason_of(Error("the cat sleeps")), "the cat sleeps");
 }

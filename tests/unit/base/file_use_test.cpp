@@ -11,8 +11,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/descriptor.hpp"
 #include "base/error.hpp"
+#include "base/file_descriptor.hpp"
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/base/usage_error.hpp"
 
@@ -38,8 +38,8 @@ void expect_error(Action action, std::initializer_list<std::string_view> parts) 
     }
 }
 
-Descriptor opened(const std::string& path, int flags = O_RDWR | O_CREAT) {
-    Descriptor file(open(path.c_str(), flags | O_CLOEXEC, 0666));
+FileDescriptor opened(const std::string& path, int flags = O_RDWR | O_CREAT) {
+    FileDescriptor file(open(path.c_str(), flags | O_CLOEXEC, 0666));
     EXPECT_TRUE(file) << path;
     return file;
 }
@@ -128,7 +128,7 @@ TEST(FileUse, OfAPlanThatCannotWorkIsAMistakeOfTheUser) {
 TEST(FileUse, KnowsAFileThatCameToBeAfterItsNameWasTaken) {
     const ScratchDirectory scratch;
     const FileUse planned(scratch.file("report"), Way::write, "--json writes", "--json");
-    const Descriptor file = opened(scratch.file("report"));
+    const FileDescriptor file = opened(scratch.file("report"));
     fs::create_hard_link(scratch.file("report"), scratch.file("other"));
     expect_error([&] { const FileUse u(file.get(), "report", Way::write, "c", "c"); }, {"--json writes"});
     expect_error([&] { const FileUse u(scratch.file("other"), Way::read, "c", "c"); }, {"--json writes"});
@@ -136,7 +136,7 @@ TEST(FileUse, KnowsAFileThatCameToBeAfterItsNameWasTaken) {
 
 TEST(FileUse, OfAnOpenFileIsThatFileWhateverItsNameIsNow) {
     const ScratchDirectory scratch;
-    const Descriptor file = opened(scratch.file("a"));
+    const FileDescriptor file = opened(scratch.file("a"));
     FileUse use(file.get(), scratch.file("a"), Way::write, "the capture of s0 writes", "c");
     fs::rename(scratch.file("a"), scratch.file("b"));
     expect_error([&] { const FileUse u(scratch.file("b"), Way::write, "x", "x"); }, {"the capture of s0"});
@@ -150,14 +150,14 @@ TEST(FileUse, OfAClosedFileIsHeldUntilItEndsAndNotLonger) {
     const ScratchDirectory scratch;
     std::optional<FileUse> use;
     {
-        const Descriptor file = opened(scratch.file("a"));
+        const FileDescriptor file = opened(scratch.file("a"));
         use.emplace(file.get(), scratch.file("a"), Way::write, "the capture of s0 writes", "c");
         use->closed();
     }
     expect_error([&] { const FileUse u(scratch.file("a"), Way::write, "x", "x"); }, {"the capture of s0"});
     // Its inode may be another file's by now.
     fs::remove(scratch.file("a"));
-    const Descriptor other = opened(scratch.file("b"));
+    const FileDescriptor other = opened(scratch.file("b"));
     const FileUse reused(other.get(), scratch.file("b"), Way::write, "x", "x");
     FileUse moved = std::move(*use);
     use.reset();
@@ -169,7 +169,7 @@ TEST(FileUse, OfAClosedFileIsHeldUntilItEndsAndNotLonger) {
 TEST(FileUse, CountsRegularFilesOnly) {
     const FileUse one("/dev/null", Way::write, "x", "x");
     const FileUse two("/dev/null", Way::write, "y", "y");
-    const Descriptor file = opened("/dev/null", O_WRONLY);
+    const FileDescriptor file = opened("/dev/null", O_WRONLY);
     const FileUse three(file.get(), "/dev/null", Way::write, "z", "z");
 }
 
@@ -210,12 +210,12 @@ class LockedHere {
     }
 
   private:
-    Descriptor file_;
+    FileDescriptor file_;
 };
 
 std::function<void()> uses(const std::string& path, Way way, bool* alone = nullptr) {
     return [=] {
-        const Descriptor file = opened(path);
+        const FileDescriptor file = opened(path);
         const FileUse use(file.get(), path, way, "x", "here");
         if (alone != nullptr)
             *alone = use.alone();
@@ -232,7 +232,7 @@ TEST(FileUse, KeepsOtherProcessesOut) {
     for (const Way first : {Way::write, Way::append}) {
         const pid_t pid = fork();
         if (pid == 0) {
-            const Descriptor file = opened(path);
+            const FileDescriptor file = opened(path);
             const FileUse use(file.get(), path, first, "x", "there");
             char c = 'x';
             _exit(write(up[1], &c, 1) == 1 && read(down[0], &c, 1) == 1 ? 0 : 1);

@@ -22,8 +22,8 @@ using testing::StartsWith;
 
 /// Two ends of what lines are written to and read from.
 struct Ends {
-    Descriptor writer;
-    Descriptor reader;
+    FileDescriptor writer;
+    FileDescriptor reader;
 
     /// What is there now.
     std::string read_now() const {
@@ -42,21 +42,21 @@ struct Ends {
 Ends make_pipe() {
     std::array<int, 2> fds{};
     EXPECT_EQ(pipe2(fds.data(), O_CLOEXEC), 0);
-    return {Descriptor(fds[1]), Descriptor(fds[0])};
+    return {FileDescriptor(fds[1]), FileDescriptor(fds[0])};
 }
 
 Ends make_sockets() {
     std::array<int, 2> fds{};
     EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds.data()), 0);
-    return {Descriptor(fds[1]), Descriptor(fds[0])};
+    return {FileDescriptor(fds[1]), FileDescriptor(fds[0])};
 }
 
 Ends make_terminal() {
-    Descriptor master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
+    FileDescriptor master(posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC));
     EXPECT_TRUE(master);
     EXPECT_EQ(grantpt(master.get()), 0);
     EXPECT_EQ(unlockpt(master.get()), 0);
-    Descriptor terminal(open(ptsname(master.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
+    FileDescriptor terminal(open(ptsname(master.get()), O_RDWR | O_NOCTTY | O_CLOEXEC));
     EXPECT_TRUE(terminal);
     return {std::move(terminal), std::move(master)};
 }
@@ -155,7 +155,7 @@ TEST_P(LineOutputTo, AReaderThatGoesIsNotWaitedFor) {
     LineOutput out(ends.writer.get());
     for (unsigned i = 0; i < 20'000; i++)
         out.put(line(i));
-    ends.reader = Descriptor();
+    ends.reader = FileDescriptor();
     EXPECT_TRUE(out.finish(std::chrono::seconds(30)));
 }
 

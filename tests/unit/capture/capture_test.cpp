@@ -107,7 +107,7 @@ TEST_F(Captures, EndDoesNotWaitForTheWriters) {
     EXPECT_EQ(read_all(options.files[0]).size(), 1U);
 }
 
-TEST_F(Captures, DealsBlocksOverFilesAndTheirTimesPutThemTogetherAgain) {
+TEST_F(Captures, DistributesBlocksOverFilesAndTheirTimesPutThemTogetherAgain) {
     options.files = {scratch.file("a.pcap"), scratch.file("b.pcap"), scratch.file("c.pcap")};
     Capture c("s0", options, 1, kHz);
     constexpr std::uint64_t kPackets = 40'000;

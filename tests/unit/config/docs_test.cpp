@@ -65,7 +65,7 @@ std::string without_code_marks(std::string text) {
 
 enum Column : std::size_t { kKey, kValue, kDefault, kChange, kOption, kMeaning, kColumns };
 
-/// Rows of the page's table by table and key: "receive.heaps" -> "ring" -> cells.
+/// Rows of the page's table by table and key: "receive.heaps" -> "queue_depth" -> cells.
 std::map<std::string, std::map<std::string, std::vector<std::string>>> documented() {
     std::map<std::string, std::map<std::string, std::vector<std::string>>> rows;
     std::string table;
@@ -226,11 +226,11 @@ TEST(Docs, PagesNameNoKeyThatDoesNotExist) {
 }
 
 TEST(Docs, AKeyThatDoesNotExistIsFound) {
-    for (const char* const good : {"[receive.heaps] ring", "heaps.ring", "pacer = \"hardware\"", "[[send]]",
-                                   "heaps.queued", "heaps.timeout = 5"})
+    for (const char* const good : {"[receive.heaps] queue_depth", "heaps.queue_depth", "pacer = \"hardware\"",
+                                   "[[send]]", "heaps.queued", "heaps.timeout = 5"})
         EXPECT_EQ(wrong_key(good), "");
-    for (const char* const bad : {"[receive.heaps] rings", "heaps.ring_heaps", "pace = \"hardware\"",
-                                  "[receiver] ring", "sink.dir = \"x\""})
+    for (const char* const bad : {"[receive.heaps] queue_depths", "heaps.queue_heaps", "pace = \"hardware\"",
+                                  "[receiver] queue_depth", "sink.dir = \"x\""})
         EXPECT_EQ(wrong_key(bad), bad);
 }
 

@@ -66,7 +66,7 @@ TEST_F(EditTest, AStreamIsAddedWithTheFilesKeysAndUnits) {
                                    {"poll", "busy"},
                                    {"buffer_size", "1MiB"},
                                    {"in_order", "true"},
-                                   {"heaps.ring", "512"},
+                                   {"heaps.queue_depth", "512"},
                                    {"heaps.timeout", "250ms"},
                                    {"sink.kind", "file"},
                                    {"sink.directory", "7"}});
@@ -78,7 +78,7 @@ TEST_F(EditTest, AStreamIsAddedWithTheFilesKeysAndUnits) {
     EXPECT_EQ(c.poll, runtime::PollMode::busy);
     EXPECT_EQ(c.buffer_size, 1u << 20);
     EXPECT_TRUE(c.in_order);
-    EXPECT_EQ(c.ring, 512u);
+    EXPECT_EQ(c.queue_depth, 512u);
     EXPECT_DOUBLE_EQ(c.timeout, 0.25);
     EXPECT_EQ(c.sink.kind, runtime::SinkKind::file);
     EXPECT_EQ(c.sink.directory, "7");
@@ -148,9 +148,12 @@ TEST_F(EditTest, RefusalsAreTheFilesOwn) {
     EXPECT_THAT(refusal([] { add_stream(plan(), "c", "p7", "239.5.0.0:7148", {}); }), HasSubstr("p7"));
     EXPECT_THAT(refusal([] { add_stream(plan(), "-c", "p0", "239.5.0.0:7148", {}); }),
                 HasSubstr("not a name"));
-    EXPECT_THAT(refusal([] { set_stream(plan(), "b", {{"heaps.ring", "0"}}); }), HasSubstr("ring"));
     EXPECT_THAT(refusal([] {
-                    set_stream(plan(), "b", {{"heaps.ring", "many"}});
+                    set_stream(plan(), "b", {{"heaps.queue_depth", "0"}});
+                }),
+                HasSubstr("queue_depth"));
+    EXPECT_THAT(refusal([] {
+                    set_stream(plan(), "b", {{"heaps.queue_depth", "many"}});
                 }),
                 HasSubstr("whole number"));
     EXPECT_THAT(refusal([] {
@@ -165,14 +168,17 @@ TEST_F(EditTest, RefusalsAreTheFilesOwn) {
 
 TEST_F(EditTest, RefusalsSpeakOfNoLinesOfAFile) {
     for (const std::string& text : {refusal([] {
-                                        set_stream(plan(), "b", {{"heaps.ring", "0"}});
+                                        set_stream(plan(), "b", {{"heaps.queue_depth", "0"}});
                                     }),
                                     refusal([] { add_stream(plan(), "c", "p0", "239.1.0.2:7148", {}); })})
         EXPECT_THAT(text, Not(HasSubstr("configuration:"))) << text;
 }
 
 TEST_F(EditTest, KeysAreHelpedAlong) {
-    EXPECT_THAT(refusal([] { set_stream(plan(), "b", {{"ring", "5"}}); }), HasSubstr("write `heaps.ring`"));
+    EXPECT_THAT(refusal([] {
+                    set_stream(plan(), "b", {{"queue_depth", "5"}});
+                }),
+                HasSubstr("write `heaps.queue_depth`"));
     EXPECT_THAT(refusal([] {
                     set_stream(plan(), "b", {{"pol", "busy"}});
                 }),
@@ -228,10 +234,11 @@ TEST(EndpointRanges, AreAsShortAsCanBe) {
 
 TEST_F(EditTest, AValueOfTheWrongTypeIsNamedWithWhatFits) {
     const Plan before = plan();
-    EXPECT_THAT(refusal([&] {
-                    static_cast<void>(set_stream(before, "a", {{"heaps.ring", "lots"}}));
-                }),
-                AllOf(HasSubstr("`ring` is a string, \"lots\"; give a whole number, "), HasSubstr(" to ")));
+    EXPECT_THAT(
+        refusal([&] {
+            static_cast<void>(set_stream(before, "a", {{"heaps.queue_depth", "lots"}}));
+        }),
+        AllOf(HasSubstr("`queue_depth` is a string, \"lots\"; give a whole number, "), HasSubstr(" to ")));
 }
 
 }  // namespace

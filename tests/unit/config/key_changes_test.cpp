@@ -41,7 +41,7 @@ Change observed(const Plan& now, Plan wanted) {
         if (!change.removed.empty() || !change.removed_sends.empty())
             return Change::refused;  // another name is another stream, not a change of this one
         for (const runtime::Change::Receive& one : change.receives)
-            if (one.kind == runtime::Change::Kind::parts)
+            if (one.kind == runtime::Change::Kind::lanes)
                 return Change::anew;
         return Change::immediate;
     } catch (const Error&) {

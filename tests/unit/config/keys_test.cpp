@@ -200,9 +200,9 @@ TEST(Keys, ChoicesAreWordsOfTheirOwn) {
 }
 
 TEST(Keys, AreFoundByTheirPath) {
-    EXPECT_EQ(find_key("receive", "heaps.ring")->option, "--ring-heaps");
-    EXPECT_EQ(find_key("receive", "ring"), nullptr);
-    EXPECT_EQ(find_key("send", "heaps.ring"), nullptr);
+    EXPECT_EQ(find_key("receive", "heaps.queue_depth")->option, "--ring-heaps");
+    EXPECT_EQ(find_key("receive", "queue_depth"), nullptr);
+    EXPECT_EQ(find_key("send", "heaps.queue_depth"), nullptr);
     EXPECT_THAT(key_paths("send"), testing::Contains("pacer"));
     for_each_key([](const std::string&, const Section& section, const Key& key) {
         EXPECT_EQ(find_key(section.root(), section.prefix() + std::string(key.name)), &key);

@@ -121,7 +121,7 @@ loss_threshold = 0.01
 expected_rate = "8Gbps"
 [receive.heaps]
 max_live = 5
-ring = 512
+queue_depth = 512
 max_bytes = "64KiB"
 timeout = "250ms"
 history = 99
@@ -182,7 +182,7 @@ enabled = false
     EXPECT_EQ(plan.end, (runtime::EndPlan{100, 120, 2.5, true}));
     ASSERT_EQ(plan.ports.size(), 1u);
     EXPECT_EQ(plan.ports[0],
-              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Doer::hardware, true}));
+              (runtime::PortPlan{"p0", "ens1f0", 9216, {0x0A000009}, {}, runtime::Offload::hardware, true}));
 
     ASSERT_EQ(plan.receives.size(), 2u);
     const runtime::ReceivePlan& r = plan.receives[0];
@@ -207,16 +207,16 @@ enabled = false
     EXPECT_EQ(r.loss_threshold, 0.01);
     EXPECT_EQ(r.expected_rate, 1e9);
     EXPECT_EQ(r.max_live, 5u);
-    EXPECT_EQ(r.ring, 512u);
+    EXPECT_EQ(r.queue_depth, 512u);
     EXPECT_EQ(r.max_bytes, 65536u);
     EXPECT_EQ(r.timeout, 0.25);
     EXPECT_EQ(r.history, 99u);
     EXPECT_EQ(r.history_time, 0.5);
-    EXPECT_EQ(r.on_full, runtime::OnFull::drop_oldest);
+    EXPECT_EQ(r.on_full, runtime::OnFullSetting::drop_oldest);
     EXPECT_EQ(r.sink, (runtime::SinkPlan{runtime::SinkKind::file, "out", runtime::OnSinkError::end}));
 
     EXPECT_EQ(plan.receives[1].poll, runtime::PollMode::interrupt);
-    EXPECT_EQ(plan.receives[1].on_full, runtime::OnFull::block);
+    EXPECT_EQ(plan.receives[1].on_full, runtime::OnFullSetting::block);
     EXPECT_EQ(plan.receives[1].timeout, 0);
     EXPECT_EQ(plan.receives[1].sink.kind, runtime::SinkKind::verify);
 
@@ -232,7 +232,7 @@ enabled = false
     EXPECT_DOUBLE_EQ(s.rate, 1.25e9);
     EXPECT_EQ(s.burst_size, 131072u);
     EXPECT_EQ(s.burst_rate_ratio, 1.25);
-    EXPECT_EQ(s.pacer, runtime::Doer::automatic);
+    EXPECT_EQ(s.pacer, runtime::Offload::automatic);
     EXPECT_EQ(s.ttl, 4);
     EXPECT_EQ(s.dscp, 46);
     EXPECT_EQ(s.max_packet_size, 8192u);
@@ -243,7 +243,7 @@ enabled = false
     EXPECT_EQ(s.first_count, 0u);
     EXPECT_EQ(s.count_step, 3u);
     EXPECT_EQ(s.address_bits, 48);
-    EXPECT_EQ(s.zero_copy, runtime::ZeroCopy::never);
+    EXPECT_EQ(s.zero_copy, runtime::ZeroCopySetting::never);
     EXPECT_TRUE(s.verify);
     EXPECT_TRUE(s.udp_checksum);
     EXPECT_EQ(s.impair, "loss=1%,seed=7");

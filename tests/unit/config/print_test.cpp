@@ -53,7 +53,7 @@ loss_threshold = 0
 expected_rate = "0"
 [receive.heaps]
 max_live = 4
-ring = 256
+queue_depth = 256
 max_bytes = "64MiB"
 timeout = "250ms"
 history = 1024

@@ -37,8 +37,8 @@ TEST(UnknownKey, IsPlacedAndTheNearestKeyIsOffered) {
     expect_error(kReceive + "max_pol = 3\n",
                  {"a.toml:9:1", "`max_pol`", "[[receive]]", "did you mean `max_poll`"});
     expect_error(kPort + "devixe = \"x\"\n", {"a.toml:5:1", "`devixe`", "[[port]]", "did you mean `device`"});
-    expect_error(kReceive + "[receive.heaps]\n  rings = 3\n",
-                 {"a.toml:10:3", "`rings`", "[receive.heaps]", "`ring`"});
+    expect_error(kReceive + "[receive.heaps]\n  queue_depths = 3\n",
+                 {"a.toml:10:3", "`queue_depths`", "[receive.heaps]", "`queue_depth`"});
     expect_error(kReceive + "[receive.sink]\nkind = \"file\"\ndir = \"x\"\n",
                  {"a.toml:11:1", "`dir`", "[receive.sink]", "`directory`"});
     expect_error(kSend + "rate_gbps = 3\n", {"a.toml:9:1", "`rate_gbps`", "[[send]]"});
@@ -50,7 +50,7 @@ TEST(UnknownKey, IsPlacedAndTheNearestKeyIsOffered) {
 
 TEST(UnknownKey, AnOptionsNameLeadsToTheKey) {
     expect_error(kReceive + "max_heaps = 3\n", {"`max_heaps`", "max_live in [receive.heaps]"});
-    expect_error(kReceive + "ring_heaps = 3\n", {"`ring_heaps`", "ring in [receive.heaps]"});
+    expect_error(kReceive + "ring_heaps = 3\n", {"`ring_heaps`", "queue_depth in [receive.heaps]"});
     expect_error(kReceive + "max_heap_bytes = 3\n", {"`max_heap_bytes`", "max_bytes in [receive.heaps]"});
     expect_error(kReceive + "heap_timeout = 3\n", {"`heap_timeout`", "timeout in [receive.heaps]"});
     expect_error(kSend + "address_bits = 48\n", {"`address_bits`", "addr_bits"});
@@ -116,7 +116,8 @@ TEST(Range, IsTold) {
     expect_error(kReceive + "max_poll = 0\n", {"a.toml:9:12", "`max_poll` is 0", "1 to 1000000"});
     expect_error(kReceive + "max_packet_size = 65508\n", {"`max_packet_size` is 65508", "32 to 65507"});
     expect_error(kReceive + "substreams = -1\n", {"`substreams` is -1", "1 to 65536"});
-    expect_error(kReceive + "heaps.ring = 4294967297\n", {"`ring` is 4294967297", "1 to 1048576"});
+    expect_error(kReceive + "heaps.queue_depth = 4294967297\n",
+                 {"`queue_depth` is 4294967297", "1 to 1048576"});
     expect_error(kReceive + "heaps.max_live = 0\n", {"`max_live` is 0", "1 to 65536"});
     expect_error(kReceive + "heaps.history = -1\n", {"`history` is -1", "0 to 1048576"});
     expect_error(kReceive + "heaps.timeout = -0.5\n", {"`timeout` is -0.5 seconds", "0 to"});

@@ -183,7 +183,8 @@ TEST(Validate, NumbersStayInTheirRanges) {
                    {"`substreams` is 0"});
     expect_refused([](Plan& p) { p.receives[0].max_live = 0; }, "receive[0].heaps.max_live",
                    {"`max_live` is 0"});
-    expect_refused([](Plan& p) { p.receives[0].ring = 0; }, "receive[0].heaps.ring", {"`ring` is 0"});
+    expect_refused([](Plan& p) { p.receives[0].queue_depth = 0; }, "receive[0].heaps.queue_depth",
+                   {"`queue_depth` is 0"});
     expect_refused([](Plan& p) { p.receives[0].max_bytes = 0; }, "receive[0].heaps.max_bytes",
                    {"`max_bytes` is 0"});
     expect_refused([](Plan& p) { p.receives[0].history = 2000000; }, "receive[0].heaps.history", {"2000000"});

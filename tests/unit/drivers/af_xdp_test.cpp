@@ -105,7 +105,7 @@ TEST_F(AfXdp, OneQueueToReceive) {
     EXPECT_THAT(device.remarks, IsEmpty());
     EXPECT_EQ(device.capabilities.steering, port::Steering::xdp_map);
     EXPECT_EQ(device.capabilities.membership, port::Membership::kernel_socket);
-    EXPECT_FALSE(device.capabilities.deals_flows);
+    EXPECT_FALSE(device.capabilities.distributes_flows);
     EXPECT_FALSE(device.capabilities.tx_multi_segment);
     EXPECT_FALSE(device.capabilities.tx_external_buffer);
     EXPECT_EQ(device.capabilities.link_frame, 1522U);

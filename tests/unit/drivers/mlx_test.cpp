@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "drivers/table.hpp"
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace spead::drivers {
 namespace {
@@ -42,7 +42,7 @@ class MlxCard : public testing::Test {
         netdev_ = &machine_.netdev("ens1f0", kCard);
         netdev_->mtu = 9000;
         machine_.rdma(kCard, Five ? "mlx5_0" : "mlx4_0");
-        driver_ = Five ? mlx5_on(machine_.host()) : mlx4_on(machine_.host());
+        driver_ = Five ? mlx5_on(machine_.view()) : mlx4_on(machine_.view());
     }
     port::PreparedDevice plan(const port::PortRequest& request) const { return driver_->plan(request); }
     port::PreparedDevice plan(const std::string& device = kCard) const { return plan(request_for(device)); }
@@ -56,7 +56,7 @@ class MlxCard : public testing::Test {
     }
     std::string refusal(const std::string& device = kCard) const { return refusal(request_for(device)); }
 
-    test::FakeHost machine_;
+    test::FakeMachine machine_;
     port::NetdevFacts* netdev_ = nullptr;
     std::unique_ptr<port::Driver> driver_;
 };

@@ -7,7 +7,7 @@
 #include "base/error.hpp"
 #include "drivers/table.hpp"
 #include "port/sizes.hpp"
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace spead::drivers {
 namespace {
@@ -24,7 +24,7 @@ class Pci : public testing::Test {
         machine_.link(fmt::format("/sys/bus/pci/devices/{}/iommu_group", kCard), "../../iommu_groups/17");
         machine_.file("/dev/vfio/vfio", "");
         machine_.file("/dev/vfio/17", "");
-        driver_ = pci_on(machine_.host());
+        driver_ = pci_on(machine_.view());
         request_.name = "p0";
         request_.device = kCard;
         request_.rx_queues = request_.tx_queues = 1;
@@ -39,7 +39,7 @@ class Pci : public testing::Test {
         return "accepted";
     }
 
-    test::FakeHost machine_;
+    test::FakeMachine machine_;
     std::unique_ptr<port::Driver> driver_;
     port::PortRequest request_;
 };

@@ -74,7 +74,7 @@ TEST(HeapQueue, HoldsExactlyItsCapacity) {
         EXPECT_EQ(q.push(capacity, 1), 0U);
         EXPECT_EQ(q.queue.try_pop().cnt(), 0U);
         EXPECT_EQ(q.push(capacity, 1), 1U);
-        while (Heap h = q.queue.try_pop()) {
+        while (HeapHandle h = q.queue.try_pop()) {
         }
     }
 }
@@ -83,7 +83,7 @@ TEST(HeapQueue, HasRoomForAllRecordsOnTheirWayBack) {
     Queue q(4, 300);
     for (std::size_t at = 0; at < 300; at += 4) {
         ASSERT_EQ(q.push(at, 4), 4U);
-        while (Heap h = q.queue.try_pop()) {
+        while (HeapHandle h = q.queue.try_pop()) {
         }
     }
     EXPECT_EQ(q.reclaim(64).size(), 64U) << "as many as are asked for";
@@ -94,17 +94,17 @@ TEST(HeapQueue, HasRoomForAllRecordsOnTheirWayBack) {
 TEST(HeapQueue, PopsAndReleasesManyAtOnce) {
     Queue q(200, 200);
     ASSERT_EQ(q.push(0, 200), 200U);
-    std::vector<Heap> heaps(150);
+    std::vector<HeapHandle> heaps(150);
     EXPECT_EQ(q.queue.pop_burst(heaps), 150U);
     for (std::uint64_t k = 0; k < 150; k++)
         EXPECT_EQ(heaps[k].cnt(), k);
     EXPECT_EQ(q.queue.taken(), 150U);
-    std::vector<Heap> rest(100);
+    std::vector<HeapHandle> rest(100);
     EXPECT_EQ(q.queue.pop_burst(rest), 50U);
     EXPECT_FALSE(rest[50]);
-    EXPECT_EQ(q.queue.pop_burst(std::span<Heap>{}), 0U);
+    EXPECT_EQ(q.queue.pop_burst(std::span<HeapHandle>{}), 0U);
     q.queue.release_burst(heaps);
-    for (const Heap& h : heaps)
+    for (const HeapHandle& h : heaps)
         EXPECT_FALSE(h);
     q.queue.release_burst(rest);
     q.queue.release_burst(rest);
@@ -114,7 +114,7 @@ TEST(HeapQueue, PopsAndReleasesManyAtOnce) {
 TEST(HeapQueue, GivesBackWhatABurstPopsOver) {
     Queue q(4, 4);
     ASSERT_EQ(q.push(0, 2), 2U);
-    std::array<Heap, 1> slot;
+    std::array<HeapHandle, 1> slot;
     EXPECT_EQ(q.queue.pop_burst(slot), 1U);
     EXPECT_EQ(q.queue.pop_burst(slot), 1U);
     EXPECT_EQ(slot[0].cnt(), 1U);
@@ -154,7 +154,7 @@ TEST(HeapQueueEvent, FiresOnceForAnArmedQueue) {
     EXPECT_FALSE(readable(q.queue));
     q.push(1, 1);
     EXPECT_FALSE(readable(q.queue)) << "not armed again";
-    while (Heap h = q.queue.try_pop()) {
+    while (HeapHandle h = q.queue.try_pop()) {
     }
 }
 
@@ -164,7 +164,7 @@ TEST(HeapQueueEvent, DoesNotArmWhenHeapsAreThere) {
     EXPECT_FALSE(q.queue.arm());
     q.push(1, 1);
     EXPECT_FALSE(readable(q.queue));
-    while (Heap h = q.queue.try_pop()) {
+    while (HeapHandle h = q.queue.try_pop()) {
     }
 }
 
@@ -293,7 +293,7 @@ TEST(HeapQueueThreads, OneConsumerSleepsAndGetsEveryHeapInOrder) {
     std::thread lcore([&] { producer.run(kTotal); });
     std::uint64_t next = 0;
     for (;;) {
-        const Heap h = q.queue.try_pop();
+        const HeapHandle h = q.queue.try_pop();
         if (!h) {
             if (q.queue.closed() && q.queue.empty())
                 break;
@@ -316,12 +316,12 @@ TEST(HeapQueueThreads, SeveralConsumersShareEveryHeapOnce) {
     Producer producer(q, 64);
     std::vector<std::atomic<int>> seen(kTotal);
     const auto consume = [&](bool in_bursts) {
-        std::array<Heap, 5> heaps;
+        std::array<HeapHandle, 5> heaps;
         for (;;) {
             std::size_t n = 0;
             if (in_bursts) {
                 n = q.queue.pop_burst(heaps);
-            } else if (Heap h = q.queue.try_pop()) {
+            } else if (HeapHandle h = q.queue.try_pop()) {
                 heaps[0] = std::move(h);
                 n = 1;
             }
@@ -353,7 +353,7 @@ TEST(HeapQueueThreads, TheLcoreTakesHeapsBackWhileConsumersPop) {
     std::atomic<std::uint64_t> consumed{0};
     std::thread consumer([&] {
         for (;;) {
-            if (const Heap h = q.queue.try_pop())
+            if (const HeapHandle h = q.queue.try_pop())
                 consumed.fetch_add(1, std::memory_order_relaxed);
             else if (q.queue.closed() && q.queue.empty())
                 return;

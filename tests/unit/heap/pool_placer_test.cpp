@@ -102,17 +102,17 @@ TEST(PoolPlacer, TrimsABlockAndItsCount) {
     EXPECT_EQ(p.out(), 0U);
 }
 
-/// Three streams of one arena: a promise each, and something nobody was promised.
+/// Three streams of one arena: a reservation each, and something unreserved.
 struct Three {
     memory::Arena arena{4 * kMiB, kMiB};
-    Shares shares{arena.capacity()};
+    Reservations reservations{arena.capacity()};
     PoolPlacer a = placer();
     PoolPlacer b = placer();
     PoolPlacer c = placer();
 
     PoolPlacer placer() {
-        shares.promise(kMiB);
-        return {arena, shares, kMiB};
+        reservations.reserve(kMiB);
+        return {arena, reservations, kMiB};
     }
     static std::size_t take_all(PoolPlacer& p, std::size_t bytes, std::vector<memory::Block>& blocks) {
         std::size_t n = 0;
@@ -124,7 +124,7 @@ struct Three {
     }
 };
 
-TEST(PoolPlacer, LendsWhatNobodyWasPromisedAndKeepsEveryPromise) {
+TEST(PoolPlacer, LendsWhatIsUnreservedAndKeepsEveryReservation) {
     Three t;
     std::vector<memory::Block> of_a, of_b, of_c;
     EXPECT_EQ(Three::take_all(t.a, 256 * kKiB, of_a), 8U) << "its own, and what is nobody's";
@@ -136,7 +136,7 @@ TEST(PoolPlacer, LendsWhatNobodyWasPromisedAndKeepsEveryPromise) {
     of_a.pop_back();
     EXPECT_EQ(Three::take_all(t.c, 256 * kKiB, of_c), 1U);
     EXPECT_FALSE(t.a.place(1));
-    // What was promised does not.
+    // What was reserved does not.
     t.b.release(of_b.back());
     of_b.pop_back();
     EXPECT_FALSE(t.a.place(1));
@@ -151,9 +151,9 @@ TEST(PoolPlacer, LendsWhatNobodyWasPromisedAndKeepsEveryPromise) {
 
 TEST(PoolPlacer, IsMadeWithoutAQuotaWhileTheLcoreUsesTheOthers) {
     memory::Arena arena(2 * kMiB, kMiB);
-    Shares shares(arena.capacity());
-    shares.promise(kMiB);
-    PoolPlacer running(arena, shares, kMiB);
+    Reservations reservations(arena.capacity());
+    reservations.reserve(kMiB);
+    PoolPlacer running(arena, reservations, kMiB);
     running.set_can_wait(true);
     std::atomic<bool> stop = false;
     bool refused = false;
@@ -166,7 +166,7 @@ TEST(PoolPlacer, IsMadeWithoutAQuotaWhileTheLcoreUsesTheOthers) {
         }
     });
     for (int i = 0; i < 2'000'000; i++) {
-        PoolPlacer fresh(arena, shares, 0);
+        PoolPlacer fresh(arena, reservations, 0);
         fresh.set_can_wait(true);
     }
     stop = true;

@@ -97,7 +97,7 @@ TEST(WindowControl, ThatNeverCompletesIsAnIncompleteHeapSinceItsItemsMayHaveBeen
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).of(30).at(0, 10).control()), placed);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_EQ(h.end(), HeapEnd::flushed);
 }
@@ -144,9 +144,9 @@ TEST(WindowStop, IgnoresTheRestOfTheBatchAndFlushesAfterItsCopies) {
     rig.commit();
     EXPECT_EQ(rig.counters.heaps_live, 0U);
     rig.hand_over();
-    const Heap complete = rig.pop();
+    const HeapHandle complete = rig.pop();
     EXPECT_EQ(complete.cnt(), 2U);
-    const Heap flushed = rig.pop();
+    const HeapHandle flushed = rig.pop();
     EXPECT_EQ(flushed.cnt(), 1U);
     EXPECT_TRUE(holds_pattern(flushed, 0, 8));
 }
@@ -193,14 +193,14 @@ TEST(WindowStop, CanBeAskedForWhileCopiesAreOutstanding) {
     EXPECT_EQ(rig.accept(Packet(1).of(16).at(8, 8)), stopped);
     EXPECT_EQ(rig.queued(), 0U);
     rig.commit();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(holds_pattern(h, 0, 8));
 }
 
 TEST(WindowStop, KeepsWhatTheQueueDoesNotTakeWhenItBlocks) {
     WindowConfig c = stopping();
-    c.on_full = OnFull::block;
+    c.on_full = FullPolicy::block;
     Rig rig(c, {.queue_heaps = 1});
     EXPECT_EQ(rig.give(Packet(1).of(16).at(0, 8)), placed);
     EXPECT_EQ(rig.give(Packet(2).of(16).at(0, 8)), placed);

@@ -16,7 +16,7 @@ TEST(WindowDuplicates, ARepeatedPacketOfAnOpenHeapIsADuplicateAndChangesNothing)
     EXPECT_EQ(rig.give(Packet(1).of(300).at(200, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(300).at(200, 100, 9)), duplicate) << "behind a hole";
     EXPECT_EQ(rig.give(Packet(1).of(300).at(100, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
@@ -41,7 +41,7 @@ TEST(WindowDuplicates, APartialOverlapIsInconsistentAndChangesNothing) {
     EXPECT_EQ(rig.give(Packet(1).of(300).at(0, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(300).at(199, 101, 9)), inconsistent) << "out of the prefix";
     EXPECT_EQ(rig.give(Packet(1).of(300).at(200, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
 }
@@ -263,7 +263,7 @@ TEST(WindowCounts, TheLargestHeapCountOfAnyFlavourIsReceived) {
     const std::uint64_t largest = (std::uint64_t{1} << 56) - 1;
     EXPECT_EQ(rig.give(Packet(largest).flavour(56).of(16).at(0, 8)), placed);
     EXPECT_EQ(rig.give(Packet(largest).flavour(56).of(16).at(8, 8)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_EQ(h.cnt(), largest);
     EXPECT_EQ(h.flavour(), 56);
 }
@@ -277,7 +277,7 @@ TEST(WindowCounts, TwoSendersWithTheSameCountMixInOneHeapAndTheSecondIsTold) {
     EXPECT_EQ(rig.give(Packet(1).from(2).of(400).at(200, 100, 2)), inconsistent);
     EXPECT_EQ(rig.give(Packet(1).from(1).of(300).at(200, 100)), placed);
     EXPECT_EQ(rig.counters.heaps_started, 1U);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_EQ(h.source(), 1U) << "of the first packet";
     EXPECT_TRUE(holds_pattern(h, 0, 100));
     EXPECT_TRUE(holds_pattern(h, 100, 200, 2));

@@ -194,7 +194,7 @@ TEST(WindowTimeout, WaitsForCopiesOfTheHeap) {
     EXPECT_EQ(rig.queued(), 0U);
     rig.commit();
     rig.hand_over();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(holds_pattern(h, 0, 8));
 }
@@ -237,12 +237,12 @@ TEST(WindowFlush, HandsOverOnlyAfterTheCopies) {
     EXPECT_EQ(rig.queued(), 0U);
     rig.commit();
     rig.hand_over();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(holds_pattern(h, 0, 8));
 }
 
-TEST(WindowMissing, WhatAHeapPromisedAndDidNotBringIsCountedWhenItIsGivenUp) {
+TEST(WindowMissing, WhatAHeapAnnouncedAndDidNotBringIsCountedWhenItIsGivenUp) {
     Rig rig;
     for (const std::uint64_t at : {0, 100, 300})
         rig.give(Packet(1).of(950).at(at, 100));

@@ -136,7 +136,7 @@ class Haunted {
         batched_ = 0;
     }
     void take() {
-        while (const Heap h = rig_.pop()) {
+        while (const HeapHandle h = rig_.pop()) {
             if (h.cnt() <= s_.heaps && h.complete() && h.payload().size() == s_.packets * s_.payload &&
                 h.flavour() == 40) {
                 ASSERT_TRUE(holds_pattern(h));

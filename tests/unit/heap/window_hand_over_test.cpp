@@ -10,7 +10,7 @@ namespace {
 using enum PacketOutcome;
 using Counts = std::vector<std::uint64_t>;
 
-WindowConfig on_full(OnFull policy) {
+WindowConfig on_full(FullPolicy policy) {
     WindowConfig c = small_window();
     c.on_full = policy;
     return c;
@@ -48,7 +48,7 @@ TEST(WindowCommit, MayComeInParts) {
 TEST(WindowCommit, MemoryOfAHeapIsNotReusedWhileACopyIsOutstanding) {
     // Every batch ends more heaps than queue, and all of them are dropped; every copy is made at the end of
     // its batch. Were memory freed in accept, a copy would land in another heap.
-    WindowConfig c = on_full(OnFull::drop_newest);
+    WindowConfig c = on_full(FullPolicy::drop_newest);
     c.max_live = 2;
     Rig rig(c, {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 3});
     std::uint64_t key = 0;
@@ -62,7 +62,7 @@ TEST(WindowCommit, MemoryOfAHeapIsNotReusedWhileACopyIsOutstanding) {
         rig.commit();
         rig.hand_over();
         int seen = 0;
-        while (const Heap h = rig.pop()) {
+        while (const HeapHandle h = rig.pop()) {
             ASSERT_TRUE(holds_pattern(h, 0, h.received()));
             seen++;
         }
@@ -81,7 +81,7 @@ TEST(WindowCommit, AnEvictedHeapKeepsItsMemoryUntilItsCopyIsDone) {
     rig.commit();
     rig.hand_over();
     for (std::uint64_t k = 1; k < 19; k++) {
-        const Heap h = rig.pop();
+        const HeapHandle h = rig.pop();
         EXPECT_EQ(h.cnt(), k);
         EXPECT_TRUE(holds_pattern(h, 0, 100));
     }
@@ -127,7 +127,7 @@ TEST(WindowHandOver, GoesOnThroughTheWrapOfItsRing) {
 }
 
 TEST(OnFullDropNewest, KeepsWhatIsQueuedAndCountsTheRest) {
-    Rig rig(on_full(OnFull::drop_newest), {.queue_heaps = 3});
+    Rig rig(on_full(FullPolicy::drop_newest), {.queue_heaps = 3});
     for (std::uint64_t k = 0; k < 10; k++)
         EXPECT_EQ(rig.give(Packet(k).whole(100)), placed);
     EXPECT_EQ(rig.counters.heaps_dropped_full, 7U);
@@ -139,7 +139,7 @@ TEST(OnFullDropNewest, KeepsWhatIsQueuedAndCountsTheRest) {
 }
 
 TEST(OnFullDropNewest, WithinOneBatchKeepsTheFirst) {
-    Rig rig(on_full(OnFull::drop_newest), {.queue_heaps = 3});
+    Rig rig(on_full(FullPolicy::drop_newest), {.queue_heaps = 3});
     for (std::uint64_t k = 0; k < 10; k++)
         EXPECT_EQ(rig.accept(Packet(k).whole(100)), placed);
     rig.commit();
@@ -149,7 +149,7 @@ TEST(OnFullDropNewest, WithinOneBatchKeepsTheFirst) {
 }
 
 TEST(OnFullDropNewest, ADroppedHeapIsStillDoneForItsDuplicates) {
-    Rig rig(on_full(OnFull::drop_newest), {.queue_heaps = 1});
+    Rig rig(on_full(FullPolicy::drop_newest), {.queue_heaps = 1});
     EXPECT_EQ(rig.give(Packet(1).whole(100)), placed);
     EXPECT_EQ(rig.give(Packet(2).whole(100)), placed);
     EXPECT_EQ(rig.counters.heaps_dropped_full, 1U);
@@ -157,7 +157,7 @@ TEST(OnFullDropNewest, ADroppedHeapIsStillDoneForItsDuplicates) {
 }
 
 TEST(OnFullDropOldest, KeepsTheNewest) {
-    Rig rig(on_full(OnFull::drop_oldest), {.queue_heaps = 3});
+    Rig rig(on_full(FullPolicy::drop_oldest), {.queue_heaps = 3});
     for (std::uint64_t k = 0; k < 10; k++)
         EXPECT_EQ(rig.give(Packet(k).whole(100)), placed);
     EXPECT_EQ(rig.counters.heaps_dropped_full, 7U);
@@ -166,7 +166,7 @@ TEST(OnFullDropOldest, KeepsTheNewest) {
 }
 
 TEST(OnFullDropOldest, WithinOneBatchKeepsTheNewest) {
-    Rig rig(on_full(OnFull::drop_oldest), {.queue_heaps = 3});
+    Rig rig(on_full(FullPolicy::drop_oldest), {.queue_heaps = 3});
     for (std::uint64_t k = 0; k < 10; k++)
         EXPECT_EQ(rig.accept(Packet(k).whole(100)), placed);
     rig.commit();
@@ -176,9 +176,9 @@ TEST(OnFullDropOldest, WithinOneBatchKeepsTheNewest) {
 }
 
 TEST(OnFullDropOldest, LeavesHeapsInTheConsumersHandsAlone) {
-    Rig rig(on_full(OnFull::drop_oldest), {.queue_heaps = 2});
+    Rig rig(on_full(FullPolicy::drop_oldest), {.queue_heaps = 2});
     EXPECT_EQ(rig.give(Packet(0).whole(100)), placed);
-    const Heap mine = rig.pop();
+    const HeapHandle mine = rig.pop();
     for (std::uint64_t k = 1; k < 50; k++)
         EXPECT_EQ(rig.give(Packet(k).whole(100)), placed);
     EXPECT_EQ(mine.cnt(), 0U);
@@ -186,7 +186,7 @@ TEST(OnFullDropOldest, LeavesHeapsInTheConsumersHandsAlone) {
 }
 
 TEST(OnFullBlock, KeepsEveryHeapAndAsksForAPause) {
-    Rig rig(on_full(OnFull::block), {.queue_heaps = 2});
+    Rig rig(on_full(FullPolicy::block), {.queue_heaps = 2});
     for (std::uint64_t k = 0; k < 5; k++)
         EXPECT_EQ(rig.accept(Packet(k).whole(100)), placed);
     rig.commit();
@@ -205,20 +205,20 @@ TEST(OnFullBlock, KeepsEveryHeapAndAsksForAPause) {
 }
 
 TEST(OnFullBlock, LetsGoWhenThePolicyChanges) {
-    Rig rig(on_full(OnFull::block), {.queue_heaps = 1});
+    Rig rig(on_full(FullPolicy::block), {.queue_heaps = 1});
     for (std::uint64_t k = 0; k < 4; k++)
         EXPECT_EQ(rig.accept(Packet(k).whole(100)), placed);
     rig.commit();
     rig.hand_over();
     EXPECT_TRUE(rig.window().blocked());
-    rig.window().set_on_full(OnFull::drop_newest);
+    rig.window().set_on_full(FullPolicy::drop_newest);
     rig.hand_over();
     EXPECT_FALSE(rig.window().blocked());
     EXPECT_EQ(rig.counters.heaps_dropped_full, 3U);
 }
 
 TEST(OnFullBlock, GivesUpWhatWaitsWhenTold) {
-    Rig rig(on_full(OnFull::block), {.queue_heaps = 1});
+    Rig rig(on_full(FullPolicy::block), {.queue_heaps = 1});
     for (std::uint64_t k = 0; k < 4; k++)
         EXPECT_EQ(rig.accept(Packet(k).whole(100)), placed);
     rig.commit();
@@ -234,11 +234,11 @@ TEST(OnFullBlock, GivesUpWhatWaitsWhenTold) {
 /// A lossless source with a consumer that takes all it can get, holds it, and gives it back only when the
 /// window blocks: no packet may be lost.
 void lose_nothing(std::size_t heap_bytes, const RigSizes& sizes, std::size_t heaps) {
-    Rig rig(on_full(OnFull::block), sizes);
-    std::vector<Heap> held;
+    Rig rig(on_full(FullPolicy::block), sizes);
+    std::vector<HeapHandle> held;
     std::uint64_t next = 0;
     const auto take_all = [&] {
-        while (Heap h = rig.pop()) {
+        while (HeapHandle h = rig.pop()) {
             ASSERT_EQ(h.cnt(), next++);
             ASSERT_TRUE(h.complete());
             held.push_back(std::move(h));
@@ -273,7 +273,7 @@ TEST(OnFullBlock, LosesNothingWhenTheQuotaHoldsOneHeap) {
 
 /// Bytes of queued heaps are bounded too: half of the quota stays for live heaps, or what they need.
 TEST(QueueBytes, AreBoundedSoThatLiveHeapsFindRoom) {
-    for (const OnFull policy : {OnFull::drop_newest, OnFull::drop_oldest}) {
+    for (const FullPolicy policy : {FullPolicy::drop_newest, FullPolicy::drop_oldest}) {
         Rig rig(on_full(policy), {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 64});
         for (std::uint64_t k = 0; k < 100; k++)
             ASSERT_EQ(rig.give(Packet(k).whole(64 * kKiB)), placed) << "never for lack of memory";
@@ -282,12 +282,12 @@ TEST(QueueBytes, AreBoundedSoThatLiveHeapsFindRoom) {
         EXPECT_LE(rig.queued(), 12U);
         EXPECT_EQ(rig.counters.heaps_dropped_full, 100 - rig.queued());
         const Counts left = pop_counts(rig);
-        EXPECT_EQ(left.back(), policy == OnFull::drop_oldest ? 99U : left.size() - 1);
+        EXPECT_EQ(left.back(), policy == FullPolicy::drop_oldest ? 99U : left.size() - 1);
     }
 }
 
 TEST(QueueBytes, BlockTheStreamWhenItMayNotLose) {
-    Rig rig(on_full(OnFull::block), {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 64});
+    Rig rig(on_full(FullPolicy::block), {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 64});
     std::uint64_t next = 0;
     for (std::uint64_t k = 0; k < 100; k++) {
         if (rig.window().blocked()) {
@@ -306,26 +306,26 @@ TEST(QueueBytes, BlockTheStreamWhenItMayNotLose) {
 }
 
 TEST(QueueBytes, AlwaysLetOneHeapThrough) {
-    Rig rig(on_full(OnFull::drop_newest), {.arena = 2 * kMiB, .quota = 64 * kKiB, .queue_heaps = 64});
+    Rig rig(on_full(FullPolicy::drop_newest), {.arena = 2 * kMiB, .quota = 64 * kKiB, .queue_heaps = 64});
     EXPECT_EQ(rig.give(Packet(1).whole(64 * kKiB)), placed);
     EXPECT_EQ(rig.queued(), 1U);
     EXPECT_EQ(pop_counts(rig), Counts{1});
 }
 
 TEST(QueueBytes, ThatConsumersHaveGivenBackDoNotCount) {
-    Rig rig(on_full(OnFull::drop_newest), {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 64});
+    Rig rig(on_full(FullPolicy::drop_newest), {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 64});
     EXPECT_EQ(rig.give(Packet(0).whole(64 * kKiB)), placed);
     for (std::uint64_t k = 1; k < 100; k++) {
         // One heap is always queued; the one before it has been given back.
         ASSERT_EQ(rig.give(Packet(k).whole(64 * kKiB)), placed);
-        const Heap h = rig.pop();
+        const HeapHandle h = rig.pop();
         ASSERT_EQ(h.cnt(), k - 1);
     }
     EXPECT_EQ(rig.counters.heaps_dropped_full, 0U);
 }
 
 TEST(QueueBytes, SmallHeapsAreBoundedByTheirNumberOnly) {
-    Rig rig(on_full(OnFull::drop_newest), {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 64});
+    Rig rig(on_full(FullPolicy::drop_newest), {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 64});
     for (std::uint64_t k = 0; k < 64; k++)
         ASSERT_EQ(rig.give(Packet(k).whole(100)), placed);
     EXPECT_EQ(rig.queued(), 64U);

@@ -47,7 +47,7 @@ TEST(WindowItems, RepeatedInEveryPacketAreKeptOnce) {
 TEST(WindowItems, AtTheHeapsEndAreFine) {
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).whole(100).items({1}).pointing_at(100)), placed);
-    const Heap one = rig.pop();
+    const HeapHandle one = rig.pop();
     EXPECT_TRUE(one.complete());
     EXPECT_FALSE(one.item_past_end());
     EXPECT_EQ(rig.give(Packet(2).of(200).at(0, 100).items({1}).pointing_at(200)), placed);
@@ -61,7 +61,7 @@ TEST(WindowItems, PastTheEndOfASinglePacketHeapMakeItEndIncompleteWithThatReason
     EXPECT_EQ(rig.queued(), 0U);
     EXPECT_EQ(rig.give(Packet(1).whole(100).items({1}).pointing_at(101)), duplicate);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_EQ(h.end(), HeapEnd::flushed);
     EXPECT_FALSE(h.complete());
@@ -76,7 +76,7 @@ TEST(WindowItems, PastTheEndInAnyPacketMakeTheHeapEndIncomplete) {
     EXPECT_EQ(rig.give(Packet(1).of(200).at(0, 100).items({1}).pointing_at(0)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(200).at(100, 100).items({2}).pointing_at(201)), placed);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_FALSE(h.complete());
     EXPECT_TRUE(h.item_past_end());
     EXPECT_EQ(h.received(), 200U);
@@ -90,7 +90,7 @@ TEST(WindowItems, PastAnyEndDoNotOverflow) {
     EXPECT_EQ(rig.give(Packet(3).flavour(56).of(0).items({1}).pointing_at(farthest)), placed);
     rig.flush();
     for (int i = 0; i < 3; i++) {
-        const Heap h = rig.pop();
+        const HeapHandle h = rig.pop();
         ASSERT_TRUE(h);
         EXPECT_FALSE(h.complete());
         EXPECT_FALSE(h.contiguous());
@@ -111,7 +111,7 @@ TEST(WindowItems, PastTheLengthThatAnUnsizedHeapIsToldLaterMakeItEndIncomplete) 
     EXPECT_EQ(rig.give(Packet(1).at(0, 100).items({1}).pointing_at(250)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(200).at(100, 100)), placed);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_FALSE(h.complete());
     EXPECT_TRUE(h.item_past_end());
 }
@@ -122,7 +122,7 @@ TEST(WindowItems, OfARefusedPacketAreNotTaken) {
     EXPECT_EQ(rig.give(Packet(1).of(300).at(0, 100).items({2}).pointing_at(999)), duplicate);
     EXPECT_EQ(rig.give(Packet(1).of(300).at(50, 100).items({3}).pointing_at(999)), inconsistent);
     EXPECT_EQ(rig.give(Packet(1).of(300).at(100, 200)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_EQ(words_of(h), Words{1});
 }
@@ -132,7 +132,7 @@ TEST(WindowPointersOnly, MergeWithTheHeap) {
     EXPECT_EQ(rig.give(Packet(1).of(100).items({1, 2})), placed);
     EXPECT_EQ(rig.give(Packet(1).of(100).items({3})), placed);
     EXPECT_EQ(rig.give(Packet(1).of(100).at(0, 100).items({4})), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_EQ(words_of(h), (Words{1, 2, 3, 4}));
     EXPECT_EQ(h.packets(), 3U);
@@ -169,7 +169,7 @@ TEST(WindowItemTable, HoldsItsLimitExactly) {
     EXPECT_EQ(rig.give(Packet(1).of(100).items(counted(0, kMaxItems))), placed);
     EXPECT_EQ(rig.give(Packet(1).of(100).items({kMaxItems})), no_memory);
     EXPECT_EQ(rig.give(Packet(1).of(100).at(0, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_EQ(words_of(h), counted(0, kMaxItems));
 }
@@ -179,7 +179,7 @@ TEST(WindowItemTable, ThatIsFullRefusesThePacketWholeAndTheHeapLivesOn) {
     EXPECT_EQ(rig.give(Packet(1).of(200).at(0, 100).items(counted(0, kMaxItems))), placed);
     EXPECT_EQ(rig.give(Packet(1).of(200).at(100, 100, 9).items({kMaxItems + 1}).pointing_at(999)), no_memory);
     EXPECT_EQ(rig.give(Packet(1).of(200).at(100, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
     EXPECT_EQ(h.item_words().size(), kMaxItems);
@@ -218,7 +218,7 @@ TEST(WindowItemTable, WithoutMemoryForItsBlockRefusesALaterPacketWhole) {
     EXPECT_EQ(rig.give(Packet(1).of(600).at(0, 100).items(counted(0, 16))), placed);
     EXPECT_EQ(rig.give(Packet(1).of(600).at(100, 500, 9).items({77})), no_memory);
     EXPECT_EQ(rig.give(Packet(1).of(600).at(100, 500)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
 }

@@ -14,7 +14,7 @@ TEST(WindowLength, MissingOnSomePacketsIsTakenFromTheFirstThatHasIt) {
     EXPECT_EQ(rig.give(Packet(1).of(300).at(0, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).at(100, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).at(200, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(h.complete());
     EXPECT_EQ(h.length(), 300U);
@@ -27,7 +27,7 @@ TEST(WindowLength, ToldOnlyByTheLastPacketCompletesTheHeap) {
     EXPECT_EQ(rig.give(Packet(1).at(100, 100)), placed);
     EXPECT_EQ(rig.queued(), 0U);
     EXPECT_EQ(rig.give(Packet(1).of(300).at(200, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h.complete());
     EXPECT_EQ(h.length(), 300U);
     EXPECT_TRUE(holds_pattern(h));
@@ -37,7 +37,7 @@ TEST(WindowLength, ToldByAPacketWithoutPayloadCompletesTheHeap) {
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).at(0, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
@@ -70,7 +70,7 @@ TEST(WindowLength, SmallerThanWhatHasArrivedIsInconsistent) {
     EXPECT_EQ(rig.give(Packet(1).at(100, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(199).at(0, 100)), inconsistent);
     EXPECT_EQ(rig.give(Packet(1).of(200).at(0, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
 }
@@ -120,7 +120,7 @@ TEST(WindowLength, OfZeroIsACompleteHeapAtOnce) {
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).of(0).items({7, 8})), placed);
     EXPECT_EQ(rig.give(Packet(1).of(0).items({7, 8})), duplicate);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(h.contiguous());
@@ -144,7 +144,7 @@ TEST(WindowUnsized, AHeapWithoutLengthIsDeliveredAtTheFlush) {
     EXPECT_EQ(rig.give(Packet(1).at(100, 50)), placed);
     EXPECT_EQ(rig.queued(), 0U);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_EQ(h.end(), HeapEnd::flushed);
     EXPECT_FALSE(h.complete());
@@ -163,7 +163,7 @@ TEST(WindowUnsized, AHeapWithoutLengthIsDeliveredWhenEvicted) {
     Rig rig(c);
     EXPECT_EQ(rig.give(Packet(1).at(0, 100)), placed);
     EXPECT_EQ(rig.give(Packet(2).at(0, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_EQ(h.cnt(), 1U);
     EXPECT_EQ(h.end(), HeapEnd::evicted);
@@ -177,7 +177,7 @@ TEST(WindowUnsized, AHeapWithoutLengthIsDeliveredWhenItTimesOut) {
     Rig rig(c);
     EXPECT_EQ(rig.give(Packet(1).at(0, 100).time(1)), placed);
     rig.expire(12);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_EQ(h.end(), HeapEnd::timed_out);
     EXPECT_TRUE(h.contiguous());
@@ -188,7 +188,7 @@ TEST(WindowUnsized, AHoleMakesItNotContiguous) {
     EXPECT_EQ(rig.give(Packet(1).at(0, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).at(150, 50)), placed);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_FALSE(h.contiguous());
     EXPECT_EQ(h.extent(), 200U);
     EXPECT_EQ(h.received(), 150U);
@@ -201,7 +201,7 @@ TEST(WindowUnsized, ItsBlockIsTrimmedToWhatCame) {
     EXPECT_EQ(rig.arena().in_use(), 64 * kKiB) << "room for the largest heap while it may still grow";
     rig.flush();
     EXPECT_EQ(rig.arena().in_use(), 1024U);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(holds_pattern(h, 0, 1000));
 }
 
@@ -210,7 +210,7 @@ TEST(WindowUnsized, ItsBlockIsTrimmedAlsoWhenALaterPacketToldTheLength) {
     EXPECT_EQ(rig.give(Packet(1).at(0, 1000)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(2000).at(1000, 1000)), placed);
     EXPECT_EQ(rig.arena().in_use(), 2048U);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
 }
@@ -224,7 +224,7 @@ TEST(WindowUnsized, TrimmingLeavesCopiesOfTheSameBatchAlone) {
     rig.commit();
     rig.hand_over();
     for (std::uint64_t k = 1; k < 40; k++) {
-        const Heap h = rig.pop();
+        const HeapHandle h = rig.pop();
         EXPECT_EQ(h.cnt(), k);
         EXPECT_TRUE(h.complete());
         EXPECT_TRUE(holds_pattern(h));
@@ -246,7 +246,7 @@ TEST(WindowUnsized, OfNoBytesAtAllIsDeliveredEmpty) {
     Rig rig;
     EXPECT_EQ(rig.give(Packet(1).items({1})), placed);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(h.payload().empty());
     EXPECT_TRUE(h.contiguous());
@@ -260,7 +260,7 @@ TEST(WindowFlavour, AnotherOneWithinAHeapIsInconsistent) {
     EXPECT_EQ(rig.give(Packet(1).flavour(48).of(200).at(100, 100).items({1})), inconsistent);
     EXPECT_EQ(rig.give(Packet(1).flavour(48).of(200).at(0, 100)), inconsistent);
     EXPECT_EQ(rig.give(Packet(1).flavour(40).of(200).at(100, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_EQ(h.flavour(), 40);
     EXPECT_TRUE(h.item_words().empty());

@@ -88,7 +88,7 @@ TEST(WindowMemory, ARefusedPacketChangesNothingInAHeapThatIsLive) {
     EXPECT_EQ(rig.give(Packet(1).of(64 * kKiB).at(0, 1000)), placed);
     EXPECT_EQ(rig.give(Packet(2).whole(8)), no_memory);
     EXPECT_EQ(rig.give(Packet(1).of(64 * kKiB).at(1000, 64 * kKiB - 1000)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
 }
@@ -107,7 +107,7 @@ TEST(WindowMemory, FullCoverageRefusesThePacketAndTheHeapGoesOn) {
     for (std::uint64_t i = 0; i < kMaxRanges; i++)
         ASSERT_EQ(rig.give(Packet(1).of(length).at(2 * i, 1)), placed) << "a hole filled needs no range";
     EXPECT_EQ(rig.give(Packet(1).of(length).at(2 * kMaxRanges, 4)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
@@ -183,32 +183,32 @@ TEST(WindowMemory, IsSharedWithinTheQuotaOfEachWindow) {
     modest.commit(1);
     modest.hand_over(1);
     for (HeapQueue* q : {&greedy_queue, &modest_queue})
-        while (Heap h = q->try_pop()) {
+        while (HeapHandle h = q->try_pop()) {
         }
     greedy.reclaim();
     modest.reclaim();
     EXPECT_EQ(arena.in_use(), 0U);
 }
 
-/// A stream that waits for its consumer keeps what it was promised for the heaps that are live, so that
+/// A stream that waits for its consumer keeps what it reserved for the heaps that are live, so that
 /// waiting is enough: neither it nor its neighbour ever lacks memory.
 TEST(WindowMemory, IsEnoughForEveryStreamThatWaitsForItsConsumer) {
     memory::Arena arena(kMiB, 64 * kKiB);
-    Shares shares(arena.capacity());
+    Reservations reservations(arena.capacity());
     WindowConfig c = small_window();
     c.max_live = 4;
     c.max_heap_bytes = 64 * kKiB;
-    c.on_full = OnFull::block;
+    c.on_full = FullPolicy::block;
     const std::size_t records = Window::records_needed(c, 64);
     std::array<stats::StreamCounters, 2> counters;
     HeapQueue slow_queue(64, records);
     HeapQueue quick_queue(64, records);
-    shares.promise(512 * kKiB);
-    shares.promise(512 * kKiB);
-    Window slow(c, PoolPlacer(arena, shares, 512 * kKiB), slow_queue, counters[0]);
-    Window quick(c, PoolPlacer(arena, shares, 512 * kKiB), quick_queue, counters[1]);
+    reservations.reserve(512 * kKiB);
+    reservations.reserve(512 * kKiB);
+    Window slow(c, PoolPlacer(arena, reservations, 512 * kKiB), slow_queue, counters[0]);
+    Window quick(c, PoolPlacer(arena, reservations, 512 * kKiB), quick_queue, counters[1]);
 
-    std::vector<Heap> held;
+    std::vector<HeapHandle> held;
     std::uint64_t next = 0;
     const auto feed = [](Window& w, std::uint64_t group) {
         for (std::size_t at = 0; at < 64 * kKiB; at += kKiB)

@@ -10,7 +10,7 @@
 namespace spead::heap::test {
 namespace {
 
-void expect_equal(const Heap& real, const Model::Heap& model) {
+void expect_equal(const HeapHandle& real, const Model::Heap& model) {
     ASSERT_TRUE(real) << "heap " << model.key << " was not delivered";
     ASSERT_EQ(real.cnt(), model.key);
     ASSERT_EQ(real.end(), model.end);
@@ -34,7 +34,7 @@ void expect_equal(const Heap& real, const Model::Heap& model) {
 
 void expect_delivered(Rig& rig, Model& model) {
     while (!model.ended.empty()) {
-        const Heap h = rig.pop();
+        const HeapHandle h = rig.pop();
         ASSERT_NO_FATAL_FAILURE(expect_equal(h, model.ended.front())) << "heap " << model.ended.front().key;
         model.ended.pop_front();
     }

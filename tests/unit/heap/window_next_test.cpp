@@ -28,7 +28,7 @@ TEST(WindowNext, TakesTheNextBytesOfALiveHeap) {
     EXPECT_EQ(rig.packets(placed), 3U);
     EXPECT_EQ(rig.counters.bytes, 300U);
     EXPECT_EQ(rig.give(Packet(1).of(400).at(300, 100).time(10)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
     EXPECT_EQ(h.packets(), 4U);
@@ -45,7 +45,7 @@ TEST(WindowNext, TakesPacketsOfInterleavedHeaps) {
     for (std::uint64_t k = 0; k < 4; k++)
         EXPECT_EQ(rig.give(Packet(k).of(1000).at(900, 100)), placed);
     for (std::uint64_t k = 0; k < 4; k++) {
-        const Heap h = rig.pop();
+        const HeapHandle h = rig.pop();
         EXPECT_TRUE(h.complete());
         EXPECT_TRUE(holds_pattern(h));
     }

@@ -24,7 +24,7 @@ TEST(WindowOrder, EveryOrderOfFivePacketsGivesTheSameHeap) {
     do {
         for (const std::uint64_t i : order)
             ASSERT_EQ(rig.give(Packet(key).of(500).at(i * 100, 100)), placed);
-        const Heap h = rig.pop();
+        const HeapHandle h = rig.pop();
         ASSERT_TRUE(h);
         EXPECT_EQ(h.cnt(), key);
         EXPECT_TRUE(h.complete());
@@ -59,7 +59,7 @@ TEST(WindowOrder, AFirstPacketLostLeavesAHoleAtTheBeginning) {
     EXPECT_EQ(rig.give(Packet(1).of(300).at(100, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(300).at(200, 100)), placed);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_EQ(h.end(), HeapEnd::flushed);
     EXPECT_FALSE(h.complete());
@@ -74,7 +74,7 @@ TEST(WindowOrder, AMiddlePacketLostLeavesAHoleInTheMiddle) {
     EXPECT_EQ(rig.give(Packet(1).of(300).at(0, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(300).at(200, 100)), placed);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_EQ(h.missing(), ranges({{100, 200}}));
     EXPECT_EQ(h.received(), 200U);
     EXPECT_TRUE(holds_pattern(h, 0, 100));
@@ -86,7 +86,7 @@ TEST(WindowOrder, ALastPacketLostLeavesAHoleAtTheEnd) {
     EXPECT_EQ(rig.give(Packet(1).of(300).at(0, 100)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(300).at(100, 100)), placed);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_EQ(h.missing(), ranges({{200, 300}}));
     EXPECT_EQ(h.payload().size(), 300U);
     EXPECT_EQ(h.extent(), 200U);
@@ -96,7 +96,7 @@ TEST(WindowInOrder, TheNextByteIsPlacedAndTheHeapCompletes) {
     Rig rig(strict());
     for (std::uint64_t i = 0; i < 5; i++)
         EXPECT_EQ(rig.give(Packet(1).of(500).at(i * 100, 100)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
 }
@@ -123,7 +123,7 @@ TEST(WindowInOrder, WithAMiddlePacketLostTheHeapKeepsWhatCameBefore) {
     EXPECT_EQ(rig.give(Packet(1).of(500).at(200, 100)), out_of_order);
     EXPECT_EQ(rig.give(Packet(1).of(500).at(300, 100)), out_of_order);
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_EQ(h.received(), 100U);
     EXPECT_EQ(h.missing(), ranges({{100, 500}}));
 }

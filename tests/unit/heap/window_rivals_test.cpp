@@ -25,7 +25,7 @@ Packet good(std::uint64_t key, std::uint64_t n) {
 }
 
 void expect_only_the_heap(Rig& rig, std::uint64_t key) {
-    const Heap heap = rig.pop();
+    const HeapHandle heap = rig.pop();
     ASSERT_TRUE(heap);
     EXPECT_EQ(heap.cnt(), key);
     EXPECT_TRUE(heap.complete());
@@ -80,7 +80,7 @@ TEST(Rivals, ThereIsAnEndToTheClaimsToOneCount) {
     for (std::uint64_t n = 0; n < 5; n++)
         EXPECT_EQ(rig.give(good(7, n)), placed);
     std::uint64_t complete = 0;
-    while (const Heap heap = rig.pop()) {
+    while (const HeapHandle heap = rig.pop()) {
         complete += heap.complete() ? 1 : 0;
         EXPECT_TRUE(!heap.complete() || holds_pattern(heap));
     }
@@ -124,7 +124,7 @@ TEST(Rivals, TheHeapComesThroughAndNothingElse) {
             rig.hand_over();
             rig.now++;
             std::uint64_t whole = 0;
-            while (const Heap heap = rig.pop()) {
+            while (const HeapHandle heap = rig.pop()) {
                 EXPECT_EQ(heap.cnt(), key);
                 EXPECT_TRUE(heap.complete());
                 EXPECT_TRUE(holds_pattern(heap));

@@ -15,7 +15,7 @@ using enum PacketOutcome;
 
 WindowConfig waiting() {
     WindowConfig c = small_window();
-    c.on_full = OnFull::block;
+    c.on_full = FullPolicy::block;
     return c;
 }
 
@@ -77,7 +77,7 @@ TEST(WindowRoom, IsWaitedForNoLongerWhenThePolicyChanges) {
     EXPECT_EQ(rig.give(Packet(1).whole(64 * kKiB)), placed);
     rig.hold();
     EXPECT_EQ(rig.accept(Packet(2).whole(8)), Window::kWait);
-    rig.window().set_on_full(OnFull::drop_newest);
+    rig.window().set_on_full(FullPolicy::drop_newest);
     EXPECT_EQ(rig.accept(Packet(2).whole(8)), no_memory);
 }
 
@@ -98,9 +98,9 @@ TEST(WindowRoom, TellsHowManyPacketsABurstMayHave) {
     for (std::uint64_t k = 1; k < 16; k++)
         EXPECT_EQ(rig.give(Packet(k).whole(64 * kKiB)), placed);
     EXPECT_EQ(rig.window().packets_with_room(), 0U) << "the consumer has something to take";
-    std::vector<Heap> held;
+    std::vector<HeapHandle> held;
     for (int i = 0; i < 100 && rig.window().heaps_elsewhere() > held.size(); i++) {
-        if (Heap h = rig.pop())
+        if (HeapHandle h = rig.pop())
             held.push_back(std::move(h));
         else
             held.erase(held.begin());
@@ -168,7 +168,7 @@ TEST(WindowRoom, AHeapOfUnknownLengthMovesToALargerBlock) {
         EXPECT_EQ(rig.accept(Packet(1).at(at, 1000)), placed) << at;
     rig.commit();
     EXPECT_EQ(rig.give(Packet(1).of(16'000).at(14'000, 2000)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_TRUE(h);
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
@@ -184,7 +184,7 @@ TEST(WindowRoom, AHeapOfUnknownLengthWaitsForALargerBlock) {
     rig.release();
     EXPECT_EQ(rig.give(Packet(1).at(9000, 1000)), placed);
     EXPECT_EQ(rig.give(Packet(1).of(10'000).at(1000, 8000)), placed);
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_TRUE(h.complete());
     EXPECT_TRUE(holds_pattern(h));
 }
@@ -249,7 +249,7 @@ class Lossless {
     }
 
     void make_room() {
-        if (Heap h = rig_.pop()) {
+        if (HeapHandle h = rig_.pop()) {
             ASSERT_TRUE(h.complete()) << h.cnt();
             ASSERT_TRUE(holds_pattern(h));
             delivered_++;
@@ -265,7 +265,7 @@ class Lossless {
     std::mt19937_64 random_;
     WindowConfig c_;
     Rig rig_;
-    std::vector<Heap> held_;
+    std::vector<HeapHandle> held_;
     std::uint64_t delivered_ = 0;
 };
 

@@ -13,7 +13,7 @@ namespace spead::heap::test {
 namespace {
 
 /// Every byte that is said to have arrived is the heap's.
-void expect_intact(const Heap& h) {
+void expect_intact(const HeapHandle& h) {
     std::uint64_t at = 0;
     std::uint64_t received = 0;
     std::vector<Range> holes = h.missing();
@@ -50,7 +50,7 @@ class Consumer {
     }
     void take(std::uint64_t most) {
         for (std::uint64_t i = 0; i < most; i++) {
-            Heap h = rig_.pop();
+            HeapHandle h = rig_.pop();
             if (!h)
                 return;
             ASSERT_NO_FATAL_FAILURE(expect_intact(h)) << "heap " << h.cnt();
@@ -72,7 +72,7 @@ class Consumer {
   private:
     Rig& rig_;
     std::mt19937_64& random_;
-    std::vector<Heap> held_;
+    std::vector<HeapHandle> held_;
 };
 
 void run_short_of_everything(std::uint64_t seed) {
@@ -85,7 +85,7 @@ void run_short_of_everything(std::uint64_t seed) {
     c.history_ticks = random() % 500;
     c.timeout_ticks = random() % 3 == 0 ? 100 : 0;
     c.in_order = random() % 4 == 0;
-    c.on_full = static_cast<OnFull>(random() % 3);
+    c.on_full = static_cast<FullPolicy>(random() % 3);
 
     Traffic::Settings t;
     t.senders = 1 + random() % 6;
@@ -119,7 +119,7 @@ void run_short_of_everything(std::uint64_t seed) {
             if (random() % 16 == 0)
                 rig.expire(p.view().arrival);
             if (random() % 200 == 0)
-                rig.window().set_on_full(static_cast<OnFull>(random() % 3));
+                rig.window().set_on_full(static_cast<FullPolicy>(random() % 3));
             waiting = 0;
         }
     }
@@ -255,7 +255,7 @@ TEST(WindowStress, PacketsThatAreRefusedLeaveGoodHeapsWhole) {
         EXPECT_EQ(rig.packets(PacketOutcome::placed), 400U);
         EXPECT_GT(refused, 300U);
         for (std::uint64_t key = 0; key < 40; key++) {
-            const Heap h = rig.pop();
+            const HeapHandle h = rig.pop();
             ASSERT_EQ(h.cnt(), key);
             EXPECT_TRUE(h.complete());
             EXPECT_EQ(words_of(h), (std::vector<std::uint64_t>{1, 2}));

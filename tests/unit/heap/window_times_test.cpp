@@ -72,7 +72,7 @@ TEST(WindowTimes, HeapsThatAreThrownAwayUnqueuedHaveNoLatency) {
 
 TEST(WindowTimes, HeapsThatWereQueuedBeforeTheyWereThrownAwayHaveOne) {
     WindowConfig config = small_window();
-    config.on_full = OnFull::drop_oldest;
+    config.on_full = FullPolicy::drop_oldest;
     RigSizes sizes;
     sizes.queue_heaps = 2;
     Rig rig(config, sizes);

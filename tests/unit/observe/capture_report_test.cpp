@@ -78,7 +78,7 @@ TEST(CaptureReport, TellsHowFarACaptureIs) {
     EXPECT_THAT(captures_table(s), HasSubstr("s0 (removed)  ended"));
 }
 
-TEST(CaptureReport, SaysWhatCuresDrops) {
+TEST(CaptureReport, SaysWhatFixesDrops) {
     ASSERT_EQ(capture_advice(snapshot()).size(), 1U);
     EXPECT_THAT(capture_advice(snapshot())[0], HasSubstr("s0: 7 packets found no room"));
     EXPECT_TRUE(capture_advice({}).empty());

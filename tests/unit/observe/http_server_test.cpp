@@ -49,7 +49,7 @@ class Client {
     int fd() const { return fd_.get(); }
 
   private:
-    Descriptor fd_;
+    FileDescriptor fd_;
 };
 
 class HttpServerTest : public testing::Test {
@@ -158,7 +158,7 @@ TEST_F(HttpServerTest, RestsWhenThereAreNoDescriptorsAndGoesOn) {
     waiting.say("GET /page HTTP/1.1\r\n\r\n").answer();
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
-    Descriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    FileDescriptor probe(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     sockaddr_in to{};
     to.sin_family = AF_INET;
     to.sin_port = htons(server_.address().port);

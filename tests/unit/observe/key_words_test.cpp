@@ -11,7 +11,7 @@ namespace spead::observe {
 namespace {
 
 TEST(KeyWords, OptionsBecomeKeysAndTheRestStays) {
-    EXPECT_EQ(with_keys("raise --ring-heaps or do less"), "raise heaps.ring or do less");
+    EXPECT_EQ(with_keys("raise --ring-heaps or do less"), "raise heaps.queue_depth or do less");
     EXPECT_EQ(with_keys("(--max-heaps), --max-heap-bytes;"), "(heaps.max_live), heaps.max_bytes;");
     EXPECT_EQ(with_keys("--no-such --"), "--no-such --");
     EXPECT_EQ(with_keys(""), "");

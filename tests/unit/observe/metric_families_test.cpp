@@ -23,12 +23,12 @@ class MetricFamiliesTest : public testing::Test {
   protected:
     std::vector<MetricFamily> after(const std::vector<stats::Snapshot>& snapshots) {
         for (const stats::Snapshot& s : snapshots)
-            board.publish(s, time += 500ms);
-        return metric_families(board.look(time + 100ms), rising);
+            latest.publish(s, time += 500ms);
+        return metric_families(latest.look(time + 100ms), rising);
     }
-    stats::SnapshotBoard board;
+    stats::LatestSnapshot latest;
     RisingCounts rising;
-    stats::SnapshotBoard::Clock::time_point time{};
+    stats::LatestSnapshot::Clock::time_point time{};
 };
 
 std::optional<double> value(const std::vector<MetricFamily>& families, const std::string& name,
@@ -45,7 +45,7 @@ std::optional<double> value(const std::vector<MetricFamily>& families, const std
 }
 
 TEST_F(MetricFamiliesTest, BeforeTheRunThereAreNone) {
-    EXPECT_TRUE(metric_families(board.look(), rising).empty());
+    EXPECT_TRUE(metric_families(latest.look(), rising).empty());
 }
 
 TEST_F(MetricFamiliesTest, CountsAreTheSnapshots) {
@@ -159,7 +159,7 @@ TEST_F(MetricFamiliesTest, TimesAreHistogramsFromTheFirstSnapshotOn) {
 
 TEST_F(MetricFamiliesTest, MarksAreThoseOfTheRunAndOfTheLastMinute) {
     stats::Snapshot snapshot = test::numbered_snapshot();
-    snapshot.streams[0].ring_most_minute = 500;
+    snapshot.streams[0].queue_most_minute = 500;
     snapshot.streams[0].pool_most_minute = 501;
     snapshot.ports[0].buffers = {502, 503, 504};
     snapshot.lcores[0].counters.longest_loop = 505;
@@ -238,10 +238,10 @@ TEST_F(MetricFamiliesTest, WhatDoesNotRunIsNotUp) {
     snapshot.ports[0].state = "stopped";
     EXPECT_EQ(value(after({snapshot}), "spead_stream_up", {{"stream", "s0"}}), 0);
     EXPECT_EQ(value(after({snapshot}), "spead_port_up", {{"port", "p0"}}), 0);
-    EXPECT_EQ(value(after({snapshot}), "spead_port_away", {{"port", "p0"}}), 0) << "somebody stopped it";
-    snapshot.ports[0].state = "away";
+    EXPECT_EQ(value(after({snapshot}), "spead_port_detached", {{"port", "p0"}}), 0) << "somebody stopped it";
+    snapshot.ports[0].state = "detached";
     EXPECT_EQ(value(after({snapshot}), "spead_port_up", {{"port", "p0"}}), 0);
-    EXPECT_EQ(value(after({snapshot}), "spead_port_away", {{"port", "p0"}}), 1);
+    EXPECT_EQ(value(after({snapshot}), "spead_port_detached", {{"port", "p0"}}), 1);
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "base/descriptor.hpp"
+#include "base/file_descriptor.hpp"
 
 namespace spead::observe {
 namespace {
@@ -38,7 +38,7 @@ TEST(ProcessUsage, TextThatIsNoStatHasNoFields) {
 
 TEST(ProcessUsage, CountsDescriptorsThreadsAndMemory) {
     const ProcessUsage before = process_usage();
-    std::deque<Descriptor> open;
+    std::deque<FileDescriptor> open;
     for (int i = 0; i < 7; i++)
         open.emplace_back(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     constexpr std::size_t kBytes = 64 << 20;

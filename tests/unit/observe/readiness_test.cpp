@@ -18,15 +18,15 @@ stats::Snapshot all_well() {
     return snapshot;
 }
 
-std::string why_after(stats::Snapshot snapshot, stats::SnapshotBoard::Clock::duration age = 100ms) {
-    stats::SnapshotBoard board;
-    const stats::SnapshotBoard::Clock::time_point time{1h};
-    board.publish(std::move(snapshot), time);
-    return why_not_ready(board.look(time + age));
+std::string why_after(stats::Snapshot snapshot, stats::LatestSnapshot::Clock::duration age = 100ms) {
+    stats::LatestSnapshot latest;
+    const stats::LatestSnapshot::Clock::time_point time{1h};
+    latest.publish(std::move(snapshot), time);
+    return why_not_ready(latest.look(time + age));
 }
 
 TEST(Readiness, NothingIsReadyBeforeTheRun) {
-    EXPECT_EQ(why_not_ready(stats::SnapshotBoard().look()), "the run has not begun\n");
+    EXPECT_EQ(why_not_ready(stats::LatestSnapshot().look()), "the run has not begun\n");
 }
 
 TEST(Readiness, WhatDoesItsWorkIsReady) {
@@ -43,14 +43,14 @@ TEST(Readiness, WhatDoesItsWorkIsReady) {
 
 TEST(Readiness, EachReasonHasALine) {
     stats::Snapshot snapshot = all_well();
-    snapshot.ports[0].state = "away";
+    snapshot.ports[0].state = "detached";
     snapshot.streams[0].state = "waiting";
     snapshot.streams.push_back(snapshot.streams[0]);
     snapshot.streams[1].name = "s1";
     snapshot.streams[1].state = "stopped";
     snapshot.lcores[0].silent_s = 2.5;
     EXPECT_EQ(why_after(snapshot),
-              "port p0 is away\n"
+              "port p0 is detached\n"
               "lcore 1 on CPU 5 has not answered for 2.5 s: it is stopped\n"
               "stream s0 waits for port p0\n"
               "stream s1 is stopped\n");

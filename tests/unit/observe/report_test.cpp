@@ -38,7 +38,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"("max_s":4.0,"buckets":[[1.5,2],[4.5,1]]},)"
         R"("gap":{"count":0,"min_s":0.0,"mean_s":0.0,"p50_s":0.0,"p90_s":0.0,"p99_s":0.0,"p999_s":0.0,)"
         R"("max_s":0.0,"buckets":[]},)"
-        R"("ring":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
+        R"("queue":{"heaps":164,"most":165},"pool":{"bytes":166,"most":167},)"
         R"("health":{"state":"losing","events":{"silent":170,"back":171,"losing":172,"slow":173,"recovered":174,"sink_failed":175,"stalled":176},)"
         R"("last_event":{"event":"losing","at_s":1.5,"text":"it loses"}},"sink":{"failure":"no space"}}],)"
         R"("sends":[{"name":"d0","state":"done","heaps":200,"aborted":201,"timed_out":212,"packets":202,"bytes":203,"zero_copy_packets":204,)"
@@ -59,7 +59,7 @@ TEST(ReportJson, HasTheNamesOfTheCountersInTheirOrder) {
         R"({"endpoint":"239.1.2.1:7148","queues":[2],"rule":"flow create","hits":null}],)"
         R"("talkers":[{"source":"10.0.0.1","stream":"s0","packets":342,"excess":343},)"
         R"({"source":"10.0.0.2","stream":null,"packets":344,"excess":345}],)"
-        R"("other_talkers":346,"untold_packets":347}],)"
+        R"("other_talkers":346,"unattributed_packets":347}],)"
         R"("lcores":[{"lcore":1,"cpu":5,"state":"silent","poll":"busy","streams":[{"name":"s0","received":101}],"removed":340,)"
         R"("ports":[{"name":"p0","received":310}],"sends":["d0"],"silent_s":2.5,"silences":416,"activity":"it is stopped","bursts":400,"full_bursts":401,)"
         R"("burst_sizes":{"1":402,"2":403,"4":404,"8":405,"16":406,"32":407,"64":408},"loops":409,"busy_loops":410,)"
@@ -116,7 +116,7 @@ TEST(ReportJson, TellsWhatWasLostAndWhy) {
     snapshot.streams[0].packets[static_cast<std::size_t>(PacketOutcome::oversize)] = 7;
     EXPECT_EQ(report_document(snapshot)["findings"].dump(),
               R"([{"cause":"packets_too_large","stage":"packet","where":"s0","count":7,"unit":"packets",)"
-              R"("what":"were larger than --max-packet-size","cure":"raise it",)"
+              R"("what":"were larger than --max-packet-size","fix":"raise it",)"
               R"("first_s":0.0,"last_s":0.0,"until_s":null,)"
               R"("sentence":"s0: 7 packets were larger than --max-packet-size; raise it"}])");
 }
@@ -288,7 +288,7 @@ TEST(ReportTable, SaysWhatIsStoppedAndHowStreamsAre) {
     snapshot.streams[0].health = "losing";
     EXPECT_NE(report_table(snapshot).find("s0      239.1.2.3:7148  losing"), std::string::npos);
     snapshot.streams[0].state = "stopped";
-    snapshot.ports[0].state = "away";
+    snapshot.ports[0].state = "detached";
     EXPECT_NE(report_table(snapshot).find("s0      239.1.2.3:7148  stopped"), std::string::npos);
     EXPECT_NE(report_table(snapshot).find("p0    net_memif  away"), std::string::npos);
 }

@@ -50,8 +50,8 @@ inline stats::Snapshot numbered_snapshot() {
     stream.carried = {159, 160, 161};
     stream.by_endpoint = {{"239.1.2.0:7148", 162, 163}};
     stream.latency = {3, 1.0, 2.0, 4.0, {{1.5, 2}, {4.5, 1}}};
-    stream.ring_heaps = 164;
-    stream.ring_most = 165;
+    stream.queue_capacity = 164;
+    stream.queue_most = 165;
     stream.pool_bytes = 166;
     stream.pool_most = 167;
     stream.health = "losing";
@@ -116,7 +116,7 @@ inline stats::Snapshot numbered_snapshot() {
     port.buffers = {340, 341};
     port.talkers = {{"10.0.0.1", "s0", 342, 343}, {"10.0.0.2", "", 344, 345}};
     port.talkers_others = 346;
-    port.talkers_untold = 347;
+    port.talkers_unattributed = 347;
     port.steering = "rte_flow";
     port.rules = {{"239.1.2.0:7148", {0, 1}, "flow create", 323},
                   {"239.1.2.1:7148", {2}, "flow create", std::nullopt}};

@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 class TelemetryAnswersTest : public testing::Test {
   protected:
-    void publish(const stats::Snapshot& snapshot) { board->publish(snapshot, time += 500ms); }
+    void publish(const stats::Snapshot& snapshot) { latest->publish(snapshot, time += 500ms); }
     Json ask(std::string_view command, std::string_view parameter = "") {
         return answers.answer(command, parameter);
     }
@@ -27,9 +27,9 @@ class TelemetryAnswersTest : public testing::Test {
         return answer.is_object() && answer.contains("error") ? answer["error"].get<std::string>() : "";
     }
 
-    std::shared_ptr<stats::SnapshotBoard> board = std::make_shared<stats::SnapshotBoard>();
-    stats::SnapshotBoard::Clock::time_point time{};
-    TelemetryAnswers answers{board, {{"name", "capture1"}, {"pid", 42}}};
+    std::shared_ptr<stats::LatestSnapshot> latest = std::make_shared<stats::LatestSnapshot>();
+    stats::LatestSnapshot::Clock::time_point time{};
+    TelemetryAnswers answers{latest, {{"name", "capture1"}, {"pid", 42}}};
 };
 
 TEST_F(TelemetryAnswersTest, BeforeTheRunOnlyTheProcessIsKnown) {

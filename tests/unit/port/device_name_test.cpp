@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace spead::port {
 namespace {
@@ -83,7 +83,7 @@ class DeviceName : public testing::Test {
         PortRequest request;
         request.name = "p0";
         request.device = device;
-        return name_device(request, table, eal, machine_.host());
+        return name_device(request, table, eal, machine_.view());
     }
     template <typename E>
     std::string refusal(const std::string& device, const std::vector<const Driver*>& table = kTable) {
@@ -95,7 +95,7 @@ class DeviceName : public testing::Test {
         }
     }
 
-    test::FakeHost machine_;
+    test::FakeMachine machine_;
 };
 
 TEST_F(DeviceName, AVdevStringIsItsFamilys) {

@@ -9,7 +9,7 @@
 
 #include "base/error.hpp"
 #include "port/device_string.hpp"
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace spead::port {
 namespace {
@@ -90,14 +90,14 @@ const Cards kCards;
 const std::array<const Driver*, 4> kTable{&kRing, &kNet, &kPacket, &kCards};
 
 /// A machine with one interface, and one card that was taken from the kernel.
-const Host& machine() {
-    static test::FakeHost fake;
+const Machine& machine() {
+    static test::FakeMachine fake;
     static const bool made = [] {
         fake.netdev("eth0");
         fake.card("0000:05:00.0", 0x8086, "vfio-pci");
         return true;
     }();
-    return made ? fake.host() : this_host();
+    return made ? fake.view() : this_machine();
 }
 
 PortRequest request(std::string name, std::string device) {
@@ -200,7 +200,7 @@ TEST(PlanPorts, UnknownDevicesAreRefusedWithTheDriversThereAre) {
     EXPECT_THAT(text, HasSubstr("one of net_ring, net, net_af_packet"));
 }
 
-/// The first refusal may be the easier one to mend.
+/// The first refusal may be the easier one to fix.
 TEST(PlanPorts, WhatEveryFamilyRefusedIsTold) {
     const std::array<const Driver*, 2> table{&kPicky, &kRefusing};
     const std::vector<PortRequest> requests{request("a", "eth0")};

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace spead::port {
 namespace {
@@ -24,12 +24,12 @@ TEST(PciAddress, HasOneForm) {
 }
 
 TEST(PciDevice, IsWhatSysTells) {
-    test::FakeHost machine;
+    test::FakeMachine machine;
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     machine.netdev("ens1f0", "0000:03:00.0");
     machine.rdma("0000:03:00.0", "mlx5_0", "uverbs3");
     machine.link("/sys/bus/pci/devices/0000:03:00.0/iommu_group", "../../kernel/iommu_groups/17");
-    const auto card = pci_device(machine.host().files, "0000:03:00.0");
+    const auto card = pci_device(machine.view().files, "0000:03:00.0");
     ASSERT_TRUE(card);
     EXPECT_EQ(card->vendor, 0x15b3);
     EXPECT_TRUE(card->network);
@@ -40,51 +40,51 @@ TEST(PciDevice, IsWhatSysTells) {
     EXPECT_EQ(card->numa_node, 1);
     EXPECT_EQ(card->iommu_group, "17");
     EXPECT_TRUE(card->iommu);
-    EXPECT_EQ(pci_device(machine.host().files, "0000:04:00.0"), std::nullopt);
+    EXPECT_EQ(pci_device(machine.view().files, "0000:04:00.0"), std::nullopt);
 }
 
 TEST(PciDevice, VfiosSubstituteIsNoIommu) {
-    test::FakeHost machine;
+    test::FakeMachine machine;
     machine.card("0000:03:00.0", 0x8086, "vfio-pci");
-    EXPECT_FALSE(pci_device(machine.host().files, "0000:03:00.0")->iommu);
+    EXPECT_FALSE(pci_device(machine.view().files, "0000:03:00.0")->iommu);
     machine.file("/groups/0/name", "vfio-noiommu\n");
     machine.link("/sys/bus/pci/devices/0000:03:00.0/iommu_group", "../../../../../groups/0");
-    const auto card = pci_device(machine.host().files, "0000:03:00.0");
+    const auto card = pci_device(machine.view().files, "0000:03:00.0");
     EXPECT_EQ(card->iommu_group, "0");
     EXPECT_FALSE(card->iommu);
 }
 
 TEST(PciDevice, AnInterfaceMayStandOneBusFurther) {
-    test::FakeHost machine;
+    test::FakeMachine machine;
     machine.card("0000:00:03.0", 0x1af4, "virtio-pci");
     machine.directory("/sys/bus/pci/devices/0000:00:03.0/virtio2/net/eth0");
-    EXPECT_THAT(pci_device(machine.host().files, "0000:00:03.0")->netdevs, ElementsAre("eth0"));
+    EXPECT_THAT(pci_device(machine.view().files, "0000:00:03.0")->netdevs, ElementsAre("eth0"));
 }
 
 TEST(PciDeviceOf, IsTheCardBehindAnInterface) {
-    test::FakeHost machine;
+    test::FakeMachine machine;
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     const NetdevFacts on_card = machine.netdev("ens1f0", "0000:03:00.0");
     const NetdevFacts alone = machine.netdev("veth0");
-    EXPECT_EQ(pci_device_of(machine.host(), on_card)->address, "0000:03:00.0");
-    EXPECT_EQ(pci_device_of(machine.host(), alone), std::nullopt);
+    EXPECT_EQ(pci_device_of(machine.view(), on_card)->address, "0000:03:00.0");
+    EXPECT_EQ(pci_device_of(machine.view(), alone), std::nullopt);
 }
 
 TEST(PciDeviceOf, AnInterfaceOfAnotherNamespaceIsAnother) {
-    test::FakeHost machine;
+    test::FakeMachine machine;
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     NetdevFacts elsewhere = machine.netdev("eth0", "0000:03:00.0");
     elsewhere.index += 1;
-    EXPECT_EQ(pci_device_of(machine.host(), elsewhere), std::nullopt);
+    EXPECT_EQ(pci_device_of(machine.view(), elsewhere), std::nullopt);
 }
 
 TEST(PciNetworkDevices, AreTheNetworkCards) {
-    test::FakeHost machine;
+    test::FakeMachine machine;
     machine.card("0000:04:00.0", 0x8086, "ice");
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     machine.card("0000:01:00.0", 0x144d, "nvme");
     machine.file("/sys/bus/pci/devices/0000:01:00.0/class", "0x010802\n");
-    const auto cards = pci_network_devices(machine.host().files);
+    const auto cards = pci_network_devices(machine.view().files);
     ASSERT_EQ(cards.size(), 2U);
     EXPECT_EQ(cards[0].address, "0000:03:00.0");
     EXPECT_EQ(cards[1].driver, "ice");

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace spead::port {
 namespace {
@@ -14,11 +14,11 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(Sysfs, ReadsBelowItsRoot) {
-    test::FakeHost machine;
+    test::FakeMachine machine;
     machine.file("/sys/a/text", " two words \n");
     machine.link("/sys/a/link", "../../elsewhere/last");
     machine.directory("/sys/a/b");
-    const Sysfs& files = machine.host().files;
+    const Sysfs& files = machine.view().files;
     EXPECT_EQ(files.text("/sys/a/text"), "two words");
     EXPECT_EQ(files.link("/sys/a/link"), "last");
     EXPECT_THAT(files.list("/sys/a"), ElementsAre("b", "link", "text"));
@@ -27,7 +27,7 @@ TEST(Sysfs, ReadsBelowItsRoot) {
 }
 
 TEST(Sysfs, NumbersAreDecimalOrMarkedHexadecimal) {
-    test::FakeHost machine;
+    test::FakeMachine machine;
     machine.file("/n/decimal", "42\n");
     machine.file("/n/negative", "-7\n");
     machine.file("/n/hex", "0x15b3\n");
@@ -35,7 +35,7 @@ TEST(Sysfs, NumbersAreDecimalOrMarkedHexadecimal) {
     machine.file("/n/none", "Unknown\n");
     machine.file("/n/mixed", "12ab\n");
     machine.file("/n/empty", "");
-    const Sysfs& files = machine.host().files;
+    const Sysfs& files = machine.view().files;
     EXPECT_EQ(files.number("/n/decimal"), 42);
     EXPECT_EQ(files.number("/n/negative"), -7);
     EXPECT_EQ(files.number("/n/hex"), 0x15b3);
@@ -46,8 +46,8 @@ TEST(Sysfs, NumbersAreDecimalOrMarkedHexadecimal) {
 }
 
 TEST(Sysfs, WhatIsNotThereIsAbsent) {
-    const test::FakeHost machine;
-    const Sysfs& files = machine.host().files;
+    const test::FakeMachine machine;
+    const Sysfs& files = machine.view().files;
     EXPECT_EQ(files.text("/nothing"), std::nullopt);
     EXPECT_EQ(files.text("/sys"), std::nullopt) << "a directory";
     EXPECT_EQ(files.number("/nothing"), std::nullopt);

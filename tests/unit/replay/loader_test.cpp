@@ -38,7 +38,7 @@ class Loading : public testing::Test {
     static std::vector<std::pair<std::uint64_t, std::vector<std::uint8_t>>> pass(Loader& loader,
                                                                                  std::size_t window_bytes) {
         std::vector<std::byte> memory(window_bytes);
-        Window window;
+        CaptureWindow window;
         window.base = memory.data();
         window.capacity = window_bytes;
         std::vector<std::pair<std::uint64_t, std::vector<std::uint8_t>>> all;
@@ -91,7 +91,7 @@ TEST_F(Loading, FramesFitMemoryOfTheSizeOfTheirFile) {
             records.push_back(record(i, length));
         Loader loader({write("a.pcap", records)}, Loader::Order::time, {}, 0, "test");
         std::vector<std::byte> memory(loader.size());
-        Window window;
+        CaptureWindow window;
         window.base = memory.data();
         window.capacity = memory.size();
         EXPECT_FALSE(loader.fill(window)) << length;

@@ -74,18 +74,18 @@ TEST(Change, EndpointsKeepTheWindows) {
 }
 
 TEST(Change, AllElseBeginsAnew) {
-    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.lcores = {3}; }).kind, Kind::parts);
-    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.ring = 7; }).kind, Kind::parts);
-    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.filter = "heap % 2 == 0"; }).kind, Kind::parts);
-    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.port = "p1"; }).kind, Kind::parts);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.lcores = {3}; }).kind, Kind::lanes);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.queue_depth = 7; }).kind, Kind::lanes);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.filter = "heap % 2 == 0"; }).kind, Kind::lanes);
+    EXPECT_EQ(change_of_first([](ReceivePlan& r) { r.port = "p1"; }).kind, Kind::lanes);
 }
 
 TEST(Change, ASinkIsFinishedWhenItIsAnotherOrTheStreamRests) {
     const Change::Receive other = change_of_first([](ReceivePlan& r) { r.sink = {SinkKind::file, "out"}; });
-    EXPECT_EQ(other.kind, Kind::parts);
+    EXPECT_EQ(other.kind, Kind::lanes);
     EXPECT_TRUE(other.new_sink);
     const Change::Receive rests = change_of_first([](ReceivePlan& r) { r.enabled = false; });
-    EXPECT_EQ(rests.kind, Kind::parts);
+    EXPECT_EQ(rests.kind, Kind::lanes);
     EXPECT_TRUE(rests.new_sink);
 }
 
@@ -95,7 +95,7 @@ TEST(Change, StreamsComeAndGoByName) {
     wanted.receives = {stream("s2", "239.3.0.0:7148"), now.receives[1]};
     const Change change = compare(now, wanted);
     EXPECT_FALSE(change.receives[0].before.has_value());
-    EXPECT_EQ(change.receives[0].kind, Kind::parts);
+    EXPECT_EQ(change.receives[0].kind, Kind::lanes);
     EXPECT_EQ(change.receives[1].before, 1u);
     EXPECT_EQ(change.receives[1].kind, Kind::none);
     EXPECT_EQ(change.removed, std::vector<std::size_t>{0});

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/runtime/heap_source.hpp"
+#include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime::unit_test {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 /// Notes what it gets.
 class RecordingSink : public Sink {
   public:
-    void consume(const heap::Heap& heap) override {
+    void consume(const heap::HeapHandle& heap) override {
         const std::lock_guard lock(mutex_);
         counts_.push_back(heap.cnt());
         threads_.insert(std::this_thread::get_id());
@@ -291,7 +291,7 @@ TEST(Consumers, EndBeforeTheirBudgetIsUsedUpWhenQueuesClose) {
 /// get is no part of the budget.
 TEST(Consumers, KeepTheirBudgetExactWhileTheLcoreTakesHeapsBack) {
     heap::WindowConfig config = heap::test::small_window();
-    config.on_full = heap::OnFull::drop_oldest;
+    config.on_full = heap::FullPolicy::drop_oldest;
     heap::test::RigSizes sizes;
     sizes.queue_heaps = 4;
     for (int round = 0; round < 20; round++) {

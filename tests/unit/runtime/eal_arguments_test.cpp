@@ -10,7 +10,7 @@
 
 #include "base/error.hpp"
 #include "runtime/layout.hpp"
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace spead::runtime {
 namespace {
@@ -91,7 +91,7 @@ TEST(EalOptions, TellTheDevicesThatEalMakes) {
 
 /// On a machine without huge pages, or one that a test makes up.
 std::vector<std::string> arguments(std::vector<std::string> words, BusNeeds bus = {},
-                                   const port::Host& host = spead::test::FakeHost().host()) {
+                                   const port::Machine& host = spead::test::FakeMachine().view()) {
     return eal_arguments(EalOptions::parse(std::move(words)),
                          {.memory = {{0, 10 * kMebibyte}}, .lcores = "0@0,1@1", .name = "run", .bus = bus},
                          host)
@@ -134,10 +134,10 @@ TEST(EalArguments, LeaveAGroupToTheUserWhoSetIt) {
 
 TEST(EalArguments, TelemetryIsServedWhereAskedForAndThereIsRoomForItsSocket) {
     const auto with = [](std::vector<std::string> words, const std::string& name) {
-        const spead::test::FakeHost machine;
+        const spead::test::FakeMachine machine;
         return eal_arguments(EalOptions::parse(std::move(words)),
                              {.memory = {}, .lcores = "0@0", .name = name, .bus = {}, .telemetry = true},
-                             machine.host())
+                             machine.view())
             .words;
     };
     EXPECT_THAT(with({}, "run"), AllOf(Contains("--telemetry"), Not(Contains("--no-telemetry"))));
@@ -170,21 +170,21 @@ TEST(EalArguments, WithACardEalTouchesNoneByItself) {
 }
 
 TEST(EalArguments, TakeHugePagesWhereThereAreEnough) {
-    spead::test::FakeHost machine;
+    spead::test::FakeMachine machine;
     machine.huge_pages(0, 2048, 64, 5);
-    EXPECT_THAT(arguments({}, {}, machine.host()),
+    EXPECT_THAT(arguments({}, {}, machine.view()),
                 AllOf(Contains("--in-memory"), Contains("--single-file-segments"),
                       Contains("--socket-mem=10"), Not(Contains("--no-huge")), Not(Contains("--no-shconf"))));
-    EXPECT_THAT(arguments({"-m", "64"}, {}, machine.host()),
+    EXPECT_THAT(arguments({"-m", "64"}, {}, machine.view()),
                 AllOf(Contains("--in-memory"), Not(Contains(HasSubstr("--socket-mem")))));
-    EXPECT_THAT(arguments({"--no-huge"}, {}, machine.host()), Not(Contains("--in-memory")));
+    EXPECT_THAT(arguments({"--no-huge"}, {}, machine.view()), Not(Contains("--in-memory")));
 }
 
 TEST(EalArguments, SayWhyHugePagesStayUnused) {
-    spead::test::FakeHost machine;
+    spead::test::FakeMachine machine;
     const auto made = [&machine] {
         return eal_arguments({}, {.memory = {{0, 10 * kMebibyte}}, .lcores = "0@0", .name = "run", .bus = {}},
-                             machine.host());
+                             machine.view());
     };
     EXPECT_THAT(made().remarks, IsEmpty()) << "none are reserved: nobody expects any";
     machine.huge_pages(0, 2048, 64, 4);
@@ -198,9 +198,9 @@ TEST(EalArguments, ACardTakesHugePages) {
         [] { arguments({}, {.pci = true}); },
         ThrowsMessage<Error>(AllOf(HasSubstr("a card works with huge pages only: 10 MiB of huge pages"),
                                    HasSubstr("none are reserved; run `sysctl -w vm.nr_hugepages=5`"))));
-    spead::test::FakeHost machine;
+    spead::test::FakeMachine machine;
     machine.huge_pages(0, 2048, 5, 5);
-    EXPECT_THAT(arguments({}, {.pci = true}, machine.host()), Contains("--in-memory"));
+    EXPECT_THAT(arguments({}, {.pci = true}, machine.view()), Contains("--in-memory"));
 }
 
 TEST(EalArguments, APeerThatMapsTheMemoryGetsItAsOneFile) {

@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/file_size_limit.hpp"
-#include "tests/unit/runtime/heap_source.hpp"
+#include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime::unit_test {
 namespace {
@@ -223,9 +223,9 @@ TEST(FileSink, WaitsForNobodysLock) {
     const Directory directory;
     Rig rig;
     FileSink sink(directory.path(), "s0");
-    const Descriptor reader(open(directory.file("heaps.jsonl").c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor reader(open(directory.file("heaps.jsonl").c_str(), O_RDONLY | O_CLOEXEC));
     ASSERT_EQ(flock(reader.get(), LOCK_EX), 0);
-    const Descriptor other(open(directory.file("heaps.jsonl").c_str(), O_RDONLY | O_CLOEXEC));
+    const FileDescriptor other(open(directory.file("heaps.jsonl").c_str(), O_RDONLY | O_CLOEXEC));
     struct flock much {};
     much.l_type = F_RDLCK;
     much.l_len = 1 << 30;
@@ -308,7 +308,7 @@ TEST(FileSink, RemovesThePayloadItCouldNotWriteWholeAndSaysWhatWasWritten) {
         const FileSizeLimit limit(10'000);
         write_whole(sink, rig, 1, 10'000);
         sink.consume(heap_of(rig, {Packet(2).of(100).at(0, 10)}));
-        const heap::Heap large = heap_of(rig, {Packet(3).whole(10'001)});
+        const heap::HeapHandle large = heap_of(rig, {Packet(3).whole(10'001)});
         EXPECT_THAT(error_of([&] { sink.consume(large); }),
                     AllOf(HasSubstr(directory.file("s0-3.bin")), HasSubstr("File too large"),
                           HasSubstr("the payload of 1 heaps (9.77 KiB), 2 lines")));
@@ -353,7 +353,7 @@ TEST(FileSink, KeepsTheLinesOfEarlierHeapsWhenAFileCannotBeOpened) {
     rlimit before{};
     getrlimit(RLIMIT_NOFILE, &before);
     const rlimit none{0, before.rlim_max};
-    const heap::Heap second = heap_of(rig, {Packet(2).whole(16)});
+    const heap::HeapHandle second = heap_of(rig, {Packet(2).whole(16)});
     setrlimit(RLIMIT_NOFILE, &none);
     const std::string error = error_of([&] { sink.consume(second); });
     setrlimit(RLIMIT_NOFILE, &before);
@@ -401,7 +401,7 @@ TEST(FileSink, EndsOnAFullDiskAndSaysWhatFitted) {
             FileSink sink(disk.path(), "s0");
             while (error.empty() && cnt < 100) {
                 cnt++;
-                const heap::Heap h = heap_of(rig, {Packet(cnt).whole(length)});
+                const heap::HeapHandle h = heap_of(rig, {Packet(cnt).whole(length)});
                 try {
                     sink.consume(h);
                 } catch (const Error& e) {

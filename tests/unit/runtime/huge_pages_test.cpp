@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 
 namespace spead::runtime {
 namespace {
@@ -24,7 +24,7 @@ constexpr std::size_t kGiant = 1048576;  // KiB
 
 class HugePagesTest : public testing::Test {
   protected:
-    HugeMemory memory() const { return huge_memory(machine_.host()); }
+    HugeMemory memory() const { return huge_memory(machine_.view()); }
     std::string reason(const EalMemory& need) const {
         const auto shortage = huge_shortage(memory(), need);
         return shortage ? shortage->reason : "none";
@@ -37,7 +37,7 @@ class HugePagesTest : public testing::Test {
         return choose_memory(memory(), need, false, user_amount).arguments;
     }
 
-    test::FakeHost machine_;
+    test::FakeMachine machine_;
 };
 
 TEST_F(HugePagesTest, NoneAreReserved) {
@@ -80,7 +80,7 @@ TEST_F(HugePagesTest, SomeAreThereAndTooFew) {
         ThrowsMessage<Error>(HasSubstr("memory: a card works with huge pages only: 100 MiB")));
 }
 
-TEST_F(HugePagesTest, ArePromisedToOthers) {
+TEST_F(HugePagesTest, AreReservedForOthers) {
     machine_.huge_pages(0, kSmall, 100, 60);
     machine_.file("/sys/kernel/mm/hugepages/hugepages-2048kB/resv_hugepages", "50\n");
     EXPECT_EQ(memory().free_bytes(), 20 * kMebi);

@@ -8,7 +8,7 @@
 namespace spead::runtime {
 namespace {
 
-/// Streams that ask for something, and the lcores on which they have a part.
+/// Streams that ask for something, and the lcores on which they have a lane.
 struct Asked {
     WorkerLayout layout;
     std::deque<Worker> workers;
@@ -24,8 +24,8 @@ struct Asked {
         plans.back().max_poll = max_poll;
         streams.push_back(std::make_unique<Stream>());
         for (const std::size_t w : on) {
-            streams.back()->parts.push_back(std::make_unique<Part>());
-            streams.back()->parts.back()->worker = &workers[w];
+            streams.back()->lanes.push_back(std::make_unique<StreamLane>());
+            streams.back()->lanes.back()->worker = &workers[w];
         }
     }
     IdleWish wish(std::size_t worker) const { return idle_wish(workers[worker], streams, plans); }

@@ -303,7 +303,7 @@ TEST(LayOut, AddsUpTheMemoryOfEverything) {
     window.max_live = one.receives[0].max_live;
     window.history = one.receives[0].history;
     window.guarded = true;
-    EXPECT_EQ(first.bookkeeping_bytes, heap::Window::bookkeeping_bytes(window, one.receives[0].ring));
+    EXPECT_EQ(first.bookkeeping_bytes, heap::Window::bookkeeping_bytes(window, one.receives[0].queue_depth));
 
     // Another port with a receive queue: 9 MiB, and the same again to an eighth for what nobody counts.
     const Layout second = lay_out(plan_of({receive("s0", "p0"), receive("s1", "p1")}, {}));

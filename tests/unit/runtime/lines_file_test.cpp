@@ -17,7 +17,7 @@
 
 #include "base/error.hpp"
 #include "tests/support/file_size_limit.hpp"
-#include "tests/unit/runtime/heap_source.hpp"
+#include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime::unit_test {
 namespace {
@@ -30,7 +30,7 @@ using testing::IsEmpty;
 class Lines : public testing::Test {
   protected:
     LinesFile open_lines() const {
-        const Descriptor directory(open(directory_.path().c_str(), O_PATH | O_CLOEXEC));
+        const FileDescriptor directory(open(directory_.path().c_str(), O_PATH | O_CLOEXEC));
         return LinesFile(directory.get(), "lines", path(), "the test writes", "test");
     }
     std::string path() const { return directory_.file("lines"); }

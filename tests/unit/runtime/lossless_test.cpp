@@ -31,13 +31,13 @@ std::string why_not(std::size_t bytes, std::size_t streams, std::vector<const Re
 TEST(Lossless, OnlyWhoWaitsLosesNothing) {
     ReceivePlan r;
     for (const bool source : {false, true}) {
-        r.on_full = OnFull::automatic;
+        r.on_full = OnFullSetting::automatic;
         EXPECT_EQ(waits_for_consumer(r, source), source);
-        r.on_full = OnFull::block;
+        r.on_full = OnFullSetting::block;
         EXPECT_TRUE(waits_for_consumer(r, source));
-        r.on_full = OnFull::drop_newest;
+        r.on_full = OnFullSetting::drop_newest;
         EXPECT_FALSE(waits_for_consumer(r, source));
-        r.on_full = OnFull::drop_oldest;
+        r.on_full = OnFullSetting::drop_oldest;
         EXPECT_FALSE(waits_for_consumer(r, source));
     }
     EXPECT_THAT(why_not(64 * kLosslessKiB, 7, {}), IsEmpty()) << "no stream waits";

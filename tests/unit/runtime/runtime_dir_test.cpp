@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "tests/unit/runtime/heap_source.hpp"
+#include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "base/verify_sequence.hpp"
 #include "runtime/heap_items.hpp"
-#include "tests/unit/runtime/heap_source.hpp"
+#include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime::unit_test {
 namespace {
@@ -171,7 +171,7 @@ TEST(MakeSink, MakesWhatThePlanAsksFor) {
 
 TEST(ItemsOf, ListsTheItemsOfAnIncompleteHeapAsTheyWouldLie) {
     Rig rig;
-    const heap::Heap h =
+    const heap::HeapHandle h =
         heap_of(rig, {Packet(1).of(100).at(60, 40).items(
                          {addressed(0x1000, 0), addressed(0x1001, 50), immediate(0x1002, 9)})});
     EXPECT_FALSE(h.complete());
@@ -182,7 +182,7 @@ TEST(ItemsOf, ListsTheItemsOfAnIncompleteHeapAsTheyWouldLie) {
 
 TEST(ItemsOf, EndsAtWhatCameOfAHeapOfUnknownLength) {
     Rig rig;
-    const heap::Heap h = heap_of(
+    const heap::HeapHandle h = heap_of(
         rig, {Packet(1).at(0, 30).items({addressed(0x1000, 10), addressed(0x1001, 40)}).pointing_at(40)});
     const std::vector<wire::ItemView> want{{0x1000, false, 0, 10, 20}};
     EXPECT_EQ(items_of(h), want);

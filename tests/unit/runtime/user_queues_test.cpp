@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/runtime/heap_source.hpp"
+#include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime::unit_test {
 namespace {
@@ -18,7 +18,8 @@ using heap::test::holds_pattern;
 using namespace std::chrono_literals;
 
 /// A stream's share on an lcore: window, arena and queue, which the queue's owners keep alive.
-std::shared_ptr<Rig> make_rig(std::size_t queue_heaps = 64, heap::OnFull policy = heap::OnFull::drop_newest) {
+std::shared_ptr<Rig> make_rig(std::size_t queue_heaps = 64,
+                              heap::FullPolicy policy = heap::FullPolicy::drop_newest) {
     heap::WindowConfig config = heap::test::small_window();
     config.on_full = policy;
     return std::make_shared<Rig>(config, heap::test::RigSizes{.queue_heaps = queue_heaps});
@@ -158,7 +159,7 @@ TEST(UserQueues, EndWhenTheLastHeapWasTakenNotBefore) {
 
 TEST(UserQueues, DropWhatWaitsAndWhatComesOnceTheUserIsGone) {
     UserQueues users;
-    const auto rig = make_rig(64, heap::OnFull::block);
+    const auto rig = make_rig(64, heap::FullPolicy::block);
     const auto queue = add(users, rig);
     for (std::uint64_t cnt = 1; cnt <= 40; cnt++)
         give(*rig, cnt);
@@ -260,7 +261,7 @@ TEST(UserQueues, LoseAndDoubleNothingAmongManyThreads) {
     std::vector<std::shared_ptr<Rig>> rigs;
     std::vector<std::shared_ptr<UserQueues::Queue>> queues;
     for (std::uint64_t l = 0; l < 2; l++) {
-        rigs.push_back(make_rig(32, heap::OnFull::block));
+        rigs.push_back(make_rig(32, heap::FullPolicy::block));
         queues.push_back(add(users, rigs.back()));
     }
     for (std::uint64_t l = 0; l < 2; l++)

@@ -9,7 +9,7 @@
 #include <rte_ip.h>
 #include <rte_udp.h>
 
-#include "send/heap.hpp"
+#include "send/outgoing_heap.hpp"
 #include "tests/unit/send/support.hpp"
 
 namespace spead::send {
@@ -82,7 +82,7 @@ TEST(PacketStamp, WritesTheSameBytesAsThePacketMadeInFull) {
     std::vector<std::byte> memory(100'000);
     for (const bool vlan : {false, true}) {
         for (const bool repeat : {false, true}) {
-            Heap heap(wire::Flavour(48));
+            OutgoingHeap heap(wire::Flavour(48));
             heap.add_item(0x1600, memory);
             heap.add_immediate(0x1601, 12345);
             heap.set_repeat_pointers(repeat);
@@ -113,7 +113,7 @@ TEST(PacketStamp, WritesTheSameBytesAsThePacketMadeInFull) {
 }
 
 TEST(PacketStamp, DoesNotTakeHeadersLongerThanItself) {
-    Heap heap;
+    OutgoingHeap heap;
     for (std::uint64_t i = 0; i < 14; ++i)
         heap.add_immediate(0x1000 + i, i);
     heap.set_repeat_pointers(true);

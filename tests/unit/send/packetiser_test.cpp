@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "send/heap.hpp"
+#include "send/outgoing_heap.hpp"
 #include "tests/unit/send/golden_packets.hpp"
 #include "tests/unit/send/support.hpp"
 
@@ -27,7 +27,7 @@ std::span<const std::byte> view(const Bytes& bytes) {
 }
 
 TEST(Packetiser, MakesTheGoldenBytesOfAnEmptyHeap) {
-    Heap heap;
+    OutgoingHeap heap;
     const auto packets = packets_of(heap.layout(1472, nullptr), 1);
     ASSERT_EQ(packets.size(), 1U);
     EXPECT_EQ(
@@ -36,7 +36,7 @@ TEST(Packetiser, MakesTheGoldenBytesOfAnEmptyHeap) {
 }
 
 TEST(Packetiser, MakesTheGoldenBytesOfAStopHeap) {
-    Heap heap;
+    OutgoingHeap heap;
     heap.add_stop();
     const auto packets = packets_of(heap.layout(1472, nullptr), 1);
     ASSERT_EQ(packets.size(), 1U);
@@ -47,7 +47,7 @@ TEST(Packetiser, MakesTheGoldenBytesOfAStopHeap) {
 }
 
 TEST(Packetiser, MakesTheGoldenBytesOfAStartHeap) {
-    Heap heap{wire::Flavour(48)};
+    OutgoingHeap heap{wire::Flavour(48)};
     heap.add_start();
     const auto packets = packets_of(heap.layout(1472, nullptr), 1);
     ASSERT_EQ(packets.size(), 1U);
@@ -58,7 +58,7 @@ TEST(Packetiser, MakesTheGoldenBytesOfAStartHeap) {
 }
 
 /// Builds the heap of a golden case; `memory` keeps the bytes its items refer to.
-void fill(Heap& heap, const char* items, std::deque<Bytes>& memory) {
+void fill(OutgoingHeap& heap, const char* items, std::deque<Bytes>& memory) {
     std::istringstream words(items);
     for (std::string word; words >> word;) {
         if (word == "start" || word == "stop") {
@@ -88,7 +88,7 @@ TEST(Packetiser, MakesTheSamePacketsAsTheReferenceImplementation) {
         SCOPED_TRACE(testing::Message() << "64-" << c.address_bits << ", " << c.max_packet_size
                                         << " bytes: \"" << c.items << "\"");
         std::deque<Bytes> memory;
-        Heap heap{wire::Flavour(c.address_bits)};
+        OutgoingHeap heap{wire::Flavour(c.address_bits)};
         fill(heap, c.items, memory);
         heap.set_repeat_pointers(c.repeat_pointers);
         std::vector<std::string> made;
@@ -220,7 +220,7 @@ class PacketiserProperty : public testing::Test {
         return h.items.size() / most * 8 + 1 <= (std::uint64_t{1} << h.address_bits) - 1;
     }
 
-    static void fill(Heap& heap, const RandomHeap& h) {
+    static void fill(OutgoingHeap& heap, const RandomHeap& h) {
         for (const ModelItem& item : h.items) {
             if (item.immediate)
                 heap.add_immediate(item.id, *item.immediate);
@@ -239,7 +239,7 @@ TEST_F(PacketiserProperty, AgreesWithTheModelOnRandomHeaps) {
         SCOPED_TRACE(testing::Message()
                      << "round " << round << ": " << h.items.size() << " items, packets of " << h.max_packet
                      << ", 64-" << h.address_bits << (h.repeat ? ", repeated" : ""));
-        Heap heap{wire::Flavour(h.address_bits)};
+        OutgoingHeap heap{wire::Flavour(h.address_bits)};
         fill(heap, h);
         const HeapLayout& layout = heap.layout(h.max_packet, nullptr);
         const auto made = packets_of(layout, h.cnt);
@@ -258,7 +258,7 @@ TEST_F(PacketiserProperty, MakesTheSamePacketsInRuns) {
         const RandomHeap h = any();
         if (!can_be_sent(h))
             continue;
-        Heap heap{wire::Flavour(h.address_bits)};
+        OutgoingHeap heap{wire::Flavour(h.address_bits)};
         fill(heap, h);
         const HeapLayout& layout = heap.layout(h.max_packet, nullptr);
         const auto expected = packets_of(layout, h.cnt);
@@ -305,7 +305,7 @@ TEST(Packetiser, PadsAfterTheRealPayloadWhenPointersTakeSeveralPackets) {
     Bytes data(9);
     for (std::size_t i = 0; i < data.size(); ++i)
         data[i] = static_cast<std::uint8_t>(0xA0 + i);
-    Heap heap;
+    OutgoingHeap heap;
     heap.add_item(0x2000, view(data));
     for (std::uint64_t i = 0; i < 117; ++i)
         heap.add_immediate(0x1000 + i, i);

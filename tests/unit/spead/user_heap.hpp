@@ -84,7 +84,7 @@ class HeapMaker {
         window.hand_over(1);
         if (lane_->queue.empty())
             window.flush(1);
-        heap::Heap heap = lane_->queue.try_pop();
+        heap::HeapHandle heap = lane_->queue.try_pop();
         EXPECT_TRUE(heap) << "no heap came";
         return door::HeapAccess::make(
             {std::shared_ptr<heap::HeapQueue>(lane_, &lane_->queue), std::move(heap)});

@@ -19,8 +19,8 @@ Snapshot clean() {
     stream.state = "received";
     stream.received = stream.packets[0] = 1000;
     stream.heaps_started = stream.heaps_ended[0] = stream.heaps_delivered = 100;
-    stream.ring_heaps = 256;
-    stream.ring_most = 3;
+    stream.queue_capacity = 256;
+    stream.queue_most = 3;
     PortSnapshot& port = s.ports.emplace_back();
     port.name = "p0";
     port.rx_packets = port.rx[0] = 1000;
@@ -62,7 +62,7 @@ struct Row {
 
 class Causes : public testing::TestWithParam<Row> {};
 
-TEST_P(Causes, IsTheOnlyFindingAndNamesWhatIsLostAndTheCure) {
+TEST_P(Causes, IsTheOnlyFindingAndNamesWhatIsLostAndTheFix) {
     Snapshot s = clean();
     GetParam().change(s);
     const std::vector<Finding> found = diagnose(s);
@@ -70,7 +70,7 @@ TEST_P(Causes, IsTheOnlyFindingAndNamesWhatIsLostAndTheCure) {
     EXPECT_EQ(name_of(found[0].cause), name_of(GetParam().cause));
     EXPECT_EQ(name_of(found[0].stage), name_of(GetParam().stage));
     EXPECT_EQ(found[0].count, 77U);
-    EXPECT_FALSE(found[0].cure.empty());
+    EXPECT_FALSE(found[0].fix.empty());
     const std::string sentence = found[0].sentence();
     EXPECT_EQ(sentence.find(GetParam().begins), 0U) << sentence;
     for (const char* part : GetParam().holds)
@@ -113,7 +113,7 @@ const Row kRows[] = {
      Stage::lcore,
      "p0: 77 packets",
      {"80 % of its bursts were full"}},
-    {"LcoreAway",
+    {"LcoreInterrupted",
      [](Snapshot& s) {
          s.ports[0].nic.missed = 77;
          s.lcores[0].counters.longest_loop = 4'000'000;
@@ -126,7 +126,7 @@ const Row kRows[] = {
      [](Snapshot& s) {
          s.ports[0].nic.missed = 77;
          s.ports[0].rx_full_bursts = s.ports[0].rx_bursts;
-         s.lcores[0].counters.longest_loop = s.lcores[0].counters.away_cycles = 9'000'000'000;
+         s.lcores[0].counters.longest_loop = s.lcores[0].counters.interrupted_cycles = 9'000'000'000;
          s.lcores[0].counters.busy_cycles = 10'000'000'000;
      },
      Cause::lcore_interrupted,
@@ -182,7 +182,7 @@ const Row kRows[] = {
     {"ConsumerSlow",
      [](Snapshot& s) {
          s.streams[0].heaps_dropped_full = 77;
-         s.streams[0].ring_most = 256;
+         s.streams[0].queue_most = 256;
      },
      Cause::consumer_too_slow,
      Stage::consumer,
@@ -191,7 +191,7 @@ const Row kRows[] = {
     {"ConsumerHoldsMemory",
      [](Snapshot& s) {
          s.streams[0].heaps_dropped_full = 77;
-         s.streams[0].ring_most = 12;
+         s.streams[0].queue_most = 12;
      },
      Cause::consumer_holds_pool,
      Stage::memory,
@@ -232,7 +232,7 @@ const Row kRows[] = {
     {"ConsumerHoldsPool",
      [](Snapshot& s) {
          set(s, PacketOutcome::no_memory);
-         s.streams[0].ring_most = 200;
+         s.streams[0].queue_most = 200;
      },
      Cause::consumer_holds_pool,
      Stage::memory,

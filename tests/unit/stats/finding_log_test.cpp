@@ -32,7 +32,7 @@ class Watched {
         s.port = "p0";
         s.state = "received";
         s.received = 1;
-        s.ring_heaps = 4;
+        s.queue_capacity = 4;
         PortSnapshot& p = now_.ports.emplace_back();
         p.name = "p0";
         p.rx_descriptors = 2048;
@@ -54,7 +54,7 @@ class Watched {
         l.longest_loop_now = 100'000;
         l.counters.longest_loop = std::max(l.counters.longest_loop, l.longest_loop_now);
         port().rx_bursts += 100;
-        stream().ring_most_now = 1;
+        stream().queue_most_now = 1;
     }
     /// The program is stopped for so long, as a loop of its lcore that was to rest.
     void stand_still(double seconds) {
@@ -62,7 +62,7 @@ class Watched {
         LcoreSnapshot& l = now_.lcores[0];
         const auto cycles = static_cast<std::uint64_t>(seconds * 1e9);
         l.counters.cycles += cycles;
-        l.counters.away_cycles += cycles;
+        l.counters.interrupted_cycles += cycles;
         l.counters.longest_loop = l.longest_loop_now = cycles;
     }
     std::vector<Finding> look(FindingLog& log) {
@@ -137,17 +137,17 @@ TEST(FindingLog, WhatWasFoundOfAQueueIsOverWhenTheQueueIsAnother) {
     run.look(log);
     run.pass();
     run.stream().heaps_dropped_full = 500;
-    run.stream().ring_most_now = 4;
+    run.stream().queue_most_now = 4;
     ASSERT_THAT(run.look(log), SizeIs(1));
     EXPECT_THAT(run.look(log)[0].sentence(), HasSubstr("up to 4 of 4 places"));
     EXPECT_THAT(run.look(log)[0].sentence(), HasSubstr("; raise"));
 
     // The last ones are dropped while the change is carried out.
     run.stream().heaps_dropped_full = 510;
-    run.stream().ring_heaps = 1024;
+    run.stream().queue_capacity = 1024;
     run.change(log, {"s0", "p0"});
     run.pass();
-    run.stream().ring_most_now = 3;
+    run.stream().queue_most_now = 3;
     std::vector<Finding> found = run.look(log);
     ASSERT_THAT(found, SizeIs(1));
     EXPECT_EQ(found[0].count, 510U);
@@ -157,7 +157,7 @@ TEST(FindingLog, WhatWasFoundOfAQueueIsOverWhenTheQueueIsAnother) {
 
     run.pass();
     run.stream().heaps_dropped_full = 512;
-    run.stream().ring_most_now = 1024;
+    run.stream().queue_most_now = 1024;
     found = run.look(log);
     ASSERT_THAT(found, SizeIs(2)) << "what holds, then what is over";
     EXPECT_EQ(found[0].count, 2U);

@@ -45,7 +45,7 @@ Snapshot sound() {
     port.tx_packets = 5;
     port.talkers = {{"10.0.0.1", "s0", 9, 0}};
     port.talkers_others = 1;
-    port.talkers_untold = 3;
+    port.talkers_unattributed = 3;
     LcoreSnapshot lcore;
     lcore.lcore = 4;
     lcore.streams = {{"s0", 10}};
@@ -150,7 +150,7 @@ TEST(Identities, EachOneIsNoticedWhenItBreaks) {
     expect_broken(
         [](Snapshot& s) {
             s.ports[0].rx_packets++;
-            s.ports[0].talkers_untold++;
+            s.ports[0].talkers_unattributed++;
             s.lcores[0].ports[0].received++;
         },
         "p0: rx packets = sum of outcomes: 14 is not 13");
@@ -207,7 +207,7 @@ TEST(Identities, EachOneIsNoticedWhenItBreaks) {
         [](Snapshot& s) {
             s.ports[0].rx[static_cast<std::size_t>(PortOutcome::stream)]--;
             s.ports[0].rx_packets--;
-            s.ports[0].talkers_untold--;
+            s.ports[0].talkers_unattributed--;
             s.lcores[0].ports[0].received--;
         },
         "packets handed to streams = received by streams: 9 is not 10");
@@ -225,7 +225,7 @@ TEST(Identities, PacketsOfOnePortMayBelongToSeveralStreams) {
     EXPECT_EQ(broken_identities(snapshot).size(), 1u);
     snapshot.ports[0].rx[static_cast<std::size_t>(PortOutcome::stream)] += 10;
     snapshot.ports[0].rx_packets += 10;
-    snapshot.ports[0].talkers_untold += 10;
+    snapshot.ports[0].talkers_unattributed += 10;
     snapshot.lcores[0].ports[0].received += 10;
     EXPECT_EQ(broken_identities(snapshot), std::vector<std::string>{});
 }
@@ -252,7 +252,7 @@ TEST(LcoreCounters, TellBusyFromIdleAndTheLongestLoopWithoutItsRest) {
     EXPECT_EQ(c.idle_cycles, 1035U);
     EXPECT_EQ(c.cycles, 1045U);
     EXPECT_EQ(c.longest_loop, 30U);
-    EXPECT_EQ(c.away_cycles, 0U);
+    EXPECT_EQ(c.interrupted_cycles, 0U);
 }
 
 /// A process that was stopped while its lcore slept for a millisecond.
@@ -261,7 +261,7 @@ TEST(LcoreCounters, ARestThatTakesLongerThanItWasToIsAnAbsence) {
     c.loop(3'000'000, false, 1000, 1000);
     c.loop(500, true, 0, 1000);
     EXPECT_EQ(c.longest_loop, 2'999'000U);
-    EXPECT_EQ(c.away_cycles, 2'999'000U);
+    EXPECT_EQ(c.interrupted_cycles, 2'999'000U);
     EXPECT_EQ(c.cycles, 3'000'500U);
 }
 

@@ -26,7 +26,7 @@ PortOutcome parse(const Bytes& bytes, UdpView& view, bool verify = true) {
     }
     UdpView usual{};
     const ExactCopy head(bytes, std::min(bytes.size(), kNetHeader));
-    if (parse_usual_udp(head.data(), frame.size(), verify, usual)) {
+    if (parse_udp_fast_path(head.data(), frame.size(), verify, usual)) {
         EXPECT_EQ(outcome, PortOutcome::stream);
         EXPECT_EQ(usual, general);
     }
@@ -71,7 +71,7 @@ TEST(Net, TheUsualFrameIsRecognisedAtOnceAndNoOther) {
     for (const Frame& frame : accepted_frames()) {
         const Bytes bytes = frame.build();
         UdpView view{};
-        EXPECT_EQ(parse_usual_udp(bytes.data(), bytes.size(), true, view),
+        EXPECT_EQ(parse_udp_fast_path(bytes.data(), bytes.size(), true, view),
                   frame.tags.empty() && frame.ihl == 5);
     }
 }

@@ -46,7 +46,7 @@ class End {
 
     void turn(std::uint64_t now, runtime::Sink& sink) {
         agent_.poll(now);
-        while (heap::Heap heap = lane_.queue.try_pop())
+        while (heap::HeapHandle heap = lane_.queue.try_pop())
             sink.consume(heap);
         sender_.poll(now);
     }

@@ -43,7 +43,7 @@ TEST(BenchTransmit, EveryOptionArrives) {
     const BenchOptions bench = parsed_options<BenchOptions>(
         "bench transmit --device net_memif0 --zero-copy never --rate 10Gbps --payload 64");
     EXPECT_EQ(bench.device, "net_memif0");
-    EXPECT_EQ(bench.zero_copy, runtime::ZeroCopy::never);
+    EXPECT_EQ(bench.zero_copy, runtime::ZeroCopySetting::never);
     EXPECT_EQ(bench.rate, 1.25e9);
     EXPECT_EQ(bench.payload_sizes, std::vector<std::uint32_t>{64});
     EXPECT_EQ(bench.working_sets, std::vector<std::uint64_t>{});

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "port/pci_device.hpp"
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 #include "tests/unit/app/inspect/expected_finding.hpp"
 
 namespace spead::app {
@@ -54,12 +54,12 @@ class CheckCard : public testing::Test {
     }
     Finding about(const std::string& subject) {
         for (const Finding& f :
-             check_card(machine_.host(), "p0", *port::pci_device(machine_.host().files, kNic)))
+             check_card(machine_.view(), "p0", *port::pci_device(machine_.view().files, kNic)))
             if (f.subject == "p0 " + subject)
                 return f;
         return {Verdict::ok, "nothing", "nothing", {}};
     }
-    test::FakeHost machine_;
+    test::FakeMachine machine_;
 };
 
 TEST_F(CheckCard, Slot) {

@@ -8,7 +8,7 @@
 
 #include "base/error.hpp"
 #include "port/device_string.hpp"
-#include "tests/support/fake_host.hpp"
+#include "tests/support/fake_machine.hpp"
 #include "tests/unit/app/inspect/expected_finding.hpp"
 
 namespace spead::app {
@@ -66,7 +66,7 @@ class CheckAll : public testing::Test {
         plan_.memory.heaps = 16 << 20;
     }
     Findings all() {
-        return check_all(machine_.host(), plan_, {}, kDrivers,
+        return check_all(machine_.view(), plan_, {}, kDrivers,
                          [this](const std::string&) { return paused_; });
     }
     Finding about(const std::string& subject) {
@@ -78,7 +78,7 @@ class CheckAll : public testing::Test {
 
     static const OnNetdev kFamily;
     static const std::array<const port::Driver*, 1> kDrivers;
-    test::FakeHost machine_;
+    test::FakeMachine machine_;
     port::NetdevFacts* facts_ = nullptr;
     runtime::Plan plan_;
     std::optional<bool> paused_ = false;
@@ -115,7 +115,7 @@ TEST_F(CheckAll, TheInterface) {
 TEST_F(CheckAll, ACpuOnTheWrongNode) {
     machine_.file("/sys/class/net/ens1/device/numa_node", "0\n");
     expect(about("p0 NUMA"), Verdict::warn, "on node 0, CPU", "/sys/devices/system/node/node0/cpulist");
-    const auto layout = runtime::lay_out(plan_, {}, kDrivers, machine_.host());
+    const auto layout = runtime::lay_out(plan_, {}, kDrivers, machine_.view());
     EXPECT_THAT(layout.remarks, testing::Contains(HasSubstr("port p0 on node 0"))) << "said at every start";
 }
 

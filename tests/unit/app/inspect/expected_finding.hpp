@@ -10,14 +10,14 @@
 
 namespace spead::app {
 
-/// What a finding should say; one that is ok needs no mending.
+/// What a finding should say; one that is ok needs no fix.
 inline void expect(const Finding& finding, Verdict verdict, std::string_view text,
-                   std::string_view mend = {}) {
+                   std::string_view fix = {}) {
     EXPECT_EQ(finding.verdict, verdict) << finding.text;
     EXPECT_THAT(finding.text, testing::HasSubstr(std::string(text)));
-    EXPECT_THAT(finding.mend, testing::HasSubstr(std::string(mend)));
+    EXPECT_THAT(finding.fix, testing::HasSubstr(std::string(fix)));
     if (verdict == Verdict::ok) {
-        EXPECT_EQ(finding.mend, "");
+        EXPECT_EQ(finding.fix, "");
     }
 }
 

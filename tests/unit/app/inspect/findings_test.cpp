@@ -21,7 +21,7 @@ TEST(FindingsText, HasALineEachAndTheCommandBelow) {
     EXPECT_FALSE(any_failed({findings.data(), 2}));
     const auto json = findings_document(findings);
     EXPECT_EQ(json["failed"], 1);
-    EXPECT_EQ(json["findings"][1]["mend"], "ip link set eth0 mtu 9000");
+    EXPECT_EQ(json["findings"][1]["fix"], "ip link set eth0 mtu 9000");
     EXPECT_EQ(json["findings"][1]["verdict"], "warn");
 }
 

@@ -73,7 +73,7 @@ TEST(Features, OfAPlainPort) {
     EXPECT_THAT(how(port, "zero-copy sending"), HasSubstr("no: the device works on DPDK's own memory only"));
     port.capabilities.tx_external_buffer = true;
     EXPECT_EQ(how(port, "zero-copy sending"), "yes");
-    port.capabilities.deals_flows = true;
+    port.capabilities.distributes_flows = true;
     EXPECT_THAT(how(port, "steering"), HasSubstr("deals flows over its queues"));
     port.capabilities.steering = port::Steering::xdp_map;
     EXPECT_THAT(how(port, "steering"), HasSubstr("by an XDP program"));

@@ -18,12 +18,12 @@ using testing::Not;
 class CarryOutTest : public testing::Test {
   protected:
     CarryOutTest() {
-        seat_.print = [this](std::string_view text) { said_ += text; };
+        session_.print = [this](std::string_view text) { said_ += text; };
     }
     /// What a line prints.
     std::string type(const std::string& line) {
         said_.clear();
-        Context context{process_, grammar_, seat_};
+        Context context{process_, grammar_, session_};
         carry_out(context, line);
         return said_;
     }
@@ -40,12 +40,12 @@ class CarryOutTest : public testing::Test {
 
     test::FakeProcess process_;
     Grammar grammar_{prompt_commands()};
-    Seat seat_;
+    PromptSession session_;
     std::string said_;
 };
 
 TEST_F(CarryOutTest, NothingTypedIsNoCommand) {
-    Context context{process_, grammar_, seat_};
+    Context context{process_, grammar_, session_};
     EXPECT_FALSE(carry_out(context, "   # only a comment"));
     EXPECT_TRUE(carry_out(context, "show memory"));
 }
@@ -69,7 +69,7 @@ TEST_F(CarryOutTest, ShowUsesTheReportsNamesAndNumbers) {
     EXPECT_EQ(type("flow list"), type("show flow"));
 }
 
-TEST_F(CarryOutTest, ClearCountsFromNowForThisSeatOnly) {
+TEST_F(CarryOutTest, ClearCountsFromNowForThisSessionOnly) {
     EXPECT_THAT(type("show stream s0"), testing::ContainsRegex("packets.received +101\n"));
     type("clear stats");
     process_.now_.streams[0].received += 6;
@@ -87,7 +87,7 @@ TEST_F(CarryOutTest, PortsStopAndStart) {
 }
 
 TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
-    seat_.directory = "/data";
+    session_.directory = "/data";
     EXPECT_THAT(type("capture start s0 a.pcap capture.count 12 capture.duration 2min "
                      "capture.rotate_size 1MiB"),
                 HasSubstr("captured to /data/a.pcap"));
@@ -100,7 +100,7 @@ TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
     process_.capture_failure = "cannot write the capture file a.pcap: No space left on device";
     EXPECT_THAT(refusal("capture stop s0"),
                 AllOf(HasSubstr("12 packets captured, 11 written"), HasSubstr("No space left on device")));
-    Context context{process_, grammar_, seat_};
+    Context context{process_, grammar_, session_};
     for (const char* line :
          {"capture start s0 a.pcap poll busy", "capture start s0 a.pcap capture.count x", "capture start s0"})
         EXPECT_THROW(carry_out(context, line), UsageError) << line;
@@ -109,7 +109,7 @@ TEST_F(CarryOutTest, CapturesTakeTheFilesOwnSettings) {
 
 TEST_F(CarryOutTest, WaitsEndWithTimeSendersAndCaptures) {
     std::vector<double> waits;
-    seat_.pause = [&](double seconds) {
+    session_.pause = [&](double seconds) {
         waits.push_back(seconds);
         process_.now_.sends[0].state = "done";
         return true;
@@ -123,44 +123,44 @@ TEST_F(CarryOutTest, WaitsEndWithTimeSendersAndCaptures) {
     type("wait capture s0");
     EXPECT_EQ(waits.size(), 2U);
     process_.now_.captures.emplace_back().stream = "s0";
-    seat_.pause = [&](double) {
+    session_.pause = [&](double) {
         process_.now_.captures[0].over = true;
         return true;
     };
     type("wait capture s0 1min");
     process_.now_.captures[0].over = false;
-    seat_.pause = [](double) { return true; };
+    session_.pause = [](double) { return true; };
     EXPECT_THAT(refusal("wait capture s0 20ms"),
                 HasSubstr("the capture of stream s0 is not over after 20.0 ms"));
-    seat_.pause = [](double) { return false; };
+    session_.pause = [](double) { return false; };
     type("wait capture s0");
     EXPECT_THAT(refusal("wait send s0"), HasSubstr("there is no sender `s0`"));
-    Context context{process_, grammar_, seat_};
+    Context context{process_, grammar_, session_};
     for (const char* line : {"wait", "wait 0", "wait never", "wait send", "wait send d0 0"})
         EXPECT_THROW(carry_out(context, line), UsageError) << line;
 }
 
 TEST_F(CarryOutTest, ExitIsQuit) {
     type("exit");
-    EXPECT_TRUE(seat_.over);
+    EXPECT_TRUE(session_.over);
     EXPECT_TRUE(process_.ended);
 }
 
 TEST_F(CarryOutTest, DummiesAreOfASender) {
     EXPECT_THAT(type("dummy d0"), HasSubstr("64 packets"));
     EXPECT_THAT(type("dummy d0 8"), HasSubstr("8 packets made of the heap that comes next"));
-    Context context{process_, grammar_, seat_};
+    Context context{process_, grammar_, session_};
     EXPECT_THAT(refusal("dummy s0"), HasSubstr("there is no sender `s0`"));
     for (const char* line : {"dummy d0 0", "dummy d0 99999", "dummy d0 many"})
         EXPECT_THROW(carry_out(context, line), UsageError) << line;
 }
 
 TEST_F(CarryOutTest, StreamsComeChangeAndGo) {
-    type("stream add s1 port p0 endpoints 239.9.0.0+1:7148 heaps.ring 64");
+    type("stream add s1 port p0 endpoints 239.9.0.0+1:7148 heaps.queue_depth 64");
     ASSERT_EQ(process_.plan_.receives.size(), 2u);
-    EXPECT_EQ(process_.plan_.receives[1].ring, 64u);
-    type("stream set s1 poll busy heaps.ring 128");
-    EXPECT_EQ(process_.plan_.receives[1].ring, 128u);
+    EXPECT_EQ(process_.plan_.receives[1].queue_depth, 64u);
+    type("stream set s1 poll busy heaps.queue_depth 128");
+    EXPECT_EQ(process_.plan_.receives[1].queue_depth, 128u);
     type("endpoint add s1 239.9.0.9:7148");
     type("endpoint delete s1 239.9.0.0:7148");
     EXPECT_THAT(process_.plan_.receives[1].endpoint_texts, ElementsAre("239.9.0.1:7148", "239.9.0.9:7148"));
@@ -198,7 +198,7 @@ TEST_F(CarryOutTest, RefusedCommandsSayWhyAndChangeNothing) {
 
 TEST_F(CarryOutTest, WatchRepeatsUntilSomebodyIsThere) {
     int rounds = 0;
-    seat_.wait = [&](double seconds) {
+    session_.wait = [&](double seconds) {
         EXPECT_DOUBLE_EQ(seconds, 0.25);
         return ++rounds < 3;
     };
@@ -210,15 +210,15 @@ TEST_F(CarryOutTest, WatchRepeatsUntilSomebodyIsThere) {
     EXPECT_EQ(heads, 3u);
 }
 
-TEST_F(CarryOutTest, QuitLeavesTheSeatAndShutdownEndsTheProcess) {
-    seat_.attached = true;
+TEST_F(CarryOutTest, QuitLeavesTheSessionAndShutdownEndsTheProcess) {
+    session_.attached = true;
     type("quit");
-    EXPECT_TRUE(seat_.over);
+    EXPECT_TRUE(session_.over);
     EXPECT_FALSE(process_.ended);
     type("shutdown");
     EXPECT_TRUE(process_.ended);
     process_.ended = false;
-    seat_.attached = false;
+    session_.attached = false;
     type("quit");
     EXPECT_TRUE(process_.ended);
 }
@@ -232,15 +232,15 @@ TEST_F(CarryOutTest, OneCanQuitABusyProcess) {
 
 TEST_F(CarryOutTest, TheConfigurationSavedIsTheOneThatRuns) {
     const std::string directory = testing::TempDir();
-    seat_.directory = directory;
-    type("stream set s0 heaps.ring 77");
+    session_.directory = directory;
+    type("stream set s0 heaps.queue_depth 77");
     const std::string name = "prompt-save-test.toml";
     const std::string path = directory + "/" + name;
     std::remove(path.c_str());
     type("save config " + name);
     EXPECT_EQ(config::load_file(path), process_.plan_);
     EXPECT_THAT(refusal("save config " + name), HasSubstr("there already"));
-    type("stream set s0 heaps.ring 78");
+    type("stream set s0 heaps.queue_depth 78");
     type("save config " + name + " force");
     EXPECT_EQ(config::load_file(path), process_.plan_);
     std::remove(path.c_str());

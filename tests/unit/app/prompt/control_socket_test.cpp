@@ -108,10 +108,10 @@ TEST_F(ControlSocketTest, IsForItsUserOnlyAndGoesWithItsOwner) {
         ASSERT_EQ(stat(path().c_str(), &there), 0);
         EXPECT_EQ(there.st_mode & 0777u, 0600u);
         EXPECT_EQ(who_listens(path()), getpid());
-        const Descriptor client = connect_to(path(), no_variables, geteuid());
+        const FileDescriptor client = connect_to(path(), no_variables, geteuid());
         EXPECT_TRUE(client);
         std::string refusal;
-        Descriptor connection;
+        FileDescriptor connection;
         EXPECT_EQ(socket.accept(connection, refusal), 0);
         EXPECT_TRUE(connection);
         EXPECT_EQ(refusal, "");
@@ -130,7 +130,7 @@ class Full {
         EXPECT_EQ(bind(listener_.get(), where, sizeof address), 0);
         EXPECT_EQ(listen(listener_.get(), 0), 0);
         for (;;) {
-            Descriptor waiting(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
+            FileDescriptor waiting(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0));
             if (connect(waiting.get(), where, sizeof address) != 0)
                 break;
             waiting_.push_back(std::move(waiting));
@@ -139,8 +139,8 @@ class Full {
     }
 
   private:
-    Descriptor listener_;
-    std::vector<Descriptor> waiting_;
+    FileDescriptor listener_;
+    std::vector<FileDescriptor> waiting_;
 };
 
 TEST_F(ControlSocketTest, OneThatAcceptsNobodyIsAliveAndKeepsNobodyWaiting) {
@@ -151,7 +151,7 @@ TEST_F(ControlSocketTest, OneThatAcceptsNobodyIsAliveAndKeepsNobodyWaiting) {
 }
 
 TEST_F(ControlSocketTest, ALockOnTheDirectoryHoldsNobodyUp) {
-    const Descriptor held(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const FileDescriptor held(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     ASSERT_EQ(flock(held.get(), LOCK_EX | LOCK_NB), 0);
     const ControlSocket socket(path());
     EXPECT_EQ(who_listens(path()), getpid());

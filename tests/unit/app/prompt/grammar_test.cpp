@@ -54,12 +54,14 @@ class GrammarTest : public testing::Test {
 };
 
 TEST_F(GrammarTest, ArgumentsAreFoundByName) {
-    const auto found = understand("stream add x port p0 endpoints 239.1.1.1:7148 poll busy heaps.ring 512");
+    const auto found =
+        understand("stream add x port p0 endpoints 239.1.1.1:7148 poll busy heaps.queue_depth 512");
     EXPECT_EQ(found.call.value("NAME"), "x");
     EXPECT_EQ(found.call.value("PORT"), "p0");
     EXPECT_EQ(found.call.value("ENDPOINTS"), "239.1.1.1:7148");
-    EXPECT_THAT(found.call.settings, ElementsAre(std::pair<std::string, std::string>("poll", "busy"),
-                                                 std::pair<std::string, std::string>("heaps.ring", "512")));
+    EXPECT_THAT(found.call.settings,
+                ElementsAre(std::pair<std::string, std::string>("poll", "busy"),
+                            std::pair<std::string, std::string>("heaps.queue_depth", "512")));
 }
 
 TEST_F(GrammarTest, WhatIsLeftOutIsNotThere) {
@@ -119,7 +121,7 @@ TEST_F(GrammarTest, ArgumentsHaveTheirKind) {
     EXPECT_THAT(refusal("endpoint add beam 239.1.1.1:7148,"), Not("understood"));
     EXPECT_THAT(refusal("watch soon show stream"), HasSubstr("soon"));
     EXPECT_THAT(refusal("watch 0 show stream"), HasSubstr("no time to wait"));
-    EXPECT_THAT(refusal("stream set beam ring 5"), HasSubstr("write `heaps.ring`"));
+    EXPECT_THAT(refusal("stream set beam queue_depth 5"), HasSubstr("write `heaps.queue_depth`"));
     EXPECT_THAT(refusal("send set dsim poll busy"), HasSubstr("`poll` is not a key of a sender"));
 }
 
@@ -137,7 +139,7 @@ TEST_F(GrammarTest, CompletionKnowsWordsAndNames) {
 }
 
 TEST_F(GrammarTest, CompletionKnowsKeysAndTheirValues) {
-    EXPECT_THAT(next("stream set beam heaps.r"), ElementsAre("heaps.ring"));
+    EXPECT_THAT(next("stream set beam heaps.q"), ElementsAre("heaps.queue_depth"));
     EXPECT_THAT(next("stream set beam poll "), ElementsAre("busy", "adaptive", "interrupt", "<VALUE>"));
     EXPECT_THAT(next("stream set beam poll busy max_p"), ElementsAre("max_poll", "max_packet_size"));
     EXPECT_THAT(next("stream set beam "), Not(Contains("rate")));

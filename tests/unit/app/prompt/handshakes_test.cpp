@@ -20,14 +20,14 @@ class Client {
     explicit Client(Handshakes& handshakes, Handshakes::Clock::time_point now = kBegin) {
         std::array<int, 2> ends{};
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
-        handshakes.add(Descriptor(ends[0]), now);
-        mine_ = Descriptor(ends[1]);
+        handshakes.add(FileDescriptor(ends[0]), now);
+        mine_ = FileDescriptor(ends[1]);
     }
     void say(std::string_view text) const {
         EXPECT_EQ(::send(mine_.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT),
                   static_cast<ssize_t>(text.size()));
     }
-    void go() { mine_ = Descriptor(); }
+    void go() { mine_ = FileDescriptor(); }
     /// What has been said to it so far; with "(gone)" if that was all.
     std::string heard() const {
         std::string all;
@@ -39,7 +39,7 @@ class Client {
     }
 
   private:
-    Descriptor mine_;
+    FileDescriptor mine_;
 };
 
 TEST(Handshakes, TakeAGreetingInPiecesAndWhatFollowsIt) {

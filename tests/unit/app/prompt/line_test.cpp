@@ -18,18 +18,18 @@ class LineTest : public testing::Test {
     LineTest() {
         std::array<int, 2> ends{};
         EXPECT_EQ(pipe2(ends.data(), O_CLOEXEC), 0);
-        in_ = Descriptor(ends[0]);
-        far_ = Descriptor(ends[1]);
+        in_ = FileDescriptor(ends[0]);
+        far_ = FileDescriptor(ends[1]);
     }
-    Descriptor in_;
-    Descriptor far_;
-    Descriptor stop_{eventfd(0, EFD_CLOEXEC)};
+    FileDescriptor in_;
+    FileDescriptor far_;
+    FileDescriptor stop_{eventfd(0, EFD_CLOEXEC)};
 };
 
 TEST_F(LineTest, BeginsWithWhatWasReadBefore) {
     Line line(in_.get(), -1, stop_.get(), "show str");
     ASSERT_EQ(write(far_.get(), "eam\nquit", 8), 8);
-    far_ = Descriptor();
+    far_ = FileDescriptor();
     std::string text;
     ASSERT_TRUE(line.get_line(text));
     EXPECT_EQ(text, "show stream");
@@ -53,7 +53,7 @@ TEST_F(LineTest, TakesNoLineWithoutEnd) {
     EXPECT_LE(text.capacity(), 4 * Line::kLongestLine);
     EXPECT_FALSE(line.get_line(text)) << "nothing more is read";
     std::signal(SIGPIPE, SIG_IGN);
-    in_ = Descriptor();
+    in_ = FileDescriptor();
     writer.join();
 }
 

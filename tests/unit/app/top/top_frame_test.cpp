@@ -284,7 +284,7 @@ TEST(TopFrame, RowsAreSortedAsAsked) {
     EXPECT_THAT(by(TopSort::rate), testing::ElementsAre("s1", "s2", "s0"));
     EXPECT_THAT(by(TopSort::rate, true), testing::ElementsAre("s0", "s2", "s1"));
     EXPECT_THAT(by(TopSort::loss).front(), "s2");
-    EXPECT_THAT(by(TopSort::ring).front(), "s0");
+    EXPECT_THAT(by(TopSort::queue).front(), "s0");
 }
 
 TEST(TopFrame, AnOldOrForeignReportIsShownAsFarAsItGoes) {
@@ -348,11 +348,11 @@ TEST(TopFrame, CapturesHaveALineAndWhatIsStoppedSaysSo) {
     snapshot.captures[0].dropped_full = 4;
     snapshot.captures[1].finished = true;
     snapshot.streams[0].state = "stopped";
-    snapshot.ports[0].state = "away";
+    snapshot.ports[0].state = "detached";
     EXPECT_THAT(text(TopPage::streams),
                 HasSubstr("cap 1 running, 1 ended; 30 packets written, 20 buffered, 4 dropped, 0 unwritten"));
     EXPECT_THAT(text(TopPage::streams), HasSubstr("stopped"));
-    EXPECT_THAT(text(TopPage::ports), HasSubstr("away"));
+    EXPECT_THAT(text(TopPage::ports), HasSubstr("detached"));
 }
 
 }  // namespace

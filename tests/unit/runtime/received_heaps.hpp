@@ -30,13 +30,13 @@ inline std::uint64_t immediate(std::uint64_t id, std::uint64_t value) {
 }
 
 /// The heap that the packets make, complete or, at the end, flushed.
-inline heap::Heap heap_of(Rig& rig, const std::vector<Packet>& packets) {
+inline heap::HeapHandle heap_of(Rig& rig, const std::vector<Packet>& packets) {
     for (const Packet& p : packets)
         EXPECT_EQ(rig.give(p), PacketOutcome::placed);
     rig.hand_over();
     if (rig.queued() == 0)
         rig.flush();
-    heap::Heap heap = rig.pop();
+    heap::HeapHandle heap = rig.pop();
     EXPECT_TRUE(heap) << "no heap came";
     return heap;
 }

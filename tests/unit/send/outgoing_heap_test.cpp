@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "send/heap.hpp"
+#include "send/outgoing_heap.hpp"
 
 #include <array>
 #include <cstddef>
@@ -36,7 +36,7 @@ class SendHeap : public testing::Test {
 };
 
 TEST_F(SendHeap, RefusesIdsOfTheProtocolAndIdsThatDoNotFit) {
-    Heap heap(wire::Flavour(48));
+    OutgoingHeap heap(wire::Flavour(48));
     for (std::uint64_t id = 0; id < 5; ++id)
         EXPECT_THAT([&] { heap.add_item(id, part(0, 8)); },
                     ThrowsMessage<Error>(HasSubstr("belongs to the protocol")));
@@ -49,7 +49,7 @@ TEST_F(SendHeap, RefusesIdsOfTheProtocolAndIdsThatDoNotFit) {
 }
 
 TEST_F(SendHeap, RefusesImmediatesThatDoNotFit) {
-    Heap heap(wire::Flavour(8));
+    OutgoingHeap heap(wire::Flavour(8));
     heap.add_immediate(0x1000, 255);
     EXPECT_THAT([&] { heap.add_immediate(0x1000, 256); },
                 ThrowsMessage<Error>(HasSubstr("the largest is 0xff")));
@@ -57,7 +57,7 @@ TEST_F(SendHeap, RefusesImmediatesThatDoNotFit) {
 }
 
 TEST_F(SendHeap, ReadsAnImmediatesBytesAtEveryLayout) {
-    Heap heap;
+    OutgoingHeap heap;
     memory[0] = std::byte{0x12};
     memory[1] = std::byte{0x34};
     heap.add_item(0x1000, part(0, 2), true);
@@ -67,7 +67,7 @@ TEST_F(SendHeap, ReadsAnImmediatesBytesAtEveryLayout) {
 }
 
 TEST_F(SendHeap, KeepsItsLayoutUntilSomethingChanges) {
-    Heap heap;
+    OutgoingHeap heap;
     const auto item = heap.add_item(0x1000, part(0, 100));
     const auto number = heap.add_immediate(0x1001, 1);
     EXPECT_EQ(heap.layout(1472, nullptr).payload_length, 100U);
@@ -82,7 +82,7 @@ TEST_F(SendHeap, KeepsItsLayoutUntilSomethingChanges) {
 }
 
 TEST_F(SendHeap, RefusesHandlesOfAnotherKind) {
-    Heap heap;
+    OutgoingHeap heap;
     const auto item = heap.add_item(0x1000, part(0, 100));
     const auto number = heap.add_immediate(0x1001, 1);
     EXPECT_THROW(heap.set_item(number, part(0, 1)), Error);
@@ -92,7 +92,7 @@ TEST_F(SendHeap, RefusesHandlesOfAnotherKind) {
 }
 
 TEST_F(SendHeap, RefusesPacketsTooSmallForIt) {
-    Heap heap;
+    OutgoingHeap heap;
     for (std::uint64_t i = 0; i < 7; ++i)
         heap.add_immediate(0x1000 + i, i);
     EXPECT_THAT([&] { heap.layout(55, nullptr); }, ThrowsMessage<Error>(HasSubstr("too small: at least 56")));
@@ -104,7 +104,7 @@ TEST_F(SendHeap, RefusesPacketsTooSmallForIt) {
 }
 
 TEST_F(SendHeap, RefusesAPayloadTheFlavourCannotSay) {
-    Heap heap(wire::Flavour(8));
+    OutgoingHeap heap(wire::Flavour(8));
     heap.add_item(0x1000, part(0, 255));
     EXPECT_EQ(heap.layout(1472, nullptr).payload_length, 255U);
     heap.add_item(0x1001, part(0, 1));
@@ -112,14 +112,14 @@ TEST_F(SendHeap, RefusesAPayloadTheFlavourCannotSay) {
 }
 
 TEST_F(SendHeap, RefusesAHeapCountThatDoesNotFit) {
-    Heap heap(wire::Flavour(16));
+    OutgoingHeap heap(wire::Flavour(16));
     heap.set_cnt(0xFFFF);
     EXPECT_THROW(heap.set_cnt(0x10000), Error);
     EXPECT_EQ(heap.cnt(), 0xFFFFU);
 }
 
 TEST_F(SendHeap, JoinsItemsThatLieSideBySide) {
-    Heap heap;
+    OutgoingHeap heap;
     heap.add_item(0x1000, part(0, 100));
     heap.add_item(0x1001, part(100, 50));
     heap.add_item(0x1002, part(160, 40));
@@ -134,7 +134,7 @@ TEST_F(SendHeap, CutsPiecesWhereRegionsBeginAndEnd) {
     regions.add({base + 100, 100, true, -1});
     regions.add({base + 200, 100, true, -1});
     regions.add({base + 400, 100, false, -1});
-    Heap heap;
+    OutgoingHeap heap;
     heap.add_item(0x1000, part(0, 450));
     const std::vector<Piece> expected{{base, 100, PieceKind::unregistered},
                                       {base + 100, 100, PieceKind::registered},
@@ -153,7 +153,7 @@ TEST_F(SendHeap, JoinsItemsAcrossCallsOnlyInsideOneRegion) {
     std::byte* const base = memory.data();
     regions.add({base, 100, true, -1});
     regions.add({base + 100, 100, true, -1});
-    Heap heap;
+    OutgoingHeap heap;
     heap.add_item(0x1000, part(0, 60));
     heap.add_item(0x1001, part(60, 40));
     heap.add_item(0x1002, part(100, 100));
@@ -164,7 +164,7 @@ TEST_F(SendHeap, JoinsItemsAcrossCallsOnlyInsideOneRegion) {
 
 TEST_F(SendHeap, RefusesAnImmediateInDeviceMemory) {
     regions.add({memory.data(), memory.size(), false, -1});
-    Heap heap;
+    OutgoingHeap heap;
     heap.add_item(0x1000, part(0, 4), true);
     EXPECT_THAT([&] { heap.layout(1472, &regions); }, ThrowsMessage<Error>(HasSubstr("device memory")));
 }
@@ -174,7 +174,7 @@ TEST_F(SendHeap, KeepsACopyOfDescriptors) {
     descriptor.id = 0x1600;
     descriptor.name = "adc";
     descriptor.numpy_header = "{'descr': '<u2', 'fortran_order': False, 'shape': (2, 3)}";
-    Heap heap(wire::Flavour(48));
+    OutgoingHeap heap(wire::Flavour(48));
     heap.add_descriptor(descriptor);
     const HeapLayout& layout = heap.layout(1472, &regions);
     ASSERT_EQ(layout.pieces.size(), 1U);
@@ -192,9 +192,9 @@ TEST_F(SendHeap, KeepsACopyOfDescriptors) {
 }
 
 TEST_F(SendHeap, MayBeMovedWithItsDescriptors) {
-    Heap first;
+    OutgoingHeap first;
     first.add_descriptor(part(0, 40));
-    Heap second = std::move(first);
+    OutgoingHeap second = std::move(first);
     EXPECT_EQ(second.layout(1472, nullptr).payload_length, 40U);
 }
 

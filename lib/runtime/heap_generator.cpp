@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/feeder.hpp"
+#include "runtime/heap_generator.hpp"
 
 #include <array>
 #include <chrono>
@@ -25,7 +25,7 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t to) {
 
 }  // namespace
 
-Feeder::Feeder(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions)
+HeapGenerator::HeapGenerator(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions)
     : plan_(plan),
       sender_(sender),
       regions_(regions),
@@ -42,13 +42,13 @@ Feeder::Feeder(const SendPlan& plan, send::Sender& sender, memory::RegionTable& 
     }
 }
 
-Feeder::~Feeder() {
+HeapGenerator::~HeapGenerator() {
     abandon();
     join();
     regions_.remove(memory_.base());
 }
 
-void Feeder::add_descriptors(send::Heap& heap) const {
+void HeapGenerator::add_descriptors(send::OutgoingHeap& heap) const {
     for (std::uint32_t i = 0; i < plan_.items; i++) {
         wire::Descriptor d;
         d.id = wire::item::kFirstUser + i;
@@ -60,8 +60,8 @@ void Feeder::add_descriptors(send::Heap& heap) const {
     }
 }
 
-std::unique_ptr<send::Heap> Feeder::make_heap(std::byte* payload, bool describe) const {
-    auto heap = std::make_unique<send::Heap>(wire::Flavour(plan_.address_bits));
+std::unique_ptr<send::OutgoingHeap> HeapGenerator::make_heap(std::byte* payload, bool describe) const {
+    auto heap = std::make_unique<send::OutgoingHeap>(wire::Flavour(plan_.address_bits));
     if (describe)
         add_descriptors(*heap);
     for (std::uint32_t i = 0; i < plan_.items; i++)
@@ -70,7 +70,7 @@ std::unique_ptr<send::Heap> Feeder::make_heap(std::byte* payload, bool describe)
     return heap;
 }
 
-void Feeder::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
+void HeapGenerator::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
     join();
     plan_.heaps = heaps;
     earlier_heaps_ += data_heaps_ + stops_.size();
@@ -89,18 +89,18 @@ void Feeder::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
     }
 }
 
-void Feeder::abandon() noexcept {
+void HeapGenerator::abandon() noexcept {
     stop_.store(true, std::memory_order_release);
     abandon_.store(true, std::memory_order_release);
     sender_.request_stop();
 }
 
-void Feeder::join() {
+void HeapGenerator::join() {
     if (thread_.joinable())
         thread_.join();
 }
 
-void Feeder::run() {
+void HeapGenerator::run() {
     try {
         run_descriptors();
         run_data();
@@ -116,11 +116,11 @@ void Feeder::run() {
 }
 
 /// Where descriptors and data together are more items than a heap may have.
-void Feeder::run_descriptors() {
+void HeapGenerator::run_descriptors() {
     if (!describes_apart(plan_))
         return;
     if (!descriptors_) {
-        descriptors_ = std::make_unique<send::Heap>(wire::Flavour(plan_.address_bits));
+        descriptors_ = std::make_unique<send::OutgoingHeap>(wire::Flavour(plan_.address_bits));
         add_descriptors(*descriptors_);
     }
     for (std::size_t j = 0; j < plan_.endpoints.size(); j++) {
@@ -133,7 +133,7 @@ void Feeder::run_descriptors() {
     }
 }
 
-void Feeder::run_data() {
+void HeapGenerator::run_data() {
     const auto limit = static_cast<std::uint64_t>(plan_.heaps);
     for (std::uint64_t i = 0; plan_.heaps < 0 || i < limit; i++) {
         Slot* slot = free_slot();
@@ -160,9 +160,9 @@ void Feeder::run_data() {
     }
 }
 
-void Feeder::run_stops() {
+void HeapGenerator::run_stops() {
     for (std::size_t j = 0; j < plan_.endpoints.size(); j++) {
-        auto heap = std::make_unique<send::Heap>(wire::Flavour(plan_.address_bits));
+        auto heap = std::make_unique<send::OutgoingHeap>(wire::Flavour(plan_.address_bits));
         heap->add_stop();
         stops_.push_back(std::move(heap));
         send::Submission s;
@@ -175,7 +175,7 @@ void Feeder::run_stops() {
 }
 
 /// Waits for a slot whose heap is not in flight; null when the run is to end.
-Feeder::Slot* Feeder::free_slot() {
+HeapGenerator::Slot* HeapGenerator::free_slot() {
     for (;;) {
         collect();
         for (Slot& slot : slots_)
@@ -189,7 +189,7 @@ Feeder::Slot* Feeder::free_slot() {
 
 /// Heap `index` of the run. False when the run was given up before the sender took it, or had to end before
 /// it took data.
-bool Feeder::submit(send::Submission s, std::uint64_t index) {
+bool HeapGenerator::submit(send::Submission s, std::uint64_t index) {
     s.substream = static_cast<std::uint32_t>(index % plan_.endpoints.size());
     while (!sender_.submit(s)) {
         if (abandon_.load(std::memory_order_acquire) || (!s.control && stop_.load(std::memory_order_acquire)))
@@ -201,7 +201,7 @@ bool Feeder::submit(send::Submission s, std::uint64_t index) {
     return true;
 }
 
-void Feeder::collect() {
+void HeapGenerator::collect() {
     std::array<send::Completion, 32> completions;
     for (;;) {
         const std::size_t n = sender_.poll_completions(completions);
@@ -215,7 +215,7 @@ void Feeder::collect() {
     }
 }
 
-void Feeder::wait_a_little() {
+void HeapGenerator::wait_a_little() {
     if (idle_rounds_++ < 100)
         std::this_thread::yield();
     else

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "app/prompt/notices.hpp"
+#include "app/prompt/notifications.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -12,12 +12,12 @@
 
 namespace spead::app {
 
-Ear::Ear() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+NotificationQueue::NotificationQueue() : event_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!event_)
         throw_error("prompt", "no event descriptor: {}", std::strerror(errno));
 }
 
-void Ear::tell(std::string_view line) {
+void NotificationQueue::tell(std::string_view line) {
     const std::lock_guard lock(mutex_);
     if (lines_.size() == kMost) {
         lines_.erase(lines_.begin());
@@ -27,7 +27,7 @@ void Ear::tell(std::string_view line) {
     eventfd_write(event_.get(), 1);
 }
 
-std::string Ear::take() {
+std::string NotificationQueue::take() {
     const std::lock_guard lock(mutex_);
     eventfd_t ignored = 0;
     eventfd_read(event_.get(), &ignored);
@@ -39,20 +39,21 @@ std::string Ear::take() {
     return text;
 }
 
-void Notices::tell(std::string_view line) {
+void Notifications::tell(std::string_view line) {
     const std::lock_guard lock(mutex_);
-    for (Ear* const ear : ears_)
-        ear->tell(line);
+    for (NotificationQueue* const queue : queues_)
+        queue->tell(line);
 }
 
-Notices::Listening::Listening(Notices& notices, Ear& to) : notices_(notices), to_(to) {
-    const std::lock_guard lock(notices_.mutex_);
-    notices_.ears_.push_back(&to_);
+Notifications::Listening::Listening(Notifications& notifications, NotificationQueue& to)
+    : notifications_(notifications), to_(to) {
+    const std::lock_guard lock(notifications_.mutex_);
+    notifications_.queues_.push_back(&to_);
 }
 
-Notices::Listening::~Listening() {
-    const std::lock_guard lock(notices_.mutex_);
-    std::erase(notices_.ears_, &to_);
+Notifications::Listening::~Listening() {
+    const std::lock_guard lock(notifications_.mutex_);
+    std::erase(notifications_.queues_, &to_);
 }
 
 }  // namespace spead::app

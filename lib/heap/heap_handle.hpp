@@ -18,20 +18,21 @@ class HeapQueue;
 /// A received heap in the consumer's hands: a move-only handle. The memory it shows belongs to the receiving
 /// lcore and is valid until the handle is destroyed or assigned, which sends it back. May be destroyed on any
 /// thread, before the HeapQueue it came from.
-class Heap {
+class HeapHandle {
   public:
-    Heap() = default;
-    Heap(HeapQueue* queue, Record* record) : queue_(queue), record_(record) {}
-    Heap(Heap&& other) noexcept : queue_(other.queue_), record_(std::exchange(other.record_, nullptr)) {}
-    Heap& operator=(Heap&& other) noexcept {
+    HeapHandle() = default;
+    HeapHandle(HeapQueue* queue, Record* record) : queue_(queue), record_(record) {}
+    HeapHandle(HeapHandle&& other) noexcept
+        : queue_(other.queue_), record_(std::exchange(other.record_, nullptr)) {}
+    HeapHandle& operator=(HeapHandle&& other) noexcept {
         std::swap(queue_, other.queue_);
         std::swap(record_, other.record_);
         other.reset();
         return *this;
     }
-    Heap(const Heap&) = delete;
-    Heap& operator=(const Heap&) = delete;
-    ~Heap() { reset(); }
+    HeapHandle(const HeapHandle&) = delete;
+    HeapHandle& operator=(const HeapHandle&) = delete;
+    ~HeapHandle() { reset(); }
 
     explicit operator bool() const noexcept { return record_ != nullptr; }
     /// Gives the heap back now.

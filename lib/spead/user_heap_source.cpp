@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "spead/user_producer.hpp"
+#include "spead/user_heap_source.hpp"
 
 #include <algorithm>
 #include <array>
@@ -35,9 +35,9 @@ SendStatus status_of(send::SendStatus status) {
 }  // namespace
 
 /// What the engine has of it, on the main thread.
-class UserProducer::EngineSide final : public runtime::Producer {
+class UserHeapSource::EngineSide final : public runtime::HeapSource {
   public:
-    explicit EngineSide(std::shared_ptr<UserProducer> user) : user_(std::move(user)) {}
+    explicit EngineSide(std::shared_ptr<UserHeapSource> user) : user_(std::move(user)) {}
     ~EngineSide() override { user_->take_away(); }
     EngineSide(const EngineSide&) = delete;
     EngineSide& operator=(const EngineSide&) = delete;
@@ -68,17 +68,17 @@ class UserProducer::EngineSide final : public runtime::Producer {
     std::string failure() const override { return {}; }
 
   private:
-    std::shared_ptr<UserProducer> user_;
+    std::shared_ptr<UserHeapSource> user_;
 };
 
-UserProducer::UserProducer(std::string where, std::uint32_t max_heaps)
+UserHeapSource::UserHeapSource(std::string where, std::uint32_t max_heaps)
     : where_(std::move(where)), event_(std::make_shared<ArmedEvent>(where_)), flights_(max_heaps) {
     free_.reserve(max_heaps);
     for (Flight& flight : flights_)
         free_.push_back(&flight);
 }
 
-std::unique_ptr<runtime::Producer> UserProducer::engine_side(send::Sender& sender) {
+std::unique_ptr<runtime::HeapSource> UserHeapSource::engine_side(send::Sender& sender) {
     auto side = std::make_unique<EngineSide>(shared_from_this());
     sender.announce_by(event_);
     const std::lock_guard lock(mutex_);
@@ -86,7 +86,7 @@ std::unique_ptr<runtime::Producer> UserProducer::engine_side(send::Sender& sende
     return side;
 }
 
-void UserProducer::need_open() const {
+void UserHeapSource::need_open() const {
     if (!is_own_process())
         throw_error(where_,
                     "the stream belongs to the parent of this process, and cannot be used after fork(2)");
@@ -98,8 +98,8 @@ void UserProducer::need_open() const {
         throw_error(where_, "the stream takes no heaps: it was stopped from outside, or its session ends");
 }
 
-bool UserProducer::try_submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options,
-                              Kind kind, const Done& done) {
+bool UserHeapSource::try_submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options,
+                                Kind kind, const Done& done) {
     heap->need_idle();
     if (heap->heap.items() == 0)
         throw_error(where_, "the heap is empty; add an item");
@@ -132,21 +132,21 @@ bool UserProducer::try_submit(const std::shared_ptr<SendHeap::State>& heap, cons
     return true;
 }
 
-void UserProducer::submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options, Kind kind,
-                          const Done& done) {
+void UserHeapSource::submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options,
+                            Kind kind, const Done& done) {
     if (try_submit(heap, options, kind, done))
         return;
     if (!wait([&] { return try_submit(heap, options, kind, done); }))
         throw_error(where_, "its lcore does not answer; the heaps in flight stay so");
 }
 
-void UserProducer::complete(Flight& flight, const SendResult& result) {
+void UserHeapSource::complete(Flight& flight, const SendResult& result) {
     flight.result = result;
     completed_.push_back(&flight);
 }
 
 /// Takes what the lcore has completed.
-void UserProducer::collect() {
+void UserHeapSource::collect() {
     if (sender_ == nullptr)
         return;
     std::array<send::Completion, 32> completions;
@@ -160,7 +160,7 @@ void UserProducer::collect() {
     }
 }
 
-std::size_t UserProducer::dispatch() {
+std::size_t UserHeapSource::dispatch() {
     std::size_t taken = 0;
     if (std::exchange(armed_, false))
         event_->clear();
@@ -190,7 +190,7 @@ std::size_t UserProducer::dispatch() {
 }
 
 /// Has the next completion make the descriptor readable, if the user has it. True: there is one already.
-bool UserProducer::arm_for_user() {
+bool UserHeapSource::arm_for_user() {
     {
         const std::lock_guard lock(mutex_);
         if (!fd_used_)
@@ -206,18 +206,18 @@ bool UserProducer::arm_for_user() {
 }
 
 /// Whether dispatch() would find something.
-bool UserProducer::anything_new() {
+bool UserHeapSource::anything_new() {
     const std::lock_guard lock(mutex_);
     return !completed_.empty() || (sender_ != nullptr && sender_->any_completed());
 }
 
 /// Whether the heaps in flight will not complete any more.
-bool UserProducer::is_given_up() const {
+bool UserHeapSource::is_given_up() const {
     const std::lock_guard lock(mutex_);
     return sender_ != nullptr && abandoned_ && Clock::now() - *abandoned_ > kAbandonedPatience;
 }
 
-bool UserProducer::wait(const std::function<bool()>& over, std::optional<Clock::duration> patience) {
+bool UserHeapSource::wait(const std::function<bool()>& over, std::optional<Clock::duration> patience) {
     const Clock::time_point begin = Clock::now();
     /// Whatever ends the wait, the descriptor is not left readable for nothing.
     struct Armed {
@@ -247,9 +247,9 @@ bool UserProducer::wait(const std::function<bool()>& over, std::optional<Clock::
     return result;
 }
 
-void UserProducer::wait_for_end_of(const SendHeap::State& heap) noexcept {
+void UserHeapSource::wait_for_end_of(const SendHeap::State& heap) noexcept {
     const Clock::time_point begin = Clock::now();
-    bool told = false;
+    bool reported = false;
     const auto completed = [&] {
         const std::lock_guard lock(mutex_);
         collect();
@@ -257,8 +257,8 @@ void UserProducer::wait_for_end_of(const SendHeap::State& heap) noexcept {
                             [&](const Flight& f) { return f.heap.get() == &heap && !f.result; });
     };
     while (is_own_process() && !completed()) {
-        if (!told && Clock::now() - begin > kHeapPatience) {
-            told = true;
+        if (!reported && Clock::now() - begin > kHeapPatience) {
+            reported = true;
             log_warning(LogType::send, "{}: a heap was destroyed in flight; the stream is stopped", where_);
             stop();
         }
@@ -271,12 +271,12 @@ void UserProducer::wait_for_end_of(const SendHeap::State& heap) noexcept {
     }
 }
 
-std::size_t UserProducer::in_flight() const {
+std::size_t UserHeapSource::in_flight() const {
     const std::lock_guard lock(mutex_);
     return flights_.size() - free_.size();
 }
 
-void UserProducer::stop() noexcept {
+void UserHeapSource::stop() noexcept {
     {
         const std::lock_guard lock(mutex_);
         stopped_ = true;
@@ -286,22 +286,22 @@ void UserProducer::stop() noexcept {
     event_->announce();
 }
 
-void UserProducer::keep_for_ever() noexcept {
-    static_cast<void>(new std::shared_ptr<UserProducer>(shared_from_this()));
+void UserHeapSource::keep_for_ever() noexcept {
+    static_cast<void>(new std::shared_ptr<UserHeapSource>(shared_from_this()));
 }
 
-int UserProducer::fd() noexcept {
+int UserHeapSource::fd() noexcept {
     const std::lock_guard lock(mutex_);
     fd_used_ = true;
     return event_->fd();
 }
 
-std::optional<stats::SendCounters> UserProducer::last_counters() const {
+std::optional<stats::SendCounters> UserHeapSource::last_counters() const {
     const std::lock_guard lock(mutex_);
     return last_;
 }
 
-bool UserProducer::engine_done() {
+bool UserHeapSource::engine_done() {
     const std::lock_guard lock(mutex_);
     if (!stopping_)
         return !started_;
@@ -310,7 +310,7 @@ bool UserProducer::engine_done() {
 }
 
 /// The lcore no longer has the sender, and the driver's queue has ended.
-void UserProducer::take_away() noexcept {
+void UserHeapSource::take_away() noexcept {
     {
         const std::lock_guard lock(mutex_);
         if (sender_ != nullptr) {

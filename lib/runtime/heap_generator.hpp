@@ -10,25 +10,25 @@
 
 #include "memory/mapping.hpp"
 #include "memory/region.hpp"
+#include "runtime/heap_source.hpp"
 #include "runtime/plan.hpp"
-#include "runtime/producer.hpp"
 #include "send/sender.hpp"
 
 namespace spead::runtime {
 
-/// Makes the heaps of a [[send]] and submits them: the producer thread of one Sender.
+/// Makes the heaps of a [[send]] and submits them: the heap source of one Sender.
 ///
 /// Items are 0x1000 + i, each floor(heap_size / items / 4) words; the first heap to each endpoint carries the
 /// descriptors of all, or, where a heap may not have so many item pointers, nothing but them; heap i with
 /// data goes to endpoint i mod N; one stop heap per endpoint ends it. The payload is the verification
 /// sequence, or zeros. All payload lies in one mapping, which is in the region table from construction to
 /// destruction.
-class Feeder final : public Producer {
+class HeapGenerator final : public HeapSource {
   public:
-    Feeder(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions);
-    ~Feeder() override;
-    Feeder(const Feeder&) = delete;
-    Feeder& operator=(const Feeder&) = delete;
+    HeapGenerator(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions);
+    ~HeapGenerator() override;
+    HeapGenerator(const HeapGenerator&) = delete;
+    HeapGenerator& operator=(const HeapGenerator&) = delete;
 
     /// Again after it was done: heap counts go on where they were, and descriptors are sent again.
     void start(const std::vector<unsigned>& cpus, std::int64_t heaps) override;
@@ -49,8 +49,8 @@ class Feeder final : public Producer {
   private:
     struct Slot {
         std::byte* payload = nullptr;
-        std::unique_ptr<send::Heap> plain;
-        std::unique_ptr<send::Heap> described;  ///< with descriptors; made when first needed
+        std::unique_ptr<send::OutgoingHeap> plain;
+        std::unique_ptr<send::OutgoingHeap> described;  ///< with descriptors; made when first needed
         bool busy = false;
     };
 
@@ -58,8 +58,8 @@ class Feeder final : public Producer {
     void run_descriptors();
     void run_data();
     void run_stops();
-    void add_descriptors(send::Heap& heap) const;
-    std::unique_ptr<send::Heap> make_heap(std::byte* payload, bool describe) const;
+    void add_descriptors(send::OutgoingHeap& heap) const;
+    std::unique_ptr<send::OutgoingHeap> make_heap(std::byte* payload, bool describe) const;
     Slot* free_slot();
     bool submit(send::Submission submission, std::uint64_t index);
     void collect();
@@ -72,8 +72,8 @@ class Feeder final : public Producer {
     std::uint64_t payload_bytes_;
     memory::Mapping memory_;
     std::vector<Slot> slots_;
-    std::unique_ptr<send::Heap> descriptors_;  ///< in a heap of their own, if they need one
-    std::vector<std::unique_ptr<send::Heap>> stops_;
+    std::unique_ptr<send::OutgoingHeap> descriptors_;  ///< in a heap of their own, if they need one
+    std::vector<std::unique_ptr<send::OutgoingHeap>> stops_;
     unsigned idle_rounds_ = 0;
     std::atomic<bool> stop_{false};
     std::atomic<bool> abandon_{false};

@@ -25,27 +25,27 @@ void help(Context& context, const Call& call) {
     std::string text = context.grammar.help(call.rest);
     if (call.rest.empty())
         text += "\n`help` and a command's words tell more. Tab completes a word, ? shows what may follow.\n";
-    context.seat.print(text);
+    context.session.print(text);
 }
 
 void watch(Context& context, const Call& call) {
     const double seconds = parse_duration(call.value("SECONDS"), "watch");
     if (call.rest.front() != "show" && !(call.rest.size() > 1 && call.rest[0] == "flow"))
         throw_usage("watch", "`{}` is not for watching; give `show ...`", call.rest.front());
-    if (!context.seat.wait)
+    if (!context.session.wait)
         throw_usage("watch",
                     "nobody could end it here; type it at a prompt, or give it to dpdk-spead attach");
     const auto found = context.grammar.understand(call.rest, vocabulary_of(context.process));
     do {
-        if (context.seat.has_screen)
-            context.seat.print(
+        if (context.session.has_screen)
+            context.session.print(
                 fmt::format("{}every {}; a key ends it\n", kClearScreen, human_duration(seconds)));
         found.command->handler(context, found.call);
-    } while (context.seat.wait(seconds) && !context.seat.over);
+    } while (context.session.wait(seconds) && !context.session.over);
 }
 
 void wait(Context& context, const Call& call) {
-    context.seat.pause(parse_duration(call.value("SECONDS"), "wait"));
+    context.session.pause(parse_duration(call.value("SECONDS"), "wait"));
 }
 
 /// Looks again and again until `over`, for so long as the command says, or for ever.
@@ -60,7 +60,7 @@ void wait_until(Context& context, const Call& call, const std::string& what,
         const double left = limit - std::chrono::duration<double>(Clock::now() - begin).count();
         if (left <= 0)
             throw_error("wait", "{} after {}", what, human_duration(limit));
-        if (!context.seat.pause(std::min(left, kLook)))
+        if (!context.session.pause(std::min(left, kLook)))
             return;
     }
 }
@@ -86,19 +86,19 @@ void wait_capture(Context& context, const Call& call) {
 }
 
 void quit(Context& context, const Call&) {
-    context.seat.over = true;
-    if (!context.seat.attached)
+    context.session.over = true;
+    if (!context.session.attached)
         context.process.end();
 }
 
 void shutdown(Context& context, const Call&) {
     context.process.end();
-    context.seat.over = true;
+    context.session.over = true;
 }
 
 }  // namespace
 
-void add_seat_commands(std::vector<PromptCommand>& commands) {
+void add_session_commands(std::vector<PromptCommand>& commands) {
     commands.push_back({"help [COMMAND...]", "the commands, or all about those that begin so", "", help});
     commands.push_back(
         {"watch SECONDS COMMAND...", "show something again and again",

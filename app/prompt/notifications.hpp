@@ -9,16 +9,16 @@
 
 #include "app/prompt/line.hpp"
 
-/// What those at a prompt are told without having asked.
+/// Notifications: lines that those at a prompt get without having asked.
 namespace spead::app {
 
-/// What one of them has not read yet. Any thread may tell, and waits for nobody; one reads.
-class Ear {
+/// Notifications that one session has not read yet. Any thread may tell, and waits for nobody; one reads.
+class NotificationQueue {
   public:
     /// Throws Error when the system has no event descriptor left.
-    Ear();
-    Ear(const Ear&) = delete;
-    Ear& operator=(const Ear&) = delete;
+    NotificationQueue();
+    NotificationQueue(const NotificationQueue&) = delete;
+    NotificationQueue& operator=(const NotificationQueue&) = delete;
 
     /// `line` has no newline. Of more than kMost unread ones the oldest go, which take() says.
     void tell(std::string_view line);
@@ -30,33 +30,33 @@ class Ear {
     static constexpr std::size_t kMost = 100;
 
   private:
-    Descriptor event_;
+    FileDescriptor event_;
     std::mutex mutex_;
     std::vector<std::string> lines_;
     std::size_t lost_ = 0;
 };
 
-/// Tells every ear that listens.
-class Notices {
+/// Notifies every queue that listens.
+class Notifications {
   public:
     void tell(std::string_view line);
 
     /// Listens from construction to destruction; `to` outlives it.
     class Listening {
       public:
-        Listening(Notices& notices, Ear& to);
+        Listening(Notifications& notifications, NotificationQueue& to);
         ~Listening();
         Listening(const Listening&) = delete;
         Listening& operator=(const Listening&) = delete;
 
       private:
-        Notices& notices_;
-        Ear& to_;
+        Notifications& notifications_;
+        NotificationQueue& to_;
     };
 
   private:
     std::mutex mutex_;
-    std::vector<Ear*> ears_;
+    std::vector<NotificationQueue*> queues_;
 };
 
 }  // namespace spead::app

@@ -24,14 +24,14 @@ namespace spead::send {
 /// it.
 ///
 /// Errors are thrown as spead::Error and leave the heap as it was.
-class Heap {
+class OutgoingHeap {
   public:
     /// Names an item of this heap for set_item and set_immediate.
     using Handle = std::size_t;
 
-    explicit Heap(wire::Flavour flavour = {}) noexcept : flavour_(flavour) {}
-    Heap(Heap&&) noexcept = default;
-    Heap& operator=(Heap&&) noexcept = default;
+    explicit OutgoingHeap(wire::Flavour flavour = {}) noexcept : flavour_(flavour) {}
+    OutgoingHeap(OutgoingHeap&&) noexcept = default;
+    OutgoingHeap& operator=(OutgoingHeap&&) noexcept = default;
 
     wire::Flavour flavour() const noexcept { return flavour_; }
     std::size_t items() const noexcept { return items_.size(); }

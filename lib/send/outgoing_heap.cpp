@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "send/heap.hpp"
+#include "send/outgoing_heap.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -35,36 +35,37 @@ PieceKind kind_of(const memory::RegionTable::Run& run) {
 
 }  // namespace
 
-Heap::Handle Heap::add(Item item) {
+OutgoingHeap::Handle OutgoingHeap::add(Item item) {
     changing();
     items_.push_back(item);
     return items_.size() - 1;
 }
 
-void Heap::changing() {
+void OutgoingHeap::changing() {
     if (in_flight())
         throw Error("a heap cannot be changed while it is being sent: wait for its completion");
     stale_ = true;
 }
 
-Heap::Handle Heap::add_item(std::uint64_t id, std::span<const std::byte> data, bool allow_immediate) {
+OutgoingHeap::Handle OutgoingHeap::add_item(std::uint64_t id, std::span<const std::byte> data,
+                                            bool allow_immediate) {
     check_id(id, flavour_);
     return add({id, data, 0, allow_immediate ? Kind::maybe_immediate : Kind::memory});
 }
 
-Heap::Handle Heap::add_immediate(std::uint64_t id, std::uint64_t value) {
+OutgoingHeap::Handle OutgoingHeap::add_immediate(std::uint64_t id, std::uint64_t value) {
     check_id(id, flavour_);
     check_value(id, value, flavour_);
     return add({id, {}, value, Kind::immediate});
 }
 
-Heap::Handle Heap::add_descriptor(std::span<const std::byte> encoded) {
+OutgoingHeap::Handle OutgoingHeap::add_descriptor(std::span<const std::byte> encoded) {
     changing();
     owned_.emplace_back(encoded.begin(), encoded.end());
     return add({wire::item::kDescriptor, owned_.back(), 0, Kind::owned});
 }
 
-Heap::Handle Heap::add_descriptor(const wire::Descriptor& descriptor, unsigned bug_compat) {
+OutgoingHeap::Handle OutgoingHeap::add_descriptor(const wire::Descriptor& descriptor, unsigned bug_compat) {
     const auto encoded = wire::encode_descriptor(descriptor, flavour_, bug_compat);
     if (!encoded)
         throw Error(fmt::format("the descriptor of item {:#x} (\"{}\") cannot be encoded for SPEAD-64-{}: {}",
@@ -73,7 +74,7 @@ Heap::Handle Heap::add_descriptor(const wire::Descriptor& descriptor, unsigned b
     return add_descriptor(std::as_bytes(std::span(*encoded)));
 }
 
-void Heap::set_item(Handle item, std::span<const std::byte> data) {
+void OutgoingHeap::set_item(Handle item, std::span<const std::byte> data) {
     if (item >= items_.size() ||
         (items_[item].kind != Kind::memory && items_[item].kind != Kind::maybe_immediate))
         throw Error(fmt::format("the heap has no item {} that refers to memory", item));
@@ -81,7 +82,7 @@ void Heap::set_item(Handle item, std::span<const std::byte> data) {
     items_[item].data = data;
 }
 
-void Heap::set_immediate(Handle item, std::uint64_t value) {
+void OutgoingHeap::set_immediate(Handle item, std::uint64_t value) {
     if (item >= items_.size() || items_[item].kind != Kind::immediate)
         throw Error(fmt::format("the heap has no immediate item {}", item));
     check_value(items_[item].id, value, flavour_);
@@ -94,12 +95,12 @@ void Heap::set_immediate(Handle item, std::uint64_t value) {
     }
 }
 
-void Heap::set_repeat_pointers(bool repeat) {
+void OutgoingHeap::set_repeat_pointers(bool repeat) {
     changing();
     repeat_pointers_ = repeat;
 }
 
-void Heap::set_cnt(std::optional<std::uint64_t> cnt) {
+void OutgoingHeap::set_cnt(std::optional<std::uint64_t> cnt) {
     if (in_flight())
         throw Error("a heap cannot be changed while it is being sent: wait for its completion");
     if (cnt && *cnt > flavour_.value_mask())
@@ -108,12 +109,12 @@ void Heap::set_cnt(std::optional<std::uint64_t> cnt) {
     cnt_ = cnt;
 }
 
-bool Heap::inlined(const Item& item) const noexcept {
+bool OutgoingHeap::inlined(const Item& item) const noexcept {
     return item.kind == Kind::immediate ||
            (item.kind == Kind::maybe_immediate && item.data.size() <= flavour_.address_bytes());
 }
 
-std::uint64_t Heap::pointer_of(const Item& item, std::uint64_t offset) const noexcept {
+std::uint64_t OutgoingHeap::pointer_of(const Item& item, std::uint64_t offset) const noexcept {
     if (!inlined(item))
         return flavour_.make_address(item.id, offset);
     std::uint64_t value = item.value;
@@ -125,14 +126,14 @@ std::uint64_t Heap::pointer_of(const Item& item, std::uint64_t offset) const noe
     return flavour_.make_immediate(item.id, value);
 }
 
-void Heap::refresh_immediates() noexcept {
+void OutgoingHeap::refresh_immediates() noexcept {
     for (std::size_t i = 0; i < items_.size(); ++i) {
         if (items_[i].kind == Kind::maybe_immediate && inlined(items_[i]))
             layout_.pointers[i] = byte_swap(pointer_of(items_[i], 0));
     }
 }
 
-const HeapLayout& Heap::layout(std::size_t max_packet_size, const memory::RegionTable* regions) {
+const HeapLayout& OutgoingHeap::layout(std::size_t max_packet_size, const memory::RegionTable* regions) {
     if (in_flight()) {
         if (max_packet_size != layout_packet_size_)
             throw Error("a heap cannot be sent by a second sender while the first still sends it");
@@ -153,7 +154,7 @@ const HeapLayout& Heap::layout(std::size_t max_packet_size, const memory::Region
     return layout_;
 }
 
-void Heap::make_layout(std::size_t max_packet_size, const memory::RegionTable* regions) {
+void OutgoingHeap::make_layout(std::size_t max_packet_size, const memory::RegionTable* regions) {
     HeapLayout& l = layout_;
     l.flavour = flavour_;
     l.repeat_pointers = repeat_pointers_;
@@ -199,7 +200,8 @@ void Heap::make_layout(std::size_t max_packet_size, const memory::RegionTable* r
     l.packets = count_packets(l);
 }
 
-void Heap::append_pieces(std::span<const std::byte> data, bool owned, const memory::RegionTable* regions) {
+void OutgoingHeap::append_pieces(std::span<const std::byte> data, bool owned,
+                                 const memory::RegionTable* regions) {
     std::vector<Piece>& pieces = layout_.pieces;
     while (!data.empty()) {
         Piece piece{data.data(), data.size(), PieceKind::unregistered};

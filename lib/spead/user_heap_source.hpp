@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/armed_event.hpp"
-#include "runtime/producer.hpp"
+#include "runtime/heap_source.hpp"
 #include "send/sender.hpp"
 #include "spead/send_heap.hpp"
 #include "spead/user_memory.hpp"
@@ -22,7 +22,7 @@
 
 namespace spead::door {
 
-/// Submits the heaps of a SendStream: the producer of one send::Sender, on the user's thread.
+/// Submits the heaps of a SendStream: the heap source of one send::Sender, on the user's thread.
 ///
 /// The engine makes and destroys its own side of it (engine_side), and with that takes the sender away at any
 /// moment; the user's side stays. Heaps that are then in flight complete as aborted, and further ones are
@@ -30,20 +30,20 @@ namespace spead::door {
 ///
 /// A lock orders the two sides. No call of the engine's, of a user's function or of a memory's destructor is
 /// made under it.
-class UserProducer : public std::enable_shared_from_this<UserProducer> {
+class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
   public:
     using Done = std::function<void(const SendResult&)>;
     using Clock = std::chrono::steady_clock;
 
     /// `where` is that of errors; `max_heaps` the sender's. Throws Error when there is no descriptor left.
-    UserProducer(std::string where, std::uint32_t max_heaps);
-    UserProducer(const UserProducer&) = delete;
-    UserProducer& operator=(const UserProducer&) = delete;
+    UserHeapSource(std::string where, std::uint32_t max_heaps);
+    UserHeapSource(const UserHeapSource&) = delete;
+    UserHeapSource& operator=(const UserHeapSource&) = delete;
 
     /// Changes the `where` of errors. Before the user's first call.
     void set_where(std::string where) { where_ = std::move(where); }
     /// Returns the engine's side, which outlives neither the sender nor the lcore's use of it. Once.
-    std::unique_ptr<runtime::Producer> engine_side(send::Sender& sender);
+    std::unique_ptr<runtime::HeapSource> engine_side(send::Sender& sender);
 
     // The user's side.
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/spread.hpp"
+#include "runtime/queue_assignment.hpp"
 
 #include <algorithm>
 
@@ -43,8 +43,8 @@ class Places {
     std::uint16_t queues_;
 };
 
-void deal_by_rules(const StreamOnPort& stream, const Places& places, bool spreads, port::Rule rule,
-                   std::size_t port, Spread& out) {
+void assign_by_rules(const StreamOnPort& stream, const Places& places, bool spreads, port::Rule rule,
+                     std::size_t port, PortAssignment& out) {
     const std::vector<std::uint16_t> own = places.queues_of(stream);
     const std::size_t endpoints = stream.endpoints.size();
     const std::size_t used = std::min(endpoints, own.size());
@@ -88,10 +88,10 @@ void add_once(std::vector<unsigned>& cpus, unsigned cpu) {
         cpus.push_back(cpu);
 }
 
-Spread spread(std::size_t port, const port::Capabilities& capabilities, std::span<const unsigned> cpus,
-              std::uint16_t queues, std::span<const StreamOnPort> streams,
-              std::optional<std::uint16_t> vlan) {
-    Spread out;
+PortAssignment assign_queues(std::size_t port, const port::Capabilities& capabilities,
+                             std::span<const unsigned> cpus, std::uint16_t queues,
+                             std::span<const StreamOnPort> streams, std::optional<std::uint16_t> vlan) {
+    PortAssignment out;
     for (std::uint16_t q = 0; q < queues; q++)
         out.queues.push_back({port, q, cpus[q], {}});
     const Places places(cpus, queues);
@@ -99,7 +99,7 @@ Spread spread(std::size_t port, const port::Capabilities& capabilities, std::spa
         port::Rule rule;
         rule.vlan = vlan;
         if (capabilities.steering == port::Steering::rte_flow) {
-            deal_by_rules(stream, places, capabilities.spreads_sources, rule, port, out);
+            assign_by_rules(stream, places, capabilities.spreads_sources, rule, port, out);
             continue;
         }
         for (std::uint16_t q = 0; q < queues; q++)

@@ -15,7 +15,7 @@ namespace spead::port {
 
 /// What is asked of the machine and its kernel before a port is opened; tests give answers of their own.
 /// Control world.
-struct Host {
+struct Machine {
     Sysfs files;
     std::function<std::optional<NetdevFacts>(const std::string&)> netdev = netdev_facts;
     std::function<std::vector<std::string>()> netdevs = netdev_names;
@@ -30,6 +30,6 @@ struct Host {
 };
 
 /// The machine that this process runs on.
-const Host& this_host();
+const Machine& this_machine();
 
 }  // namespace spead::port

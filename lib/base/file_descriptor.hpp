@@ -7,16 +7,16 @@
 namespace spead {
 
 /// A file descriptor that is closed with its owner.
-class Descriptor {
+class FileDescriptor {
   public:
-    Descriptor() = default;
-    explicit Descriptor(int fd) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(other.release()) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
+    FileDescriptor() = default;
+    explicit FileDescriptor(int fd) : fd_(fd) {}
+    FileDescriptor(FileDescriptor&& other) noexcept : fd_(other.release()) {}
+    FileDescriptor& operator=(FileDescriptor&& other) noexcept {
         std::swap(fd_, other.fd_);
         return *this;
     }
-    ~Descriptor() {
+    ~FileDescriptor() {
         if (fd_ >= 0)
             ::close(fd_);
     }

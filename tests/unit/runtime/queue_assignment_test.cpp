@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "runtime/spread.hpp"
+#include "runtime/queue_assignment.hpp"
 
 #include <gmock/gmock.h>
 #include <set>
@@ -25,7 +25,7 @@ port::Capabilities rules(bool spreads = false) {
 port::Capabilities flows() {
     port::Capabilities c;
     c.steering = port::Steering::xdp_map;
-    c.deals_flows = true;
+    c.distributes_flows = true;
     return c;
 }
 
@@ -34,16 +34,16 @@ const std::vector<Endpoint> kOther = parse_endpoints("239.1.0.2:7148");
 const std::vector<Endpoint> kFour = parse_endpoints("239.2.0.1+3:7148");
 
 /// The lcores that have packets of an endpoint that come from a queue; empty: none come from there.
-Cpus cpus_of(const Spread& s, std::uint16_t queue, std::size_t receive, std::uint16_t endpoint) {
+Cpus cpus_of(const PortAssignment& s, std::uint16_t queue, std::size_t receive, std::uint16_t endpoint) {
     for (const Delivery& d : s.queues[queue].deliveries)
         if (d.receive == receive && d.endpoint == endpoint)
             return d.cpus;
     return {};
 }
 
-TEST(Spread, OneLcoreHasTheQueueToItself) {
+TEST(PortAssignment, OneLcoreHasTheQueueToItself) {
     const std::vector<StreamOnPort> streams{{0, kFour, {5}}};
-    const Spread s = spread(2, {}, Cpus{5}, 1, streams, {});
+    const PortAssignment s = assign_queues(2, {}, Cpus{5}, 1, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(1));
     EXPECT_EQ(s.queues[0].port, 2U);
@@ -55,9 +55,9 @@ TEST(Spread, OneLcoreHasTheQueueToItself) {
     EXPECT_FALSE(s.by_heap_count);
 }
 
-TEST(Spread, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
+TEST(PortAssignment, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
     const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}, {1, kFour, {6}}};
-    const Spread s = spread(0, {}, Cpus{5, 6, 7}, 1, streams, {});
+    const PortAssignment s = assign_queues(0, {}, Cpus{5, 6, 7}, 1, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(1));
     EXPECT_EQ(s.queues[0].cpu, 5U);
@@ -66,9 +66,9 @@ TEST(Spread, WhereThereIsOneQueueTheOtherLcoresWorkBehindIt) {
     EXPECT_TRUE(s.by_heap_count);
 }
 
-TEST(Spread, RulesDealEndpointsToQueues) {
+TEST(PortAssignment, RulesAssignEndpointsToQueues) {
     const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}}};
-    const Spread s = spread(1, rules(), Cpus{5, 6}, 2, streams, 42);
+    const PortAssignment s = assign_queues(1, rules(), Cpus{5, 6}, 2, streams, 42);
 
     EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5));
     EXPECT_THAT(cpus_of(s, 1, 0, 1), ElementsAre(6));
@@ -85,9 +85,9 @@ TEST(Spread, RulesDealEndpointsToQueues) {
     }
 }
 
-TEST(Spread, StreamsKeepToTheirOwnQueues) {
+TEST(PortAssignment, StreamsKeepToTheirOwnQueues) {
     const std::vector<StreamOnPort> streams{{0, kOne, {6}}, {1, kFour, {5}}};
-    const Spread s = spread(0, rules(), Cpus{6, 5}, 2, streams, {});
+    const PortAssignment s = assign_queues(0, rules(), Cpus{6, 5}, 2, streams, {});
 
     EXPECT_EQ(s.rules[0].rule.queues, Queues{0});
     for (std::size_t e = 1; e < 5; e++) {
@@ -95,9 +95,9 @@ TEST(Spread, StreamsKeepToTheirOwnQueues) {
     }
 }
 
-TEST(Spread, OneEndpointForSeveralLcoresIsSpreadBySourceWhereTheDeviceCan) {
+TEST(PortAssignment, OneEndpointForSeveralLcoresIsSpreadBySourceWhereTheDeviceCan) {
     const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}};
-    const Spread s = spread(0, rules(true), Cpus{5, 6, 7}, 3, streams, {});
+    const PortAssignment s = assign_queues(0, rules(true), Cpus{5, 6, 7}, 3, streams, {});
 
     ASSERT_THAT(s.rules, SizeIs(1));
     EXPECT_EQ(s.rules[0].rule.queues, (Queues{0, 1, 2}));
@@ -106,18 +106,18 @@ TEST(Spread, OneEndpointForSeveralLcoresIsSpreadBySourceWhereTheDeviceCan) {
     EXPECT_FALSE(s.by_heap_count);
 }
 
-TEST(Spread, ElseByHeapCountBehindTheQueueOfTheFirst) {
+TEST(PortAssignment, ElseByHeapCountBehindTheQueueOfTheFirst) {
     const std::vector<StreamOnPort> streams{{0, kOne, {5, 6, 7}}};
-    const Spread s = spread(0, rules(), Cpus{5, 6, 7}, 3, streams, {});
+    const PortAssignment s = assign_queues(0, rules(), Cpus{5, 6, 7}, 3, streams, {});
 
     EXPECT_EQ(s.rules[0].rule.queues, Queues{0});
     EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5, 6, 7));
     EXPECT_TRUE(s.by_heap_count);
 }
 
-TEST(Spread, LcoresBeyondTheQueuesOfTheDeviceWorkBehindThem) {
+TEST(PortAssignment, LcoresBeyondTheQueuesOfTheDeviceWorkBehindThem) {
     const std::vector<StreamOnPort> streams{{0, kFour, {5, 6, 7, 8, 9}}};
-    const Spread s = spread(0, rules(), Cpus{5, 6, 7, 8, 9}, 2, streams, {});
+    const PortAssignment s = assign_queues(0, rules(), Cpus{5, 6, 7, 8, 9}, 2, streams, {});
 
     ASSERT_THAT(s.queues, SizeIs(2));
     EXPECT_THAT(cpus_of(s, 0, 0, 0), ElementsAre(5, 7, 9));
@@ -125,9 +125,9 @@ TEST(Spread, LcoresBeyondTheQueuesOfTheDeviceWorkBehindThem) {
     EXPECT_TRUE(s.by_heap_count);
 }
 
-TEST(Spread, WhereTheDeviceDealsFlowsAnyPacketMayComeFromAnyQueue) {
+TEST(PortAssignment, WhereTheDeviceDistributesFlowsAnyPacketMayComeFromAnyQueue) {
     const std::vector<StreamOnPort> streams{{0, kFour, {5, 6}}, {1, kOne, {6}}};
-    const Spread s = spread(0, flows(), Cpus{5, 6}, 2, streams, {});
+    const PortAssignment s = assign_queues(0, flows(), Cpus{5, 6}, 2, streams, {});
 
     for (std::uint16_t e = 0; e < 4; e++) {
         EXPECT_THAT(cpus_of(s, 0, 0, e), ElementsAre(5));
@@ -143,7 +143,7 @@ TEST(Spread, WhereTheDeviceDealsFlowsAnyPacketMayComeFromAnyQueue) {
 /// Whatever the shape: no endpoint without a way, every rule leads to a queue that knows the endpoint, and
 /// every lcore of a stream has something to do unless the stream has fewer endpoints and its device spreads
 /// by nothing else.
-TEST(Spread, EveryPacketHasOneWay) {
+TEST(PortAssignment, EveryPacketHasOneWay) {
     for (const port::Capabilities& c : {port::Capabilities{}, rules(), rules(true), flows()})
         for (unsigned lcores = 1; lcores <= 5; lcores++)
             for (std::uint16_t queues = 1; queues <= lcores; queues++) {
@@ -154,7 +154,7 @@ TEST(Spread, EveryPacketHasOneWay) {
                     all.push_back(10 + i);
                 const std::vector<StreamOnPort> streams{
                     {0, kFour, all}, {1, kOne, {all.back()}}, {2, kOther, all}};
-                const Spread s = spread(0, c, all, queues, streams, {});
+                const PortAssignment s = assign_queues(0, c, all, queues, streams, {});
                 ASSERT_THAT(s.queues, SizeIs(queues));
                 std::set<unsigned> busy;
                 for (const QueueLayout& q : s.queues) {

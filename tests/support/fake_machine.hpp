@@ -15,25 +15,25 @@
 
 #include <fmt/format.h>
 
-#include "port/host.hpp"
+#include "port/machine.hpp"
 
 /// A machine that a test makes up: a tree of the kernel's files below a directory of its own, and interfaces.
 namespace spead::test {
 
-class FakeHost {
+class FakeMachine {
   public:
-    FakeHost() {
+    FakeMachine() {
         root_ = (std::filesystem::temp_directory_path() / "spead-host-XXXXXX").string();
         if (::mkdtemp(root_.data()) == nullptr) {
             throw std::runtime_error("cannot make " + root_);
         }
-        host_.files = port::Sysfs(root_);
-        host_.netdev = [this](const std::string& name) -> std::optional<port::NetdevFacts> {
+        machine_.files = port::Sysfs(root_);
+        machine_.netdev = [this](const std::string& name) -> std::optional<port::NetdevFacts> {
             const auto found = netdevs_.find(name);
             return found == netdevs_.end() ? std::nullopt : std::optional{found->second};
         };
-        host_.netdevs = [this] { return order_; };
-        host_.netdev_of = [this](Ipv4 address) -> std::string {
+        machine_.netdevs = [this] { return order_; };
+        machine_.netdev_of = [this](Ipv4 address) -> std::string {
             for (const auto& [name, facts] : netdevs_) {
                 if (facts.address == address) {
                     return name;
@@ -41,19 +41,19 @@ class FakeHost {
             }
             return {};
         };
-        host_.capable = [this](int capability) { return !missing_.contains(capability); };
-        host_.lockable = [this] { return lockable; };
-        host_.longest_file = [this] { return longest_file; };
+        machine_.capable = [this](int capability) { return !missing_.contains(capability); };
+        machine_.lockable = [this] { return lockable; };
+        machine_.longest_file = [this] { return longest_file; };
         directory("/sys/bus/pci/devices");
     }
-    ~FakeHost() {
+    ~FakeMachine() {
         std::error_code ignored;
         std::filesystem::remove_all(root_, ignored);
     }
-    FakeHost(const FakeHost&) = delete;
-    FakeHost& operator=(const FakeHost&) = delete;
+    FakeMachine(const FakeMachine&) = delete;
+    FakeMachine& operator=(const FakeMachine&) = delete;
 
-    const port::Host& host() const { return host_; }
+    const port::Machine& view() const { return machine_; }
 
     void file(const std::string& path, const std::string& text) {
         const auto full = at(path);
@@ -128,7 +128,7 @@ class FakeHost {
     }
 
     std::string root_;
-    port::Host host_;
+    port::Machine machine_;
     std::map<std::string, port::NetdevFacts> netdevs_;
     std::vector<std::string> order_;
     std::set<int> missing_;

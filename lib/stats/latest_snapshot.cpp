@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stats/snapshot_board.hpp"
+#include "stats/latest_snapshot.hpp"
 
 #include <utility>
 #include <vector>
 
 namespace spead::stats {
 
-void SnapshotBoard::publish(Snapshot snapshot, Clock::time_point now) {
+void LatestSnapshot::publish(Snapshot snapshot, Clock::time_point now) {
     Entry entry{0, now, std::make_shared<const Snapshot>(std::move(snapshot))};
     // Old snapshots are freed after the lock is given back.
     std::vector<Entry> old;
@@ -19,7 +19,7 @@ void SnapshotBoard::publish(Snapshot snapshot, Clock::time_point now) {
     }
 }
 
-SnapshotBoard::View SnapshotBoard::look(Clock::time_point now) const {
+LatestSnapshot::View LatestSnapshot::look(Clock::time_point now) const {
     View view;
     const std::lock_guard lock(mutex_);
     if (entries_.empty())

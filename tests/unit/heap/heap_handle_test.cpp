@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "heap/heap.hpp"
+#include "heap/heap_handle.hpp"
 
 #include <memory>
 #include <type_traits>
@@ -12,10 +12,10 @@
 namespace spead::heap::test {
 namespace {
 
-static_assert(!std::is_copy_constructible_v<Heap>);
-static_assert(!std::is_copy_assignable_v<Heap>);
-static_assert(std::is_nothrow_move_constructible_v<Heap>);
-static_assert(std::is_nothrow_move_assignable_v<Heap>);
+static_assert(!std::is_copy_constructible_v<HeapHandle>);
+static_assert(!std::is_copy_assignable_v<HeapHandle>);
+static_assert(std::is_nothrow_move_constructible_v<HeapHandle>);
+static_assert(std::is_nothrow_move_assignable_v<HeapHandle>);
 
 /// Records that are out: with the window, queued, or in a consumer's hands.
 std::size_t out(Rig& rig) {
@@ -23,28 +23,28 @@ std::size_t out(Rig& rig) {
     return rig.window().records_out();
 }
 
-TEST(Heap, IsEmptyByItself) {
-    Heap h;
+TEST(HeapHandle, IsEmptyByItself) {
+    HeapHandle h;
     EXPECT_FALSE(h);
     h.reset();
-    Heap other(std::move(h));
+    HeapHandle other(std::move(h));
     EXPECT_FALSE(other);
 }
 
-TEST(Heap, GoesBackWhenItIsDestroyed) {
+TEST(HeapHandle, GoesBackWhenItIsDestroyed) {
     Rig rig;
     rig.give(Packet(1).whole(10));
     {
-        const Heap h = rig.pop();
+        const HeapHandle h = rig.pop();
         EXPECT_EQ(out(rig), 1U);
     }
     EXPECT_EQ(out(rig), 0U);
 }
 
-TEST(Heap, GoesBackWhenItIsReset) {
+TEST(HeapHandle, GoesBackWhenItIsReset) {
     Rig rig;
     rig.give(Packet(1).whole(10));
-    Heap h = rig.pop();
+    HeapHandle h = rig.pop();
     h.reset();
     EXPECT_FALSE(h);
     EXPECT_EQ(out(rig), 0U);
@@ -52,39 +52,39 @@ TEST(Heap, GoesBackWhenItIsReset) {
     EXPECT_EQ(out(rig), 0U) << "not twice";
 }
 
-TEST(Heap, MovesWithoutGoingBack) {
+TEST(HeapHandle, MovesWithoutGoingBack) {
     Rig rig;
     rig.give(Packet(1).whole(10));
-    Heap a = rig.pop();
-    Heap b = std::move(a);
+    HeapHandle a = rig.pop();
+    HeapHandle b = std::move(a);
     EXPECT_FALSE(a);
     EXPECT_EQ(b.cnt(), 1U);
-    Heap c;
+    HeapHandle c;
     c = std::move(b);
     EXPECT_FALSE(b);
     EXPECT_EQ(c.cnt(), 1U);
     EXPECT_EQ(out(rig), 1U);
 }
 
-TEST(Heap, ThatIsAssignedToGoesBackAtOnce) {
+TEST(HeapHandle, ThatIsAssignedToGoesBackAtOnce) {
     Rig rig;
     rig.give(Packet(1).whole(10));
     rig.give(Packet(2).whole(10));
-    Heap a = rig.pop();
-    Heap b = rig.pop();
+    HeapHandle a = rig.pop();
+    HeapHandle b = rig.pop();
     a = std::move(b);
     EXPECT_EQ(a.cnt(), 2U);
     EXPECT_FALSE(b);
     EXPECT_EQ(out(rig), 1U);
-    a = Heap();
+    a = HeapHandle();
     EXPECT_EQ(out(rig), 0U);
 }
 
-TEST(Heap, TellsWhatItsPacketsTold) {
+TEST(HeapHandle, TellsWhatItsPacketsTold) {
     Rig rig;
     rig.give(Packet(9).flavour(48).from(0xc0a80001).time(100).of(30).at(20, 10).items({3}));
     rig.give(Packet(9).flavour(48).from(0xc0a80002).time(200).of(30).at(0, 20).items({4}));
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_EQ(h.cnt(), 9U);
     EXPECT_EQ(h.flavour(), 48);
     EXPECT_EQ(h.source(), 0xc0a80001U);
@@ -100,22 +100,22 @@ TEST(Heap, TellsWhatItsPacketsTold) {
     EXPECT_EQ(words_of(h), (std::vector<std::uint64_t>{3, 4}));
 }
 
-TEST(Heap, ShowsItsPayloadAsOneSegment) {
+TEST(HeapHandle, ShowsItsPayloadAsOneSegment) {
     Rig rig;
     rig.give(Packet(1).whole(1000));
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     ASSERT_EQ(h.segments().size(), 1U);
     EXPECT_EQ(h.segments()[0].data(), h.payload().data());
     EXPECT_EQ(h.segments()[0].size(), 1000U);
     EXPECT_EQ(reinterpret_cast<std::uintptr_t>(h.payload().data()) % memory::Arena::kAlignment, 0U);
 }
 
-TEST(Heap, ListsEveryHole) {
+TEST(HeapHandle, ListsEveryHole) {
     Rig rig;
     for (const std::uint64_t at : {10U, 30U, 40U, 70U})
         rig.give(Packet(1).of(100).at(at, 10));
     rig.flush();
-    const Heap h = rig.pop();
+    const HeapHandle h = rig.pop();
     EXPECT_EQ(h.missing(), ranges({{0, 10}, {20, 30}, {50, 70}, {80, 100}}));
     std::uint64_t missing = 0;
     for (const Range& r : h.missing())
@@ -123,14 +123,14 @@ TEST(Heap, ListsEveryHole) {
     EXPECT_EQ(missing + h.received(), h.length());
 }
 
-TEST(Heap, ListsOneHoleWhenNothingCame) {
+TEST(HeapHandle, ListsOneHoleWhenNothingCame) {
     Rig rig;
     rig.give(Packet(1).of(100).items({1}));
     rig.flush();
     EXPECT_EQ(rig.pop().missing(), ranges({{0, 100}}));
 }
 
-TEST(Heap, ListsTheHoleBehindAPrefix) {
+TEST(HeapHandle, ListsTheHoleBehindAPrefix) {
     Rig rig;
     rig.give(Packet(1).of(100).at(0, 60));
     rig.flush();

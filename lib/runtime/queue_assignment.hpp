@@ -54,7 +54,7 @@ std::vector<StreamOnPort> streams_on(const Plan& plan, const std::string& port,
 
 void add_once(std::vector<unsigned>& cpus, unsigned cpu);
 
-struct Spread {
+struct PortAssignment {
     std::vector<QueueLayout> queues;
     std::vector<PortRule> rules;
     bool by_heap_count = false;  ///< some lcores work behind others' queues
@@ -63,11 +63,12 @@ struct Spread {
 /// Who gets what from one port.
 ///
 /// `cpus`: of all lcores of the port's streams, none twice; the first `queues` of them poll a queue each.
-/// Where rules are exact (rte_flow), a stream's endpoints are dealt to its lcores' queues; an endpoint that
-/// has several lcores to itself is spread over them by source where the device can. Elsewhere any packet may
-/// come from any queue. Lcores without a queue of their own work behind one: heaps are dealt to them by heap
-/// count. A heap never comes apart, as long as its packets have one destination and one source.
-Spread spread(std::size_t port, const port::Capabilities& capabilities, std::span<const unsigned> cpus,
-              std::uint16_t queues, std::span<const StreamOnPort> streams, std::optional<std::uint16_t> vlan);
+/// Where rules are exact (rte_flow), a stream's endpoints are assigned to its lcores' queues; an endpoint
+/// that has several lcores to itself is spread over them by source where the device can. Elsewhere any packet
+/// may come from any queue. Lcores without a queue of their own work behind one: heaps are distributed to
+/// them by heap count. A heap never comes apart, as long as its packets have one destination and one source.
+PortAssignment assign_queues(std::size_t port, const port::Capabilities& capabilities,
+                             std::span<const unsigned> cpus, std::uint16_t queues,
+                             std::span<const StreamOnPort> streams, std::optional<std::uint16_t> vlan);
 
 }  // namespace spead::runtime

@@ -173,7 +173,7 @@ TEST(Card, IsNotAskedToMapWhatIsCopied) {
     const port::DeviceCallsInstead instead(card);
     card.maps = false;
     Plan plan = loopback(20);
-    plan.sends[0].zero_copy = ZeroCopy::never;
+    plan.sends[0].zero_copy = ZeroCopySetting::never;
     const Ended e = run(plan, layout_on_cpus(plan, port::test::card_table()));
     expect_all(e, 20, 1);
     EXPECT_THAT(card.calls, Not(Contains("map")));

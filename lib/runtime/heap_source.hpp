@@ -9,11 +9,11 @@
 
 namespace spead::runtime {
 
-/// Who makes the heaps of a [[send]] and submits them to its sender: the Feeder, or what Surroundings puts in
-/// its place. Made and destroyed by the engine, which also calls everything here, on the main thread.
-class Producer {
+/// Who makes the heaps of a [[send]] and submits them to its sender: the HeapGenerator, or what EngineHooks
+/// puts in its place. Made and destroyed by the engine, which also calls everything here, on the main thread.
+class HeapSource {
   public:
-    virtual ~Producer() = default;
+    virtual ~HeapSource() = default;
 
     /// Begins to send `heaps` data heaps (-1: for ever). Threads of its own, if there are any, run on these
     /// CPUs. Not while anything is under way.

@@ -17,7 +17,7 @@ namespace spead::stats {
 /// publish() is called by one thread, look() by any; lcores call neither. Both hold a lock for as long as a
 /// few pointers take to copy; a snapshot is never changed once it is here, and lives as long as somebody
 /// looks at it.
-class SnapshotBoard {
+class LatestSnapshot {
   public:
     using Clock = std::chrono::steady_clock;
 

@@ -22,7 +22,7 @@ inline constexpr std::size_t kLeastWindow = std::size_t{64} << 10;
 /// A part of the captures in memory, as it is sent. Filled by the reading thread, then sent by the lcore, any
 /// number of times; filled anew when the lcore has given it back and drained() says that no mbuf refers to
 /// it.
-struct Window {
+struct CaptureWindow {
     std::byte* base = nullptr;
     std::size_t capacity = 0;  ///< bytes: at least kLeastWindow, below 4 GiB
     std::size_t used = 0;

@@ -166,7 +166,7 @@ void check_key(const Noun& part, const std::string& key) {
     const std::vector<std::string_view> known(keys.begin(), keys.end());
     if (const std::string near = hint(key, known); !near.empty())
         throw_usage("", "`{}` is not a key of a {}{}", key, part.noun, near);
-    if (const std::string here = name_here(key); !here.empty())
+    if (const std::string here = name_here(key.substr(key.rfind('.') + 1)); !here.empty())
         throw_usage("", "`{}` is not a key of a {}; it is {}", key, part.noun, here);
     throw_usage("", "`{}` is not a key of a {}; the keys are {}", key, part.noun, list_of(known));
 }

@@ -32,6 +32,7 @@ constexpr std::array kAliases{
     Alias{"main", "main_cpu"},
     Alias{"cpus", "lcores"},
     Alias{"file", "files in [receive.capture]"},
+    Alias{"ring", "queue_depth in [receive.heaps]"},
 };
 
 /// "--ring-heaps" as a habit would have it in a file: "ring_heaps".

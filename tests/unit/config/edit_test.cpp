@@ -176,6 +176,10 @@ TEST_F(EditTest, RefusalsSpeakOfNoLinesOfAFile) {
 
 TEST_F(EditTest, KeysAreHelpedAlong) {
     EXPECT_THAT(refusal([] {
+                    set_stream(plan(), "b", {{"heaps.ring", "5"}});
+                }),
+                HasSubstr("`heaps.ring` is not a key of a stream; it is queue_depth in [receive.heaps]"));
+    EXPECT_THAT(refusal([] {
                     set_stream(plan(), "b", {{"queue_depth", "5"}});
                 }),
                 HasSubstr("write `heaps.queue_depth`"));

@@ -57,6 +57,10 @@ TEST(UnknownKey, AnOptionsNameLeadsToTheKey) {
     expect_error("version = 1\n[[recv]]\n", {"`recv`", "[[receive]]"});
 }
 
+TEST(UnknownKey, AnEarlierNameLeadsToTheKey) {
+    expect_error(kReceive + "[receive.heaps]\nring = 3\n", {"`ring`", "queue_depth in [receive.heaps]"});
+}
+
 TEST(UnknownKey, AKeyOfAnotherTableIsSaidToBelongThere) {
     expect_error(kReceive + "on_full = \"block\"\n", {"`on_full`", "belongs in [receive.heaps]"});
     expect_error(kReceive + "idle_exit = 5\n", {"`idle_exit`", "belongs in [end]"});

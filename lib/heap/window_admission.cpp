@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Which heaps go when others begin.
+/// Decides which heaps are evicted when others begin.
 ///
-/// As in spead2, a heap goes when max_live newer ones have begun. With `guarded`, those must have shown that
-/// they are heaps: as many packets as half of the one that is to go, and more than a forged count shows. So
-/// packets with stray heap counts evict each other only. Heaps that began stay in the ring of places
-/// meanwhile, which has room for kDoubtful more than may be live.
+/// As in spead2, a heap is evicted when max_live newer ones have begun. With `guarded`, those must have
+/// proved to be heaps. For that they need as many packets as half of the old one, and more than a forged
+/// count has. So packets with stray heap counts evict each other only. Meanwhile the heaps stay in the ring
+/// of places, which has room for kDoubtful more than may be live.
 #include <algorithm>
 #include <tuple>
 #include <utility>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The way of heaps that have ended: into the queue, past it, and back from consumers.
+/// Moves ended heaps into the queue, past it, and back from consumers.
 #include <algorithm>
 #include <array>
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Heaps that claim the same count.
+/// Handles heaps that claim the same count.
 ///
 /// A packet with a forged length, or of another flavour, may come before the first packet of the heap whose
-/// count it has; then the heap's own packets contradict it. While nothing has shown which is right, each
-/// claim has a heap, and takes the packets that agree with it. They are linked in a circle, one of which the
-/// table knows.
+/// count it has; then the heap's own packets contradict it. While it is unknown which is right, each claim
+/// has a heap, and takes the packets that agree with it. They are linked in a circle; the table knows one of
+/// them.
 #include "heap/window.hpp"
 
 namespace spead::heap {

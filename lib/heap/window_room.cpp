@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Room for heaps, and for what they bring besides or beyond the block they began with; what becomes of
-/// packets for which there is none.
+/// Makes room for heaps, for their item pointers and ranges, and for growth beyond their first block. Decides
+/// the outcome of packets without room.
 #include <algorithm>
 #include <bit>
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Frames that lie in several segments, and frames that are copied whole.
+/// Handles frames in several segments, and copies of whole frames.
 #include <algorithm>
 
 #include <rte_mbuf.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Packets that wait for room in the window of a stream that may not lose them.
+/// Handles packets that wait for room in the window of a lossless stream.
 #include <algorithm>
 #include <utility>
 

@@ -53,7 +53,7 @@ struct SplitName {
     std::string_view word;
 };
 
-/// The words that may be typed first, or behind a group.
+/// Returns the possible first words, or those after a group.
 std::vector<std::string_view> names_in(std::string_view group) {
     std::vector<std::string_view> names;
     for (const CommandEntry& entry : commands::table())
@@ -68,7 +68,7 @@ bool contains(const std::vector<std::string_view>& names, std::string_view word)
     return std::find(names.begin(), names.end(), word) != names.end();
 }
 
-/// CLI11's help with the usage line of a program whose first options are EAL's.
+/// Formats CLI11's help with the usage line of a program whose first options are EAL's.
 class HelpFormatter : public CLI::Formatter {
   public:
     HelpFormatter() {
@@ -101,13 +101,13 @@ class HelpFormatter : public CLI::Formatter {
     }
 };
 
-/// argv without the program's name, cut at the first `--`.
+/// Holds argv without the program's name, cut at the first `--`.
 struct Split {
     Words eal;
     Words ours;
 };
 
-/// Whether the command's own `--` stands before words that are not ours.
+/// Returns whether other programs' words follow the command's own `--`.
 bool takes_rest(const Words& words) {
     const CommandEntry* entry = words.empty() ? nullptr : entry_of(words.front());
     return entry != nullptr && entry->takes_rest;
@@ -121,7 +121,7 @@ Split split(int argc, const char* const* argv) {
     return {{words.begin(), mark}, {mark + 1, words.end()}};
 }
 
-/// Cuts what stands after its own `--` off the command's words.
+/// Cuts the words after the command's own `--` off.
 Words cut_rest(Words& words) {
     const auto mark = std::find(words.begin(), words.end(), "--");
     if (!takes_rest(words) || mark == words.end())
@@ -144,7 +144,7 @@ std::string default_port(const Words& eal, const Environment& environment) {
     return named == nullptr ? std::string{} : std::string(named);
 }
 
-/// Finds the command before CLI11 does, for errors that say what may be typed.
+/// Finds the command before CLI11 does, for errors that list the possible words.
 void check_command(const Split& words) {
     const std::vector<std::string_view> names = names_in({});
     if (!words.eal.empty() && contains(names, words.eal.front()))
@@ -196,10 +196,10 @@ void check_extras(const CLI::App& command, std::string_view path) {
         refuse_extra(command, path, extras);
 }
 
-/// Every command of the table as CLI11 knows it, all made, since any may be typed.
+/// Declares every command of the table to CLI11. All are made, since any may be typed.
 class Parser {
   public:
-    /// What is parsed goes into `common`, which outlives this.
+    /// Takes `common`, which gets parsed values and outlives the parser.
     explicit Parser(CommonOptions& common) : app_(kDescription, "dpdk-spead") {
         app_.formatter(std::make_shared<HelpFormatter>());
         app_.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::Throw);
@@ -222,7 +222,7 @@ class Parser {
         app_.footer(kExamples);  // after the commands, which would inherit it
     }
 
-    /// Returns what --help or --version prints; nothing when a command was typed.
+    /// Returns the text of --help or --version; empty when a command was typed.
     std::string parse(const Words& words) {
         try {
             app_.parse(Words(words.rbegin(), words.rend()));
@@ -246,7 +246,7 @@ class Parser {
         CLI::App* app = nullptr;
         std::unique_ptr<Command> command;
     };
-    /// The command that was typed, which has no words that are too much.
+    /// Returns the typed command, which has no excess words.
     Row& typed() {
         const auto row =
             std::find_if(rows_.begin(), rows_.end(), [](const Row& r) { return r.app->parsed(); });

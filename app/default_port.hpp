@@ -8,11 +8,11 @@
 
 namespace spead::app {
 
-/// The port when none was given.
+/// Finds a port when none was given.
 struct DefaultPort {
-    /// The device of EAL's only --vdev, else DPDK_SPEAD_INTERFACE, else empty.
+    /// Returns the device of EAL's only --vdev, else DPDK_SPEAD_INTERFACE, else an empty text.
     std::function<std::string()> named;
-    /// Then: the only one that can be meant, or why there is none.
+    /// Finds the only possible port after that, or says why there is none.
     std::function<port::LonePort()> lone;
 };
 

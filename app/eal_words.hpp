@@ -5,10 +5,10 @@
 #include <string_view>
 #include <vector>
 
-/// The words of a command line that are for EAL, not for us. Pure.
+/// Recognises the words of a command line that are for EAL. Pure.
 namespace spead::app {
 
-/// Returns whether a word is an option of EAL that people know, for a hint when one stands among ours.
+/// Returns whether a word is a well-known EAL option, for a hint when one is among ours.
 bool is_eal_option(std::string_view word);
 
 /// Throws UsageError that says where such an option belongs.

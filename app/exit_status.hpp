@@ -3,7 +3,7 @@
 
 namespace spead::app {
 
-/// Exit status of the program.
+/// Lists the exit statuses of the program.
 enum ExitStatus : int { kSuccess = 0, kFailure = 1, kUsage = 2 };
 
 }  // namespace spead::app

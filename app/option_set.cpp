@@ -100,7 +100,7 @@ config::Value parse_value(const config::Key& key, const std::string& given, cons
     return given;
 }
 
-/// What the help shows for the value.
+/// Returns the placeholder of the value in the help.
 std::string type_word(const config::Key& key) {
     using config::KeyType;
     switch (key.field.type) {
@@ -125,7 +125,7 @@ std::string type_word(const config::Key& key) {
     }
 }
 
-/// The value as it is typed: without the quotes and brackets of the file.
+/// Returns the value as it is typed: without the quotes and brackets of the file.
 std::string typed_text(const config::Key& key, const config::Value& value) {
     std::string text = config::file_text(key, value);
     if (text.size() >= 2 && (text.front() == '"' || text.front() == '['))

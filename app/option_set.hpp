@@ -19,11 +19,11 @@ class App;
 
 namespace spead::app {
 
-/// Holds what an option has besides its key's.
+/// Holds the properties of an option beyond its key's.
 struct Besides {
-    std::string help{};            ///< goes behind the key's sentence
-    std::string default_text{};    ///< if it is not the value that the part has
-    std::function<void()> then{};  ///< runs after each value that was given
+    std::string help{};            ///< follows the key's sentence
+    std::string default_text{};    ///< if it differs from the value of the part
+    std::function<void()> then{};  ///< runs after each given value
 };
 
 /// Adds options to one command: each with its unit, range and default, the default shown in the help. Values
@@ -33,8 +33,8 @@ class OptionSet {
   public:
     explicit OptionSet(CLI::App& app) : app_(app) {}
 
-    /// Adds the option of a key ("receive.heaps.queue_depth"), which has one: spelling, type, range, choices
-    /// and help are the key's, and the default is what `part` has.
+    /// Adds the option of a key ("receive.heaps.queue_depth"), which has one. Spelling, type, range, choices
+    /// and help are the key's, and the default is the value in `part`.
     void key(std::string_view path, config::Part part, const Besides& besides = {});
 
     template <typename T>
@@ -47,7 +47,7 @@ class OptionSet {
     void size(const std::string& name, std::uint64_t& out, config::Limits<std::uint64_t> limits,
               const std::string& description);
     void rate(const std::string& name, double& out, const std::string& description);
-    /// "off" is accepted where 0 means off, and is then the default that the help shows.
+    /// Adds a duration. "off" is accepted if 0 means off, and is then the default in the help.
     void duration(const std::string& name, double& out, bool off_word, const std::string& description);
     void real(const std::string& name, double& out, config::Limits<double> limits,
               const std::string& description);
@@ -55,12 +55,12 @@ class OptionSet {
     void text(const std::string& name, std::string& out, const std::string& type,
               const std::string& description);
     void cpu(const std::string& name, std::optional<unsigned>& out, const std::string& description);
-    /// "null", "verify" or "file:DIR".
+    /// Adds a sink: "null", "verify" or "file:DIR".
     void sink(const std::string& name, runtime::SinkPlan& out, const std::string& description);
-    /// Lists with commas between.
+    /// Adds a list with commas between.
     void integers(const std::string& name, std::vector<std::uint32_t>& out,
                   config::Limits<std::uint32_t> limits, const std::string& description);
-    /// `zero_word` is accepted for 0 when not empty.
+    /// Adds a list of sizes. `zero_word` is accepted for 0 when not empty.
     void sizes(const std::string& name, std::vector<std::uint64_t>& out, config::Limits<std::uint64_t> limits,
                const std::string& zero_word, const std::string& description);
 
@@ -75,7 +75,7 @@ class OptionSet {
             [name, &out, &words](const std::string& given) { out = config::choose(words, given, name); });
     }
 
-    /// Any other option with one value; `parse` gets its text.
+    /// Adds any other option with one value; `parse` gets its text.
     void add(const std::string& name, const std::string& type, const std::string& default_text,
              const std::string& description, const std::function<void(const std::string&)>& parse);
 
@@ -83,10 +83,10 @@ class OptionSet {
     CLI::App& app_;
 };
 
-/// Returns the key with this path, its table first ("receive.heaps.queue_depth"); it must be there.
+/// Returns the key with this path, its table first ("receive.heaps.queue_depth"); it must exist.
 const config::Key& key_of(std::string_view path);
 
-/// "a,b,,c" -> {"a", "b", "", "c"}.
+/// Splits "a,b,,c" into {"a", "b", "", "c"}.
 std::vector<std::string> split_list(std::string_view text);
 
 }  // namespace spead::app

@@ -20,7 +20,7 @@ namespace spead::app {
 
 namespace {
 
-/// At the end, a reader of standard error that takes nothing for so long is not waited for any more.
+/// Limits the wait at the end for a reader of standard error that takes nothing.
 constexpr std::chrono::milliseconds kLastWordsPatience{1000};
 
 int parse_and_carry_out(int argc, char** argv) {
@@ -49,7 +49,7 @@ int parse_and_carry_out(int argc, char** argv) {
 
 int run_program(int argc, char** argv) {
     process::fill_standard_descriptors();
-    // Nothing that it runs is to gain by being set-user-ID.
+    // No child process may gain privileges by being set-user-ID.
     refuse_new_privileges();
     int status = parse_and_carry_out(argc, argv);
     if (const auto why = process::finish_standard_output()) {

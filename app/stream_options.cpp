@@ -30,7 +30,7 @@ void add_keys(OptionSet& options, config::Part part, std::initializer_list<std::
         options.key(path, part);
 }
 
-/// How streams are received; the same for recv and loopback.
+/// Adds options for receiving; the same for recv and loopback.
 void add_receive_details(OptionSet& options, StreamWords& words) {
     add_keys(
         options, &words.receive,
@@ -52,7 +52,7 @@ void add_duration(OptionSet& options, StreamWords& words, const std::string& def
                 {.default_text = default_text, .then = [&words] { words.duration_given = true; }});
 }
 
-/// What is sent and how; the same for send and loopback.
+/// Adds options for sending; the same for send and loopback.
 void add_send_details(OptionSet& options, StreamWords& words) {
     add_keys(options, &words.send,
              {"send.heap_size", "send.items", "send.heaps", "send.max_packet_size", "send.dst_mac",
@@ -60,7 +60,7 @@ void add_send_details(OptionSet& options, StreamWords& words) {
               "send.count_step", "send.addr_bits", "send.zero_copy", "send.udp_checksum", "send.impair"});
 }
 
-/// One stream per endpoint argument, or one of all.
+/// Returns one stream per endpoint argument, or one for all.
 std::vector<runtime::ReceivePlan> streams_of(const StreamWords& words) {
     std::vector<runtime::ReceivePlan> streams;
     for (const std::string& text : words.endpoints) {
@@ -97,7 +97,7 @@ void need_endpoints(const StreamWords& words, std::string_view command) {
             command);
 }
 
-/// The ports named, by option, EAL or environment; empty when there are none.
+/// Returns the ports named by option, EAL or environment; empty when there are none.
 std::vector<std::string> ports_of(const StreamWords& words, const DefaultPort& default_port) {
     if (!words.ports.empty())
         return words.ports;
@@ -122,7 +122,7 @@ void add_ports(Plan& plan, const std::vector<std::string>& devices,
         plan.ports[i].address = parse_ipv4(addresses[i], "--address");
 }
 
-/// Adds the option of a key that may be given several times, `where` it says how often.
+/// Adds the option of a key that may be given several times; `how` says how often.
 void add_repeated(CLI::App& app, std::string_view path, std::vector<std::string>& values,
                   std::string_view how_often) {
     const config::Key& key = key_of(path);
@@ -143,7 +143,7 @@ void check(const Plan& plan, std::string_view port_option) {
     config::validate(plan, [&](std::string_view path) { return option_of(path, port_option); });
 }
 
-/// Checks the plan, and then that it has a port: what was typed wrong is said before what was not typed.
+/// Checks the plan, and then that it has a port: errors in typed options come before missing ones.
 void check_with_port(Plan& plan, std::string_view command, const DefaultPort& default_port) {
     const bool missing = plan.ports.empty();
     if (missing)
@@ -261,7 +261,7 @@ runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_por
 
 namespace {
 
-/// A word of capture's that is an endpoint, or was meant to be one.
+/// Returns whether a word of capture is an endpoint, or was meant as one.
 bool is_endpoint(const std::string& word) {
     const bool digits = !word.empty() && word.front() >= '0' && word.front() <= '9';
     return word.starts_with("spead://") ||
@@ -335,7 +335,7 @@ runtime::Plan loopback_plan(const StreamWords& typed) {
     plan.receives = streams_of(words);
     plan.sends.push_back(sender_of(words));
     add_ports(plan, words.ports);
-    // What has a checksum is worth checking.
+    // Packets with a checksum are checked.
     for (runtime::PortPlan& port : plan.ports)
         port.udp_checksum = words.send.udp_checksum;
     check(plan, "--device");

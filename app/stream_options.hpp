@@ -11,10 +11,10 @@ namespace CLI {
 class App;
 }
 
-/// The options of recv, send and loopback, and the plans that they make.
+/// Adds the options of recv, send and loopback, and makes their plans.
 namespace spead::app {
 
-/// What was typed for recv, send or loopback, before it is a plan.
+/// Holds the typed words of recv, send or loopback, before they become a plan.
 struct StreamWords {
     std::vector<std::string> endpoints;
     std::vector<std::string> ports;
@@ -27,25 +27,26 @@ struct StreamWords {
     bool joint = false;
     bool receive_limit_given = false;  ///< --max-heap-bytes
     bool duration_given = false;
-    std::vector<std::string> words;  ///< capture: endpoints and files as they stand
+    std::vector<std::string> words;  ///< capture: endpoints and files as typed
 };
 
-/// Each adds its command's options to `app`; `words` gets the defaults at once and what is typed at the
-/// parse.
+/// Adds its command's options to `app`, as the next ones do. `words` gets the defaults at once and the typed
+/// values at the parse.
 void add_recv_options(CLI::App& app, StreamWords& words);
 void add_send_options(CLI::App& app, StreamWords& words);
 void add_loopback_options(CLI::App& app, StreamWords& words);
 void add_capture_options(CLI::App& app, StreamWords& words);
 
-/// What was typed -> a validated plan. Each throws UsageError naming the option or the argument.
+/// Makes a validated plan of the words, as the next ones do. Throws UsageError naming the option or the
+/// argument.
 runtime::Plan recv_plan(const StreamWords& words, const DefaultPort& default_port);
 runtime::Plan send_plan(const StreamWords& words, const DefaultPort& default_port);
 runtime::Plan loopback_plan(const StreamWords& words);
 runtime::Plan capture_plan(const StreamWords& words, const DefaultPort& default_port);
 
-/// The option that a path of the plan came from: "receive[0].heaps.queue_depth" -> "--ring-heaps".
+/// Returns the option behind a path of the plan: "--ring-heaps" for "receive[0].heaps.queue_depth".
 /// `port_option` is
-/// --port or --device. Empty when no option stands for it.
+/// --port or --device. Empty when there is no such option.
 std::string option_of(std::string_view path, std::string_view port_option);
 
 }  // namespace spead::app

@@ -16,10 +16,10 @@
 
 namespace spead::app {
 
-/// The reference: what sending the two mbufs of a packet costs when nothing is decided, counted or written.
+/// Sends the two mbufs of each packet without decisions, counts or header writing, as the reference cost.
 class BareLoop {
   public:
-    /// EAL memory it takes, an upper estimate.
+    /// Returns its EAL memory, an upper estimate.
     static std::size_t memory() {
         return port::pool_bytes_of(kMbufs, kHeaderRoom, kCache) + port::pool_bytes_of(kMbufs, 0, kCache);
     }
@@ -46,7 +46,7 @@ class BareLoop {
     BareLoop(const BareLoop&) = delete;
     BareLoop& operator=(const BareLoop&) = delete;
 
-    /// Sends one burst of packets with so much payload; returns how many the port took.
+    /// Sends one burst of packets with a payload of that size; returns how many the port took.
     std::uint32_t burst(std::uint32_t payload) {
         std::array<rte_mbuf*, kBurst> heads, tails;
         if (rte_pktmbuf_alloc_bulk(headers_, heads.data(), kBurst) != 0)

@@ -44,16 +44,16 @@ constexpr std::uint32_t kItems = 5;  // the four specials and one item
 constexpr std::uint32_t kHeaderBytes =
     static_cast<std::uint32_t>(wire::kNetHeader + wire::kSpeadHeader + kItems * wire::kItemPointer);
 
-/// Heaps that the consumers keep back so that heap memory rotates: two default queues' worth of single-packet
-/// heaps.
+/// Holds the number of heaps that the consumers keep back so that heap memory rotates: two default queues'
+/// worth of single-packet heaps.
 constexpr std::uint64_t kMostHeldSmall = 512;
 constexpr std::uint64_t kMostHeld = 16384;
 
-/// One row of the table.
+/// Holds one row of the table.
 struct Point {
     std::uint32_t payload;
     std::uint64_t heap;  ///< bytes
-    std::uint64_t set;   ///< bytes asked for
+    std::uint64_t set;   ///< bytes, requested
     std::uint32_t streams;
     std::uint32_t live;  ///< heaps whose packets are interleaved, per stream
 };
@@ -61,14 +61,14 @@ struct Point {
 struct Result {
     Point point;
     std::uint64_t packets = 0;       ///< per pass
-    std::uint64_t frame_memory = 0;  ///< bytes of mbufs gone through
-    std::uint64_t heap_memory = 0;   ///< bytes of heap blocks gone through
+    std::uint64_t frame_memory = 0;  ///< bytes of mbufs used in turn
+    std::uint64_t heap_memory = 0;   ///< bytes of heap blocks used in turn
     double ns = 0;                   ///< per packet, median
     double copy_ns = 0;
     double ratio = 0;  ///< copy limit's time / ours, median of pairs
     double added_ns = 0;
     memory::Mapping::Backing heap_pages{};
-    bool exact = true;  ///< every packet placed and every heap complete
+    bool exact = true;  ///< all packets placed and all heaps complete
 };
 
 std::uint32_t element_bytes(std::uint32_t payload) {
@@ -76,8 +76,8 @@ std::uint32_t element_bytes(std::uint32_t payload) {
     return static_cast<std::uint32_t>(sizeof(rte_mbuf)) + room + 64;
 }
 
-/// How many packets one pass goes through: frames fill half of the set, heaps the other half, and every heap
-/// is whole.
+/// Returns the packets of one pass: frames fill half of the set, heaps the other half, and every heap is
+/// whole.
 std::uint64_t packets_of(const Point& p) {
     const std::uint64_t per_heap = (p.heap + p.payload - 1) / p.payload;
     const std::uint64_t group = per_heap * p.streams * p.live;
@@ -91,7 +91,7 @@ double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-/// A receive queue that gives out prebuilt packets for ever: freed mbufs come back in the order they went.
+/// Gives out prebuilt packets without end, in place of a receive queue: freed mbufs come back in order.
 class PrebuiltQueue {
   public:
     PrebuiltQueue(const Point& point, std::uint64_t packets) {
@@ -180,7 +180,7 @@ class PrebuiltQueue {
     std::uint64_t left_ = 0;
 };
 
-/// The consumer's part: takes heaps and gives each back after `hold` others, so that heap memory rotates
+/// Acts as the consumer: takes heaps and gives each back after `hold` others, so that heap memory rotates
 /// through the set.
 class HoldingConsumer {
   public:
@@ -304,7 +304,7 @@ class Bench {
             consumers_[s].take(lanes_[s]->queue);
     }
 
-    /// ns per packet.
+    /// Returns ns per packet.
     double assemble_pass() {
         // The same heap counts come again: let the window forget them, outside the measured time.
         now_offset_ += 2 * rte_get_tsc_hz();
@@ -333,7 +333,7 @@ class Bench {
                static_cast<double>(packets_);
     }
 
-    /// One pass in which the addresses the heaps got are noted; the copy limit writes to the same.
+    /// Records the heaps' addresses in one pass; the copy limit writes to the same.
     void record_addresses() {
         std::vector<std::unordered_map<std::uint64_t, const std::byte*>> bases(lanes_.size());
         for (std::size_t s = 0; s < lanes_.size(); s++)

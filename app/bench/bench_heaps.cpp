@@ -67,7 +67,7 @@ std::vector<unsigned> BenchHeaps::cpus() const {
     return cpus_;
 }
 
-/// The lock is held.
+/// Collects completed heaps. The lock is held.
 void BenchHeaps::collect() const {
     std::array<send::Completion, 32> completions;
     for (;;) {
@@ -114,7 +114,7 @@ void BenchHeaps::abandon() noexcept {
     sender_.request_stop();
 }
 
-/// While the benchmark may still send, the run must not end for it.
+/// Returns false while the benchmark may still send, so that the run does not end.
 bool BenchHeaps::done() const noexcept {
     if (!stop_.load(std::memory_order_acquire))
         return false;

@@ -19,43 +19,44 @@
 
 namespace spead::app {
 
-/// Sends heaps one by one, as a benchmark says: takes the HeapGenerator's place in an engine. Items are a
-/// timestamp of 8 bytes (0x1600), if the heaps are stamped, and zeros (0x1000) up to the plan's heap size.
+/// Sends heaps one by one for a benchmark, in place of the HeapGenerator of an engine. Items are a timestamp
+/// of 8 bytes (0x1600), if the heaps are stamped, and zeros (0x1000) up to the plan's heap size.
 ///
-/// send() and what follows may be called by any thread; they wait for each other.
+/// Any thread may call send() and the functions after it; they wait for each other.
 class BenchHeaps final : public runtime::HeapSource {
   public:
     static constexpr std::uint64_t kStampItem = 0x1600;
     static constexpr std::size_t kStampBytes = 8;
 
-    /// Both outlive this. A stamped heap has at least kStampBytes.
+    /// Refers to both, which outlive it. A stamped heap has at least kStampBytes.
     BenchHeaps(const runtime::SendPlan& plan, send::Sender& sender, memory::RegionTable& regions,
                bool stamped);
     ~BenchHeaps() override;
     BenchHeaps(const BenchHeaps&) = delete;
     BenchHeaps& operator=(const BenchHeaps&) = delete;
 
-    /// Sends a heap with this heap count at `rate` (bytes of UDP payload per second; 0: at once), its payload
-    /// as `fill` (may be null) leaves it. False: as many as the plan allows are in flight, or the run ends.
+    /// Sends a heap with this heap count at `rate` (bytes of UDP payload per second; 0: at once). `fill` (may
+    /// be null) writes its payload. Returns false when as many as the plan allows are in flight, or the run
+    /// ends.
     bool send(std::uint64_t cnt, double rate, const std::function<void(std::span<std::byte>)>& fill);
 
-    /// send() will not succeed any more.
+    /// Returns whether send() will not succeed any more.
     bool stopping() const noexcept { return stop_.load(std::memory_order_acquire); }
 
     struct Progress {
-        std::uint64_t completed = 0;  ///< heaps, all packets of which the port has taken
+        std::uint64_t completed = 0;  ///< heaps with all packets taken by the port
         std::uint64_t aborted = 0;
         std::uint64_t last = 0;  ///< when the last one was completed, in cycles
         std::uint32_t in_flight = 0;
     };
     Progress progress();
-    /// UDP payload of a heap, all its packets together.
+    /// Returns the UDP payload of a heap, all its packets together.
     std::uint64_t bytes_per_heap() const noexcept { return bytes_per_heap_; }
     std::uint64_t packets_per_heap() const noexcept { return packets_per_heap_; }
-    /// CPUs that lcores leave to other threads.
+    /// Returns the CPUs that lcores do not use.
     std::vector<unsigned> cpus() const;
 
-    /// send() says how many.
+    /// Starts; the number of heaps follows from send().
     void start(const std::vector<unsigned>& cpus, std::int64_t heaps) override;
     void request_stop() noexcept override { stop_.store(true, std::memory_order_release); }
     void abandon() noexcept override;
@@ -86,8 +87,8 @@ class BenchHeaps final : public runtime::HeapSource {
     std::atomic<bool> stop_{false};
 };
 
-/// UDP payload of packets with `payload` SPEAD payload bytes each; heaps of one packet carry `items` item
-/// pointers in it, too.
+/// Returns the UDP payload of packets with `payload` SPEAD payload bytes each. Heaps of one packet also carry
+/// `items` item pointers in it.
 std::uint32_t bench_packet_size(std::uint32_t payload, std::uint64_t heap, std::uint32_t items);
 
 }  // namespace spead::app

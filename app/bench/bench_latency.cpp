@@ -23,12 +23,12 @@ namespace spead::app {
 namespace {
 
 constexpr double kEchoPatience = 1.0;
-/// Links come up, peers connect, groups are joined.
+/// Limits the wait for the first reply: links come up, peers connect, groups are joined.
 constexpr double kFirstReply = 20;
-/// How long each of the first heaps is waited for: ever longer, since how long the way is nobody knows yet.
+/// Holds the wait for the first of the first heaps; it grows, since the latency is unknown.
 constexpr double kFirstWait = 0.02;
 
-/// Sets the row for as long as it lives.
+/// Sets the row during its life.
 class Measured {
   public:
     Measured(MeasuredRow& current, LatencyOrigin& origin) : current_(current) {
@@ -52,7 +52,7 @@ std::uint64_t cycles(double seconds) {
 
 void carry_out(PairRun& run, LatencyOrigin& origin, MeasuredRow& current) {
     const Measured measured(current, origin);
-    // Not asleep: what is due must go out when it is due, and what came back be answered.
+    // Without sleep: due heaps must be sent on time, and returned ones handled.
     while (origin.step(rte_rdtsc())) {
         if (run.cancelled.load(std::memory_order_relaxed))
             throw Interrupted{};
@@ -66,7 +66,7 @@ LatencyOrigin::Send send_with(PairRun& run) {
     };
 }
 
-/// Until a heap has come back. Returns the count of the next one.
+/// Waits until a heap has come back. Returns the heap count of the next one.
 std::uint64_t wait_for_the_link(PairRun& run, MeasuredRow& current) {
     std::uint64_t next = 1;
     const std::uint64_t until = rte_rdtsc() + cycles(kFirstReply);

@@ -19,16 +19,16 @@ struct LatencyRow {
 
 inline constexpr std::array<double, 5> kLatencyPercentiles{50, 90, 99, 99.9, 99.99};
 
-/// Whether so many values say something about the percentile: at least one lies above it.
+/// Returns whether the number of values suffices for the percentile: at least one lies above it.
 bool percentile_means_something(double percent, std::uint64_t values);
 
 std::string latency_table(const std::vector<LatencyRow>& rows);
 std::string latency_json(const PairOptions& options, const std::vector<LatencyRow>& rows,
                          std::string_view packet_pages);
-/// One line per bucket: payload_bytes,heap_bytes,load_bps,lowest_ns,highest_ns,heaps.
+/// Returns one line per bucket: payload_bytes,heap_bytes,load_bps,lowest_ns,highest_ns,heaps.
 std::string latency_csv(const std::vector<LatencyRow>& rows);
 
-/// `bench latency`; returns the program's exit status.
+/// Runs `bench latency`; returns the program's exit status.
 int bench_latency(const PairOptions& options, const std::vector<std::string>& eal_args,
                   const std::string& json_path, bool quiet);
 

@@ -24,14 +24,14 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr double kReached = 0.99;
-/// What is said about the confidence assumes that so many of the trials err.
+/// Holds the fraction of trials that err, as assumed for the confidence.
 constexpr double kTrialError = 0.02;
-/// Heaps that are still on their way after a trial come within this time of each other.
+/// Limits the time between heaps that still arrive after a trial.
 constexpr auto kSettle = 200ms;
 constexpr auto kPoll = 5ms;
-/// How long the first heap may take: links come up, peers connect, groups are joined.
+/// Limits the wait for the first heap: links come up, peers connect, groups are joined.
 constexpr auto kFirstHeap = 20s;
-/// A port that completes no heap for so long, besides what the rate asks for, is given up.
+/// Limits the time without a completed heap, beyond that of the rate. After it the port is given up.
 constexpr double kSilentPortPatience = 3.0;
 constexpr unsigned kSpins = 100;
 
@@ -42,13 +42,13 @@ void wait_a_little(unsigned& round) {
         std::this_thread::sleep_for(50us);
 }
 
-/// Trials on one case.
+/// Makes trials of one case.
 class Trials {
   public:
     Trials(PairRun& run, double seconds)
         : run_(run), seconds_(seconds), hz_(static_cast<double>(rte_get_tsc_hz())) {}
 
-    /// Until a heap has arrived.
+    /// Sends until a heap has arrived.
     void warm_up(double rate) {
         run_.far.begin(next_);
         const auto until = Clock::now() + kFirstHeap;
@@ -119,7 +119,7 @@ class Trials {
         }
     }
 
-    /// Waits until `sent` heaps have arrived, or no more come. Returns how many have.
+    /// Waits until `sent` heaps have arrived, or no more come. Returns their number.
     std::uint64_t settle(std::uint64_t sent) {
         std::uint64_t arrived = run_.far.count().complete;
         auto since = Clock::now();

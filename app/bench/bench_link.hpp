@@ -10,7 +10,7 @@
 
 namespace spead::app {
 
-/// One trial of a rate; rates in bytes of UDP payload per second.
+/// Holds one trial of a rate; rates in bytes of UDP payload per second.
 struct LinkTrial {
     double offered = 0;
     double reached = 0;
@@ -29,16 +29,16 @@ struct LinkResult {
     std::vector<LinkTrial> trials;
 };
 
-/// A trial passes when every heap arrived and the rate was reached but for 1 %: some wires push back instead
-/// of losing.
+/// Returns whether a trial passes: every heap arrived, and the rate was reached to within 1 %, because some
+/// links push back instead of losing.
 bool link_trial_passes(const LinkTrial& trial);
 
 std::string link_table(const std::vector<LinkResult>& results);
-/// `packet_pages` as in PairOutcome, here and for latency.
+/// Returns the results as JSON; `packet_pages` as in PairOutcome, here and for latency.
 std::string link_json(const PairOptions& options, const std::vector<LinkResult>& results,
                       std::string_view packet_pages);
 
-/// `bench link`; returns the program's exit status. Progress goes to standard error unless `quiet`.
+/// Runs `bench link`; returns the program's exit status. Progress goes to standard error unless `quiet`.
 int bench_link(const PairOptions& options, const std::vector<std::string>& eal_args,
                const std::string& json_path, bool quiet);
 

@@ -14,7 +14,7 @@ class App;
 
 namespace spead::app {
 
-/// Holds what `bench assemble` and `bench transmit` measure: every combination of the lists.
+/// Holds the measurements of `bench assemble` and `bench transmit`: every combination of the lists.
 struct BenchOptions {
     std::vector<std::uint32_t> payload_sizes;  ///< SPEAD payload bytes per packet
     std::vector<std::uint64_t> heap_sizes;     ///< bytes; 0: one packet per heap
@@ -30,7 +30,7 @@ struct BenchOptions {
     bool operator==(const BenchOptions&) const = default;
 };
 
-/// Set the command's defaults and add its options. `options` must outlive the parse.
+/// Sets the command's defaults and adds its options. `options` must outlive the parse.
 void add_assemble_options(CLI::App& app, BenchOptions& options);
 void add_transmit_options(CLI::App& app, BenchOptions& options);
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
-/// So many that the sender is never without work, and no more than are quickly through.
+/// Returns the heaps in flight: enough that the sender always has work, and few enough to be sent quickly.
 std::uint32_t heaps_in_flight(const PairCase& c) {
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(kMiB / c.heap, 4, 64));
 }
@@ -173,7 +173,8 @@ void ReflectingSink::consume(const heap::HeapHandle& heap) {
         const auto from = heap.payload();
         std::memcpy(payload.data(), from.data(), std::min(payload.size(), from.size()));
     };
-    // Whoever cannot send holds up what comes after, as far as the wire lets it, rather than lose it here.
+    // A heap that cannot be sent delays the next ones, as far as the link lets it, rather than being lost
+    // here.
     while (!heaps_->send(heap.cnt(), 0, fill) && !heaps_->stopping())
         std::this_thread::yield();
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr unsigned kMostTrials = 99;
 
-/// "2/3" -> 2 of 3.
+/// Parses "2/3" as 2 of 3.
 void parse_votes(const std::string& text, RateSearch::Options& search) {
     const std::size_t slash = text.find('/');
     if (slash == std::string::npos)

@@ -9,7 +9,7 @@ class App;
 
 namespace spead::app {
 
-/// Sets the defaults of bench link or bench latency (as `options.kind` says) and adds their options to the
+/// Sets the defaults of bench link or bench latency (by `options.kind`) and adds their options to the
 /// command. `options` must outlive the parse.
 void add_pair_options(CLI::App& app, PairOptions& options);
 

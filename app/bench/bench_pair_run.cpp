@@ -30,7 +30,7 @@ using nlohmann::json;
 constexpr const char* kBenchGreeting = "dpdk-spead bench 1";
 constexpr std::size_t kMostCases = 1000;
 
-/// The cases of one process, laid out before EAL starts.
+/// Holds the cases of one process, laid out before EAL starts.
 struct Prepared {
     std::vector<runtime::Plan> plans;
     std::vector<runtime::Layout> layouts;
@@ -50,7 +50,7 @@ struct Prepared {
     }
 };
 
-/// What of an engine a benchmark works with.
+/// Refers to the parts of an engine that a benchmark uses.
 struct Parts {
     CountingSink* counting = nullptr;
     ReflectingSink* reflecting = nullptr;
@@ -82,7 +82,7 @@ runtime::EngineHooks hooks_of(const PairOptions& options, const PairBench* bench
     return s;
 }
 
-/// Engine of one case, from its ports' opening to their end.
+/// Runs the engine of one case, from the opening of its ports to their end.
 class CaseEngine {
   public:
     CaseEngine(const PairOptions& options, const PairBench* bench, const Prepared& prepared, std::size_t i,
@@ -97,7 +97,7 @@ class CaseEngine {
     }
     runtime::Engine& engine() { return *engine_; }
     Parts& parts() { return parts_; }
-    /// Stops, and says what went wrong.
+    /// Stops, and returns the problems.
     std::vector<std::string> end() {
         engine_->stop();
         std::vector<std::string> problems = engine_->problems();
@@ -111,7 +111,7 @@ class CaseEngine {
     std::unique_ptr<runtime::Engine> engine_;
 };
 
-/// The far end in this process: its sink.
+/// Serves as the far end in this process, with its sink.
 class LocalEnd final : public FarEnd {
   public:
     void use(CountingSink* sink) { sink_ = sink; }
@@ -157,8 +157,8 @@ json greeting_of(const PairOptions& options) {
             {"cases", cases}};
 }
 
-/// What the near end wants, with the ports and lcores of this one. What comes is checked as if it had been
-/// typed.
+/// Returns the near end's options, with the ports and lcores of this one. Received values are checked as if
+/// they had been typed.
 PairOptions options_of(const json& greeting, const PairOptions& own) try {
     PairOptions options = own;
     if (greeting.at("bench") != kBenchGreeting)
@@ -294,7 +294,7 @@ int connected(const std::string& server, int stop_fd) {
 
 namespace {
 
-/// All cases of the greeting, each prepared as if it alone had been typed.
+/// Prepares all cases of the greeting, each as if it alone had been typed.
 Prepared prepare_far(PairOptions options, const std::vector<PairCase>& cases,
                      const runtime::EalOptions& eal) {
     Prepared all(options, {}, eal);
@@ -313,7 +313,7 @@ Prepared prepare_far(PairOptions options, const std::vector<PairCase>& cases,
     return all;
 }
 
-/// Until the near end has what it wants, or a signal comes; that is the result.
+/// Serves until the near end has finished, or a signal comes; returns which.
 bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptions& eal_options,
            int signal_fd) {
     const json greeting = channel.receive(signal_fd);

@@ -31,9 +31,10 @@ namespace spead::app {
 
 namespace {
 
-/// Payload gone through in turn: more than caches hold, as with memory that a correlator or digitiser fills.
+/// Holds the payload memory that is sent in turn: more than caches hold, as in a correlator or digitiser.
 constexpr std::size_t kPayloadSet = std::size_t{256} << 20;
-/// One alternation between the sender and the bare loop; short, so that the median is of undisturbed ones.
+/// Holds the length of one turn of the sender or the bare loop; short, so that the median is of undisturbed
+/// ones.
 constexpr double kSlice = 0.0005;
 constexpr double kPatience = 3.0;  ///< seconds without a packet after which a port is given up
 constexpr std::uint32_t kSpecialBytes = 40;
@@ -61,7 +62,7 @@ double median(std::vector<double> values) {
     return *middle;
 }
 
-/// The packet size that makes packets of so much payload; the item pointer of a heap's first packet takes 8
+/// Returns the packet size for packets with that payload. The item pointer of a heap's first packet takes 8
 /// bytes of it unless the heap is that one packet.
 std::uint32_t packet_size(const Point& point) {
     const std::uint32_t item = point.heap == point.payload ? kItemBytes : 0;
@@ -103,7 +104,7 @@ std::vector<Point> points_of(const BenchOptions& options) {
     return points;
 }
 
-/// The request for the port, with a receive queue if what is sent comes back on it.
+/// Makes the request for the port, with a receive queue if sent packets come back on it.
 port::PlannedPort planned_port(const BenchOptions& options) {
     port::PortRequest request;
     request.name = "bench";
@@ -186,8 +187,8 @@ class Bench {
     }
 
   private:
-    /// Heaps to be sent in turn, over and over: those in flight and as many that wait, as a program does that
-    /// fills one buffer while the other is sent. Their memory lies all over the payload set.
+    /// Makes heaps to be sent in turn: those in flight and as many that wait, as in a program that fills one
+    /// buffer while the other is sent. Their memory is scattered over the payload set.
     void make_heaps(send::Sender& sender, const Point& point) {
         heaps_.clear();
         submitted_ = completed_ = 0;
@@ -233,7 +234,7 @@ class Bench {
             rte_pktmbuf_free_bulk(mbufs.data(), n);
     }
 
-    /// ns per packet.
+    /// Returns ns per packet.
     double send_slice(send::Sender& sender, std::uint64_t ticks) {
         return timed(ticks, [&] {
             const std::uint64_t before = sender.counters().packets;

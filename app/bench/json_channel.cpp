@@ -33,7 +33,7 @@ using Clock = std::chrono::steady_clock;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 constexpr auto kConnectPatience = std::chrono::seconds(10);
 constexpr int kRetryMs = 100;
-/// Ports of the other end may have to come up first.
+/// Limits the wait for an answer: ports of the other end may have to come up first.
 constexpr int kPeerAnswerMs = 60'000;
 
 struct Socket {
@@ -75,7 +75,7 @@ Addresses resolve(const std::string& text, bool listen) {
     return {found, freeaddrinfo};
 }
 
-/// Waits until `fd` is readable; without `latest` as long as it takes.
+/// Waits until `fd` is readable; without `latest` there is no limit.
 void wait_readable(int fd, int stop_fd, std::optional<Clock::time_point> latest = {}) {
     for (;;) {
         std::array<pollfd, 2> fds{pollfd{fd, POLLIN, 0}, pollfd{stop_fd, POLLIN, 0}};
@@ -98,7 +98,7 @@ void wait_readable(int fd, int stop_fd, std::optional<Clock::time_point> latest 
     }
 }
 
-/// Questions and answers are short: none waits for more to come, and none has to wait long to be taken.
+/// Disables delays: questions and answers are short, and each is waited for.
 void no_delay(int fd) {
     const int on = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -221,7 +221,7 @@ nlohmann::json JsonChannel::receive(int stop_fd, int patience_ms) {
     while ((end = buffer_.find('\n')) == std::string::npos) {
         if (buffer_.size() > kLongestLine)
             throw_error("bench", "the other end does not speak the protocol of bench");
-        // Who has begun a line is not long over it.
+        // A line that has begun must end soon.
         if (!latest && !buffer_.empty())
             latest = Clock::now() + std::chrono::milliseconds(kPeerAnswerMs);
         wait_readable(fd_, stop_fd, latest);

@@ -11,18 +11,18 @@
 
 namespace spead::app {
 
-/// Ctrl-C, or the end of what a wait was for.
+/// Reports Ctrl-C, or the end of the awaited work.
 struct Interrupted {};
 
-/// The other process closed the connection.
+/// Reports that the other process closed the connection.
 class ChannelClosed : public Error {
   public:
     using Error::Error;
 };
 
-/// Two processes of a benchmark talk: one JSON document per line, over a stream socket. For one thread at a
-/// time. What comes is not trusted: a line is at most 1 MiB and comes within a minute, and what is not an
-/// object, or is too deep (observe/foreign_json.hpp), is an error.
+/// Connects two processes of a benchmark: one JSON document per line, over a stream socket. For one thread at
+/// a time. Input is not trusted: a line is at most 1 MiB and arrives within a minute. A line that is no
+/// object or too deep (observe/foreign_json.hpp) is an error.
 class JsonChannel {
   public:
     /// Takes the connected socket.
@@ -31,25 +31,26 @@ class JsonChannel {
     JsonChannel(const JsonChannel&) = delete;
     JsonChannel& operator=(const JsonChannel&) = delete;
 
-    /// "PORT" or "ADDRESS:PORT": waits for one connection there. Throws Interrupted when `stop_fd` becomes
-    /// readable, Error when the address cannot be had.
+    /// Waits for one connection at "PORT" or "ADDRESS:PORT". Throws Interrupted when `stop_fd` becomes
+    /// readable, Error when the address cannot be used.
     static int accept_one(const std::string& address, int stop_fd);
-    /// "ADDRESS:PORT". Tries for up to ten seconds, since the other end may be started later.
+    /// Connects to "ADDRESS:PORT". Tries for up to ten seconds, since the other end may be started later.
     static int connect_to(const std::string& address, int stop_fd);
     /// Starts `arguments` (without the program's name) in another process of this program, with one end of a
-    /// socket pair as descriptor kChildDescriptor; returns the other. It may run on `cpus` only, and dies
-    /// with us.
+    /// socket pair as descriptor kChildDescriptor; returns the other. It may run on `cpus` only, and ends
+    /// when this process does.
     static int start_process(const std::vector<std::string>& arguments, const std::vector<unsigned>& cpus,
                              pid_t& pid);
     static constexpr int kChildDescriptor = 3;
 
-    /// Throws ChannelClosed when the other end has gone, or takes nothing for a minute.
+    /// Sends a message. Throws ChannelClosed when the other end has gone, or takes nothing for a minute.
     void send(const nlohmann::json& message);
-    /// The next line. Throws Interrupted when `stop_fd` becomes readable first (-1: none); ChannelClosed at
-    /// the end of the connection; Error when the line has not come after `patience_ms` (-1: no limit until it
-    /// begins).
+    /// Receives the next line. Throws Interrupted when `stop_fd` becomes readable first (-1: none);
+    /// ChannelClosed at the end of the connection; Error when the line has not come after `patience_ms` (-1:
+    /// no limit until it begins).
     nlohmann::json receive(int stop_fd, int patience_ms = -1);
-    /// send and receive; an answer with "error" becomes an Error, and so does a minute without one.
+    /// Sends a message and receives the answer. Throws Error for an answer with "error", and when none comes
+    /// within a minute.
     nlohmann::json ask(const nlohmann::json& message, int stop_fd);
 
   private:

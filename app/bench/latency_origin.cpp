@@ -35,7 +35,7 @@ bool LatencyOrigin::step(std::uint64_t now) {
         return true;
     }
     if (due_ < end()) {
-        // Time that is over cannot be used any more; what was due in it is said to be unsent.
+        // The time is over; heaps that were due in it count as unsent.
         if (now >= end() + options_.patience)
             return false;
         while (due_ <= now && due_ < end() && send_one(due_, now))
@@ -47,7 +47,7 @@ bool LatencyOrigin::step(std::uint64_t now) {
 }
 
 void LatencyOrigin::reply(std::uint64_t cnt, std::uint64_t stamp, std::uint64_t now) noexcept {
-    // What comes off the wire may be anybody's.
+    // Received packets may come from anywhere.
     if (!begun() || cnt < options_.first || cnt >= bound_.load(std::memory_order_acquire) || stamp < start_ ||
         stamp > now)
         return;

@@ -11,10 +11,10 @@ namespace spead::app {
 
 /// Sends stamped heaps, and measures how long each takes to come back: one at a time (ping-pong), or at a
 /// fixed rate whatever comes back (load). Time is a cycle counter that the caller reads and passes in;
-/// nothing here looks at a clock.
+/// nothing here reads a clock.
 ///
-/// A heap's stamp is the time at which it was due. Under load a stall on the way out therefore counts for
-/// every heap that it holds up, not only for the first (what is known as coordinated omission).
+/// A heap's stamp is the time at which it was due. So under load a stall at the sender counts for every heap
+/// that it delays, not only for the first (this avoids coordinated omission).
 ///
 /// Two threads: one calls step() until it returns false, the other reply(). result() is for when both have
 /// ended.
@@ -28,7 +28,7 @@ class LatencyOrigin {
         std::uint64_t patience = 0;  ///< cycles after which a heap that has not come back is lost
         std::uint64_t first = 1;     ///< heap count of the first heap
     };
-    /// Sends a heap with this count and stamp; false: not now.
+    /// Sends a heap with this count and stamp. Returns false when that is impossible now.
     using Send = std::function<bool(std::uint64_t cnt, std::uint64_t stamp)>;
 
     struct Result {
@@ -41,13 +41,13 @@ class LatencyOrigin {
 
     LatencyOrigin(const Options& options, Send send) : options_(options), send_(std::move(send)) {}
 
-    /// Sends what is due. False: everything was sent, and came back or is lost.
+    /// Sends due heaps. Returns false when everything was sent, and came back or is lost.
     bool step(std::uint64_t now);
-    /// A heap came back.
+    /// Notes a returned heap.
     void reply(std::uint64_t cnt, std::uint64_t stamp, std::uint64_t now) noexcept;
 
     Result result() const;
-    /// The heap count after the last one sent.
+    /// Returns the heap count after the last one sent.
     std::uint64_t next_count() const noexcept { return next_; }
 
   private:

@@ -11,7 +11,7 @@
 
 namespace spead::app {
 
-/// A benchmark of one lcore, and what EAL must give it.
+/// Describes a benchmark of one lcore, and its needs from EAL.
 struct OneLcoreBench {
     std::size_t memory_mib = 0;
     runtime::BusNeeds bus;

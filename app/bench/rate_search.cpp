@@ -8,7 +8,7 @@ namespace spead::app {
 
 namespace {
 
-/// Probability of `wanted` or more among `n` independent events of probability `p`.
+/// Returns the probability of `wanted` or more among `n` independent events of probability `p`.
 double at_least(unsigned wanted, unsigned n, double p) {
     double sum = 0;
     double ways = 1;  // n over k
@@ -30,7 +30,7 @@ RateSearch::RateSearch(const Options& options)
     narrow();
 }
 
-/// The ends are the range's, exactly; between them the steps are equal factors.
+/// Returns the rate of a step. The ends are exactly the range's; between them the steps are equal factors.
 double RateSearch::rate_of(long step) const noexcept {
     if (step == steps_)
         return options_.highest;
@@ -63,7 +63,7 @@ void RateSearch::report(bool passed) {
     narrow();
 }
 
-/// From the votes there are: the bracket, and the rate to ask for.
+/// Computes the bracket and the next rate from the present votes.
 void RateSearch::narrow() {
     good_ = -1;
     bad_ = steps_ + 1;

@@ -5,16 +5,16 @@
 #include <map>
 #include <optional>
 
-/// The highest rate that a link sustains, found by trials of which each may be wrong.
+/// Finds the highest rate that a link sustains, by trials each of which may be wrong.
 namespace spead::app {
 
-/// Bisection over a grid of rates, each `resolution` above the one before, where a rate's answer is a vote
-/// and no answer counts until it was given twice.
+/// Bisects a grid of rates, each `resolution` above the one before. The answer at a rate is a vote, and no
+/// answer counts until it was given twice.
 ///
 /// A vote at a rate is up to `of` trials: the rate is sustained when `agree` of them pass. Once the highest
-/// rate found sustained and the lowest found not are neighbours, both are voted on again; where the second
-/// vote contradicts the first, a third decides, and the search goes on from there. So a result is wrong only
-/// if two of three votes at one rate were. Pure: no clock, no I/O; the caller carries the trials out:
+/// sustained rate and the lowest other one are neighbours, both are voted on again. If the second vote
+/// contradicts the first, a third decides, and the search goes on from there. So a result is wrong only if
+/// two of three votes at one rate were. Pure: no clock, no I/O; the caller carries the trials out:
 ///
 ///     while (const auto rate = search.next())
 ///         search.report(trial(*rate));
@@ -29,27 +29,27 @@ class RateSearch {
         bool operator==(const Options&) const = default;
     };
 
-    /// The options must be in their ranges.
+    /// Takes the options, which must be in their ranges.
     explicit RateSearch(const Options& options);
 
-    /// The rate of the next trial; none: the search is over.
+    /// Returns the rate of the next trial; none: the search is over.
     std::optional<double> next() const noexcept;
-    /// How that trial went. There must have been one to do.
+    /// Notes the result of that trial. There must have been one to do.
     void report(bool passed);
 
-    /// The highest rate sustained so far; none: not even the lowest.
+    /// Returns the highest rate sustained so far; none: not even the lowest.
     std::optional<double> sustained() const noexcept;
-    /// The lowest rate above that is not sustained; none: the highest of the range is.
+    /// Returns the lowest rate above that is not sustained; none: the highest of the range is.
     std::optional<double> refused() const noexcept;
     std::size_t trials() const noexcept { return trials_; }
 
-    /// The least probability that a finished search is right about every rate it asked for, when each trial
-    /// errs with `trial_error`, independently of the others: then the true rate lies between sustained() and
+    /// Returns the least probability that a finished search is right about every rate it tried, if each trial
+    /// errs with `trial_error`, independently of the others. Then the true rate lies between sustained() and
     /// refused().
     double confidence(double trial_error) const;
 
   private:
-    /// What was found out about one rate of the grid.
+    /// Holds the votes on one rate of the grid.
     struct Votes {
         unsigned for_it = 0;
         unsigned against = 0;

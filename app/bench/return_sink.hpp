@@ -10,16 +10,17 @@
 
 namespace spead::app {
 
-/// Whom what comes back is told to; rows of a latency benchmark are measured one after the other.
+/// Holds the benchmark row that receives replies; rows of a latency benchmark are measured one after the
+/// other.
 struct MeasuredRow {
     std::mutex mutex;
-    LatencyOrigin* origin = nullptr;  ///< null: nobody
+    LatencyOrigin* origin = nullptr;  ///< null: none
 };
 
-/// Takes the heaps of BenchHeaps that came back, and reports their stamps.
+/// Takes returned heaps of BenchHeaps, and reports their stamps.
 class ReturnSink final : public runtime::Sink {
   public:
-    /// `clock` is the one of the stamps. The row outlives this.
+    /// Takes the stamps' `clock`. The row outlives the sink.
     ReturnSink(MeasuredRow& row, std::function<std::uint64_t()> clock)
         : row_(row), clock_(std::move(clock)) {}
     void consume(const heap::HeapHandle& heap) override;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::chrono::seconds kSecondEndPatience{30};
 
-/// CPUs of the two processes of this machine: half each, as far as there are enough.
+/// Holds the CPUs of the two processes of this machine: half each, as far as there are enough.
 struct Halves {
     std::vector<unsigned> near;
     std::vector<unsigned> far;

@@ -8,13 +8,13 @@
 #include "app/bench/bench_pair.hpp"
 #include "runtime/eal.hpp"
 
-/// The far end as a process of its own, on the other side of a memif.
+/// Runs the far end as a process of its own, on the other side of a memif.
 namespace spead::app {
 
-/// A directory for the socket of two processes, which nobody else may enter; removed on destruction.
+/// Makes a directory for the socket of two processes, which no other user may enter; removed on destruction.
 class MeetingPlace {
   public:
-    /// Throws Error when it cannot be made.
+    /// Makes the directory. Throws Error.
     MeetingPlace();
     ~MeetingPlace();
     MeetingPlace(const MeetingPlace&) = delete;
@@ -29,18 +29,18 @@ class MeetingPlace {
     std::string directory_;
 };
 
-/// The process that is started where no ports are named. Its destruction waits for its end.
+/// Owns the process that is started when no ports are named. The destructor waits for its end.
 class SecondProcess {
   public:
     /// Starts it on half of the CPUs, keeps this process to the others, and gives `options` the port of the
-    /// near end. Throws UsageError when EAL's options were given, which would be for one process only.
+    /// near end. Throws UsageError when EAL options were given, which would be for one process only.
     SecondProcess(PairOptions& options, const runtime::EalOptions& eal);
-    /// The other process ends by itself when its socket is closed. One that does not is made to.
+    /// Closes the socket, which ends the other process. If it does not end, kills it.
     ~SecondProcess();
     SecondProcess(const SecondProcess&) = delete;
     SecondProcess& operator=(const SecondProcess&) = delete;
 
-    /// Its end of the talk, for a JsonChannel, which then owns it.
+    /// Returns its end of the connection, for a JsonChannel, which then owns it.
     int socket() const noexcept { return socket_; }
 
   private:

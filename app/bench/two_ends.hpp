@@ -9,7 +9,7 @@
 
 namespace spead::app {
 
-/// `bench_link` or `bench_latency`: what the near end does.
+/// Measures at the near end: `bench_link` or `bench_latency`.
 using MeasurePair = int (*)(const PairOptions& options, const std::vector<std::string>& eal_args,
                             const std::string& json_path, bool quiet);
 

@@ -11,7 +11,7 @@ namespace spead::app {
 
 namespace {
 
-/// `attach`: the prompt of another process.
+/// Declares `attach`: the prompt of another process.
 class AttachCommand final : public CommandWith<AttachOptions> {
   public:
     void declare(CLI::App& app, CommonOptions&) override {

@@ -10,7 +10,7 @@ namespace spead::app {
 
 namespace {
 
-/// `bench assemble`: one lcore.
+/// Declares `bench assemble`: one lcore.
 class BenchAssembleCommand final : public CommandWith<BenchOptions> {
   public:
     void declare(CLI::App& app, CommonOptions& common) override {

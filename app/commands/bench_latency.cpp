@@ -10,7 +10,7 @@ namespace spead::app {
 
 namespace {
 
-/// `bench latency`: two ends.
+/// Declares `bench latency`: two ends.
 class BenchLatencyCommand final : public CommandWith<PairOptions> {
   public:
     void declare(CLI::App& app, CommonOptions& common) override {

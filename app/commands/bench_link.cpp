@@ -10,7 +10,7 @@ namespace spead::app {
 
 namespace {
 
-/// `bench link`: two ends.
+/// Declares `bench link`: two ends.
 class BenchLinkCommand final : public CommandWith<PairOptions> {
   public:
     void declare(CLI::App& app, CommonOptions& common) override {

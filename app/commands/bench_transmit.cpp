@@ -10,7 +10,7 @@ namespace spead::app {
 
 namespace {
 
-/// `bench transmit`: one lcore.
+/// Declares `bench transmit`: one lcore.
 class BenchTransmitCommand final : public CommandWith<BenchOptions> {
   public:
     void declare(CLI::App& app, CommonOptions& common) override {

@@ -7,7 +7,7 @@ namespace spead::app {
 
 namespace {
 
-/// `capture`: a run whose packets end in files. It has no prompt and no metrics.
+/// Declares `capture`: a run that writes packets to files. It has no prompt and no metrics.
 class CaptureCommand final : public PlanCommand {
     void add_plan_options(CLI::App& app) override { add_capture_options(app, words_); }
     void add_options_of_run(CLI::App& app) override {

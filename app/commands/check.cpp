@@ -14,7 +14,7 @@ namespace spead::app {
 
 namespace {
 
-/// Makes a plan with a stream from each port, which is what `check` looks at when ports are named.
+/// Makes the plan that `check` examines for named ports: a stream from each.
 runtime::Plan plan_of_ports(std::vector<std::string> devices, const DefaultPort& default_port,
                             std::vector<std::string>& remarks) {
     runtime::Plan plan;
@@ -39,7 +39,7 @@ runtime::Plan plan_of_ports(std::vector<std::string> devices, const DefaultPort&
     return plan;
 }
 
-/// `check`: the machine, and what a plan needs of it.
+/// Declares `check`: examines the machine for a plan's needs.
 class CheckCommand final : public CommandWith<CheckOptions> {
   public:
     void declare(CLI::App& app, CommonOptions&) override {

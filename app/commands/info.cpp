@@ -9,7 +9,7 @@ namespace spead::app {
 
 namespace {
 
-/// `info`: ports and drivers.
+/// Declares `info`: ports and drivers.
 class InfoCommand final : public CommandWith<InfoOptions> {
   public:
     void declare(CLI::App& app, CommonOptions&) override {

@@ -7,7 +7,7 @@ namespace spead::app {
 
 namespace {
 
-/// `loopback`: a run that receives what it sends, and is judged by that.
+/// Declares `loopback`: a run that receives its own packets, and is judged by that.
 class LoopbackCommand final : public PlanCommand {
     void add_plan_options(CLI::App& app) override { add_loopback_options(app, words_); }
     runtime::Plan make_plan(const DefaultPort&) override {

@@ -6,7 +6,7 @@
 
 namespace spead::app {
 
-/// A command that carries out a plan; it says which.
+/// Represents a command that carries out a plan, which its derived class makes.
 class PlanCommand : public CommandWith<RunOptions> {
   public:
     void declare(CLI::App& app, CommonOptions& common) final;
@@ -16,7 +16,7 @@ class PlanCommand : public CommandWith<RunOptions> {
   private:
     /// Adds the options from which the plan is made.
     virtual void add_plan_options(CLI::App& app) = 0;
-    /// Adds those of the run: all of them, unless a command cannot do with some.
+    /// Adds the options of the run: all, unless a command cannot support some.
     virtual void add_options_of_run(CLI::App& app);
     /// Returns the validated plan. Throws as complete() does.
     virtual runtime::Plan make_plan(const DefaultPort& default_port) = 0;

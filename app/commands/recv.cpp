@@ -7,7 +7,7 @@ namespace spead::app {
 
 namespace {
 
-/// `recv`: a run with streams.
+/// Declares `recv`: a run with streams.
 class RecvCommand final : public PlanCommand {
     void add_plan_options(CLI::App& app) override { add_recv_options(app, words_); }
     runtime::Plan make_plan(const DefaultPort& port) override { return recv_plan(words_, port); }

@@ -8,7 +8,7 @@ namespace spead::app {
 
 namespace {
 
-/// `replay`: packets of files, sent again.
+/// Declares `replay`: sends the packets of files again.
 class ReplayCommand final : public CommandWith<ReplayOptions> {
   public:
     void declare(CLI::App& app, CommonOptions& common) override {

@@ -9,7 +9,7 @@ namespace spead::app {
 
 namespace {
 
-/// `run`: what a configuration file says.
+/// Declares `run`: carries out a configuration file.
 class RunCommand final : public PlanCommand {
     void add_plan_options(CLI::App& app) override {
         OptionSet(app).text("--config", options_.config_path, "FILE",

@@ -10,7 +10,7 @@ namespace spead::app {
 
 namespace {
 
-/// `selftest`: one port, tried.
+/// Declares `selftest`: tests one port.
 class SelftestCommand final : public CommandWith<SelftestOptions> {
   public:
     void declare(CLI::App& app, CommonOptions&) override {

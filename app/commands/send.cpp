@@ -7,7 +7,7 @@ namespace spead::app {
 
 namespace {
 
-/// `send`: a run with one sender.
+/// Declares `send`: a run with one sender.
 class SendCommand final : public PlanCommand {
     void add_plan_options(CLI::App& app) override { add_send_options(app, words_); }
     runtime::Plan make_plan(const DefaultPort& port) override { return send_plan(words_, port); }

@@ -6,7 +6,7 @@
 
 #include "app/commands/command.hpp"
 
-/// Every command of the program, one file each beside this one.
+/// Lists every command of the program, one file each beside this one.
 namespace spead::app::commands {
 
 CommandEntry recv();
@@ -28,7 +28,7 @@ CommandEntry bench_latency();
 /// Returns all of them, in the order of the help.
 std::span<const CommandEntry> table();
 
-/// The group of the benchmarks: its commands are typed `bench NAME`.
+/// Names the group of the benchmarks: its commands are typed `bench NAME`.
 inline constexpr std::string_view kBenchGroup = "bench";
 inline constexpr std::string_view kBenchDescription = "Measure one core, or a link";
 

@@ -23,7 +23,7 @@ constexpr std::array kTopSortWords{
     config::Word{TopSort::name, kTopSorts[0]}, config::Word{TopSort::rate, kTopSorts[1]},
     config::Word{TopSort::loss, kTopSorts[2]}, config::Word{TopSort::queue, kTopSorts[3]}};
 
-/// `top`: a running process, live.
+/// Declares `top`: shows a running process.
 class TopCommand final : public CommandWith<TopOptions> {
   public:
     void declare(CLI::App& app, CommonOptions&) override {

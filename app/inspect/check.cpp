@@ -19,7 +19,7 @@ namespace spead::app {
 
 namespace {
 
-/// EAL memory that a run without a plan may take: a receiving port with the default sizes.
+/// Holds the EAL memory of a run without a plan: a receiving port with the default sizes.
 constexpr std::size_t kUsualEalBytes = std::size_t{64} << 20;
 
 void check_planned(const port::Machine& machine, const runtime::Layout& layout, const runtime::Plan& plan,

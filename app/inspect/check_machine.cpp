@@ -19,7 +19,7 @@ namespace spead::app {
 
 namespace {
 
-/// "2,4-7" of the kernel's CPU lists.
+/// Parses "2,4-7" of the kernel's CPU lists.
 std::set<unsigned> cpus_in(const std::string& list) {
     std::set<unsigned> cpus;
     std::istringstream ranges(list);
@@ -137,7 +137,7 @@ Findings check_membership(const port::Machine& machine, const runtime::Layout& l
     }
     if (netdevs.empty())
         return findings;
-    // Where a socket is full another one is opened: only 0 is a limit.
+    // When a socket is full another one is opened, so only 0 is a limit.
     std::size_t most = 0;
     for (const auto& [group, of_group] : sources)
         most = std::max(most, of_group.contains(0) ? 0 : of_group.size());

@@ -21,8 +21,8 @@ namespace {
 
 constexpr unsigned kGoodReadRequest = 1024;
 
-/// Bytes per second that a frame rate of the link needs of the slot are the card maker's care; what is
-/// checked is that the slot gives the card all it can take.
+/// Checks that the slot gives the card its full rate. Whether that suffices for the link is the card maker's
+/// task.
 void check_slot(const port::Machine& machine, const std::string& subject, const std::string& directory,
                 Findings& findings) {
     const auto width = machine.files.number(directory + "/current_link_width");

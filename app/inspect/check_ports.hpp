@@ -9,24 +9,24 @@
 #include "port/machine.hpp"
 #include "runtime/layout.hpp"
 
-/// What stands between a port and its line rate: its card's slot, its interface, the distance to its CPUs.
+/// Checks for obstacles to a port's line rate: its card's slot, its interface, the distance to its CPUs.
 /// Reads, changes nothing.
 namespace spead::app {
 
-/// Whether an interface pauses its sender or itself (flow control); absent when it does not tell.
+/// Returns whether an interface pauses its sender or itself (flow control); absent when unknown.
 using AskPauseFrames = std::function<std::optional<bool>(const std::string& netdev)>;
 
-/// ethtool's answer.
+/// Returns ethtool's answer.
 std::optional<bool> pause_frames(const std::string& netdev);
 
 Findings check_port(const port::Machine& machine, const runtime::Layout& layout, const runtime::Plan& plan,
                     const port::PlannedPort& port, const AskPauseFrames& pauses);
 
-/// The card's slot and IOMMU; `subject` is the port's name.
+/// Checks the card's slot and IOMMU; `subject` is the port's name.
 Findings check_card(const port::Machine& machine, const std::string& subject, const port::PciDevice& card);
 
-/// Largest read request of a PCI Express device in bytes, from its configuration space; absent where that is
-/// cut short (only root may read beyond the first 64 bytes) or has no such capability.
+/// Returns the largest read request of a PCI Express device in bytes, from its configuration space. Absent if
+/// that is cut short (only root may read beyond the first 64 bytes) or has no such capability.
 std::optional<unsigned> max_read_request(const std::string& config_space);
 
 }  // namespace spead::app

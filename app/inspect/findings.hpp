@@ -7,7 +7,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-/// What `check` found. Pure.
+/// Holds the findings of `check`. Pure.
 namespace spead::app {
 
 enum class Verdict : unsigned char { ok, warn, fail };
@@ -15,20 +15,20 @@ enum class Verdict : unsigned char { ok, warn, fail };
 struct Finding {
     Verdict verdict = Verdict::ok;
     std::string subject;  ///< "huge pages", "p0 MTU"
-    std::string text;     ///< what was found
-    std::string fix;      ///< the command that fixes it; empty where nothing is wrong, or no command does
-    bool usage = false;   ///< what was typed is wrong, on every machine
+    std::string text;     ///< the observation
+    std::string fix;      ///< the command that fixes it; empty if nothing is wrong, or no command does
+    bool usage = false;   ///< the command line is wrong, on every machine
 };
 
 using Findings = std::vector<Finding>;
 
 void append(Findings& findings, Findings more);
 
-/// A line each, the command below what it fixes, and a line that counts them.
+/// Returns a line for each finding, followed by its fix, and a line that counts them.
 std::string describe(std::span<const Finding> findings);
 nlohmann::ordered_json findings_document(std::span<const Finding> findings);
 bool any_failed(std::span<const Finding> findings);
-/// Whether what was typed is all that failed.
+/// Returns whether all failed findings are errors of the command line.
 bool only_usage_failed(std::span<const Finding> findings);
 
 }  // namespace spead::app

@@ -28,14 +28,14 @@ namespace spead::app {
 
 namespace {
 
-/// A port to look at: one that was named, or one found on the machine.
+/// Describes a port to examine: a named one, or one found on the machine.
 struct Looked {
     PortFacts facts;
-    port::PlannedPort planned;  ///< where facts.error is empty
-    bool usage = false;         ///< the error is of what was typed, on every machine
+    port::PlannedPort planned;  ///< valid if facts.error is empty
+    bool usage = false;         ///< the error is in the command line, on every machine
 };
 
-/// By the plan, before the device exists.
+/// Describes a port by its plan, before the device exists.
 Looked look(const std::string& name, const runtime::EalOptions& eal) {
     Looked looked;
     looked.facts.named = name;
@@ -76,7 +76,8 @@ std::vector<Looked> ports_to_look_at(const InfoOptions& options, const runtime::
     return ports;
 }
 
-/// Opening would put an XDP program on the interface, which resets the queues of some cards.
+/// Fills in the facts of a port that is not opened. Opening would put an XDP program on the interface, which
+/// resets the queues of some cards.
 void fill_unopened(Looked& looked) {
     PortFacts& facts = looked.facts;
     const port::PreparedDevice& device = looked.planned.device;

@@ -72,7 +72,7 @@ void fill(PortFacts& facts, const port::Port& port, const port::Driver& driver) 
         }
     facts.rx_offloads = names_of(info.rx_offload_capa, rte_eth_dev_rx_offload_name);
     facts.tx_offloads = names_of(info.tx_offload_capa, rte_eth_dev_tx_offload_name);
-    // The plan was for small packets; what counts here is what the family can be planned for.
+    // The plan was for small packets; the family's own limits are wanted here.
     const port::Capabilities declared = driver.declared();
     facts.capabilities = port.capabilities();
     facts.capabilities.max_rx_frame = std::max(facts.capabilities.max_rx_frame, declared.max_rx_frame);

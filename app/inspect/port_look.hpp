@@ -8,10 +8,10 @@
 
 namespace spead::app {
 
-/// Adds what an open port and its device tell to what was known before. `driver`: the port's.
+/// Adds the facts of an open port and its device. `driver`: the port's.
 void fill(PortFacts& facts, const port::Port& port, const port::Driver& driver);
 
-/// The link of an interface of the kernel, which tells it also of a port that is not started.
+/// Describes the link of a kernel interface, also for a port that is not started.
 std::string netdev_link(const port::NetdevFacts& netdev);
 
 }  // namespace spead::app

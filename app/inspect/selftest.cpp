@@ -22,7 +22,7 @@ namespace spead::app {
 
 namespace {
 
-/// What the sender of the test needs of EAL beside the port.
+/// Holds the EAL memory of the test's sender, beside the port's.
 constexpr std::size_t kOwnBytes = std::size_t{32} << 20;
 
 port::PlannedPort plan_port(const SelftestOptions& options, const runtime::EalOptions& eal) {
@@ -45,7 +45,7 @@ Endpoint destination_of(const SelftestOptions& options) {
     return all.front();
 }
 
-/// Ends after the step in which one of the signals came.
+/// Tries all steps. Ends after the step in which one of the signals came.
 Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, PortFacts& facts,
                  const process::StopSignals& signals) {
     Findings found;

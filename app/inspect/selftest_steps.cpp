@@ -150,7 +150,8 @@ Findings try_queues(const port::Port& port) {
 
 namespace {
 
-/// A packet's headers in an mbuf of its own, its payload in segments on memory that is not copied.
+/// Sends packets with headers in an mbuf of their own, and the payload in segments on memory that is not
+/// copied.
 class Sender {
   public:
     Sender(const port::Port& port, const Endpoint& destination)
@@ -180,7 +181,7 @@ class Sender {
     Sender(const Sender&) = delete;
     Sender& operator=(const Sender&) = delete;
 
-    /// Packets that the port took, of `segments` pieces beside the headers.
+    /// Sends packets with `segments` pieces beside the headers. Returns how many the port took.
     std::uint16_t send(std::uint16_t segments) {
         std::uint16_t sent = 0;
         for (; sent < kPacketsOfEach; sent++) {
@@ -198,7 +199,7 @@ class Sender {
         }
         return sent;
     }
-    /// mbufs that the driver has given back.
+    /// Returns how many mbufs the driver has given back.
     unsigned back() const { return kPool - rte_mempool_in_use_count(pool_); }
     bool all_back() const { return rte_mempool_full(pool_) != 0; }
 
@@ -237,7 +238,8 @@ class Sender {
     rte_mbuf_ext_shared_info shared_{};
 };
 
-/// Packets that come from all receive queues until nothing has for a while, or so many have.
+/// Receives packets from all receive queues until none has come for a while, or until `most` have. Returns
+/// their number.
 std::uint64_t receive(const port::Port& port, std::uint64_t most) {
     std::uint64_t received = 0;
     const auto end = std::chrono::steady_clock::now() + kStepPatience;

@@ -28,10 +28,10 @@ namespace spead::app {
 
 namespace {
 
-/// A process that lets somebody in says so at once.
+/// Limits the wait for the process's first answer, which it sends at once.
 constexpr int kAttachAnswerMs = 10'000;
 
-/// Signals that would end the process with the terminal as it is now.
+/// Catches signals that would end the process without restoring the terminal.
 class Signals {
   public:
     Signals() {
@@ -59,21 +59,21 @@ class Signals {
     FileDescriptor fd_;
 };
 
-/// A pipe or terminal that is writable takes so much without waiting.
+/// Holds the bytes that a writable pipe or terminal takes without waiting.
 constexpr std::size_t kAttachChunk = 512;
 
-/// Relays until the other side says how it ended. Waits for everybody at once: the other side may take no
+/// Relays until the other side ends with a status. Waits for both sides at once: the other side may take no
 /// more before its answers are read, and a signal ends any wait.
 class Relay {
   public:
-    /// `greeting` is what is said first.
+    /// Takes the `greeting`, which is sent first.
     Relay(int socket, const Signals& signals, bool reads_input, std::string greeting)
         : socket_(socket),
           signals_(signals),
           input_(reads_input ? STDIN_FILENO : -1),
           unsent_(std::move(greeting)) {}
 
-    /// The exit status, or none when a signal came (signal()). Throws Error when the connection breaks.
+    /// Returns the exit status, or none after a signal (signal()). Throws Error when the connection breaks.
     std::optional<int> run() {
         while (!status_) {
             send_on();
@@ -121,7 +121,7 @@ class Relay {
             if (size < 0 && errno == EAGAIN)
                 return;
             if (size < 0) {
-                // What it does not take any more is told by its frames.
+                // Its frames say why it takes no more.
                 input_ = -1;
                 unsent_.clear();
             } else {
@@ -132,7 +132,7 @@ class Relay {
             shutdown(socket_, SHUT_WR);
     }
 
-    /// False: a signal came.
+    /// Writes the text. Returns false after a signal.
     bool put(int fd, std::string_view text) {
         while (!text.empty()) {
             std::array<pollfd, 2> fds{pollfd{fd, POLLOUT, 0}, pollfd{signals_.fd(), POLLIN, 0}};
@@ -151,7 +151,7 @@ class Relay {
         return true;
     }
 
-    /// False: a signal came.
+    /// Takes the frames. Returns false after a signal.
     bool take_frames() {
         const ssize_t size = ::recv(socket_, buffer_.data(), buffer_.size(), 0);
         if (size < 0 && errno == EINTR)
@@ -179,9 +179,9 @@ class Relay {
     const Signals& signals_;
     int input_;
     int signal_ = 0;
-    std::string unsent_;     ///< empty, or nothing more is read from the input
-    bool said_all_ = false;  ///< the other side knows that nothing more comes
-    bool answered_ = false;  ///< it has said something
+    std::string unsent_;     ///< empty, or no more input is read
+    bool said_all_ = false;  ///< the other side knows that no more input comes
+    bool answered_ = false;  ///< a frame has come
     std::optional<int> status_;
     std::string received_;
     std::array<char, 65536> buffer_{};

@@ -8,16 +8,16 @@
 
 namespace spead::app {
 
-/// Names the process that `attach` speaks with, and what it says.
+/// Names the process that `attach` connects to, and the commands for it.
 struct AttachOptions {
     std::string target;                ///< a name or a path; empty: the only process there is
-    std::vector<std::string> command;  ///< words after `--`; empty: what is typed
+    std::vector<std::string> command;  ///< words after `--`; empty: typed commands
     bool operator==(const AttachOptions&) const = default;
 };
 
-/// `dpdk-spead attach`: this terminal, or commands, at another process's prompt. Returns the exit status of
-/// the first command that was refused, or 0. The terminal is as before on every return, and before a signal
-/// ends the process. Throws UsageError or Error when there is nobody to attach to.
+/// Runs `dpdk-spead attach`: this terminal, or commands, at another process's prompt. Returns the exit status
+/// of the first refused command, or 0. Restores the terminal on every return, and before a signal ends the
+/// process. Throws UsageError or Error when there is no process to attach to.
 int attach(const AttachOptions& options, const Environment& environment);
 
 }  // namespace spead::app

@@ -30,7 +30,8 @@ Vocabulary vocabulary_of(Process& process) {
 
 namespace {
 
-/// Names are asked for only where there are some: one can leave even while the process is too busy to tell.
+/// Asks for names only for commands with names: so a user can leave even while the process is too busy to
+/// answer.
 Grammar::Found understood(Context& context, const std::vector<std::string>& words) {
     try {
         return context.grammar.understand(words, {});

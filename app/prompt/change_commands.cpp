@@ -8,7 +8,7 @@
 #include "config/config.hpp"
 #include "config/edit.hpp"
 
-/// Commands that change the running process.
+/// Adds commands that change the running process.
 namespace spead::app {
 
 namespace {

@@ -25,10 +25,10 @@ namespace spead::app {
 
 namespace {
 
-/// A listener that cannot accept anybody tries again so much later.
+/// Holds the pause of a listener that cannot accept connections.
 constexpr int kAcceptAgainMs = 200;
 
-/// Runs a thread's work; what it throws must not end the process.
+/// Runs a thread's work; its exceptions must not end the process.
 template <typename Work>
 void guarded(const char* who, Work&& work) {
     try {
@@ -38,7 +38,7 @@ void guarded(const char* who, Work&& work) {
     }
 }
 
-/// Refusals of commands that nobody edits.
+/// Reports refused commands of a script.
 void complain(std::string_view what) {
     tell(stderr, "dpdk-spead: {}", what);
 }
@@ -145,7 +145,7 @@ void Console::own_script() {
 void Console::listen() {
     Handshakes handshakes;
     LogLimiter trouble;
-    int accepts = 0;  ///< why nobody can be accepted for a moment; 0: they can
+    int accepts = 0;  ///< why no connection can be accepted now; 0: one can
     for (bool goes_on = true; goes_on;) {
         try {
             goes_on = listen_once(handshakes, accepts);
@@ -159,7 +159,8 @@ void Console::listen() {
     }
 }
 
-/// Waits for somebody once. `accepts`: why nobody can be accepted at the moment. False: the console ends.
+/// Waits once for connections and sessions. `accepts`: why none can be accepted at the moment. Returns false
+/// when the console ends.
 bool Console::listen_once(Handshakes& handshakes, int& accepts) {
     std::vector<pollfd> fds{{stop_.get(), POLLIN, 0}, {accepts == 0 ? options_.socket->fd() : -1, POLLIN, 0}};
     handshakes.add_to(fds);
@@ -167,7 +168,7 @@ bool Console::listen_once(Handshakes& handshakes, int& accepts) {
     const int wait = accepts == 0 ? left : left < 0 ? kAcceptAgainMs : std::min(left, kAcceptAgainMs);
     const int ready = poll(fds.data(), fds.size(), wait);
     if (ready < 0 && errno != EINTR) {
-        // No memory, or fewer descriptors than there are: those that were not greeted in time leave.
+        // No memory or no descriptor: connections that were not greeted in time are closed.
         accepts = errno;
         if (!rest())
             return false;
@@ -182,7 +183,7 @@ bool Console::listen_once(Handshakes& handshakes, int& accepts) {
     return true;
 }
 
-/// A moment in which the stop is still seen: false.
+/// Pauses briefly. Returns false when the console ends.
 bool Console::rest() const {
     pollfd stop{stop_.get(), POLLIN, 0};
     if (poll(&stop, 1, kAcceptAgainMs) < 0)
@@ -190,7 +191,7 @@ bool Console::rest() const {
     return stop.revents == 0;
 }
 
-/// 0, or why nobody can be accepted at the moment.
+/// Accepts a connection. Returns 0, or why none can be accepted at the moment.
 int Console::accept_one(Handshakes& handshakes) {
     std::string refusal;
     FileDescriptor connection;
@@ -226,7 +227,7 @@ void Console::begin(Handshakes::Greeted greeted) {
     }
 }
 
-/// For one more session. False: all are in use.
+/// Makes room for one more session. Returns false when all are in use.
 bool Console::make_room() {
     std::size_t living = 0;
     Client* idle = nullptr;

@@ -22,14 +22,14 @@ namespace spead::app {
 struct ConsoleOptions {
     bool interactive = false;
     std::string script;                      ///< --cmdline-file; empty: none
-    int out = 1;                             ///< where the prompt and the script's answers go
+    int out = 1;                             ///< for the prompt and the script's answers
     std::vector<unsigned> cpus;              ///< for its threads; empty: anywhere
-    ControlSocket* socket = nullptr;         ///< outlives the console; null: nobody can attach
-    Notifications* notifications = nullptr;  ///< lines for those who type; outlives the console
+    ControlSocket* socket = nullptr;         ///< outlives the console; null: attaching is impossible
+    Notifications* notifications = nullptr;  ///< notifications for sessions; outlives the console
 };
 
-/// Everybody who may command a running process: its own terminal or script, and those that attach. Each has a
-/// thread, which never is an lcore; those that have not greeted yet share that of the listener.
+/// Runs the sessions that control a running process: its own terminal or script, and attached ones. Each has
+/// a thread, which never is an lcore. Connections without a greeting share the listener's thread.
 class Console {
   public:
     Console(Process& process, const ConsoleOptions& options);
@@ -37,15 +37,15 @@ class Console {
     Console(const Console&) = delete;
     Console& operator=(const Console&) = delete;
 
-    /// Sends everybody away and restores the terminal. The process's executor is closed before, so that
-    /// nobody waits for it. Idempotent.
+    /// Ends all sessions and restores the terminal. The process's executor is closed before, so that no
+    /// session waits for it. Idempotent.
     void end();
 
-    /// What must make the program's exit status 1; after end().
+    /// Returns the reasons for exit status 1; after end().
     const std::vector<std::string>& problems() const { return problems_; }
 
-    /// So many may be attached at once. One more takes the place of the one that has neither said nor read
-    /// anything for the longest time, if that was at least kIdle.
+    /// Limits the attached sessions. One more replaces the session that has been idle longest, if that was at
+    /// least kIdle.
     static constexpr std::size_t kMostSessions = 16;
     static constexpr std::chrono::seconds kIdle{60};
 
@@ -53,10 +53,10 @@ class Console {
     struct Client {
         FileDescriptor connection;
         Greeting greeting;
-        std::string begun;  ///< what it has said with its greeting
+        std::string begun;  ///< input after its greeting
         LastUse use;
         std::thread thread;
-        bool sent_away = false;  ///< another one has its place
+        bool sent_away = false;  ///< another one has replaced it
         std::atomic<bool> over{false};
     };
 
@@ -78,7 +78,7 @@ class Console {
     Grammar grammar_;
     FileDescriptor stop_;
     FileDescriptor script_;
-    std::vector<std::string> problems_;  ///< the own session's thread writes, others read after it
+    std::vector<std::string> problems_;  ///< written by the own session's thread, read by others after it
     std::list<Client> clients_;          ///< the listener's
     std::thread session_thread_;
     std::thread listen_thread_;

@@ -12,40 +12,40 @@
 
 namespace spead::app {
 
-/// One who types: at the process's own terminal, from a file, or attached.
+/// Holds one session: at the process's own terminal, from a file, or attached.
 struct PromptSession {
-    /// Where the answer goes; returns at once when nobody reads any more.
+    /// Prints the answer; returns at once when it is no longer read.
     std::function<void(std::string_view)> print;
-    /// Waits so many seconds. False: a key was pressed, or nobody is there any more. Null where nobody could
-    /// press one.
+    /// Waits for so many seconds. Returns false when a key was pressed, or the session has ended. Null where
+    /// no key can be pressed.
     std::function<bool(double)> wait;
-    /// Waits so many seconds, in a script too. False: a key was pressed, nobody is there any more, or the
-    /// process ends. Set by run_terminal() and run_script().
+    /// Waits for so many seconds, in a script too. Returns false when a key was pressed, or the session or
+    /// the process ends. Set by run_terminal() and run_script().
     std::function<bool(double)> pause;
-    NotificationQueue* notifications = nullptr;  ///< lines that nobody asked for; null: none
-    std::string directory;    ///< relative names of files are from here; empty: the process's own
-    bool attached = false;    ///< `quit` leaves the session, not the process
-    bool has_screen = false;  ///< a terminal that can be cleared
-    bool over = false;        ///< set by `quit`
-    /// What `show` counts from, after `clear stats`.
+    NotificationQueue* notifications = nullptr;  ///< notifications; null: none
+    std::string directory;                       ///< relative file names start here; empty: the process's own
+    bool attached = false;                       ///< `quit` ends the session, not the process
+    bool has_screen = false;                     ///< the terminal can be cleared
+    bool over = false;                           ///< set by `quit`
+    /// Holds the base of the counts of `show`, after `clear stats`.
     std::optional<stats::Snapshot> cleared;
 };
 
-/// What a command's handler works with.
+/// Holds the objects that a command's handler uses.
 struct Context {
     Process& process;
     const Grammar& grammar;
     PromptSession& session;
 };
 
-/// Carries out one line. Returns whether there was a command in it. Throws UsageError for what cannot be
-/// meant and Error for what failed; then nothing was changed.
+/// Carries out one line. Returns whether it held a command. Throws UsageError for an invalid command and
+/// Error for a failure; then nothing was changed.
 bool carry_out(Context& context, std::string_view line);
 
-/// Every command of the prompt.
+/// Returns every command of the prompt.
 std::vector<PromptCommand> prompt_commands();
 
-/// The parts of the table: what looks, what changes, what is done, and the session's own.
+/// Adds parts of the table: commands that show, that change, that act, and the session's own.
 void add_show_commands(std::vector<PromptCommand>& commands);
 void add_change_commands(std::vector<PromptCommand>& commands);
 void add_run_commands(std::vector<PromptCommand>& commands);

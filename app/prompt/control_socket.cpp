@@ -31,9 +31,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kAttachGreeting = "dpdk-spead-attach 1 ";
 constexpr int kBacklog = 64;
-/// Bytes of a frame's first line, its end included.
+/// Limits the bytes of a frame's first line, its end included.
 constexpr std::size_t kLongestHead = 32;
-/// Whoever attaches waits so long to be let in; whoever only looks does not.
+/// Limits the wait of `attach` to be accepted. Look-ups do not wait.
 constexpr std::chrono::seconds kAttachPatience{10};
 constexpr std::chrono::milliseconds kGlance{1};
 constexpr std::size_t kLongestFrame = std::size_t{64} << 20;
@@ -59,7 +59,8 @@ const sockaddr* as_address(const sockaddr_un& address) {
     return static_cast<const sockaddr*>(static_cast<const void*>(&address));
 }
 
-/// 0, or why not. EAGAIN: somebody listens there, and has accepted nobody for `patience`.
+/// Connects. Returns 0, or the error. EAGAIN: a process listens there, and has accepted no connection for
+/// `patience`.
 int connect_socket(const FileDescriptor& socket, const std::string& path,
                    std::chrono::milliseconds patience) {
     const sockaddr_un address = address_of(path);
@@ -87,24 +88,24 @@ std::string owner_of(const std::string& path) {
     return stat(path.c_str(), &there) == 0 ? user_name(there.st_uid) : std::string("another");
 }
 
-/// Whether the directory is one that is made for sockets by name.
+/// Returns whether the directory is made for sockets by name.
 bool is_ours(const fs::path& directory) {
     return directory.filename() == "dpdk-spead";
 }
 
-/// Whether the process that has answered is one that may listen there: links lead elsewhere.
+/// Returns whether the process that has answered may listen there: links lead elsewhere.
 bool listens_rightly(const FileDescriptor& socket, const NamedSocket& there) {
     const auto peer = peer_of(socket.get());
     return peer && (peer->uid == there.owner || peer->uid == 0);
 }
 
-/// Names of those at which a process listens.
+/// Returns the names of sockets with a listening process.
 std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
     std::vector<std::string> names;
     for (const NamedSocket& s : sockets) {
         const FileDescriptor socket = new_socket();
         const int error = connect_socket(socket, s.path, kGlance);
-        // Of one that is too busy to accept, only the name is known.
+        // Of a process too busy to accept, only the name is known.
         if (error == EAGAIN || (error == 0 && listens_rightly(socket, s)))
             names.push_back(s.name);
     }
@@ -112,7 +113,7 @@ std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
     return names;
 }
 
-/// Throws Error when somebody is there and cannot be attached to; returns when nobody is.
+/// Throws Error when there is a process that cannot be attached to; returns when there is none.
 void explain(const std::string& path, int error) {
     if (error == EAGAIN)
         throw_error(path, "the process has not accepted the connection for {} s: it is stopped, or very busy",
@@ -192,7 +193,7 @@ std::optional<pid_t> who_listens(const std::string& path) {
     const FileDescriptor socket = new_socket();
     switch (const int error = connect_socket(socket, path, kGlance)) {
         case 0:
-            // Of those that have just gone, the kernel may not know any more.
+            // If a process has just ended, the kernel may not know it any more.
             if (const auto peer = peer_of(socket.get()))
                 return peer->pid;
             return 0;
@@ -216,7 +217,7 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
         fs::create_directory(directory, error);
     if (error)
         throw_error(path_, "cannot make a control socket at this path: {}", error.message());
-    // Of two processes that start at once, one looks and binds first.
+    // If two processes start at once, one looks and binds first.
     const process::StartLock lock(path_);
     if (const auto pid = who_listens(path_))
         throw_error(path_,

@@ -10,45 +10,45 @@
 #include "app/environment.hpp"
 #include "app/prompt/line.hpp"
 
-/// Where a running process is found: a Unix socket by its name, for its own user (and root) only.
+/// Finds a running process by a Unix socket with its name, for its own user (and root) only.
 namespace spead::app {
 
-/// What a session sends first, as one line; the rest are keys or commands, and frames come back.
+/// Holds the first line that a session sends; keys or commands follow, and frames come back.
 struct Greeting {
     bool interactive = false;
-    std::string directory;  ///< which relative names of files are from
-    bool lone = false;      ///< one command comes, and no input besides
+    std::string directory;  ///< base of relative file names
+    bool lone = false;      ///< one command comes, and no further input
 
     std::string text() const;
-    /// Nothing when it is no greeting of this version.
+    /// Parses a greeting. Returns nothing when it is no greeting of this version.
     static std::optional<Greeting> parse(std::string_view line);
 };
 
-/// What comes back: text for standard output or standard error, and at the end the exit status.
+/// Holds one answer: text for standard output or standard error, and at the end the exit status.
 struct Frame {
     char kind = 'o';  ///< 'o', 'e' or 's'
     std::string text;
 
     std::string bytes() const;
-    /// Takes the first whole frame off `buffer`; nothing when there is none yet. Throws Error when those are
-    /// no frames.
+    /// Takes the first whole frame off `buffer`; nothing when it is incomplete. Throws Error for invalid
+    /// bytes.
     static std::optional<Frame> take(std::string& buffer);
 };
 
-/// "auto" or a path, as `--control` and [runtime] control take it -> a path. Throws Error when there is
-/// no directory for "auto".
+/// Returns the path for "auto" or a path, as `--control` and [runtime] control take it. Throws Error when
+/// there is no directory for "auto".
 std::string socket_path(const std::string& control, const std::string& name, const Environment& environment,
                         uid_t user);
 
-/// The process that listens there, if one does; 0: it is not known which. Throws Error when that cannot be
-/// found out.
+/// Returns the process that listens there, if one does; 0: it is unknown which. Throws Error when that cannot
+/// be found out.
 std::optional<pid_t> who_listens(const std::string& path);
 
-/// A listening socket, and its file until destruction.
+/// Owns a listening socket, and its file until destruction.
 class ControlSocket {
   public:
-    /// Makes the directory if need be and takes the place of one whose process has gone. Throws Error naming
-    /// the process when one lives.
+    /// Makes the directory if necessary and replaces the socket of an ended process. Throws Error naming the
+    /// process when one lives.
     explicit ControlSocket(std::string path);
     ~ControlSocket();
     ControlSocket(ControlSocket&&) noexcept = default;
@@ -57,8 +57,8 @@ class ControlSocket {
     int fd() const { return socket_.get(); }
     const std::string& path() const { return path_; }
 
-    /// Whoever has connected; `refusal` is set when that is another user. Returns 0, or the error of
-    /// accept(2); also EMFILE when the process is so short of descriptors that it needs this one itself.
+    /// Accepts a connection; sets `refusal` for one of another user. Returns 0, or the error of accept(2).
+    /// Returns EMFILE, too, when the process itself needs the last descriptors.
     int accept(FileDescriptor& connection, std::string& refusal) const;
 
   private:
@@ -66,9 +66,9 @@ class ControlSocket {
     FileDescriptor socket_;
 };
 
-/// Returns a connection to the process of that name or path; empty: the only one there is. By name, this
-/// user's own comes before root's and services' (app/prompt/named_sockets.hpp). Throws Error when nobody
-/// listens there, saying who does elsewhere, when it may not be reached, and when two have the name.
+/// Connects to the process of that name or path; empty: the only one. By name, this user's process comes
+/// before root's and services' (app/prompt/named_sockets.hpp). Throws Error when no process listens there,
+/// naming those elsewhere; when access is denied; and when two have the name.
 FileDescriptor connect_to(const std::string& target, const Environment& environment, uid_t user);
 
 }  // namespace spead::app

@@ -9,7 +9,7 @@ namespace spead::app {
 
 namespace {
 
-/// Whoever only looks waits no longer for the main thread.
+/// Limits how long `show` commands wait for the main thread.
 constexpr std::chrono::seconds kLookPatience{2};
 
 }  // namespace

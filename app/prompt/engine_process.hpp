@@ -12,10 +12,11 @@
 
 namespace spead::app {
 
-/// An engine's process: everything is asked of the main thread through its executor.
+/// Represents an engine's process: every request goes to the main thread through its executor.
 class EngineProcess : public Process {
   public:
-    /// All outlive this; the engine serves the executor, and somebody publishes its snapshots.
+    /// Refers to all; they outlive it. The engine serves the executor, and its snapshots are published on the
+    /// board.
     EngineProcess(runtime::Engine& engine, runtime::Executor& executor, const stats::LatestSnapshot& latest)
         : engine_(engine), executor_(executor), latest_(latest), known_(engine.plan()) {}
 

@@ -20,7 +20,7 @@ namespace spead::app {
 
 namespace {
 
-/// The words before `count` as they were typed.
+/// Returns the words before `count` as they were typed.
 std::string typed(const std::vector<std::string>& words, std::size_t count) {
     std::vector<std::string> quoted;
     for (std::size_t i = 0; i < count; i++)
@@ -135,8 +135,8 @@ Grammar::Grammar(std::vector<PromptCommand> commands) : commands_(std::move(comm
         patterns_.push_back(read(command.syntax));
 }
 
-/// Commands whose first `count` places take the words; where one has a word as such, those for which it would
-/// be an argument do not count.
+/// Returns commands whose first `count` places take the words. If a word is a literal of one, commands with
+/// an argument there do not count.
 std::vector<std::size_t> Grammar::alive(const std::vector<std::string>& words, std::size_t count) const {
     std::vector<std::size_t> candidates;
     for (std::size_t c = 0; c < commands_.size(); c++)
@@ -377,7 +377,7 @@ std::vector<Grammar::Choice> Grammar::complete(const std::vector<std::string>& w
     std::vector<Choice> choices;
     for (const std::size_t c : alive(words, words.size())) {
         const Pattern& pattern = patterns_[c];
-        // COMMAND...: what may follow is what that command may be.
+        // COMMAND...: the rest may be whatever that command takes.
         std::size_t inner = 0;
         while (inner < words.size() && pattern.place(inner) != nullptr &&
                pattern.place(inner)->kind != Kind::command)

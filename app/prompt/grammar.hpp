@@ -9,35 +9,35 @@
 #include <utility>
 #include <vector>
 
-/// What may be typed at the prompt. Pure: no terminal, no running process.
+/// Defines the commands of the prompt. Pure: no terminal, no running process.
 namespace spead::app {
 
 struct Context;
 
-/// Names that arguments may have at this moment.
+/// Holds the present names for arguments.
 struct Vocabulary {
     std::vector<std::string> ports;
     std::vector<std::string> streams;
     std::vector<std::string> sends;
     std::vector<std::string> lcores;
-    std::vector<std::string> captured;  ///< the streams, and those of which there was a capture
+    std::vector<std::string> captured;  ///< the streams with a present or past capture
 };
 
-/// What PACKETS may be.
+/// Limits PACKETS.
 inline constexpr std::uint32_t kMostPackets = 4096;
 
-/// What was typed, understood.
+/// Holds a parsed command.
 struct Call {
-    /// By the argument's name in the syntax: "STREAM" -> "s0"; words as such by themselves. What was left out
-    /// is not there.
+    /// Holds values by the argument's name in the syntax: "STREAM" -> "s0"; literals by themselves. Omitted
+    /// arguments are absent.
     std::map<std::string, std::string, std::less<>> values;
-    /// Of [KEY VALUE]...
+    /// Holds [KEY VALUE]...
     std::vector<std::pair<std::string, std::string>> settings;
-    /// Of COMMAND...
+    /// Holds COMMAND...
     std::vector<std::string> rest;
 
     bool has(std::string_view name) const { return values.contains(name); }
-    /// The argument's text; `otherwise` when it was left out.
+    /// Returns the argument's text; `otherwise` when it was omitted.
     std::string value(std::string_view name, std::string_view otherwise = {}) const {
         const auto found = values.find(name);
         return found == values.end() ? std::string(otherwise) : found->second;
@@ -45,10 +45,9 @@ struct Call {
 };
 
 struct PromptCommand {
-    /// One line: words as typed, "a|b" for a choice of them, arguments in capitals with their kind's name
-    /// (PORT, STREAM, SEND, LCORE, CAPTURED, NAME, ENDPOINTS, FILE, PACKETS, SECONDS, LEVEL,
-    /// COMMAND...), "[...]" at
-    /// the end for what may be left out, "[KEY VALUE]..." for settings. A literal beside an argument
+    /// Holds one line: literals, "a|b" for a choice of them, arguments in capitals with their kind's name
+    /// (PORT, STREAM, SEND, LCORE, CAPTURED, NAME, ENDPOINTS, FILE, PACKETS, SECONDS, LEVEL, COMMAND...),
+    /// "[...]" at the end for optional words, "[KEY VALUE]..." for settings. A literal beside an argument
     /// ("[STREAM|all]") is a value of that argument.
     std::string syntax;
     std::string help;     ///< one line
@@ -56,30 +55,30 @@ struct PromptCommand {
     std::function<void(Context&, const Call&)> handler;
 };
 
-/// The table of commands.
+/// Holds the table of commands.
 class Grammar {
   public:
-    /// Throws Error when a syntax cannot be read.
+    /// Takes the commands. Throws Error when a syntax cannot be read.
     explicit Grammar(std::vector<PromptCommand> commands);
 
     struct Found {
         const PromptCommand* command;
         Call call;
     };
-    /// Throws UsageError that says which word is wrong, or what is missing, and what may stand there; Error
-    /// for a name that the process does not have.
+    /// Parses the words. Throws UsageError that names the wrong word, or the missing one, and the possible
+    /// ones; Error for a name that the process does not have.
     Found understand(const std::vector<std::string>& words, const Vocabulary& vocabulary) const;
 
     struct Choice {
         std::string text;         ///< a word, an argument's name in angle brackets, or "<return>"
         std::string help;         ///< one line
-        bool insertable = false;  ///< `text` is a word that may stand there as it is
+        bool insertable = false;  ///< `text` can be inserted as it is
     };
-    /// What may follow `words`, as far as it begins with `partial`. Empty: `words` are wrong already.
+    /// Returns the possible words after `words` that begin with `partial`. Empty: `words` are wrong already.
     std::vector<Choice> complete(const std::vector<std::string>& words, std::string_view partial,
                                  const Vocabulary& vocabulary) const;
 
-    /// The commands that begin with these words, one line each; of a single one all there is to say. Throws
+    /// Returns the commands that begin with these words, one line each; the full text of a single one. Throws
     /// UsageError when there is none.
     std::string help(const std::vector<std::string>& words) const;
 
@@ -105,15 +104,15 @@ class Grammar {
         port_or_stream_or_send,
         command,
     };
-    /// One place of a command.
+    /// Describes one place of a command.
     struct Place {
-        std::vector<std::string> words;  ///< literals that may stand there
+        std::vector<std::string> words;  ///< possible literals
         Kind kind = Kind::word;
         std::string name;  ///< of the argument
     };
     struct Pattern {
         std::vector<Place> fixed;
-        std::vector<Place> tail;  ///< may be left out
+        std::vector<Place> tail;  ///< optional
         bool repeated = false;    ///< the tail, any number of times
 
         const Place* place(std::size_t i) const;
@@ -139,7 +138,7 @@ class Grammar {
     std::string help_of_word(const std::vector<std::string>& words, const std::string& word) const;
 
     std::vector<PromptCommand> commands_;
-    std::vector<Pattern> patterns_;  ///< as commands_
+    std::vector<Pattern> patterns_;  ///< in the order of commands_
 };
 
 }  // namespace spead::app

@@ -17,7 +17,7 @@ void turn_away(const FileDescriptor& connection, std::string_view why) noexcept 
     try {
         const std::string text =
             Frame{'e', fmt::format("{}\n", why)}.bytes() + Frame{'s', fmt::format("{}", 1)}.bytes();
-        // Who does not read does not want to know.
+        // A side that does not read gets no message.
         static_cast<void>(::send(connection.get(), text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     } catch (const std::exception&) {
         // No memory: it is turned away without a word.

@@ -15,35 +15,34 @@
 
 namespace spead::app {
 
-/// Sends a frame of what went wrong and the exit status 1, as far as the other side takes them at once.
+/// Sends a frame with the error and the exit status 1, as far as the other side takes them at once.
 void turn_away(const FileDescriptor& connection, std::string_view why) noexcept;
 
-/// Connections to a control socket that have not greeted yet. None of them costs a thread or keeps another
-/// one waiting: whoever says nothing, too much, or something else than a greeting loses its connection. One
-/// thread.
+/// Holds connections to a control socket that have not greeted yet. None of them costs a thread or delays
+/// another one. A connection that sends nothing, too much, or no greeting is closed. One thread.
 class Handshakes {
   public:
     using Clock = std::chrono::steady_clock;
-    /// One more takes the place of the oldest.
+    /// Limits the connections; one more replaces the oldest.
     static constexpr std::size_t kMost = 32;
     static constexpr std::chrono::seconds kPatience{10};
-    /// A directory has at most 4096 characters (PATH_MAX).
+    /// Limits a greeting; a directory has at most 4096 characters (PATH_MAX).
     static constexpr std::size_t kLongest = 8192;
 
-    /// Whoever has greeted, and what it has said since then.
+    /// Holds a connection that has greeted, and its input since then.
     struct Greeted {
         FileDescriptor connection;
         Greeting greeting;
         std::string begun;
     };
 
-    /// Makes the connection one that never blocks.
+    /// Adds the connection and makes it non-blocking.
     void add(FileDescriptor connection, Clock::time_point now = Clock::now());
-    /// What to wait for.
+    /// Adds the descriptors to wait for.
     void add_to(std::vector<pollfd>& descriptors) const;
-    /// Milliseconds until somebody's time is over, for poll(2); -1: there is nobody.
+    /// Returns the milliseconds until a connection's time is over, for poll(2); -1: there is none.
     int milliseconds_left(Clock::time_point now = Clock::now()) const;
-    /// Reads what has come. Turns away those whose time is over and those that speak differently.
+    /// Reads input. Closes connections whose time is over or whose greeting is invalid.
     std::vector<Greeted> take(Clock::time_point now = Clock::now());
     std::size_t size() const { return pending_.size(); }
 
@@ -53,7 +52,7 @@ class Handshakes {
         Clock::time_point end;
         std::string text;
     };
-    /// Reads from it; false: it is gone.
+    /// Reads from it. Returns false when it has gone.
     static bool read(Pending& one);
 
     std::deque<Pending> pending_;  ///< oldest first

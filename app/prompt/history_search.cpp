@@ -25,7 +25,7 @@ void HistorySearch::begin() {
     at_ = 0;
 }
 
-/// The next line from there that contains what is wanted; else what was found stays.
+/// Finds the next line from there that contains the searched text; else keeps the found one.
 void HistorySearch::look(unsigned from) {
     if (wanted_.empty())
         return;

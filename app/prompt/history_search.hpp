@@ -7,10 +7,10 @@
 
 namespace spead::app {
 
-/// Ctrl-R: looks backwards through the lines that were typed for one that contains what is typed now. Pure.
+/// Searches backwards through the typed lines for one that contains the typed text (Ctrl-R). Pure.
 class HistorySearch {
   public:
-    /// Returns a line, 0 is the last one; null: there is none.
+    /// Returns a line, 0 is the last one; null: it does not exist.
     using Item = std::function<const char*(unsigned)>;
 
     explicit HistorySearch(Item item) : item_(std::move(item)) {}
@@ -20,15 +20,15 @@ class HistorySearch {
 
     enum class Key : std::uint8_t {
         more,   ///< the search goes on
-        take,   ///< found() is to be edited, and the key is the editor's
+        take,   ///< edit found(); the key is the editor's
         run,    ///< found() is the line
-        leave,  ///< what had been typed before is there again
+        leave,  ///< restore the former line
     };
-    /// While it is on.
+    /// Takes a key while the search is on.
     Key feed(char c);
-    /// Empty: nothing was found.
+    /// Returns the found line; empty: none.
     const std::string& found() const { return found_; }
-    /// Returns what stands in place of the line meanwhile.
+    /// Returns the text that replaces the line meanwhile.
     std::string text() const;
 
   private:

@@ -26,7 +26,7 @@ int milliseconds(double seconds) {
     return static_cast<int>(std::min(std::ceil(seconds * 1000), double{INT_MAX}));
 }
 
-/// A pipe or terminal that is writable takes so much without waiting.
+/// Holds the bytes that a writable pipe or terminal takes without waiting.
 constexpr std::size_t kLineChunk = 512;
 
 }  // namespace
@@ -36,7 +36,7 @@ bool Line::stopped() const {
     return poll_again(&fd, 1, 0) > 0;
 }
 
-/// True when there are bytes; false at the end, and when stopped.
+/// Reads bytes. Returns true when there are some; false at the end, and when stopped.
 bool Line::fill() {
     if (taken_ < buffer_.size())
         return true;
@@ -93,7 +93,7 @@ bool Line::get_line(std::string& line) {
 bool Line::put(std::string_view text) {
     while (!text.empty() && !gone_) {
         std::array<pollfd, 2> fds{pollfd{out_, POLLOUT, 0}, pollfd{stop_, POLLIN, 0}};
-        // What can be written at once is written even when the end is near.
+        // Text that can be written at once is written even when the end is near.
         if (poll_again(fds.data(), 1, 0) == 0)
             poll_again(fds.data(), fds.size(), -1);
         if (fds[0].revents == 0) {

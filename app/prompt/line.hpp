@@ -13,7 +13,7 @@
 
 namespace spead::app {
 
-/// When something was last read or written. Any thread looks.
+/// Holds the time of the last read or write. Any thread reads it.
 class LastUse {
   public:
     using Clock = std::chrono::steady_clock;
@@ -25,42 +25,43 @@ class LastUse {
     std::atomic<Clock::time_point> time_{Clock::now()};
 };
 
-/// Reads and writes that another thread can end: `stop_fd` readable means that nobody waits any more.
+/// Reads and writes; another thread can end its waits by making `stop_fd` readable.
 class Line {
   public:
-    /// `begun`: what has been read already.
+    /// Takes the descriptors. `begun`: input that has been read already.
     Line(int in, int out, int stop_fd, std::string begun = {})
         : in_(in), out_(out), stop_(stop_fd), buffer_(std::move(begun)) {}
 
-    /// No line is longer than this.
+    /// Limits the length of a line.
     static constexpr std::size_t kLongestLine = std::size_t{64} << 10;
-    /// Who watches whether it is in use; outlives it.
+    /// Sets the watcher of its use, which outlives it.
     void watch(LastUse& use) { use_ = &use; }
 
     enum class Got : std::uint8_t { byte, end, stopped };
-    /// The next byte; waits for it.
+    /// Waits for the next byte and takes it.
     Got get(char& c);
-    /// The next line without its end; false: there is none any more, or it is too_long(). Bytes that get()
-    /// has not taken count.
+    /// Takes the next line without its end. Returns false when there is no more, or it is too_long(). Bytes
+    /// that get() has not taken count.
     bool get_line(std::string& line);
-    /// A line was longer than kLongestLine: it was thrown away, and nothing is read any more.
+    /// Returns whether a line was longer than kLongestLine. It was discarded, and no more is read.
     bool too_long() const { return too_long_; }
-    /// While a byte is waited for, `tell` is called whenever `fd` is readable, which it ends.
+    /// Calls `tell`, which consumes the event, whenever `fd` is readable during a wait for a byte.
     void hear(int fd, std::function<void()> tell) {
         news_ = fd;
         tell_ = std::move(tell);
     }
-    /// False when it could not all be written: the other side is gone, or it takes nothing and stop was asked
-    /// for. Later writes then do nothing.
+    /// Writes text. Returns false when not all could be written: the other side has gone, or it takes nothing
+    /// and stop was requested. Later writes then do nothing.
     bool put(std::string_view text);
-    /// Waits so long. False: the other side wrote something (a byte is taken) or is gone, or stop.
+    /// Waits for that long. Returns false when the other side wrote something (a byte is taken) or has gone,
+    /// or at stop.
     bool wait_undisturbed(double seconds);
-    /// Waits so long. False: there is more to read, or it has ended, or nobody reads what is written, or
-    /// stop. Takes nothing.
+    /// Waits for that long. Returns false when there is more to read, or it has ended, or output is no longer
+    /// read, or at stop. Takes nothing.
     bool wait_quiet(double seconds) const;
-    /// The same when what was written before is of no interest: only that the other side is gone.
+    /// Does the same regardless of earlier input: only the end of the other side counts.
     bool wait_connected(double seconds) const;
-    /// Waits so long, whatever the other side does. False: stop.
+    /// Waits for that long, regardless of the other side. Returns false at stop.
     bool wait_for_stop(double seconds) const;
     bool gone() const { return gone_; }
     bool stopped() const;

@@ -15,7 +15,7 @@ namespace spead::app {
 
 namespace {
 
-/// What rdline's `complete` returns, and the states it begins with.
+/// Names the results of rdline's `complete`, and its initial states.
 constexpr int kNothing = 0;
 constexpr int kShowChoice = 1;
 constexpr int kInsert = 2;
@@ -65,7 +65,7 @@ void LineEditor::interrupt(std::string_view text) {
     redisplay();
 }
 
-/// What is being typed, or looked for.
+/// Shows the edited line, or the search.
 void LineEditor::redisplay() {
     if (search_.on()) {
         print_(fmt::format("\r\033[K{}", search_.text()));
@@ -75,7 +75,7 @@ void LineEditor::redisplay() {
     flush();
 }
 
-/// As if it had been typed, without showing it.
+/// Sets the line as if it had been typed, without showing it.
 void LineEditor::set_line(const std::string& text) {
     constexpr std::string_view kToTheBeginning = "\x01";
     constexpr std::string_view kKillTheRest = "\x0B";
@@ -85,7 +85,7 @@ void LineEditor::set_line(const std::string& text) {
     output_.clear();
 }
 
-/// A key while the history is looked through.
+/// Takes a key during a search of the history.
 LineEditor::Key LineEditor::search(char c) {
     const HistorySearch::Key key = search_.feed(c);
     const bool found = !search_.found().empty();

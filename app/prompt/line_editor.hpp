@@ -16,14 +16,14 @@ struct rdline;
 
 namespace spead::app {
 
-/// Line editing of librte_cmdline (its rdline: keys, kill buffer, history) with completion and a search
+/// Edits lines with librte_cmdline (its rdline: keys, kill buffer, history), with completion and a search
 /// through the history (Ctrl-R) of our own. Ctrl-L clears the screen. Fed by character, so any number of them
 /// runs side by side. One thread.
 class LineEditor {
   public:
-    /// What may follow the text left of the cursor, and, if it is wrong already, why.
+    /// Holds the possible words after the text left of the cursor, or the fault in it.
     struct Completion {
-        std::size_t partial = 0;  ///< bytes of the word that is being typed
+        std::size_t partial = 0;  ///< bytes of the unfinished word
         std::vector<Grammar::Choice> choices;
         std::string wrong;
     };
@@ -37,17 +37,17 @@ class LineEditor {
 
     /// Shows the prompt and takes a new line.
     void begin();
-    /// Shows `text`, which ends in a newline, in place of the line that is being typed, and that again below.
+    /// Shows `text`, which ends in a newline, in place of the edited line, and that line again below.
     void interrupt(std::string_view text);
 
     enum class Key : std::uint8_t { more, line, end };
-    /// `line`: line() has what was typed; begin() then. `end`: Ctrl-D on an empty line.
+    /// Takes a key. `line`: line() has the typed line; call begin() then. `end`: Ctrl-D on an empty line.
     Key feed(char c);
     const std::string& line() const { return line_; }
-    /// Nothing has been typed.
+    /// Returns whether the line is empty.
     bool empty() const;
 
-    /// rdline keeps this many characters of a line; more are not taken.
+    /// Limits a line, as rdline does; further characters are ignored.
     static constexpr std::size_t kLongestLine = 512;
 
   private:

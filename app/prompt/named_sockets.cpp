@@ -9,7 +9,7 @@ namespace spead::app {
 
 namespace {
 
-/// Of one directory. A service has one; this user's may have many.
+/// Limits the sockets of one directory. A service has one; this user may have many.
 constexpr std::size_t kMostControlSockets = 512;
 
 }  // namespace

@@ -8,7 +8,7 @@
 
 #include "process/process_places.hpp"
 
-/// Control sockets that can be attached to by a name.
+/// Lists control sockets that can be attached to by a name.
 namespace spead::app {
 
 inline constexpr std::string_view kControlSuffix = ".sock";
@@ -16,12 +16,12 @@ inline constexpr std::string_view kControlSuffix = ".sock";
 struct NamedSocket {
     std::string name;
     std::string path;
-    uid_t owner = 0;  ///< who alone, beside root, may listen there
+    uid_t owner = 0;  ///< only this user and root may listen there
     bool operator==(const NamedSocket&) const = default;
 };
 
-/// Returns the sockets in the directories of this user, of root and of services, this user's first. Nobody
-/// may listen at some of them any more. Other users' are left out: they could take any name.
+/// Returns the sockets in the directories of this user, of root and of services, this user's first. Some may
+/// have no listener any more. Other users' are left out, because they could take any name.
 std::vector<NamedSocket> named_sockets(const process::PlaceSearch& search);
 
 }  // namespace spead::app

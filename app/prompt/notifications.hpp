@@ -9,22 +9,22 @@
 
 #include "app/prompt/line.hpp"
 
-/// Notifications: lines that those at a prompt get without having asked.
+/// Delivers notifications to sessions.
 namespace spead::app {
 
-/// Notifications that one session has not read yet. Any thread may tell, and waits for nobody; one reads.
+/// Holds the unread notifications of one session. Any thread may add one without waiting; one thread reads.
 class NotificationQueue {
   public:
-    /// Throws Error when the system has no event descriptor left.
+    /// Makes the queue. Throws Error when the system has no event descriptor left.
     NotificationQueue();
     NotificationQueue(const NotificationQueue&) = delete;
     NotificationQueue& operator=(const NotificationQueue&) = delete;
 
-    /// `line` has no newline. Of more than kMost unread ones the oldest go, which take() says.
+    /// Adds `line`, which has no newline. At most kMost are kept: the oldest go, and take() says so.
     void tell(std::string_view line);
-    /// All that is unread, a newline behind each.
+    /// Takes all unread lines, each with a newline.
     std::string take();
-    /// Readable while something is unread.
+    /// Returns a descriptor that is readable while a line is unread.
     int fd() const { return event_.get(); }
 
     static constexpr std::size_t kMost = 100;
@@ -36,7 +36,7 @@ class NotificationQueue {
     std::size_t lost_ = 0;
 };
 
-/// Notifies every queue that listens.
+/// Sends notifications to every listening session.
 class Notifications {
   public:
     void tell(std::string_view line);

@@ -17,48 +17,48 @@
 
 namespace spead::app {
 
-/// The running process as commands see it; any thread of the control world may call. Everything may throw
+/// Represents the running process for commands; any control thread may call it. Every function may throw
 /// Error: the process is busy, or it ends.
 class Process {
   public:
     virtual ~Process() = default;
 
     virtual runtime::Plan plan() = 0;
-    /// Consistent, of this moment.
+    /// Returns a consistent snapshot of this moment.
     virtual stats::Snapshot snapshot() = 0;
 
-    // For looking, also while the main thread is held up (by an lcore that does not answer, in the middle of
-    // a change): what was known last, then.
+    // Also works while the main thread is busy (with a silent lcore, in the middle of a change): returns the
+    // last known plan then.
     virtual runtime::Plan known_plan() { return plan(); }
     struct Seen {
         stats::Snapshot snapshot;
         double age_s = 0;  ///< 0: of this moment
     };
     virtual Seen seen() { return {snapshot(), 0}; }
-    /// One of about a second ago, which rates are counted from; null: there is none yet.
+    /// Returns the snapshot of about a second ago, from which rates are counted; null: there is none yet.
     virtual std::shared_ptr<const stats::Snapshot> recent() = 0;
 
-    /// Carries out the plan that `edit` makes of the present one. What it throws is thrown here; then nothing
-    /// has changed.
+    /// Carries out the plan that `edit` makes of the present one. Rethrows its exceptions; then nothing has
+    /// changed.
     virtual void change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) = 0;
     /// Ends the process, as Ctrl-C does; without waiting, and without fail.
     virtual void end() = 0;
 
-    /// As `--log-level` takes it.
+    /// Sets the log level, as `--log-level` takes it.
     virtual void log_level(const std::string& text) = 0;
 
-    /// By port, as plan().ports.
+    /// Returns the rules by port, in the order of plan().ports.
     virtual std::vector<std::vector<stats::RuleSnapshot>> rules() = 0;
     virtual std::vector<std::pair<std::string, std::uint64_t>> xstats(const std::string& port) = 0;
 
     virtual void stop_port(const std::string& port) = 0;
     virtual void start_port(const std::string& port) = 0;
     virtual void start_capture(const std::string& stream, const capture::Options& options) = 0;
-    /// Returns when its files are ended, which the running process does not wait for.
+    /// Stops the capture. Returns when its files are complete; the running process does not wait for that.
     virtual stats::CaptureSnapshot stop_capture(const std::string& stream) = 0;
     virtual send::DummyResult dummy(const std::string& send, std::uint32_t packets) = 0;
 
-    /// A pool of packet buffers.
+    /// Describes a pool of packet buffers.
     struct Pool {
         std::string name;
         std::uint64_t size = 0;  ///< buffers
@@ -68,7 +68,7 @@ class Process {
     virtual std::vector<Pool> pools() = 0;
 };
 
-/// The names that `process` has at this moment.
+/// Returns the present names of `process`.
 Vocabulary vocabulary_of(Process& process);
 
 }  // namespace spead::app

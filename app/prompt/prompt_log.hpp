@@ -5,16 +5,16 @@
 
 namespace spead::app {
 
-/// While it lives, what is logged goes to a prompt that has the terminal to which it would be written
-/// otherwise, so that it does not stand in the middle of what is typed there. What is critical or worse is
-/// written at once, since nothing may come after it. The system's log gets its lines as before.
+/// Redirects log lines during its life to a prompt on the same terminal, so that they do not interrupt the
+/// typed line. Critical or worse lines are written at once, since nothing may come after them. The system's
+/// log gets its lines as before.
 ///
 /// EAL runs. One at a time; any thread may log.
 class PromptLog {
   public:
-    /// `queue` outlives it. Where no stream can be made, nothing is changed.
+    /// Redirects to `ear`, which outlives it. If no stream can be made, nothing is changed.
     explicit PromptLog(NotificationQueue& queue);
-    /// What nobody has read is written to standard error.
+    /// Writes unread lines to standard error.
     ~PromptLog();
     PromptLog(const PromptLog&) = delete;
     PromptLog& operator=(const PromptLog&) = delete;

@@ -7,8 +7,8 @@ struct termios;
 
 namespace spead::app {
 
-/// A terminal whose keys come one by one and unechoed, Ctrl-C included; as it was before on destruction.
-/// Nothing happens to what is no terminal.
+/// Sets a terminal to deliver keys one by one and unechoed, Ctrl-C included; restores it on destruction. Does
+/// nothing to other files.
 class RawTerminal {
   public:
     explicit RawTerminal(int fd);

@@ -10,7 +10,7 @@
 #include "base/units.hpp"
 #include "config/edit.hpp"
 
-/// Commands that have the running process do something which is no part of its configuration.
+/// Adds commands for actions that are no part of the configuration.
 namespace spead::app {
 
 namespace {
@@ -26,7 +26,7 @@ void port_start(Context& context, const Call& call) {
     context.session.print(fmt::format("port {} runs again\n", call.value("PORT")));
 }
 
-/// By the file's own rules for [receive.capture].
+/// Returns the capture's options by the file's own rules for [receive.capture].
 capture::Options capture_options(Context& context, const Call& call) {
     std::vector<config::Setting> settings = call.settings;
     for (const auto& [key, value] : settings)

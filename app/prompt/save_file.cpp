@@ -21,7 +21,7 @@ namespace {
 
 constexpr mode_t kMode = 0644;
 
-/// A file beside the target that is gone unless it was put in its place.
+/// Holds a file beside the target, which is removed unless it replaces the target.
 class Draft {
   public:
     Draft(int directory, const std::string& target, const std::string& path) : directory_(directory) {

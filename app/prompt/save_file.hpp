@@ -6,11 +6,11 @@
 
 namespace spead::app {
 
-/// A relative name as seen from `directory` (empty: the process's own).
+/// Returns a relative name as seen from `directory` (empty: the process's own).
 std::string file_from(const std::string& directory, const std::string& name);
 
-/// Writes the file as a whole or not at all. Throws Error when there is one by that name and `replace`
-/// is false, and when it cannot be written; then what was there is unchanged.
+/// Writes the file as a whole or not at all. Throws Error when the name exists and `replace` is false, and
+/// when it cannot be written; then the old file is unchanged.
 void save_file(const std::string& path, std::string_view text, bool replace);
 
 }  // namespace spead::app

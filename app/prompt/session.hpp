@@ -13,22 +13,22 @@ namespace spead::app {
 
 inline constexpr const char* kPrompt = "dpdk-spead> ";
 
-/// Commands typed with line editing, until `quit`, Ctrl-D, the end of the line, or stop. Ctrl-C ends the
-/// process when the session is its own, and the line being typed when it is attached. `session.wait` is set:
-/// any key ends what waits.
+/// Runs typed commands with line editing, until `quit`, Ctrl-D, the end of the line, or stop. Ctrl-C ends the
+/// process when the session is its own, and the typed line when it is attached. `session.wait` is set: any
+/// key ends a wait.
 void run_terminal(Context& context, Line& line);
 
-/// What became of commands that nobody edits.
+/// Holds the result of a script.
 struct ScriptResult {
     std::size_t commands = 0;
     std::size_t refused = 0;
-    std::string first_refusal;  ///< "FILE:7: what was wrong"
-    int status = 0;             ///< 0, or as the program's exit status for the first that was refused
+    std::string first_refusal;  ///< "FILE:7: the fault"
+    int status = 0;             ///< 0, or the exit status of the first refused command
 };
 
-/// Commands line by line, until `quit`, the end or stop; one that is refused does not keep the next ones from
-/// being carried out. Each is shown after the prompt when `echo`. `name` stands before the line's number in
-/// what `complain` gets, or nothing if it is empty.
+/// Runs commands line by line, until `quit`, the end or stop. After a refused command the next ones are still
+/// carried out. Each is shown after the prompt when `echo`. The messages of `complain` begin with `name` and
+/// the line's number, or with nothing if `name` is empty.
 ScriptResult run_script(Context& context, Line& line, const std::string& name, bool echo,
                         const std::function<void(std::string_view)>& complain);
 

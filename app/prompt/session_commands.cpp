@@ -12,7 +12,7 @@
 #include "base/units.hpp"
 #include "stats/rates.hpp"
 
-/// Commands about the prompt itself, and the end.
+/// Adds commands about the session itself, and the end.
 namespace spead::app {
 
 namespace {
@@ -50,7 +50,7 @@ void wait(Context& context, const Call& call) {
     context.session.pause(parse_duration(call.value("SECONDS"), "wait"));
 }
 
-/// Looks again and again until `over`, for so long as the command says, or for ever.
+/// Looks repeatedly until `over`, for as long as the command says, or without limit.
 void wait_until(Context& context, const Call& call, const std::string& what,
                 const std::function<bool(const stats::Snapshot&)>& over) {
     using Clock = std::chrono::steady_clock;

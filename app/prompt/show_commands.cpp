@@ -15,12 +15,12 @@
 #include "observe/table.hpp"
 #include "stats/since.hpp"
 
-/// Commands that look and change nothing.
+/// Adds commands that show and change nothing.
 namespace spead::app {
 
 namespace {
 
-/// What `show` shows: counts since `clear stats`, and what rates are counted from.
+/// Holds the data of `show`: counts since `clear stats`, and the base of rates.
 struct Picture {
     stats::Snapshot now;
     std::optional<stats::Snapshot> before;
@@ -62,7 +62,7 @@ void keep_only_stream(stats::Snapshot& now, const std::string& name) {
     now.removed = {};
 }
 
-/// Every number of a part of the JSON report, by the name it has there.
+/// Adds every number of a part of the JSON report, by its name there.
 void flatten(observe::Table& table, const std::string& path, const nlohmann::ordered_json& value) {
     if (value.is_object()) {
         for (const auto& [key, inner] : value.items())
@@ -75,7 +75,7 @@ void flatten(observe::Table& table, const std::string& path, const nlohmann::ord
     table.number("value", value.dump());
 }
 
-/// Of "streams", "sends" or "ports", each with an empty line before it.
+/// Returns the counters of "streams", "sends" or "ports", each with an empty line before it.
 std::string counters_of(const stats::Snapshot& now, const char* list) {
     const nlohmann::ordered_json document = observe::report_document(now);
     std::string text;
@@ -87,7 +87,7 @@ std::string counters_of(const stats::Snapshot& now, const char* list) {
     return text;
 }
 
-/// What the report would say about this stream, sender or port; of all, if the name is empty.
+/// Returns the report's advice about this stream, sender or port; about all, if the name is empty.
 std::string advice_about(const stats::Snapshot& now, const std::string& name) {
     std::string text;
     for (const std::string& sentence : observe::report_advice(now))
@@ -96,7 +96,7 @@ std::string advice_about(const stats::Snapshot& now, const std::string& name) {
     return text.empty() ? text : "\n" + text;
 }
 
-/// "" for every one.
+/// Returns the chosen name; "" for every one.
 std::string chosen(const Call& call, std::string_view argument) {
     const std::string name = call.value(argument, "all");
     return name == "all" ? std::string{} : name;
@@ -190,7 +190,7 @@ std::string rate_text_of(const Picture& picture, std::uint64_t now, std::uint64_
                                         : "-";
 }
 
-/// What an lcore had of a stream or port at the earlier moment.
+/// Returns an lcore's count for a stream or port at the earlier moment.
 std::uint64_t earlier_received(const Picture& picture, unsigned lcore, const std::string& name,
                                std::vector<stats::LcoreSnapshot::Received> stats::LcoreSnapshot::*list) {
     if (picture.before)

@@ -7,18 +7,18 @@
 
 namespace spead::app {
 
-/// A line as it is typed, cut into words: at blanks, but not between double quotes, where \" and \\ stand for
+/// Holds a typed line, cut into words: at blanks, but not between double quotes, where \" and \\ stand for
 /// the characters themselves. A # that begins a word begins a comment.
 struct Words {
     std::vector<std::string> words;
-    /// The last word is still being typed: nothing, not even a blank, follows it.
+    /// Says that the last word is unfinished: nothing, not even a blank, follows it.
     bool last_is_open = false;
-    /// A quote was opened and not closed.
+    /// Says that a quote was opened and not closed.
     bool in_quotes = false;
 };
 Words split_words(std::string_view line);
 
-/// The word with quotes where split_words would need them.
+/// Returns the word with quotes if split_words needs them.
 std::string quoted_word(std::string_view word);
 
 }  // namespace spead::app

@@ -43,10 +43,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kReplay = "replay";
-/// So much of each file is looked at for its largest packet before anything is made.
+/// Limits the bytes of each file that are searched for its largest packet before the replay.
 constexpr std::uint64_t kLook = std::uint64_t{64} << 20;
 
-/// Also refuses files that are no captures, before anything else is done.
+/// Returns the largest packet. Refuses files that are no captures, before anything else is done.
 std::uint32_t largest_frame(const std::vector<std::string>& files) {
     std::uint32_t largest = 60;
     for (const std::string& file : files) {
@@ -73,7 +73,7 @@ port::PlannedPort planned_port(const ReplayOptions& options, const runtime::EalO
     return port::plan_ports({&request, 1}, drivers::table(), eal.devices).front();
 }
 
-/// The MAC addresses of unicast destinations, which only the port's network knows.
+/// Finds the MAC addresses of unicast destinations, which only the port's network knows.
 void find_macs(replay::RewriteRules& rules, const port::Port& port, const std::optional<MacAddress>& given) {
     std::vector<replay::NewDestination*> hosts;
     const auto look_at = [&](replay::NewDestination& d) {
@@ -100,7 +100,7 @@ void find_macs(replay::RewriteRules& rules, const port::Port& port, const std::o
         hosts[i]->mac = macs[i];
 }
 
-/// A replay before EAL starts.
+/// Holds a replay before EAL starts.
 struct PlannedReplay {
     port::PlannedPort port;
     std::uint32_t longest = 0;  ///< frame that is sent
@@ -153,7 +153,7 @@ stats::PortSnapshot port_snapshot(const port::Port& port, const replay::PlayerCo
     return s;
 }
 
-/// The port, the packets, and the queue that impairs them, from their opening to their end.
+/// Holds the port, the packets, and the queue that impairs them, from their opening to their end.
 class OpenReplay {
   public:
     OpenReplay(const ReplayOptions& options, const PlannedReplay& plan) : options_(options) {
@@ -177,7 +177,7 @@ class OpenReplay {
     replay::Replay& replay() { return *replay_; }
     port::ImpairedQueue* impaired() { return impaired_.get(); }
 
-    /// Ends what the lcore does not have any more, and returns what was sent; problems go to `problems`.
+    /// Ends everything that the lcore no longer has, and returns the counts; problems go to `problems`.
     stats::Snapshot end(const ReplayRun& run, std::vector<std::string>& problems) {
         stats::Snapshot last;
         last.duration_s = run.seconds();
@@ -254,7 +254,7 @@ void report_replay(const stats::Snapshot& last, const std::vector<std::string>& 
         tell(stderr, "dpdk-spead: {}\n", problem);
 }
 
-/// EAL runs.
+/// Sends all packets; EAL runs.
 int send_all(const ReplayOptions& options, const PlannedReplay& plan, const CommonOptions& common,
              process::StopSignals& signals) {
     const std::vector<unsigned> workers = runtime::Eal::worker_lcores();

@@ -20,8 +20,8 @@ using replay::NewDestination;
 
 constexpr std::uint64_t kLeastMemory = std::uint64_t{1} << 20;
 
-/// Destinations of the option, with the MAC addresses of groups; those of hosts stay zero until the port is
-/// known.
+/// Returns the destinations of the option, with the MAC addresses of groups; those of hosts stay zero until
+/// the port is known.
 std::vector<NewDestination> destinations(const std::string& text, std::string_view option) {
     std::vector<NewDestination> all;
     for (const Endpoint& e : parse_endpoints(text)) {

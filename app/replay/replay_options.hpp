@@ -16,13 +16,13 @@ class App;
 
 namespace spead::app {
 
-/// What `replay` was told, before its ports and addresses are known.
+/// Holds the options of `replay`, before its ports and addresses are known.
 struct ReplayOptions {
     replay::Options replay;
     std::string port;
-    std::uint32_t mtu = 0;              ///< of the port; 0: what the driver takes
-    std::vector<std::string> words;     ///< files as they stand
-    std::string to;                     ///< GROUP:PORT; empty: where the packets went
+    std::uint32_t mtu = 0;              ///< of the port; 0: the driver's limit
+    std::vector<std::string> words;     ///< files as typed
+    std::string to;                     ///< GROUP:PORT; empty: the original destinations
     std::vector<std::string> maps;      ///< OLD=NEW
     std::optional<MacAddress> dst_mac;  ///< of unicast destinations
     bool own_source = false;
@@ -31,7 +31,7 @@ struct ReplayOptions {
     double pps = 0;
     double duration = 0;
     std::optional<unsigned> lcore;
-    std::string impair;                   ///< port::Impairments of what is sent; empty: none
+    std::string impair;                   ///< port::Impairments of sent packets; empty: none
     std::optional<double> lcore_timeout;  ///< seconds; 0: never; none: the default
 };
 

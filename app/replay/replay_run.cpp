@@ -27,18 +27,18 @@ namespace {
 
 const char* const kReplayWhere = "replay";
 constexpr int kReplayTickMs = 20;
-/// A link that is slow to come up is given so long; a peer (memif) may take as long as it likes.
+/// Limits the wait for a link; a peer (memif) has no limit.
 constexpr std::chrono::seconds kLinkPatience{5};
-/// A port that takes nothing for so long at the end is given up.
+/// Limits the wait at the end for a port that takes nothing.
 constexpr std::chrono::seconds kStoppedPortPatience{2};
-/// Once the replay ends, its lcore is waited for no longer than this.
+/// Limits the wait for the lcore once the replay ends.
 constexpr std::chrono::steady_clock::duration kReplayEndPatience = std::chrono::seconds(10);
-/// An lcore sleeps rather than spins when its next packet is further away than this.
+/// Holds the distance to the next packet above which an lcore sleeps rather than spins.
 constexpr std::uint64_t kSleepAbove = 200;  // us
 
 }  // namespace
 
-/// The lcore that sends.
+/// Holds the state of the sending lcore.
 struct ReplayRun::Sending {
     Sending(replay::Player& p, port::ImpairedQueue* i, bool shares_cpu)
         : player(p), impaired(i), yields(shares_cpu) {}
@@ -96,7 +96,7 @@ void ReplayRun::leave_to_lcore() {
 void ReplayRun::go(const std::vector<unsigned>& control) {
     if (!wait_for_link())
         return;
-    // What may fail comes before the lcore runs.
+    // Steps that may fail come before the lcore runs.
     begin_ = Clock::now();
     replay_.start([control] { runtime::run_on(control); });
     launch();
@@ -123,7 +123,7 @@ void ReplayRun::launch() {
 void ReplayRun::end_lcore() {
     ending_ = true;
     replay_.stop();
-    // What the lcore was asked to give up, it gives up at once.
+    // The lcore gives requested packets up at once.
     wait_for([this] { return replay_.player().finished(); });
     wait_for_impaired();
     sending_->quit.store(true, std::memory_order_release);
@@ -153,7 +153,7 @@ bool ReplayRun::wait_for_link() {
     return true;
 }
 
-/// What is held back is sent, as far as the port takes it.
+/// Waits until impaired packets are sent, as far as the port takes them.
 void ReplayRun::wait_for_impaired() {
     WaitingTime waited(std::chrono::milliseconds(2 * kReplayTickMs));
     while (!lost_ && impaired_ != nullptr && !impaired_->empty() && waited.add() <= kStoppedPortPatience) {
@@ -162,7 +162,7 @@ void ReplayRun::wait_for_impaired() {
     }
 }
 
-/// Waits for the lcore to do something; false: it is lost.
+/// Waits for an action of the lcore. Returns false when it is lost.
 bool ReplayRun::wait_for(const std::function<bool()>& done) {
     while (!lost_ && !done()) {
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -178,7 +178,7 @@ void ReplayRun::heard() {
         log_notice(LogType::app, "{}", watch_.end_sentence());
 }
 
-/// The lcore was asked something, and has not answered.
+/// Continues a wait for an answer of the lcore.
 void ReplayRun::keep_waiting() {
     if (watch_.waited(sending_->thread.load(std::memory_order_relaxed)) == runtime::LcoreWatch::News::silent)
         log_warning(LogType::app, "{}", watch_.sentence());
@@ -189,7 +189,7 @@ void ReplayRun::keep_waiting() {
         fmt::format("{}; the replay ends, and packets sent since then are not counted", watch_.sentence()));
 }
 
-/// What the lcore tells by the next tick; none: it has not answered yet.
+/// Returns the lcore's counts by the next tick; none: it has not answered yet.
 std::optional<ReplayRun::Sent> ReplayRun::look() {
     const auto take = [](replay::Player* player) {
         return Sent{player->counters(), player->next_time() > rte_rdtsc()};

@@ -18,7 +18,7 @@
 
 namespace spead::app {
 
-/// The lcore that sends, from outside.
+/// Describes the sending lcore from outside.
 struct ReplayLcore {
     unsigned lcore = 0;
     unsigned cpu = 0;
@@ -26,10 +26,10 @@ struct ReplayLcore {
     std::chrono::steady_clock::duration patience{};  ///< until it is given up
 };
 
-/// A replay between the port's start and its stop. The main thread calls it; what it is given outlives it.
+/// Runs a replay between the port's start and its stop. The main thread calls it; its arguments outlive it.
 class ReplayRun {
   public:
-    /// `impaired` may be null.
+    /// Takes the replay's objects. `impaired` may be null.
     ReplayRun(const ReplayOptions& options, const ReplayLcore& lcore, port::Port& port,
               replay::Replay& replay, port::ImpairedQueue* impaired, process::StopSignals& signals);
     ~ReplayRun();
@@ -40,7 +40,7 @@ class ReplayRun {
     /// `control`.
     void go(const std::vector<unsigned>& control);
 
-    /// The lcore has not come back: it still has the port, the replay and what it was started with.
+    /// Returns whether the lcore is lost: it still has the port, the replay and its arguments.
     bool lost() const { return lost_; }
     void leave_to_lcore();
 
@@ -51,7 +51,7 @@ class ReplayRun {
   private:
     using Clock = std::chrono::steady_clock;
     struct Sending;
-    /// What the lcore has counted, and whether it waits for a packet's time.
+    /// Holds the lcore's counts, and whether it waits for a packet's time.
     struct Sent {
         replay::PlayerCounters counters;
         bool has_time = false;

@@ -21,7 +21,7 @@ namespace spead::app {
 
 namespace {
 
-/// One line that says what runs now, for a user who would otherwise wait in front of nothing.
+/// Returns one line about the started run, so that its user does not wait without any output.
 std::string started_text(const runtime::Plan& plan) {
     std::vector<std::string> parts;
     for (const runtime::ReceivePlan& r : plan.receives)
@@ -37,7 +37,7 @@ std::string started_text(const runtime::Plan& plan) {
                        more == 0 ? "" : fmt::format("; {} more", more));
 }
 
-/// On the way out nobody waits for the main thread any more.
+/// Closes the executor first on the way out, so that no thread waits for the main thread.
 struct CloseFirst {
     runtime::Executor& executor;
     ~CloseFirst() { executor.close(); }
@@ -61,14 +61,14 @@ runtime::EngineHooks EngineRun::hooks() {
     s.on_lcore = [this](const std::string& what) { notifications_.tell(what); };
     s.interrupt_fd = channels_.signals.fd();
     s.by_configuration = options_.by_configuration();
-    // Who watches the process decides.
+    // The service manager's watchdog decides.
     if (channels_.service.watchdog())
         s.lcore_patience = std::chrono::steady_clock::duration::max();
     s.on_wait = [this] { show_silence(); };
     return s;
 }
 
-/// The main thread waits for an lcore, and has nothing newer to show.
+/// Marks silent lcores in the last snapshot, while the main thread waits for one and has nothing newer.
 void EngineRun::show_silence() {
     const stats::LatestSnapshot::View view = latest_.look();
     if (engine_ == nullptr || !view)
@@ -81,7 +81,7 @@ void EngineRun::show_silence() {
 
 void EngineRun::start() {
     engine_->serve(executor_);
-    // Who looks wants to see what is left when the senders are done.
+    // An interactive user wants to see the state when the senders are done.
     if (options_.interactive)
         engine_->stay();
     engine_->start();

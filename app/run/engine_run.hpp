@@ -17,9 +17,8 @@
 
 namespace spead::app {
 
-/// An engine with those who command it and those who are told of it: signals, the prompt, the service
-/// manager, the latest snapshot. EAL runs and outlives it; so does everything that it is given. The main
-/// thread calls it.
+/// Connects an engine with its controllers and observers: signals, the prompt, the service manager, the
+/// board. EAL and all arguments outlive it. The main thread calls it.
 class EngineRun {
   public:
     EngineRun(const RunOptions& options, const CommonOptions& common, const PreparedRun& prepared,

@@ -21,7 +21,8 @@ runtime::Plan plan_of(const RunOptions& options) {
     return plan;
 }
 
-/// File descriptors that a run opens, generously; those of strangers are counted by who lets them in.
+/// Returns the file descriptors that a run opens, generously; those of clients are limited by their
+/// listeners.
 std::size_t descriptors_for(const runtime::Plan& plan, const runtime::Layout& layout) {
     constexpr std::size_t kProgram = 64;
     constexpr std::size_t kPort = 16;
@@ -50,7 +51,7 @@ PreparedRun::PreparedRun(const RunOptions& options, const std::vector<std::strin
       plan(plan_of(options)),
       turn(std::in_place),
       layout(runtime::lay_out(plan, eal_options, drivers::table())) {
-    // What goes round in one process is ours, and no more of it is in flight than there is memory for.
+    // Packets within one process are ours, and no more of them are in flight than there is memory for.
     if (!options.loopback) {
         if (const std::string why = runtime::why_not_lossless(plan, layout); !why.empty())
             throw UsageError(why);

@@ -12,20 +12,20 @@
 
 namespace spead::app {
 
-/// A plan that is laid out, before EAL starts. Nothing is opened yet; nobody else counts free huge pages
+/// Holds a laid-out plan before EAL starts. Nothing is opened yet. No other process counts free huge pages
 /// until the turn is reset, or this is destroyed.
 struct PreparedRun {
-    /// Throws UsageError for a plan that would lose packets of a lossless source, Error for one that has no
-    /// room here.
+    /// Lays the plan out. Throws UsageError for a plan that would lose packets of a lossless source, Error
+    /// for one that does not fit on this machine.
     PreparedRun(const RunOptions& options, const std::vector<std::string>& eal_args);
 
     runtime::EalOptions eal_options;
-    runtime::Plan plan;  ///< the options' one, made to be changed where there is a control socket
+    runtime::Plan plan;  ///< the options' plan; changeable if there is a control socket
     std::optional<memory::HugePageTurn> turn;
     runtime::Layout layout;
 };
 
-/// Returns what --check prints, which is a configuration file as a whole.
+/// Returns the text of --check, which is a configuration file as a whole.
 std::string describe_run(const PreparedRun& run, const runtime::Plan& typed);
 
 }  // namespace spead::app

@@ -6,8 +6,8 @@
 
 namespace spead::app {
 
-/// Answers SIGHUP: the process does from now on what its configuration file says, and what options gave
-/// besides the file stays. A file that cannot be carried out changes nothing; the log says why.
+/// Answers SIGHUP: changes the process to its configuration file; values that options gave besides the file
+/// stay. A file that cannot be carried out changes nothing; the log says why.
 void reload(const RunOptions& options, runtime::Engine& engine);
 
 }  // namespace spead::app

@@ -11,11 +11,11 @@
 
 namespace spead::app {
 
-/// The ways in which others reach the process during a run: signals, the control socket, the service manager.
-/// Made before EAL starts, so that its threads have the same signals blocked.
+/// Holds the channels of others to the process during a run: signals, the control socket, the service
+/// manager. Made before EAL starts, so that its threads have the same signals blocked.
 struct RunChannels {
-    /// Throws Error when a control socket was asked for and cannot be made. One that was not asked for may be
-    /// missing: there is no place for it, or a process of that name has it.
+    /// Makes the channels. Throws Error when a requested control socket cannot be made. A control socket by
+    /// default may be missing: there is no directory for it, or a process of that name has it.
     explicit RunChannels(const RunOptions& options);
 
     process::StopSignals signals;

@@ -13,31 +13,32 @@ namespace CLI {
 class App;
 }
 
-/// The options of the commands that carry out a plan, besides those of its streams.
+/// Adds the options of the commands that carry out a plan, besides those of its streams.
 namespace spead::app {
 
-/// Holds the values that options give besides the configuration file, and before it.
+/// Holds the values of options, which override the configuration file.
 struct RuntimeOptions {
     runtime::RuntimePlan values;
-    std::set<std::string, std::less<>> names;  ///< keys of [runtime] that were given
+    std::set<std::string, std::less<>> names;  ///< given keys of [runtime]
 
-    /// Writes what was given over what the file says.
+    /// Writes the given values over the file's.
     void apply_to(runtime::RuntimePlan& plan) const;
     bool operator==(const RuntimeOptions&) const = default;
 };
 
-/// Holds what recv, send, loopback, capture and run carry out.
+/// Holds the plan and options of recv, send, loopback, capture and run.
 struct RunOptions {
     runtime::Plan plan;
-    RuntimeOptions given;      ///< in the plan already, and in each one that is read later
+    RuntimeOptions given;      ///< in the plan already, and in each later one
     bool interactive = false;  ///< a prompt at the terminal
-    std::string cmdline_file;  ///< commands to carry out at the start; empty: none
-    std::string config_path;   ///< where the plan comes from, to be read again; empty: from options
-    bool loopback = false;     ///< all that is sent comes back, and the run is judged by that
+    std::string cmdline_file;  ///< commands for the start; empty: none
+    std::string config_path;   ///< source of the plan, to be read again; empty: from options
+    bool loopback = false;     ///< all sent packets come back, and the run is judged by that
 
-    /// Whether users change keys of a file rather than options.
+    /// Returns whether users change keys of a file rather than options.
     bool by_configuration() const noexcept { return !config_path.empty(); }
-    /// Whether there is to be a control socket: it was asked for, or the command has one if it can.
+    /// Returns whether there is to be a control socket: the user requested it, or the command has one by
+    /// default.
     bool wants_control() const noexcept;
 };
 
@@ -53,7 +54,7 @@ void add_lcore_timeout(CLI::App& app, RuntimeOptions& given);
 /// must outlive the parse.
 void add_run_options(CLI::App& app, RunOptions& options);
 
-/// Writes the options over the plan, and the log level of the one or the other into both.
+/// Writes the options over the plan, and the log level of either into both.
 void complete_run(RunOptions& options, CommonOptions& common);
 
 }  // namespace spead::app

@@ -19,7 +19,7 @@ namespace spead::app {
 
 namespace {
 
-/// Nothing that is written is to destroy it.
+/// Claims an input file, so that no output overwrites it.
 FileUse claim_input(const std::string& path, FileUse::Way way, const std::string& option) {
     return path.empty() ? FileUse() : FileUse::planned(path, way, option + " reads", option);
 }
@@ -29,7 +29,7 @@ void check_readable(const std::string& path) {
         throw_error(path, "cannot read the commands: {}", std::strerror(errno));
 }
 
-/// Refuses before EAL starts what would fail after it.
+/// Refuses before EAL starts a run that would fail after it.
 void check_run(const RunOptions& options, const CommonOptions& common) {
     observe::check_writable(common.json_path);
     if (options.plan.runtime.metrics)

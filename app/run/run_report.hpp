@@ -11,18 +11,19 @@
 
 namespace spead::app {
 
-/// Holds what is known of a run once its engine has stopped.
+/// Holds the data of a run once its engine has stopped.
 struct RunOutcome {
     stats::Snapshot last;
-    stats::Snapshot total;  ///< counters may be cleared during the run; whether it was good they all tell
-    runtime::Plan ran;      ///< streams come and go during the run: what it was in the end
+    stats::Snapshot total;  ///< counts since the start decide whether the run was good, since counters may be
+                            ///< cleared
+    runtime::Plan ran;      ///< the final plan, since streams are added and removed during the run
     std::vector<std::string> problems;
     runtime::Engine::Reason reason{};
 };
 
-/// Prints the report, the verdict and the problems, and writes the JSON document. Standard output is the
-/// document's when it was asked for there. Returns the exit status of the run; throws Error when the
-/// document cannot be written.
+/// Prints the report, the verdict and the problems, and writes the JSON document. If the document goes to
+/// standard output, nothing else does. Returns the exit status of the run; throws Error when the document
+/// cannot be written.
 int report_run(RunOutcome outcome, const RunOptions& options, const CommonOptions& common);
 
 }  // namespace spead::app

@@ -11,7 +11,7 @@ namespace spead::app {
 
 namespace {
 
-/// What telemetry tells of the process itself.
+/// Returns telemetry's facts about the process itself.
 nlohmann::ordered_json facts_of(const runtime::Plan& plan) {
     return {{"name", plan.runtime.name}, {"version", DPDK_SPEAD_VERSION}, {"pid", getpid()}};
 }

@@ -12,11 +12,11 @@
 
 namespace spead::app {
 
-/// Shows a run to other programs: telemetry, and metrics where the plan has them. Their threads look at the
-/// latest snapshot as long as they like, rather than at the engine. EAL runs and outlives it.
+/// Shows a run to other programs: telemetry, and metrics if the plan has them. Their threads read the latest
+/// snapshot for as long as they like, never the engine. EAL runs and outlives it.
 class RunViews {
   public:
-    /// Throws Error when metrics cannot be served there.
+    /// Starts the views. Throws Error when metrics cannot be served there.
     RunViews(const runtime::Plan& plan, const runtime::Layout& layout);
 
     stats::LatestSnapshot& latest() noexcept { return *latest_; }

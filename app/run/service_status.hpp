@@ -9,7 +9,7 @@
 
 namespace spead::app {
 
-/// Keeps the service manager's line about a run: rates since the last line, or what is more urgent.
+/// Makes the service manager's line about a run: rates since the last line, or more urgent news.
 class ServiceStatus {
   public:
     /// Returns the line for `now`, which is the same one for kEvery seconds unless an lcore is silent.

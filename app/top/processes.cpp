@@ -23,22 +23,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-/// Somebody who does not answer holds up the search for so long.
+/// Limits the delay of the search by a process that does not answer.
 constexpr milliseconds kSearchPatience{1000};
-/// Of one directory of processes, and of one process's. Nobody runs so many.
+/// Limits the processes of one directory, and the sockets of one process.
 constexpr std::size_t kMostProcesses = 512;
 constexpr std::size_t kMostTelemetrySockets = 16;
-/// All that this user trusts together, and all others.
+/// Limits the search for all processes of trusted users together, and for all others.
 constexpr milliseconds kTrustedPatience{4'000};
 constexpr milliseconds kOthersPatience{2'000};
 
-/// What serves this socket, if it is one of ours. `place`: where it was found.
+/// Returns the processes behind this socket, if they are ours. `place`: the directory where it was found.
 std::vector<RunningProcess> ask(const std::string& socket, milliseconds patience,
                                 const process::Place* place = nullptr) {
     try {
         TelemetryClient client(socket, patience);
         const uid_t user = client.user().value_or(0);
-        // Who can make a file there may have linked it to somebody else's.
+        // A user who can make a file there may have linked it to another user's.
         if (place != nullptr && user != place->owner && user != 0)
             return {};
         const nlohmann::ordered_json info = client.ask("/spead/info");

@@ -25,12 +25,12 @@ namespace {
 
 constexpr std::size_t kLongestGreeting = 1024;
 constexpr std::size_t kLongest = std::size_t{1} << 20;
-/// Thousands of streams with all their details.
+/// Limits a report: thousands of streams with all their details.
 constexpr std::uint64_t kLongestReport = std::uint64_t{256} << 20;
-/// All pieces of a report come within this time.
+/// Limits the time for all pieces of a report.
 constexpr std::chrono::seconds kReportPatience{30};
 
-/// Text without what terminals obey.
+/// Returns text without terminal control characters.
 std::string plain(const std::string& text) {
     std::string out;
     for (std::size_t i = 0; i < text.size(); i++) {

@@ -25,9 +25,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// A process publishes five reports a second.
+/// Limits the wait for a report; a process publishes five a second.
 constexpr std::chrono::milliseconds kPicturePatience{1000};
-/// Of text that goes into a file or a pipe.
+/// Holds the width of text that goes into a file or a pipe.
 constexpr std::size_t kPlainColumns = 120;
 
 TopSample look(TelemetryClient& client, const RunningProcess& process) {
@@ -35,7 +35,7 @@ TopSample look(TelemetryClient& client, const RunningProcess& process) {
     return {process.name, process.pid, got.age_s, std::move(got.report)};
 }
 
-/// Of a process that has not begun there are no reports.
+/// Returns whether the sample is newer. A process that has not begun has no reports.
 bool is_newer(const TopSample& sample, const TopSample& than) {
     if (!sample.report.is_object() || !than.report.is_object())
         return sample.report.is_object();
@@ -61,7 +61,7 @@ int print_once(TelemetryClient& client, const RunningProcess& process, const Top
     return kSuccess;
 }
 
-/// Until somebody ends it; what to say then.
+/// Shows pictures until the end. Returns the final message.
 std::string show(TopTerminal& terminal, TelemetryClient& client, const RunningProcess& process,
                  const TopOptions& options) {
     const auto interval =

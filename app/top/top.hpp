@@ -11,16 +11,16 @@ namespace spead::app {
 struct TopOptions {
     std::string process;  ///< name, pid or socket; empty: the only one
     bool once = false;    ///< one picture as text, rather than the screen
-    double interval = 1;  ///< seconds between pictures, and what rates are over
+    double interval = 1;  ///< seconds between pictures, and the span of rates
     TopView view;
     bool operator==(const TopOptions&) const = default;
 };
 
-/// `top`: shows what a running process does, until `q`, a signal or its end. Starts no EAL. Returns an exit
-/// status; throws UsageError and Error.
+/// Runs `top`: shows a running process until `q`, a signal or its end. Starts no EAL. Returns an exit status;
+/// throws UsageError and Error.
 int top(const TopOptions& options);
 
-/// What keys do to the picture; true: they end it. `most_scroll` is the last frame's.
+/// Applies keys to the picture. Returns true when they end it. `most_scroll` is the last frame's.
 bool press(std::string_view keys, TopView& view, std::size_t most_scroll);
 
 }  // namespace spead::app

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view kKeys = "q quit  1-5 or Tab page  s sort  r reverse  j k scroll  Space now";
 
-/// Columns in which no row has anything else than 0 go, but for the first `kept`.
+/// Removes columns with nothing but 0, except the first `kept`.
 void drop_empty_columns(Page& page, std::size_t kept) {
     for (std::size_t c = page.columns.size(); c-- > kept;) {
         const auto at = static_cast<std::ptrdiff_t>(c);
@@ -73,7 +73,7 @@ Page streams_page(const Pair& pair) {
     return page;
 }
 
-/// One column per way to lose something, in the order of docs/counters.md.
+/// Returns one column per kind of loss, in the order of docs/counters.md.
 Page loss_page(const Pair& pair) {
     Page page{"STREAM",
               {{"HEALTH", true},
@@ -246,7 +246,7 @@ void sort(std::vector<Row>& rows, const TopView& view) {
     });
 }
 
-/// Sentences, in lines, as many as there is room for; the last line says how many there were more.
+/// Returns sentences in lines, as many as there is room for; the last line counts the rest.
 std::vector<std::string> findings_lines(const Json& report, std::size_t columns) {
     std::vector<std::string> lines;
     for (const Json& finding : member(report, "findings"))
@@ -255,7 +255,7 @@ std::vector<std::string> findings_lines(const Json& report, std::size_t columns)
     return lines;
 }
 
-/// What the frame does not show of its table.
+/// Returns a note on the hidden rows of the table.
 std::string hidden_text(const TopTable& table, std::size_t first, std::size_t shown) {
     std::vector<std::string> parts;
     if (const std::size_t rows = table.lines.size() - 1; shown < rows)
@@ -266,7 +266,7 @@ std::string hidden_text(const TopTable& table, std::size_t first, std::size_t sh
     return fmt::format("{}", fmt::join(parts, "; "));
 }
 
-/// The table of a page, and on the page of losses below it why.
+/// Adds the table of a page; the page of losses has their causes below it.
 void add_table(TopFrame& frame, const Page& page, const Json& report, const TopView& view,
                const TopSize& size) {
     frame.lines.emplace_back();

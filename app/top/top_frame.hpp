@@ -10,7 +10,7 @@
 
 #include <nlohmann/json.hpp>
 
-/// What `top` shows, from two reports of a process and the size of the terminal. Pure.
+/// Makes the frames of `top`, from two reports of a process and the size of the terminal. Pure.
 namespace spead::app {
 
 enum class TopPage : std::uint8_t { streams, loss, sends, ports, lcores };
@@ -19,7 +19,7 @@ inline constexpr std::array<std::string_view, 5> kTopPages{"streams", "loss", "s
 enum class TopSort : std::uint8_t { name, rate, loss, queue };
 inline constexpr std::array<std::string_view, 4> kTopSorts{"name", "rate", "loss", "queue"};
 
-/// What the keys change.
+/// Holds the settings that the keys change.
 struct TopView {
     TopPage page = TopPage::streams;
     TopSort sort = TopSort::name;
@@ -29,8 +29,8 @@ struct TopView {
     bool operator==(const TopView&) const = default;
 };
 
-/// One report of a process, as telemetry has it. Members that a process of another version does not have
-/// count as 0.
+/// Holds one report of a process's telemetry. Members that a process of another version does not have count
+/// as 0.
 struct TopSample {
     std::string name;
     std::int64_t pid = 0;
@@ -40,17 +40,17 @@ struct TopSample {
 
 struct TopSize {
     std::size_t columns = 80;
-    std::size_t rows = 24;  ///< 0: as many as it takes
+    std::size_t rows = 24;  ///< 0: no limit
 };
 
 struct TopFrame {
     std::vector<std::string> lines;  ///< none longer than the size's columns, no more than its rows
-    std::size_t heading = 0;         ///< which line is the table's head
-    std::size_t most_scroll = 0;     ///< with larger ones nothing more would come into view
+    std::size_t heading = 0;         ///< the line of the table's head
+    std::size_t most_scroll = 0;     ///< larger values would show nothing new
 };
 
-/// Rates are between `before` and `now`; "-" where there is none (the first frame, a part that is new,
-/// counters that were cleared).
+/// Makes a frame. Rates are between `before` and `now`; "-" where there is none (the first frame, a new part,
+/// cleared counters).
 TopFrame top_frame(const TopSample& before, const TopSample& now, const TopView& view, const TopSize& size);
 
 }  // namespace spead::app

@@ -15,13 +15,13 @@
 #include "observe/json.hpp"
 #include "stats/rates.hpp"
 
-/// Reads what `top` shows out of reports. Members that are absent or of another kind count as nothing, since
-/// the process may be of another version. Pure.
+/// Reads the values of `top` out of reports. Members that are absent or of another kind count as nothing,
+/// since the process may be of another version. Pure.
 namespace spead::app {
 
 using observe::Json;
 
-/// Of a stream's packets, those that count as lost to it.
+/// Lists the outcomes of a stream's packets that count as losses.
 inline constexpr std::array kLosses{PacketOutcome::late,         PacketOutcome::malformed,
                                     PacketOutcome::oversize,     PacketOutcome::heap_too_big,
                                     PacketOutcome::inconsistent, PacketOutcome::out_of_order,
@@ -37,17 +37,17 @@ std::uint64_t lost_heaps(const Json& stream);
 std::uint64_t nic_lost(const Json& port);
 std::uint64_t refused(const Json& port);
 
-/// Returns how a stream, a sender or a port is: its state if that is not the usual one, else its health.
-/// Empty if nothing is known.
+/// Returns the condition of a stream, a sender or a port: its state if that is not the usual one, else its
+/// health. Empty if unknown.
 std::string condition(const Json& part);
 
-/// Returns 0 to 1; none where there is no whole.
+/// Returns 0 to 1; none if the whole is 0.
 std::optional<double> share(double part, double whole);
 std::string percent(std::optional<double> part);
 /// Returns "[|||       ] 28 %".
 std::string bar(std::optional<double> part, std::size_t width);
 
-/// Two reports side by side.
+/// Compares two reports.
 class Pair {
   public:
     Pair(const TopSample& before, const TopSample& now)
@@ -59,7 +59,7 @@ class Pair {
 
     const Json& parts(std::string_view kind) const { return member(now_, kind); }
 
-    /// As it was, for rates; null if it was not.
+    /// Returns the part's earlier value, for rates; null if there was none.
     const Json& earlier(std::string_view kind, const Json& part, std::string_view key) const {
         static const Json kNothing;
         for (const Json& other : member(before_, kind))
@@ -71,13 +71,13 @@ class Pair {
     std::optional<double> rate(const Json& then, std::uint64_t before, std::uint64_t now) const {
         return then.is_null() ? std::nullopt : stats::rate(before, now, seconds_);
     }
-    /// Of a count that a function takes from a part.
+    /// Returns the rate of a count that a function takes from a part.
     template <typename Count>
     std::optional<double> rate(std::string_view kind, const Json& part, const Count& of) const {
         const Json& then = earlier(kind, part, "name");
         return rate(then, of(then), of(part));
     }
-    /// Of all parts together, those that are new left out.
+    /// Returns the sum over all parts, except new ones.
     template <typename Count>
     std::optional<double> sum(std::string_view kind, const Count& of) const {
         std::optional<double> all;

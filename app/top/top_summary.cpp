@@ -11,10 +11,10 @@ namespace spead::app {
 
 namespace {
 
-/// On a terminal so many lines at most tell of CPUs.
+/// Limits the lines about CPUs on a terminal.
 constexpr std::size_t kCpuLines = 2;
 
-/// How busy the lcores' CPUs are.
+/// Returns the load of the lcores' CPUs.
 std::vector<std::string> loads(const Pair& pair, const TopSize& size) {
     std::vector<std::string> lines{"cpu"};
     std::size_t left = pair.parts("lcores").size();
@@ -42,7 +42,7 @@ std::string health_of(const Json& report, std::size_t columns) {
     std::vector<std::string> ill;
     for (const char* const kind : {"streams", "sends", "ports"})
         for (const Json& part : member(report, kind)) {
-            // What somebody has stopped, or what is done, is as it should be.
+            // A stopped or finished part is no fault.
             if (const std::string state = condition(part);
                 !state.empty() && state != "ok" && state != "stopped" && state != "done")
                 ill.push_back(fmt::format("{} {}", text(part, "name"), state));

@@ -7,11 +7,11 @@
 #include "app/top/top_frame.hpp"
 #include "app/top/top_report.hpp"
 
-/// The lines of `top` above its table: what goes on as a whole. Pure.
+/// Makes the lines of `top` above its table: the summary. Pure.
 namespace spead::app {
 
-/// Returns "ok", or what is not well: streams, senders, ports and lcores by name, and how many findings stand
-/// on the page of losses; `columns` at most, what is left out as a number.
+/// Returns "ok", or the faults: streams, senders, ports and lcores by name, and the number of findings on the
+/// page of losses. Has `columns` at most; the omitted ones are counted.
 std::string health_of(const Json& report, std::size_t columns);
 
 /// Returns lines that are not yet cut to the terminal's width.

@@ -9,7 +9,7 @@ namespace spead::app {
 
 namespace {
 
-/// Columns at least that a cut column of words keeps.
+/// Holds the least width of a cut column of words.
 constexpr std::size_t kLeastWords = 6;
 
 std::string cut(const std::string& words, std::size_t width) {

@@ -6,42 +6,42 @@
 #include <string_view>
 #include <vector>
 
-/// Tables and sentences that fit a terminal, for `top`. What does not fit is marked or named. Pure.
+/// Fits tables and sentences to a terminal, for `top`. Omitted text is marked or named. Pure.
 namespace spead::app {
 
-/// One row of a page's table, and what rows are sorted by.
+/// Holds one row of a page's table, and its sort key.
 struct Row {
     std::string name;
     double rate = 0;
     double loss = 0;
     double queue = 0;
-    std::vector<std::string> cells;  ///< as the page's columns, without the name
+    std::vector<std::string> cells;  ///< in the order of the page's columns, without the name
 };
 
 struct Column {
     std::string name;
-    bool words = false;  ///< to the left, and cut if it is the first or the last that has room; else a number
+    bool words = false;  ///< aligned left, and cut if it is the first or the last that has room; else a
+                         ///< number
 };
 
 struct Page {
     std::string name;             ///< of the first column
-    std::vector<Column> columns;  ///< most important first: those at the end give way on narrow terminals
+    std::vector<Column> columns;  ///< most important first: the last ones are dropped on narrow terminals
     std::vector<Row> rows;
 };
 
 struct TopTable {
     std::vector<std::string> lines;   ///< the head and the rows
-    std::vector<std::string> hidden;  ///< columns for which there was no room
+    std::vector<std::string> hidden;  ///< columns without room
 };
 
 /// Returns the rows as text, each column as wide as its widest cell. Cut words end in "~".
 TopTable top_table(const Page& page, std::size_t columns);
 
-/// Returns a sentence in lines of so many columns at most, cut at blanks, all but the first set in.
+/// Returns a sentence in lines of at most `columns`, cut at blanks, all but the first indented.
 std::vector<std::string> wrapped(std::string_view sentence, std::size_t columns);
 
-/// Returns text without what would move a terminal's cursor, as long as it may be; "~" at its end says that
-/// there was more.
+/// Returns text without cursor movements, cut to the width; "~" at its end marks a cut.
 std::string fit(std::string_view line, std::size_t columns);
 
 }  // namespace spead::app

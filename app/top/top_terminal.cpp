@@ -39,7 +39,7 @@ sigset_t signal_set() {
     return set;
 }
 
-/// At the end, a terminal that takes nothing for so long (Ctrl-S) is left as it is.
+/// Limits the wait at the end for a terminal that takes nothing (Ctrl-S); then it is left as it is.
 constexpr std::chrono::milliseconds kRestorePatience{1000};
 
 }  // namespace

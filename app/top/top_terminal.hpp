@@ -12,32 +12,33 @@
 
 namespace spead::app {
 
-/// A full-screen program's terminal (standard input and output): keys come one by one, the picture is on a
-/// screen of its own. The destructor gives the terminal back as it was, also when a signal ends the program
-/// or stops it for a while.
+/// Owns a full-screen program's terminal (standard input and output): keys come one by one, and the picture
+/// is on a screen of its own. The destructor restores the terminal, also when a signal ends the program or
+/// stops it for a while.
 ///
 /// One at a time, on the main thread, before other threads begin: it takes the signals that end, stop and
 /// resize.
 class TopTerminal {
   public:
-    /// Throws Error when standard input or output is no terminal.
+    /// Takes the terminal. Throws Error when standard input or output is none.
     TopTerminal();
     ~TopTerminal();
     TopTerminal(const TopTerminal&) = delete;
     TopTerminal& operator=(const TopTerminal&) = delete;
 
     TopSize size() const;
-    /// Does nothing while the terminal has not taken the last picture (Ctrl-S). Does not wait for it.
+    /// Draws the frame without waiting. Does nothing while the terminal has not taken the last picture
+    /// (Ctrl-S).
     void draw(const TopFrame& frame);
 
     enum class News {
-        time,    ///< nothing happened in the time given
+        time,    ///< nothing happened in the given time
         keys,    ///< `keys()` has them
         redraw,  ///< another size, or back from a stop
         end      ///< a signal that ends, or the terminal has gone
     };
     News wait(std::chrono::milliseconds longest);
-    /// What was typed, as it came; emptied.
+    /// Returns the typed keys, as they came, and empties them.
     std::string keys();
 
   private:

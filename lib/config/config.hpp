@@ -8,30 +8,31 @@
 
 #include "runtime/plan.hpp"
 
-/// Configuration files (TOML, version 1) <-> runtime::Plan. Keys: docs/configuration.md and config/*.toml.
+/// Converts configuration files (TOML, version 1) to runtime::Plan and back. Keys: docs/configuration.md and
+/// config/*.toml.
 namespace spead::config {
 
-/// The version of the file format that is read and written.
+/// Holds the version of the file format that is read and written.
 inline constexpr std::int64_t kVersion = 1;
 
-/// Reads and validates a file. Throws UsageError whose where() is "file:line:column" of the offending key or
-/// value, and whose text says what is wrong and what would be right; Error when the file cannot be read.
+/// Reads and validates a file. Throws Error when the file cannot be read. Throws UsageError whose where() is
+/// "file:line:column" of the offending key or value, and whose text gives the fault and the fix.
 runtime::Plan load_file(const std::string& path);
 
-/// As load_file, for a text that is already in memory; `name` stands for the file in errors.
+/// Does the same for a text in memory; `name` stands for the file in errors.
 runtime::Plan parse_text(std::string_view text, std::string_view name);
 
-/// Where in the user's words a value of the plan came from, for errors: takes a path such as
-/// "receive[0].heaps.queue_depth", "port[1]" or "memory.heaps"; returns "file:line:column", an option
+/// Finds where the user wrote a value of the plan, for errors. Takes a path such as
+/// "receive[0].heaps.queue_depth", "port[1]" or "memory.heaps". Returns "file:line:column", an option
 /// ("--ring-heaps") or an empty string.
 using Locator = std::function<std::string(std::string_view path)>;
 
-/// The rules that the command line and the file share: ranges, names, references between parts, endpoints
-/// that overlap, sizes that contradict each other. Throws UsageError for the first that is broken.
+/// Checks the rules that the command line and the file share: ranges, names, references between parts,
+/// endpoints that overlap, sizes that contradict each other. Throws UsageError for the first broken rule.
 void validate(const runtime::Plan& plan, const Locator& locate = {});
 
-/// The effective plan as a configuration file with every key: parse_text(to_toml(plan), "") == plan for every
-/// plan that validate accepts.
+/// Returns the effective plan as a configuration file with every key. parse_text(to_toml(plan), "") == plan
+/// for every plan that validate accepts.
 std::string to_toml(const runtime::Plan& plan);
 
 }  // namespace spead::config

@@ -21,7 +21,7 @@ namespace {
 
 using runtime::Plan;
 
-/// What [[receive]] and [[send]] are called by those who type.
+/// Holds the words for [[receive]] and [[send]] in messages.
 struct Noun {
     std::string_view table;
     std::string_view noun;
@@ -33,7 +33,8 @@ toml::table tree_of(const Plan& plan) {
     return toml::parse(to_toml(plan));
 }
 
-/// Reads the tree as if it were a file. Its lines are nobody's: errors lose their place and keep their words.
+/// Reads the tree as if it were a file. Its lines belong to no file, so errors lose their place and keep
+/// their words.
 Plan plan_of(const toml::table& tree) {
     std::ostringstream text;
     text << toml::toml_formatter(tree, toml::format_flags::none);
@@ -96,7 +97,7 @@ std::optional<double> real_number(std::string_view text) {
     return number;
 }
 
-/// "3-5" as CPUs; others are left to the file's rules.
+/// Parses "3-5" as CPUs; leaves other texts to the file's rules.
 std::optional<std::pair<std::int64_t, std::int64_t>> cpu_range(std::string_view text) {
     const std::size_t dash = text.find('-', 1);
     if (dash == std::string_view::npos)
@@ -127,8 +128,8 @@ toml::array list_value(const Key& key, std::string_view text) {
     return list;
 }
 
-/// Puts what was typed under the key, in the file's type. A value that does not fit stays a string, which the
-/// file's reader refuses in its own words.
+/// Puts the typed value under the key, in the file's type. A value that does not fit stays a string, and the
+/// file's reader refuses it.
 void put(toml::table& table, const Key& key, const std::string& text) {
     const auto insert = [&](auto&& value) {
         table.insert_or_assign(key.name, std::forward<decltype(value)>(value));

@@ -8,16 +8,16 @@
 
 #include "runtime/plan.hpp"
 
-/// Changes of a plan as they are typed while it runs: pure functions, plan in, plan out.
+/// Changes a plan by commands that are typed during a run. Pure functions: plan in, plan out.
 ///
-/// They go through the file's own parser and rules, so every key, unit, range and refusal is the file's. All
-/// throw UsageError that says what was wrong; the plan given is never touched.
+/// They use the file's own parser and rules, so every key, unit, range and refusal is the file's. All throw
+/// UsageError that names the fault; they never change the given plan.
 namespace spead::config {
 
-/// A key as in the file, with its table below [[receive]] or [[send]] before it ("poll",
-/// "heaps.queue_depth"), and its value as typed, without quotes: "busy", "16MiB", "true". Lists have commas
-/// between ("1,2" or "1-3" of CPUs). "default" takes the key away, which leaves what the file's reader takes
-/// without it.
+/// Holds a key and its value as typed. The key is as in the file, after its table below [[receive]] or
+/// [[send]] ("poll", "heaps.queue_depth"). The value has no quotes: "busy", "16MiB", "true". Lists have
+/// commas
+/// ("1,2" or "1-3" of CPUs). "default" removes the key, so that the file's default holds.
 using Setting = std::pair<std::string, std::string>;
 
 runtime::Plan add_stream(const runtime::Plan& plan, const std::string& name, const std::string& port,
@@ -26,9 +26,10 @@ runtime::Plan set_stream(const runtime::Plan& plan, const std::string& name,
                          const std::vector<Setting>& settings);
 runtime::Plan delete_stream(const runtime::Plan& plan, const std::string& name);
 
-/// `range`: "239.1.2.0+3:7148". An endpoint is in a stream once, and in one stream only.
+/// Adds the endpoints of `range` ("239.1.2.0+3:7148"). An endpoint is in a stream once, and in one stream
+/// only.
 runtime::Plan add_endpoints(const runtime::Plan& plan, const std::string& stream, const std::string& range);
-/// Every endpoint of `range` must be in the stream. Ranges that lose some are written anew.
+/// Removes the endpoints of `range`, which must all be in the stream. Ranges that lose some are split.
 runtime::Plan delete_endpoints(const runtime::Plan& plan, const std::string& stream,
                                const std::string& range);
 
@@ -38,11 +39,11 @@ runtime::Plan set_send(const runtime::Plan& plan, const std::string& name,
                        const std::vector<Setting>& settings);
 runtime::Plan delete_send(const runtime::Plan& plan, const std::string& name);
 
-/// Throws UsageError when it is none of key_paths("receive") or key_paths("send") (config/keys.hpp), saying
-/// which is near or where it belongs.
+/// Throws UsageError for a key that is none of key_paths("receive") or key_paths("send") (config/keys.hpp).
+/// The error names similar keys or the right table.
 void check_stream_key(const std::string& key);
 void check_send_key(const std::string& key);
-/// The shortest list of ranges with exactly these endpoints in this order.
+/// Returns the shortest list of ranges with exactly these endpoints in this order.
 std::vector<std::string> endpoint_ranges(const std::vector<Endpoint>& endpoints);
 
 }  // namespace spead::config

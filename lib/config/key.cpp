@@ -16,7 +16,7 @@ namespace spead::config {
 
 namespace {
 
-/// A TOML basic string.
+/// Returns a TOML basic string.
 std::string quoted(std::string_view text) {
     std::string out = "\"";
     for (const char c : text) {

@@ -7,8 +7,8 @@ namespace spead::config {
 
 namespace {
 
-/// Where the string that begins at `at` ends: behind its closing quotes, or at the end of the text or, of one
-/// that has a single line, of that line.
+/// Returns the end of the string that begins at `at`: after its closing quotes, or at the end of the text; an
+/// unclosed single-line string ends with its line.
 std::size_t end_of_string(std::string_view text, std::size_t at) {
     const char quote = text[at];
     const bool escapes = quote == '"';

@@ -24,7 +24,7 @@ struct IsOptional : std::false_type {};
 template <typename T>
 struct IsOptional<std::optional<T>> : std::true_type {};
 
-/// Follows the path. An optional struct on the way must be there: a table is read after it was made.
+/// Follows the path. An optional struct on the path must exist: a table is read after it was made.
 template <auto First, auto... Rest, typename Owner>
 auto& follow(Owner& owner) {
     auto& member = owner.*First;
@@ -88,7 +88,7 @@ struct OwnerOf {
 template <auto... Path>
 using Owner = typename OwnerOf<Path...>::type;
 
-/// Tells whether the first member of the path is an optional struct that is not there.
+/// Returns whether the first member of the path is an optional struct without a value.
 template <auto First, auto... Rest, typename Owner>
 bool absent(const Owner& owner) {
     if constexpr (sizeof...(Rest) > 0 && IsOptional<std::remove_cvref_t<decltype(owner.*First)>>::value)
@@ -127,7 +127,7 @@ Value get_endpoints(ConstPart part) {
     return std::get<const Plan*>(part)->endpoint_texts;
 }
 
-/// The texts, and what they expand to. An error stands at the text that is wrong.
+/// Sets the texts, and the endpoints that they expand to. An error names the place of the wrong text.
 template <typename Plan>
 void set_endpoints(Part part, const Value& value, const Where& where) {
     Plan& plan = *std::get<Plan*>(part);
@@ -168,7 +168,7 @@ inline constexpr Field texts = field_detail::kField<KeyType::texts, Path...>;
 template <auto... Path>
 inline constexpr Field choice{KeyType::choice, field_detail::kNames<field_detail::Member<Path...>>,
                               &field_detail::get<Path...>, &field_detail::set<Path...>};
-/// A list of endpoints: the members `endpoints` and `endpoint_texts` of a plan.
+/// Holds the field of a list of endpoints: the members `endpoints` and `endpoint_texts` of a plan.
 template <typename Plan>
 inline constexpr Field endpoint_list{
     KeyType::endpoints, {}, &field_detail::get_endpoints<Plan>, &field_detail::set_endpoints<Plan>};

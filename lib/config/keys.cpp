@@ -17,7 +17,7 @@ struct Alias {
     std::string_view habit;
     std::string_view here;
 };
-/// Words that are no option. Those of options follow from the keys.
+/// Lists aliases that are no options. Those of options follow from the keys.
 constexpr std::array kAliases{
     Alias{"packet", "max_packet_size"},
     Alias{"packet_size", "max_packet_size"},
@@ -35,14 +35,14 @@ constexpr std::array kAliases{
     Alias{"ring", "queue_depth in [receive.heaps]"},
 };
 
-/// "--ring-heaps" as a habit would have it in a file: "ring_heaps".
+/// Returns an option in the form of a key: "--ring-heaps" as "ring_heaps".
 std::string as_key(std::string_view option) {
     std::string word(option.substr(std::min(option.find_first_not_of('-'), option.size())));
     std::replace(word.begin(), word.end(), '-', '_');
     return word;
 }
 
-/// `plan` is a plan, or a constant one.
+/// Visits the parts of `plan`, a constant or mutable plan.
 void visit_parts(auto& plan, const Section& section, const auto& visit) {
     const std::string_view root = section.root();
     const std::string_view inner = section.table.substr(root.size());

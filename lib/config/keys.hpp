@@ -9,27 +9,27 @@
 
 #include "config/key.hpp"
 
-/// Every key of the file format, by table. Anything else in a file is an error.
+/// Lists every key of the file format, by table. Any other key in a file is an error.
 namespace spead::config {
 
-/// Returns all tables, in the order of docs/configuration.md; a table's parts ("receive.heaps") stand behind
-/// it.
+/// Returns all tables, in the order of docs/configuration.md; its sub-tables ("receive.heaps") follow each
+/// one.
 std::span<const Section> sections();
 
-/// Returns the table of that name ("receive.heaps"), which must be there.
+/// Returns the table of that name ("receive.heaps"), which must exist.
 const Section& section_of(std::string_view table);
 
-/// Returns the names that may stand in the table: its keys, then the tables within it. "" is the file itself.
+/// Returns the possible names in the table: its keys, then the tables within it. "" is the file itself.
 std::vector<std::string_view> names_in(std::string_view table);
 
-/// Returns the key with this path within a table: "poll" or "heaps.queue_depth" of "receive". Null: there is
-/// none.
+/// Returns the key with this path within a table: "poll" or "heaps.queue_depth" of "receive". Null: no such
+/// key.
 const Key* find_key(std::string_view root, std::string_view path);
 
 /// Returns the paths of all keys of a table and of the tables within it, in the file's order.
 std::vector<std::string> key_paths(std::string_view root);
 
-/// Returns what a key has in a new plan.
+/// Returns the key's value in a new plan.
 Value default_value(const Section& section, const Key& key);
 
 /// Calls `visit` for each part of the plan that has the section's keys, with its path ("receive[1].heaps").
@@ -39,8 +39,8 @@ void for_each_part(const runtime::Plan& plan, const Section& section,
 void for_each_part(runtime::Plan& plan, const Section& section,
                    const std::function<void(const std::string& path, Part part)>& visit);
 
-/// Leads from a word that people write from habit (the command line's option, an older or a likely name) to
-/// what it is called here: "max_heaps" to "max_live in [receive.heaps]". Empty: it is no such word.
+/// Returns the name here of a word that people write from habit (the command line's option, an older or a
+/// likely name): for "max_heaps", "max_live in [receive.heaps]". Empty: no such word.
 std::string name_here(std::string_view habit);
 
 }  // namespace spead::config

@@ -7,10 +7,11 @@
 #include "base/units.hpp"
 #include "runtime/plan.hpp"
 
-/// Ranges that the tables of keys (config/keys/) share with other code.
+/// Holds ranges that the tables of keys (config/keys/) share with other code.
 namespace spead::config {
 
-/// Range of a key in the unit of its type; both ends are allowed. A list's is that of its entries.
+/// Holds the range of a key in the unit of its type, with both ends included. For a list it is the range of
+/// the entries.
 struct Range {
     std::int64_t min = 0;
     std::int64_t max = 0;
@@ -26,27 +27,27 @@ struct Limits {
     }
 };
 
-/// CPU numbers: what Linux's cpu_set_t can name.
+/// Limits CPU numbers to those of Linux's cpu_set_t.
 inline constexpr Limits<unsigned> kCpu{0, 1023};
 inline constexpr Range kTime{0, std::int64_t{1000000000}};
 static_assert(kTime.max == static_cast<std::int64_t>(kMaxDuration));
 inline constexpr Range kRate{0, std::int64_t{1000000000000000}};
 static_assert(kRate.max == static_cast<std::int64_t>(kMaxRate));
-/// Seconds; an lcore is reported as silent after one.
+/// Limits lcore_timeout, in seconds; an lcore is reported as silent after one.
 inline constexpr Limits<double> kLcoreTimeout{1, 1e6};
-/// IPv4's smallest MTU to the largest datagram.
+/// Limits the MTU: from IPv4's smallest to the largest datagram.
 inline constexpr Limits<std::uint32_t> kMtu{68, 65535};
-/// 0 and 4095 are reserved (IEEE 802.1Q, table 9-2).
+/// Limits VLAN tags; 0 and 4095 are reserved (IEEE 802.1Q, table 9-2).
 inline constexpr Limits<std::uint16_t> kVlan{1, 4094};
 inline constexpr Limits<std::uint64_t> kMemoryHeaps{4096, std::uint64_t{1} << 46};
 
-/// 65507 bytes are what UDP can carry in IPv4; 32 a SPEAD header with the three pointers that no packet is
-/// without.
+/// Limits received packets. 65507 bytes are the most that UDP carries in IPv4. 32 bytes are a SPEAD header
+/// with the three pointers that every packet has.
 inline constexpr Limits<std::uint32_t> kReceivePacket{32, 65507};
-/// Coverage of a heap is kept in 32-bit ranges.
+/// Limits heaps; their coverage is kept in 32-bit ranges.
 inline constexpr Limits<std::uint64_t> kMaxHeapBytes{1, std::uint64_t{2} << 30};
 
-/// 56 is the smallest packet that spead2's packetisation makes.
+/// Limits sent packets. 56 bytes are the smallest packet of spead2's packetisation.
 inline constexpr Limits<std::uint32_t> kSendPacket{56, 65507};
 inline constexpr Limits<double> kBurstRateRatio{1.0, 1000.0};
 inline constexpr Limits<std::uint64_t> kHeapSize{4, std::uint64_t{1} << 46};
@@ -55,15 +56,15 @@ inline constexpr std::int64_t kMaxHeapCount = (std::int64_t{1} << 56) - 1;
 
 inline constexpr std::size_t kCaptureFiles = 16;
 
-/// Bytes of IPv4 and UDP headers: an MTU minus these is the largest UDP payload.
+/// Holds the bytes of IPv4 and UDP headers: an MTU minus these is the largest UDP payload.
 inline constexpr std::uint32_t kIpUdpHeaders = 28;
-/// Generated items have the ids from here on (spead2's tools).
+/// Holds the first id of generated items (spead2's tools).
 inline constexpr std::uint64_t kFirstItemId = 0x1000;
-/// More than the descriptor of a generated item takes.
+/// Holds an upper limit for the descriptor of a generated item.
 inline constexpr std::uint64_t kDescriptorBytes = 512;
 
-/// The first heap to each endpoint carries the descriptors, usually besides the data: the largest a sender
-/// makes, in bytes.
+/// Returns the size in bytes of a sender's largest heap: the first one to each endpoint, which usually
+/// carries the descriptors besides the data.
 inline constexpr std::uint64_t largest_heap(const runtime::SendPlan& s) {
     const std::uint64_t descriptors = s.items * kDescriptorBytes;
     return runtime::describes_apart(s) ? std::max(s.heap_size, descriptors) : s.heap_size + descriptors;

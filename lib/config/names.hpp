@@ -10,7 +10,7 @@
 #include "base/suggest.hpp"
 #include "runtime/plan.hpp"
 
-/// The words of the plan's choices, the same in the file and on the command line.
+/// Holds the words of the plan's choices, the same in the file and on the command line.
 namespace spead::config {
 
 template <typename E>
@@ -42,7 +42,7 @@ inline constexpr std::array kZeroCopy{Word{runtime::ZeroCopySetting::automatic, 
 inline constexpr std::array kKeptCapabilities{Word{runtime::KeptCapabilities::needed, "needed"},
                                               Word{runtime::KeptCapabilities::all, "all"}};
 
-/// The words of a type of choices.
+/// Holds the words of a type of choices.
 template <typename E>
 inline constexpr std::array<Word<E>, 0> kWords{};
 template <>
@@ -68,7 +68,7 @@ constexpr std::string_view name_in(const std::array<Word<E>, N>& words, E value)
     return "?";
 }
 
-/// The choice that `text` names; throws UsageError that lists the choices.
+/// Returns the choice that `text` names. Throws UsageError that lists the choices.
 template <typename E, std::size_t N>
 E choose(const std::array<Word<E>, N>& words, std::string_view text, std::string_view where) {
     std::array<std::string_view, N> names;

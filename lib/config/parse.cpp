@@ -17,7 +17,7 @@ namespace {
 
 using runtime::Plan;
 
-/// Larger files are not configurations.
+/// Limits the size of a file; larger ones are no configurations.
 constexpr std::size_t kMaxFile = std::size_t{16} << 20;
 
 void check_version(const TomlTable& root) {
@@ -32,7 +32,7 @@ void check_version(const TomlTable& root) {
                         *version, kVersion));
 }
 
-/// Sets what the table has of its section's keys; what it lacks stays as it is.
+/// Sets the members for the keys in the table; missing keys change nothing.
 void read_keys(const TomlTable& table, const Source& source, const Section& section, Part part) {
     for (const Key& key : section.keys) {
         const Value value = table.value(key);

@@ -10,7 +10,7 @@ namespace spead::config {
 
 namespace {
 
-/// Unset values and empty texts mean what their absence means.
+/// Returns whether the value means the same as its absence: an unset value or an empty text.
 bool says_nothing(const Key& key, const Value& value) {
     if (std::holds_alternative<std::monostate>(value))
         return true;

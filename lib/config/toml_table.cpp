@@ -32,7 +32,7 @@ std::string_view type_name(const toml::node& node) {
     }
 }
 
-/// ", " and the value, if it is short enough to be shown.
+/// Returns ", " and the value, if it is short enough to be shown.
 std::string shown(const toml::node& node) {
     constexpr std::size_t kLongest = 64;
     if (const auto* text = node.as_string(); text != nullptr && text->get().size() <= kLongest)
@@ -44,7 +44,7 @@ std::string shown(const toml::node& node) {
     return {};
 }
 
-/// "[[receive]]"; "the file" for its top.
+/// Returns "[[receive]]"; "the file" for its top.
 std::string head_of(std::string_view table) {
     return table.empty() ? std::string("the file") : section_of(table).head();
 }

@@ -14,19 +14,19 @@
 #include "base/error.hpp"
 #include "config/keys.hpp"
 
-/// Strict reading of TOML tables: every key must be known, every value of its type and range. Internal to
+/// Reads TOML tables strictly: every key must be known, every value of its type and range. Internal to
 /// lib/config.
 namespace spead::config {
 
-/// The text being read: its name in errors, and where each value of the plan stands in it.
+/// Holds the name of the text for errors, and the place of each value of the plan in it.
 class Source {
   public:
     explicit Source(std::string name) : name_(std::move(name)) {}
 
-    /// "file:line:column".
+    /// Returns "file:line:column".
     std::string at(const toml::source_position& position) const;
     void remember(const std::string& path, const toml::source_position& position);
-    /// Where the value with this path stands; else the nearest part that has it inside; else the file.
+    /// Returns the place of the value with this path; else of the nearest part around it; else the file.
     std::string locate(std::string_view path) const;
 
   private:
@@ -34,26 +34,26 @@ class Source {
     std::map<std::string, std::string, std::less<>> places_;
 };
 
-/// One table. Construction refuses unknown keys. All errors are UsageError with the position of the key or
-/// value.
+/// Reads one table. The constructor refuses unknown keys. All errors are UsageError with the position of the
+/// key or value.
 class TomlTable {
   public:
-    /// `path` is the plan's path of the table ("receive[0].heaps"), `table` its name in TOML
-    /// ("receive.heaps"); both are empty for the file itself.
+    /// Takes the plan's path of the table ("receive[0].heaps") and its name in TOML ("receive.heaps"); both
+    /// are empty for the file itself.
     TomlTable(const toml::table& tree, Source& source, std::string path, std::string_view table);
 
-    /// Returns what the table has under the key, of the key's type and in its range; unset if it has nothing.
-    /// Throws if a key that is required is missing.
+    /// Returns the value of the key, of its type and in its range; unset if missing. Throws if a required key
+    /// is missing.
     Value value(const Key& key) const;
     /// Returns the file's version; unset if it has none.
     std::optional<std::int64_t> version() const;
 
-    /// A sub-table written [head.key], or null when there is none.
+    /// Returns the sub-table written [head.key], or null when there is none.
     const toml::table* sub_table(std::string_view key) const;
-    /// The tables of [[key]]; empty when there are none.
+    /// Returns the tables of [[key]]; empty when there are none.
     std::vector<const toml::table*> tables(std::string_view key) const;
 
-    /// Position of the key's value; of the table when the key is missing.
+    /// Returns the position of the key's value; of the table when the key is missing.
     std::string where(std::string_view key) const;
     std::string where() const;
     std::string path(std::string_view key) const;
@@ -72,7 +72,7 @@ class TomlTable {
     Value read_text(const Key& key, const toml::node& value) const;
     Value read_cpus(const Key& key, const toml::node& value) const;
     Value read_texts(const Key& key, const toml::node& value) const;
-    /// Returns a number that is good; refuses one that is out of range.
+    /// Returns the number if it is in range; else throws.
     template <typename T>
     T in_range(const Key& key, const toml::node& place, T number) const;
 
@@ -82,7 +82,7 @@ class TomlTable {
     std::string name_;  ///< "receive.heaps"
 };
 
-/// Reads every key into a plan and checks none of the rules between them.
+/// Reads every key into a plan and checks no rules between them.
 runtime::Plan read_plan(const toml::table& tree, Source& source);
 
 }  // namespace spead::config

@@ -25,7 +25,7 @@ using runtime::SendPlan;
 
 constexpr std::size_t kMaxName = 63;
 
-/// The rules, each with the place that its error names.
+/// Checks the rules, each with the place that its error names.
 class Rules {
   public:
     Rules(const Plan& plan, const Locator& locate) : plan_(plan), locate_(locate) {}
@@ -60,7 +60,7 @@ class Rules {
 
     std::string place(const std::string& path) const { return locate_ ? locate_(path) : std::string{}; }
 
-    /// What the tables of keys say of each value by itself.
+    /// Checks each value against the tables of keys.
     void keys() const {
         for (const Section& section : sections())
             for_each_part(plan_, section, [&](const std::string& path, ConstPart part) {
@@ -96,7 +96,7 @@ class Rules {
                  text, kMaxName);
     }
 
-    /// A name that the prompt could not tell from a word of its own.
+    /// Refuses a name that the prompt could not tell from a word of its own.
     void not_reserved(const std::string& path, const std::string& text,
                       std::initializer_list<std::string_view> words) const {
         for (const std::string_view word : words)
@@ -225,7 +225,7 @@ class Rules {
         }
     }
 
-    /// Two threads would write over each other.
+    /// Refuses a file for two sinks, whose threads would overwrite each other.
     void no_file_twice() const {
         std::vector<std::string> seen;
         for (std::size_t i = 0; i < plan_.receives.size(); i++) {
@@ -305,7 +305,7 @@ class Rules {
                  human_size(s.heap_size));
     }
 
-    /// Which of the stream's endpoint texts the endpoint came from, for the error's place.
+    /// Returns the path of the stream's endpoint text with this endpoint, for the error's place.
     std::string text_path(std::size_t stream, const Endpoint& endpoint) const {
         const auto& texts = plan_.receives[stream].endpoint_texts;
         for (std::size_t k = texts.size(); k-- > 0;) {

@@ -8,7 +8,7 @@
 
 namespace spead::heap {
 
-/// A half-open range of heap bytes. Heaps are smaller than 4 GiB (kMaxHeapBytes), so 32 bits do.
+/// Holds a half-open range of heap bytes. Heaps are smaller than 4 GiB (kMaxHeapBytes), so 32 bits do.
 struct Range {
     std::uint32_t begin;
     std::uint32_t end;
@@ -16,19 +16,19 @@ struct Range {
 };
 
 inline constexpr std::uint64_t kMaxHeapBytes = std::uint64_t{2} << 30;
-/// Ranges one heap can have behind its prefix.
+/// Limits the ranges of one heap after its prefix.
 inline constexpr std::uint32_t kMaxRanges = kMaxHeapRanges;
 
 enum class Cover : std::uint8_t {
     added,
-    known,    ///< every byte was there already
-    partial,  ///< some bytes were there already, others not
-    full,     ///< it would need one range more than there is room for
+    known,    ///< all bytes had arrived already
+    partial,  ///< some bytes had arrived already, others not
+    full,     ///< needs one range more than there is room for
 };
 
-/// Which bytes of a heap have arrived: everything before `prefix`, and the sorted, disjoint, non-touching
-/// ranges after it. The range array belongs to the caller, who may move it to a larger one when `full` is
-/// answered.
+/// Holds which bytes of a heap have arrived: everything before `prefix`, and the sorted, disjoint,
+/// non-touching ranges after it. The range array belongs to the caller, who may move it to a larger one after
+/// `full`.
 class Coverage {
   public:
     void reset(Range* ranges, std::uint32_t capacity) noexcept {
@@ -39,7 +39,7 @@ class Coverage {
         ranges_ = ranges;
     }
 
-    /// Adds [begin, end), begin < end <= kMaxHeapBytes. Nothing changes unless the answer is `added`.
+    /// Adds [begin, end), begin < end <= kMaxHeapBytes. Changes nothing unless the result is `added`.
     Cover add(std::uint64_t begin, std::uint64_t end) noexcept {
         if (begin == prefix_ && count_ == 0) [[likely]] {
             prefix_ = end;
@@ -49,25 +49,25 @@ class Coverage {
         return add_out_of_order(begin, end);
     }
 
-    /// Nothing is missing before `begin`, and nothing is there from it on.
+    /// Returns whether nothing is missing before `begin`, and nothing has arrived from it on.
     bool is_next(std::uint64_t begin) const noexcept { return begin == prefix_ && count_ == 0; }
-    /// add(prefix(), end) when is_next(prefix()).
+    /// Does add(prefix(), end) when is_next(prefix()).
     void advance(std::uint64_t end) noexcept {
         received_ += end - prefix_;
         prefix_ = end;
     }
 
-    /// What add() would answer.
+    /// Returns the result that add() would have.
     Cover test(std::uint64_t begin, std::uint64_t end) const noexcept;
 
-    /// Continues in a larger array of the caller's; the content is copied.
+    /// Moves to a larger array of the caller's; the content is copied.
     void move_to(Range* ranges, std::uint32_t capacity) noexcept;
 
     std::uint64_t prefix() const noexcept { return prefix_; }
     std::uint64_t received() const noexcept { return received_; }
     std::span<const Range> ranges() const noexcept { return {ranges_, count_}; }
     std::uint32_t capacity() const noexcept { return capacity_; }
-    /// One past the last byte that has arrived.
+    /// Returns one past the last byte that has arrived.
     std::uint64_t extent() const noexcept { return count_ == 0 ? prefix_ : ranges_[count_ - 1].end; }
 
   private:

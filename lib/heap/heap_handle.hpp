@@ -15,9 +15,9 @@ namespace spead::heap {
 
 class HeapQueue;
 
-/// A received heap in the consumer's hands: a move-only handle. The memory it shows belongs to the receiving
-/// lcore and is valid until the handle is destroyed or assigned, which sends it back. May be destroyed on any
-/// thread, before the HeapQueue it came from.
+/// Gives a consumer a received heap: a move-only handle. The memory belongs to the receiving lcore and is
+/// valid until the handle is destroyed or assigned, which returns it. It may be destroyed on any thread,
+/// before the HeapQueue it came from.
 class HeapHandle {
   public:
     HeapHandle() = default;
@@ -39,42 +39,43 @@ class HeapHandle {
     void reset() noexcept;
 
     std::uint64_t cnt() const noexcept { return record_->key; }
-    /// All bytes arrived and every item lies within them.
+    /// Returns whether all bytes arrived and every item lies within them.
     bool complete() const noexcept { return record_->end == HeapEnd::complete; }
-    /// No hole: complete, or of unknown length with everything up to the last byte that came.
+    /// Returns whether there is no hole: complete, or of unknown length with everything up to the last byte
+    /// that came.
     bool contiguous() const noexcept { return record_->contiguous(); }
     HeapEnd end() const noexcept { return record_->end; }
-    /// Some item pointer lies behind the end of the heap.
+    /// Returns whether some item pointer points behind the end of the heap.
     bool item_past_end() const noexcept { return (record_->flags & Record::kItemPastEnd) != 0; }
     bool has_length() const noexcept { return record_->length != kUnknownLength; }
-    /// The heap's length as its packets told; kUnknownLength if none did.
+    /// Returns the heap's length by its packets; kUnknownLength if none had it.
     std::uint64_t length() const noexcept { return record_->length; }
-    /// Bytes that arrived.
+    /// Returns the number of bytes that arrived.
     std::uint64_t received() const noexcept { return record_->coverage.received(); }
-    /// One past the last byte that arrived.
+    /// Returns one past the last byte that arrived.
     std::uint64_t extent() const noexcept { return record_->coverage.extent(); }
     std::uint32_t packets() const noexcept { return record_->packets; }
-    /// Address bits of the SPEAD-64-XX flavour.
+    /// Returns the address bits of the SPEAD-64-XX flavour.
     std::uint8_t flavour() const noexcept { return record_->flavour; }
     std::uint32_t source() const noexcept { return record_->source; }
-    /// When the first packet with payload came and the last one, by the port: nanoseconds since 1970. 0: the
-    /// port does not tell, or was not asked to.
+    /// Returns the arrival of the first packet with payload, and next of the last one, by the port:
+    /// nanoseconds since 1970. 0: the port does not report it, or was not asked to.
     std::uint64_t first_time() const noexcept { return record_->first_time; }
     std::uint64_t last_time() const noexcept { return record_->last_time; }
-    /// When the lcore took them: ticks of its clock (TSC).
+    /// Returns when the lcore took them: ticks of its clock (TSC).
     std::uint64_t first_arrival() const noexcept { return record_->first_arrival; }
     std::uint64_t last_arrival() const noexcept { return record_->last_arrival; }
 
-    /// The payload: length() bytes, or extent() of them when the length is unknown, in one segment. Bytes of
-    /// missing() are whatever the memory held before.
+    /// Returns the payload: length() bytes, or extent() of them when the length is unknown, in one segment.
+    /// Bytes of missing() are undefined.
     std::span<const std::byte> payload() const noexcept {
         return {record_->base, static_cast<std::size_t>(has_length() ? length() : extent())};
     }
-    /// The same as a list, for code that must not rely on contiguity.
+    /// Returns the same as a list, for code that must not rely on contiguity.
     std::array<std::span<const std::byte>, 1> segments() const noexcept { return {payload()}; }
-    /// Holes within payload().
+    /// Returns the holes within payload().
     std::vector<Range> missing() const;
-    /// Item words as they came off the wire, big-endian, no value twice; wire::extract_items reads them.
+    /// Returns the item words as received, big-endian, no value twice; wire::extract_items reads them.
     std::span<const std::uint64_t> item_words() const noexcept {
         return {record_->items, record_->item_count};
     }

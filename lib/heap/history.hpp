@@ -7,8 +7,8 @@
 
 namespace spead::heap {
 
-/// Keys of heaps that have left the window, oldest first, with the time they left; bounded. The window
-/// forgets the oldest when it is full or has expired.
+/// Holds the keys of heaps that have left the window, oldest first, with the time they left; bounded. The
+/// window removes the oldest when it is full or has expired.
 class History {
   public:
     struct Entry {
@@ -28,7 +28,7 @@ class History {
         count_--;
     }
 
-    /// Not when full.
+    /// Adds a key. Not when full.
     void remember(std::uint64_t key, std::uint64_t time) noexcept {
         std::size_t at = first_ + count_;
         if (at >= entries_.size())

@@ -9,7 +9,7 @@ namespace spead::heap {
 
 namespace {
 
-/// The index behind the words of a block: entry = place of the word + 1, or 0. Places fit 16 bits
+/// Holds the index after the words of a block: entry = place of the word + 1, or 0. Places fit 16 bits
 /// (kMaxItems).
 struct Index {
     std::uint16_t* entries;
@@ -18,8 +18,8 @@ struct Index {
     Index(std::uint64_t* words, std::uint32_t capacity)
         : entries(reinterpret_cast<std::uint16_t*>(words + capacity)), mask(capacity * 2 - 1) {}
 
-    /// Words differ in their top bits (ids), their low bits (addresses) or both, by constant steps: each has
-    /// to reach the bits that are used, and the steps have to be broken up.
+    /// Returns the first entry for a word. Words differ in their top bits (ids), their low bits (addresses)
+    /// or both, by constant steps. All of these must affect the used bits, and steps must be scattered.
     std::uint32_t home(std::uint64_t word) const {
         std::uint64_t x = word ^ hash_secret();
         x = (x ^ x >> 32) * hash_secret();
@@ -27,7 +27,7 @@ struct Index {
         return static_cast<std::uint32_t>(x >> 40) & mask;
     }
 
-    /// Where `word` stands, or where it would be entered.
+    /// Returns the entry of `word`, or the one where it would be entered.
     std::uint16_t* slot(const std::uint64_t* words, std::uint64_t word) const {
         std::uint32_t i = home(word);
         while (entries[i] != 0 && words[entries[i] - 1] != word)

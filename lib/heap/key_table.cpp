@@ -7,10 +7,10 @@ namespace spead::heap {
 
 namespace {
 
-/// Counts that rise by a constant take lines at constant distances around the table. With an unlucky
-/// multiplier a few steps lead back to nearly the same line, and a process in a hundred would probe through
-/// dozens of entries. This says whether that happens with any of the steps senders use: 1 (one stream for
-/// each endpoint), and the number of endpoints that heaps are distributed to.
+/// Returns whether the multiplier spreads counts that rise by a constant step. Such counts take lines at
+/// constant distances around the table. With an unlucky multiplier a few steps lead back to nearly the same
+/// line, and a process in a hundred would probe through dozens of entries. Tests the steps that senders use:
+/// 1 (one stream for each endpoint), and the number of endpoints that heaps are distributed to.
 bool spreads_even_steps(std::uint64_t multiplier, std::size_t lines) {
     constexpr std::uint64_t kSteps = 16;
     const std::uint64_t line = ~std::uint64_t{0} / lines;
@@ -25,7 +25,7 @@ bool spreads_even_steps(std::uint64_t multiplier, std::size_t lines) {
     return true;
 }
 
-/// The splitmix64 generator's step and output.
+/// Returns the next number of the splitmix64 generator.
 std::uint64_t next_random(std::uint64_t& state) {
     state += 0x9e3779b97f4a7c15U;
     std::uint64_t z = state;

@@ -10,10 +10,10 @@
 
 namespace spead::heap {
 
-/// One lookup per packet: heap count -> what became of that heap. Robin Hood hashing with linear probing, at
-/// most half full, sized once. Four neighbouring counts share a cache line, since senders count up; the lines
-/// are scattered by a per-process secret, so that strides do not pile up and a sender cannot choose counts
-/// that collide.
+/// Maps a heap count to the state of that heap, with one lookup per packet. Robin Hood hashing with linear
+/// probing, at most half full, sized once. Four neighbouring counts share a cache line, since senders count
+/// up. A per-process secret scatters the lines, so that strides do not cluster and a sender cannot choose
+/// counts that collide.
 class KeyTable {
   public:
     enum class State : std::uint8_t {
@@ -30,15 +30,15 @@ class KeyTable {
         State state;
     };
 
-    /// Room for `keys` keys at once. Control world.
+    /// Reserves room for `keys` keys at once. Control code.
     KeyTable(std::size_t keys, std::uint64_t secret);
     KeyTable(const KeyTable&) = delete;
     KeyTable& operator=(const KeyTable&) = delete;
 
-    /// Bytes of a table for `keys` keys.
+    /// Returns the bytes of a table for `keys` keys.
     static std::size_t bytes_for(std::size_t keys) noexcept { return entries_for(keys) * sizeof(Entry); }
 
-    /// Null when the key is unknown. Valid until the next insert or erase.
+    /// Returns the entry; null when the key is unknown. Valid until the next insert or erase.
     Entry* find(std::uint64_t key) noexcept {
         std::size_t i = home(key);
         for (std::size_t distance = 0;; distance++, i = (i + 1) & mask_) {
@@ -53,7 +53,7 @@ class KeyTable {
         }
     }
 
-    /// The key must be absent and the caller keeps within the number of keys given at construction.
+    /// Inserts a key, which must be absent. The caller keeps within the number of keys given at construction.
     void insert(std::uint64_t key, State state, std::uint32_t record) noexcept {
         Entry entry{key, record, state};
         std::size_t i = home(key);
@@ -81,7 +81,7 @@ class KeyTable {
 
     void prefetch(std::uint64_t key) const noexcept { __builtin_prefetch(&entries_[home(key)]); }
     std::size_t size() const noexcept { return size_; }
-    /// How many entries a find may look at beyond the first. Takes time with the size of the table.
+    /// Returns how many entries a find may look at beyond the first. Takes time with the size of the table.
     std::size_t longest_probe() const noexcept;
 
   private:
@@ -105,7 +105,7 @@ class KeyTable {
     Entry* entries_;            ///< those of lines_, as one array
     std::size_t mask_;          ///< number of entries - 1
     std::uint64_t multiplier_;  ///< odd
-    unsigned shift_;            ///< leaves as many bits as number the lines
+    unsigned shift_;            ///< 64 minus the bits of a line number
     std::size_t size_ = 0;
 };
 

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-/// What a decoder tells the window about one packet. SPEAD is decoder number one; nothing behind this struct
-/// knows the packet format, except that items are 8-byte words which are kept as they came.
+/// Describes one packet for the window, as a decoder has read it. No code after this struct knows the packet
+/// format, except that items are 8-byte words, kept as received.
 namespace spead::heap {
 
 inline constexpr std::uint64_t kUnknownLength = ~std::uint64_t{0};
@@ -18,12 +18,12 @@ struct PacketView {
 
     std::uint64_t key = 0;                       ///< heap count; packets of one heap share it
     std::uint64_t heap_length = kUnknownLength;  ///< bytes, or kUnknownLength
-    /// Of the payload within the heap. offset + payload_length <= heap_length where that is known, and never
-    /// wraps: the decoder answers for it, the window places payload by it.
+    /// Holds the place of the payload in the heap. offset + payload_length <= heap_length if that is known,
+    /// and never wraps: the decoder guarantees it, the window places payload by it.
     std::uint64_t offset = 0;
-    std::uint64_t item_extent = 0;        ///< highest heap address an item word points at; 0 without items
+    std::uint64_t item_extent = 0;        ///< highest heap address in an item word; 0 without items
     std::uint64_t arrival = 0;            ///< ticks of the lcore's clock
-    const std::uint8_t* items = nullptr;  ///< item words, big-endian, as they came; valid during accept
+    const std::uint8_t* items = nullptr;  ///< item words, big-endian, as received; valid during accept
     std::uint32_t item_count = 0;
     std::uint32_t payload_length = 0;  ///< bytes
     std::uint32_t source = 0;          ///< sender's IPv4 address, host order

@@ -9,46 +9,47 @@
 
 namespace spead::heap {
 
-/// Holds what several placers know of the arena they share. Control world until its lcore runs, then that
-/// lcore's alone: a read and a write of it elsewhere, even of the same value, undo what the lcore wrote
+/// Holds the state of the arena that several placers share. Belongs to control code until its lcore runs,
+/// then to that lcore alone: a read and a write elsewhere, even of the same value, undo the lcore's writes
 /// meanwhile.
 ///
-/// The reservation of a stream that can wait is served later, if need be: such streams lend each other what
-/// none of them uses, so that one of them can have more heaps live than its reservation holds while the
-/// others are idle.
+/// The reservation of a stream that can wait is met later, if necessary. Such streams lend each other the
+/// memory that none of them uses. So one of them can have more live heaps than its reservation holds while
+/// the others are idle.
 class Reservations {
   public:
     explicit Reservations(std::size_t capacity) : free_(capacity) {}
 
-    /// Reserves `bytes` for a placer, which is made with the same number; taken back when that placer sets
-    /// its quota to 0. All reservations together are at most the capacity.
+    /// Reserves `bytes` for a placer, which is made with the same number. The reservation ends when that
+    /// placer sets its quota to 0. All reservations together are at most the capacity.
     void reserve(std::size_t bytes) noexcept { reserved_ += bytes; }
 
   private:
     friend class PoolPlacer;
 
     std::size_t free_;          ///< bytes no placer has taken
-    std::size_t reserved_ = 0;  ///< of them, those that placers below their quota can count on
-    std::size_t can_wait_ = 0;  ///< of reserved_: those of placers of streams that can wait
+    std::size_t reserved_ = 0;  ///< of them, reserved for placers below their quota
+    std::size_t can_wait_ = 0;  ///< of promised_: reserved for placers of streams that can wait
 };
 
-/// Placement of heaps in contiguous blocks of an arena, within one stream's reservation. Several streams of
-/// one lcore draw on one arena; its quota is what a stream can count on, so that one whose consumer is slow
-/// does not starve its neighbours. It may also use memory that is unreserved, or that others do not need.
+/// Places heaps in contiguous blocks of an arena, within one stream's reservation. Several streams of one
+/// lcore use one arena. The quota is a stream's guaranteed memory, so that a stream with a slow consumer does
+/// not starve its neighbours. A stream may also use memory that is unreserved or that other streams do not
+/// need.
 ///
-/// The window asks through this interface only, so that chunks or device memory can take its place.
+/// The window uses this interface only, so that chunks or device memory can replace it.
 class PoolPlacer {
   public:
     PoolPlacer() = default;
-    /// `arena` outlives the placer and belongs to the same lcore. `quota` bytes of blocks at most are out at
-    /// once.
+    /// Takes the `arena`, which outlives the placer and belongs to the same lcore. `quota` limits the bytes
+    /// of blocks in use.
     PoolPlacer(memory::Arena& arena, std::size_t quota) : arena_(&arena), quota_(quota) {}
-    /// `reservations` too: `quota` was reserved there, and more than that may be out where others reserved
+    /// Takes `shares`, too: `quota` was reserved there. More than that may be in use if others have reserved
     /// less than is free.
     PoolPlacer(memory::Arena& arena, Reservations& reservations, std::size_t quota)
         : arena_(&arena), reservations_(&reservations), quota_(quota) {}
 
-    /// A block for `bytes`; empty when the arena has none, or when what is left is the others'.
+    /// Returns a block for `bytes`; empty when the arena has none, or when the rest is reserved for others.
     memory::Block place(std::size_t bytes) noexcept {
         if (arena_->class_size(bytes) > available()) [[unlikely]]
             return {};
@@ -60,7 +61,7 @@ class PoolPlacer {
         return block;
     }
 
-    /// The largest block that can be had of at least `least` and at most `most` bytes.
+    /// Returns the largest available block of at least `least` and at most `most` bytes.
     memory::Block place_between(std::size_t least, std::size_t most) noexcept {
         for (std::size_t bytes = most;; bytes /= 2) {
             if (bytes < least)
@@ -75,15 +76,15 @@ class PoolPlacer {
         arena_->free(block);
     }
 
-    /// Another quota from now on; what is out above it stays out until it is released.
+    /// Sets the quota; blocks above it stay in use until they are released.
     void set_quota(std::size_t quota) noexcept {
         const std::size_t before = left(out_);
         quota_ = quota;
         change_reserved(before, left(out_));
     }
 
-    /// Says whether the stream can wait for memory, rather than lose something. A placer that has no quota
-    /// and no blocks touches nothing shared: the control world makes it while the lcore uses the others.
+    /// Sets whether the stream can wait for memory, rather than lose packets. A placer without quota and
+    /// blocks touches nothing shared: control code makes it while the lcore uses the others.
     void set_can_wait(bool can_wait) noexcept {
         const std::size_t reserved = left(out_);
         if (reservations_ != nullptr && can_wait != can_wait_ && reserved != 0)
@@ -101,7 +102,7 @@ class PoolPlacer {
     std::size_t capacity(memory::Block block) const noexcept { return arena_->size_of(block); }
     std::size_t out() const noexcept { return out_; }
     std::size_t quota() const noexcept { return quota_; }
-    /// Bytes that it may take now; how they are cut, the arena knows.
+    /// Returns the bytes that it may take now; the arena decides how they are cut.
     std::size_t available() const noexcept {
         if (reservations_ == nullptr)
             return left(out_);
@@ -109,13 +110,13 @@ class PoolPlacer {
             reservations_->reserved_ - (can_wait_ ? reservations_->can_wait_ : left(out_));
         return reservations_->free_ > others ? reservations_->free_ - others : 0;
     }
-    /// Most bytes of blocks that were out at once.
+    /// Returns the most bytes of blocks that were in use at once.
     std::size_t most_out() const noexcept { return most_out_; }
     void forget_most_out() noexcept { most_out_ = out_; }
 
   private:
     std::size_t left(std::size_t out) const noexcept { return out < quota_ ? quota_ - out : 0; }
-    /// Modulo 2^64.
+    /// Changes a reservation, modulo 2^64.
     void change_reserved(std::size_t from, std::size_t to) noexcept {
         if (reservations_ == nullptr)
             return;

@@ -5,8 +5,8 @@
 
 namespace spead::heap {
 
-/// Odd multiplier, drawn once per process, for hashes over values that come off the wire: a sender cannot
-/// choose values that collide.
+/// Returns an odd multiplier, drawn once per process, for hashes over received values: a sender cannot choose
+/// values that collide.
 std::uint64_t hash_secret() noexcept;
 
 }  // namespace spead::heap

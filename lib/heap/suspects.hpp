@@ -7,17 +7,17 @@
 
 namespace spead::heap {
 
-/// Sources that begin heaps of which nothing more comes (ghosts): few, the worst of them. A source that also
-/// brings heaps to their end is given credit for each. Addresses can be forged: whoever is demoted only has
-/// to stand back where there is too little for all.
+/// Holds the sources that begin heaps without further packets (ghosts): a few, the worst of them. A source
+/// that also completes heaps gets credit for each. Addresses can be forged, so a demoted source only comes
+/// last when memory is short.
 class Suspects {
   public:
     static constexpr std::uint32_t kDemotedFrom = 32;
-    static constexpr std::uint32_t kCredit = 16;  ///< ghosts forgiven for a heap that came whole
+    static constexpr std::uint32_t kCredit = 16;  ///< ghosts forgiven for a complete heap
 
     struct Suspect {
         std::uint32_t source = 0;  ///< IPv4 address
-        std::uint32_t score = 0;   ///< ghosts that are not forgiven; 0: the place is free
+        std::uint32_t score = 0;   ///< unforgiven ghosts; 0: the place is free
         std::uint64_t ghosts = 0;  ///< in all
     };
 
@@ -48,7 +48,7 @@ class Suspects {
             return s.source == source && s.score >= kDemotedFrom;
         });
     }
-    /// Who has made most ghosts.
+    /// Returns the source with most ghosts.
     const Suspect& worst() const noexcept {
         return *std::max_element(list_.begin(), list_.end(),
                                  [](const Suspect& a, const Suspect& b) { return a.ghosts < b.ghosts; });

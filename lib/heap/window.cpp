@@ -26,7 +26,7 @@ std::uint64_t end_of(const PacketView& v) {
     return v.offset + v.payload_length;
 }
 
-/// Of a heap of one packet: what its count is remembered with. Not 0.
+/// Returns the note that the history keeps with the count of a one-packet heap. Not 0.
 std::uint32_t note_of(std::uint64_t heap_length, std::uint8_t flavour) {
     return (static_cast<std::uint32_t>(heap_length) ^ std::uint32_t{flavour} << 24) | 0x80000000U;
 }
@@ -34,8 +34,8 @@ std::uint32_t note_of(std::uint64_t heap_length, std::uint8_t flavour) {
 }  // namespace
 
 std::size_t Window::records_needed(const WindowConfig& config, std::size_t queue_heaps) {
-    // Live heaps, the queue, as many again in consumers' hands, and what one batch can end. Of heaps in
-    // doubt, those of a few substreams: where records are short, ghosts make room.
+    // Live heaps, the queue, as many again in consumers' hands, and those that one batch can end. Heaps in
+    // doubt are counted for a few substreams only: if records are short, ghosts make room.
     const std::size_t doubtful =
         config.guarded ? std::size_t{std::min(config.substreams, 16U)} * WindowConfig::kDoubtful : 0;
     return config.live_capacity() + doubtful + 2 * queue_heaps + 2 * kMaxBatch;
@@ -127,7 +127,8 @@ Window::Accepted Window::start(const PacketView& v) noexcept {
     return begin(v, block, nullptr);
 }
 
-/// A heap for which there is no room at once, or that claims the count of a live one, `rival` (or null).
+/// Starts a heap for which there is no room at once, or that claims the count of a live one, `rival` (or
+/// null).
 [[gnu::noinline]] Window::Accepted Window::start_short(const PacketView& v, Record* rival) noexcept {
     memory::Block block = rival == nullptr ? memory::Block{} : place(v);
     if (!block) {
@@ -153,7 +154,7 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
     return start_short(v, &rival);
 }
 
-/// A heap begins in `block`. In line where it is called: most heaps have no rival, and many have one packet.
+/// Begins a heap in `block`. Inlined: most heaps have no rival, and many have one packet.
 [[gnu::always_inline]] inline Window::Accepted Window::begin(const PacketView& v, memory::Block block,
                                                              Record* rival) noexcept {
     const std::size_t bytes = placer_.capacity(block);
@@ -185,7 +186,7 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
     if (demoted) [[unlikely]]
         r.flags |= Record::kDemoted;
     r.place = take_place(s, v.arrival, demoted);
-    // Those that made room may have been the rivals.
+    // The heaps that made room may have been the rivals.
     KeyTable::Entry* const entry = rival == nullptr ? nullptr : table_.find(v.key);
     counters_.heaps_started++;
     count_start(v.arrival);
@@ -212,7 +213,7 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
     return placed(r, v);
 }
 
-/// There is no room for the item pointers that the heap's first packet brings.
+/// Handles a heap without room for the item pointers of its first packet.
 [[gnu::noinline]] Window::Accepted Window::cannot_begin(Record& r, const PacketView& v, Grown why,
                                                         const Record* rival) noexcept {
     placer_.release(r.payload);
@@ -222,8 +223,8 @@ Window::Accepted Window::start_beside(const PacketView& v, Record& rival) noexce
     return refuse(v);
 }
 
-/// No room for a heap that begins. It moves its substream's window on all the same: heaps that never end
-/// would keep the room for ever otherwise.
+/// Refuses a heap without room. It still advances its substream's window: otherwise heaps that never end
+/// would keep the room.
 Window::Accepted Window::refuse(const PacketView& v) noexcept {
     Substream& s = substream_of(v.key);
     s.places.at(take_place(s, v.arrival, false)) = {};
@@ -233,7 +234,7 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
     return {PacketOutcome::no_memory, nullptr};
 }
 
-/// The next place, for a heap that begins, which the caller writes; older heaps may have to go.
+/// Takes the next place, for a heap that begins, which the caller writes; older heaps may have to go.
 [[gnu::always_inline]] inline std::uint32_t Window::take_place(Substream& s, std::uint64_t now,
                                                                bool demoted) noexcept {
     s.start_before = std::exchange(s.newest_start, now);
@@ -255,7 +256,7 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
     last_start_ = now;
 }
 
-/// placed() and end() of a heap that its first packet completes.
+/// Does placed() and end() for a heap that its first packet completes.
 [[gnu::always_inline]] inline Window::Accepted Window::end_at_once(Record& r, const PacketView& v,
                                                                    bool lost_count) noexcept {
     r.last_arrival = v.arrival;
@@ -273,7 +274,7 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
     return {PacketOutcome::placed, &r};
 }
 
-/// place() for the usual heap, where nothing is short.
+/// Does place() for the usual heap, with memory available.
 [[gnu::always_inline]] inline memory::Block Window::place_at_once(const PacketView& v) noexcept {
     if (free_count_ == 0 || v.heap_length == kUnknownLength || counters_.heaps_live > config_.live_capacity())
         [[unlikely]]
@@ -281,7 +282,7 @@ Window::Accepted Window::refuse(const PacketView& v) noexcept {
     return placer_.place(v.heap_length);
 }
 
-/// The first packet of a heap: its items and its bytes.
+/// Enters the first packet of a heap: its items and its bytes.
 [[gnu::always_inline]] inline Window::Grown Window::fill(Record& r, const PacketView& v) noexcept {
     if (v.item_count != 0) {
         if (v.item_count <= Record::kInlineItems) [[likely]] {
@@ -323,7 +324,7 @@ Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
     if (config_.in_order && v.offset != prefix) [[unlikely]] {
         outcome = end_of(v) <= prefix ? PacketOutcome::duplicate : PacketOutcome::out_of_order;
     } else if (v.payload_length != 0) {
-        // Nothing of a packet is taken unless all of it can be.
+        // A packet is taken as a whole or not at all.
         Cover cover = new_items ? r.coverage.test(v.offset, end_of(v)) : r.coverage.add(v.offset, end_of(v));
         if (cover == Cover::full && (grown = grow_ranges(r)) == Grown::yes)
             cover = new_items ? Cover::added : r.coverage.add(v.offset, end_of(v));
@@ -361,8 +362,7 @@ Window::Accepted Window::add(Record& r, const PacketView& v) noexcept {
     return placed(r, v);
 }
 
-/// The packet's bytes and items are in the heap's books: the rest of the bookkeeping, and the end if it was
-/// the last.
+/// Finishes a packet whose bytes and items are entered, and ends the heap if it was the last.
 Window::Accepted Window::placed(Record& r, const PacketView& v) noexcept {
     if (v.item_extent > r.item_extent)
         r.item_extent = v.item_extent;
@@ -423,8 +423,8 @@ void Window::end(Record& r, HeapEnd how, bool lost_count) noexcept {
     ended_[ended_tail_++ & ended_mask_] = &r;
 }
 
-/// A heap of several packets that turned out to carry stream control only is no data: its packets move to
-/// `control`, and it never was a heap.
+/// Retracts a heap of several packets with stream control only, which is no data: its packets move to
+/// `control`, and the heap is not counted.
 bool Window::retract_if_control(Record& r) noexcept {
     if ((r.flags & (Record::kHasControl | Record::kHasItems)) != Record::kHasControl) [[likely]]
         return false;
@@ -438,7 +438,7 @@ bool Window::retract_if_control(Record& r) noexcept {
     return true;
 }
 
-/// The heap's count leaves the live heaps.
+/// Removes the heap's count from the live heaps.
 void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcept {
     KeyTable::Entry* const entry = table_.find(key);
     if (config_.history == 0) {
@@ -458,7 +458,7 @@ void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcep
     s.history.remember(key, now_);
 }
 
-/// A count that never was live.
+/// Remembers a count that never was live.
 [[gnu::always_inline]] inline void Window::remember(std::uint64_t key, State state, std::uint8_t flavour,
                                                     std::uint32_t note) noexcept {
     if (config_.history == 0 && state != State::refused)
@@ -469,8 +469,8 @@ void Window::leave(std::uint64_t key, State state, std::uint8_t flavour) noexcep
     s.history.remember(key, now_);
 }
 
-/// For one more count in the history. Counts of few bits soon come round to new heaps: half of them are
-/// remembered at most.
+/// Makes a place for one more count in the history. Counts of few bits soon come round to new heaps: half of
+/// them are remembered at most.
 void Window::make_place(Substream& s, std::uint8_t flavour) noexcept {
     constexpr unsigned kFewBits = 24;
     if (flavour <= kFewBits) [[unlikely]] {

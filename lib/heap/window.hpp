@@ -30,54 +30,53 @@ struct WindowConfig {
     static constexpr std::uint32_t kLeastHistory = 64;
 
     std::uint32_t substreams = 1;  ///< at least 1; heap count modulo this picks an independent window
-    /// Live heaps per substream, at least 1: a heap is evicted when so many newer ones have begun, whether or
-    /// not there was room for those, and whether or not they are still live.
+    /// Limits the live heaps per substream, at least 1. A heap is evicted when this many newer ones have
+    /// begun, whether or not there was room for those, and whether or not they are still live.
     std::uint32_t max_live = 4;
-    /// ... and have shown that they are heaps (window_admission.cpp): packets with forged heap counts evict
-    /// no others. Until then a few more than max_live are live.
+    /// Requires that these have proved to be heaps (window_admission.cpp): packets with forged heap counts
+    /// evict no others. Until then a few more than max_live are live.
     bool guarded = false;
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< at most kMaxHeapBytes
-    /// Heap counts remembered per substream, of heaps that ended and of heaps that were refused;
-    /// kLeastHistory at least. 0: of refused heaps only, whose later packets must not start them in the
-    /// middle.
+    /// Limits the heap counts remembered per substream, of ended and of refused heaps; kLeastHistory at
+    /// least. 0: of refused heaps only, because their later packets must not start them in the middle.
     std::uint32_t history = 1024;
-    std::uint64_t history_ticks = 0;  ///< how long they are remembered; 0: until newer ones push them out
-    std::uint64_t timeout_ticks = 0;  ///< a heap without a packet for so long is given up; 0: never
+    std::uint64_t history_ticks = 0;  ///< how long they are remembered; 0: until newer ones replace them
+    std::uint64_t timeout_ticks = 0;  ///< time without a packet after which a heap is given up; 0: never
     bool in_order = false;
     bool stop_on_stop_item = false;
     FullPolicy on_full = FullPolicy::drop_newest;
 
-    /// Heaps per substream that may be live while it is in doubt whether newer ones are heaps.
+    /// Limits the heaps per substream that may be live while it is in doubt whether newer ones are heaps.
     static constexpr std::uint32_t kDoubtful = 32;
     std::uint32_t places() const noexcept { return max_live + (guarded ? kDoubtful : 0); }
     std::size_t live_capacity() const noexcept { return std::size_t{substreams} * max_live; }
 };
 
-/// The live heaps of one stream on one lcore: packets in, heaps out.
+/// Holds the live heaps of one stream on one lcore: packets in, heaps out.
 ///
-/// Two steps. accept() decides a packet's outcome and, for `placed`, where its payload goes; the caller
-/// copies (now or later) and says so with commit(). A heap that ends, for whatever reason, is handed over,
-/// and its memory reused, only when no copy is outstanding. All functions belong to the owning lcore; none
-/// allocates, locks, throws or waits. Between two commits at most kMaxBatch packets may be accepted.
+/// Works in two steps. accept() decides a packet's outcome and, for `placed`, the place of its payload. The
+/// caller copies, now or later, and calls commit(). A heap that ends, for any reason, is handed over, and its
+/// memory reused, only when no copy is outstanding. All functions belong to the owning lcore; none allocates,
+/// locks, throws or waits. At most kMaxBatch packets may be accepted between two commits.
 class Window {
   public:
     static constexpr std::size_t kMaxBatch = heap::kMaxBatch;
-    /// A heap that is given up with so many packets or fewer is a ghost: a forged or stray count, most
-    /// likely.
+    /// Limits the packets of a ghost, a heap that is given up with so few: most likely its count was forged
+    /// or stray.
     static constexpr std::uint32_t kGhostPackets = 2;
-    /// No outcome yet: there is no room for the packet, and the stream may not lose it (on_full = block).
-    /// Nothing was done or counted. Ask again later; or accept_now() once no window of the arena has heaps
-    /// elsewhere, since nothing comes back then.
+    /// Means no outcome yet: there is no room for the packet, and the stream may not lose it (on_full =
+    /// block). Nothing was done or counted. Ask again later. Call accept_now() once no window of the arena
+    /// has heaps elsewhere, since nothing comes back then.
     static constexpr PacketOutcome kWait = PacketOutcome::count_;
 
-    /// How many records (heaps outside the free pool) a configuration needs: live, queued, in the consumer's
-    /// hands.
+    /// Returns how many records (heaps outside the free pool) a configuration needs: live, queued, in the
+    /// consumer's hands.
     static std::size_t records_needed(const WindowConfig& config, std::size_t queue_heaps);
-    /// Bytes of tables and records, for the plan.
+    /// Returns the bytes of tables and records, for the plan.
     static std::size_t bookkeeping_bytes(const WindowConfig& config, std::size_t queue_heaps);
 
-    /// `queue`, `counters` and the placer's arena outlive the window; the queue was made for records_needed()
-    /// records.
+    /// Refers to `queue`, `counters` and the placer's arena, which outlive the window. The queue was made for
+    /// records_needed() records.
     Window(const WindowConfig& config, PoolPlacer placer, HeapQueue& queue, stats::StreamCounters& counters);
     Window(const Window&) = delete;
     Window& operator=(const Window&) = delete;
@@ -96,7 +95,7 @@ class Window {
         return a;
     }
 
-    /// accept() for a packet that cannot wait any longer.
+    /// Does accept() for a packet that cannot wait any longer.
     Accepted accept_now(const PacketView& v) noexcept {
         waits_ = false;
         const Accepted a = accept(v);
@@ -104,8 +103,8 @@ class Window {
         return a;
     }
 
-    /// accept() for the usual packet: the next bytes of a live heap, not its last, with nothing new but them.
-    /// Null: nothing was done, ask accept().
+    /// Does accept() for the usual packet: the next bytes of a live heap, not its last, with nothing else
+    /// new. Returns null when nothing was done: call accept().
     [[gnu::always_inline]] Record* accept_next(const PacketView& v) noexcept {
         Record* r = last_record_;
         if (r == nullptr || v.key != last_key_) {
@@ -136,8 +135,8 @@ class Window {
         return r;
     }
 
-    /// The payload of `copies` placed packets has been written; packets without payload do not count. Belongs
-    /// to the end of every batch, for 0 copies too: a stop item takes effect here.
+    /// Notes that the payload of `copies` placed packets has been written; packets without payload do not
+    /// count. Call it at the end of every batch, for 0 copies too: a stop item takes effect here.
     void commit(std::uint32_t copies) noexcept {
         outstanding_ -= copies;
         commits_++;
@@ -145,59 +144,60 @@ class Window {
             finish_stop();
     }
 
-    /// Ended heaps wait for hand_over().
+    /// Returns whether ended heaps wait for hand_over().
     bool has_ended() const noexcept { return ended_head_ != ended_tail_; }
     std::uint32_t ended() const noexcept { return ended_tail_ - ended_head_; }
-    /// Moves ended heaps into the queue, by the full-queue policy; nothing while copies are outstanding. Full
-    /// is a queue without a place, and one whose heaps, with those that consumers hold, leave too little of
-    /// the quota for live heaps.
-    /// `now`: ticks of the packets' arrival.
+    /// Moves ended heaps into the queue, by the full-queue policy; nothing while copies are outstanding. A
+    /// queue is full when it has no place, or when its heaps and those that consumers hold leave too little
+    /// of the quota for live heaps. `now`: ticks of the packets' arrival.
     void hand_over(std::uint64_t now) noexcept;
-    /// on_full = block, and the consumer has not made room yet: give this stream no more packets.
+    /// Returns whether the stream must get no more packets: on_full = block, and the consumer has not made
+    /// room yet.
     bool blocked() const noexcept { return blocked_; }
 
-    /// Heaps that queue, are on their way there, or are in consumers' hands: what they hold comes back.
+    /// Returns how many heaps queue, are on their way there, or are in consumers' hands: their memory comes
+    /// back.
     std::size_t heaps_elsewhere() const noexcept { return records_out() - counters_.heaps_live; }
-    /// Whether packets wait for room, rather than be lost: on_full = block.
+    /// Returns whether packets wait for room, rather than be lost: on_full = block.
     bool waits() const noexcept { return waits_; }
-    /// Whether a burst may bring more heaps than there is room for, if they are like the one that began last:
-    /// of streams that can wait.
+    /// Returns whether a burst may bring more heaps than there is room for, if they are like the latest one.
+    /// For streams that can wait.
     bool is_short() const noexcept {
         return waits_ && (placer_.available() < kMaxBatch * last_block_ || free_count_ < kMaxBatch);
     }
-    /// Packets that are surely taken if heaps are like the one that began last: 0..kMaxBatch. 0 only while
+    /// Returns how many packets are surely taken if heaps are like the latest one: 0..kMaxBatch. 0 only while
     /// heaps queue: the consumer has something to take, and then to give back.
     std::uint16_t packets_with_room() noexcept;
 
-    /// Takes back what consumers released.
+    /// Takes back the heaps that consumers released.
     void reclaim() noexcept;
 
-    /// Gives up heaps whose time is over and forgets old history. Call every few milliseconds between
+    /// Gives up heaps whose time is over and expires old history. Call it every few milliseconds between
     /// batches.
     void expire(std::uint64_t now) noexcept;
     /// Ends every live heap (end of the run, stop); hands over as far as the queue allows.
     void flush(std::uint64_t now) noexcept;
-    /// After flush: gives up heaps that a blocking queue would not take; nothing while copies are
+    /// Gives up heaps that a blocking queue would not take, after flush; nothing while copies are
     /// outstanding.
     void drop_waiting() noexcept;
-    /// No more packets are accepted: they count as `stopped`. Live heaps are flushed now, or in the commit
-    /// after which no copy is outstanding.
+    /// Accepts no more packets: they count as `stopped`. Live heaps are flushed now, or in the commit after
+    /// which no copy is outstanding.
     void stop() noexcept {
         refuse_packets();
         commit(0);
     }
     bool stopped() const noexcept { return stopped_; }
 
-    /// Records not in the free pool.
+    /// Returns the number of records not in the free pool.
     std::size_t records_out() const noexcept { return records_.size() - free_count_; }
     const PoolPlacer& placer() const noexcept { return placer_; }
-    /// Latencies and gaps of heaps, in ticks.
+    /// Returns the latencies and gaps of heaps, in ticks.
     const stats::StreamTimes& times() noexcept {
         times_.gap.add(0, std::exchange(same_start_, 0));
         return times_;
     }
     void forget_most_out() noexcept { placer_.forget_most_out(); }
-    /// What is no count begins anew: times, and the most memory that was in use.
+    /// Restarts everything that is no count: times, and the most memory that was in use.
     void forget_peaks() noexcept {
         times_ = {};
         same_start_ = 0;
@@ -207,7 +207,7 @@ class Window {
         placer_.forget_most_out();
     }
 
-    /// Changes what can change at run time; called by the owning lcore between bursts.
+    /// Changes settings at run time; called by the owning lcore between bursts.
     void set_timeout(std::uint64_t ticks) noexcept { config_.timeout_ticks = ticks; }
     void set_quota(std::size_t bytes) noexcept { placer_.set_quota(bytes); }
     void set_on_full(FullPolicy policy) noexcept {
@@ -224,7 +224,7 @@ class Window {
         std::uint64_t newest_start = 0;  ///< ticks
         std::uint64_t start_before = 0;  ///< of the heap before the newest
         std::uint32_t refused = 0;       ///< heaps, in a row, since the oldest one in doubt got a packet
-        std::pair<std::uint32_t, std::uint32_t> when_refused;  ///< its place and packets at the last of them
+        std::pair<std::uint32_t, std::uint32_t> when_refused;  ///< its place and packets at the last refusal
         bool in_doubt = false;  ///< its oldest heap is live although max_live newer ones have begun
         History history;
 
@@ -244,7 +244,8 @@ class Window {
         return static_cast<std::uint32_t>(&r - records_.data());
     }
     Accepted refuse(const PacketView& v) noexcept;
-    /// Without a quota the stream is on its way out: nothing begins that could be waited for.
+    /// Returns whether packets may wait. Without a quota the stream is being removed, and no heap begins that
+    /// could be waited for.
     bool may_wait() const noexcept { return waits_ && placer_.quota() != 0; }
     std::uint32_t take_place(Substream& s, std::uint64_t now, bool demoted) noexcept;
     void make_way(Substream& s, bool demoted) noexcept;
@@ -256,7 +257,7 @@ class Window {
     bool drop_ghost(std::size_t bytes, bool larger) noexcept;
     bool may_be_copied_to(const Record& ghost) const noexcept;
     bool is_in_excess(std::size_t bytes) const noexcept;
-    /// Ghosts that are dropped at most to make room for a block.
+    /// Limits the ghosts that are dropped to make room for a block.
     static constexpr std::uint32_t kGhostTries = 16;
     bool is_slow(const Record& r) const noexcept;
     void drop_last_ended() noexcept;
@@ -271,7 +272,7 @@ class Window {
     Accepted known(const KeyTable::Entry& entry, const PacketView& v) noexcept;
     Accepted placed(Record& r, const PacketView& v) noexcept;
     PacketOutcome adopt_length(Record& r, const PacketView& v) noexcept;
-    /// What became of an attempt to make room within a heap's books.
+    /// Holds the result of an attempt to make room within a heap's books.
     enum class Grown : std::uint8_t { yes, no_memory, at_limit };
     Grown reserve_items(Record& r, std::uint32_t more) noexcept;
     Grown grow_ranges(Record& r) noexcept;
@@ -288,7 +289,8 @@ class Window {
         return bytes;
     }
     void see_control(const PacketView& v) noexcept;
-    /// `lost_count`: another claim to its count has turned out to be the heap; this one never was one.
+    /// Ends the heap. `lost_count`: another claim to its count has proved to be the heap; this one is not
+    /// counted.
     void end(Record& r, HeapEnd how, bool lost_count = false) noexcept;
     Accepted end_at_once(Record& r, const PacketView& v, bool lost_count) noexcept;
     void leave(std::uint64_t key, KeyTable::State state, std::uint8_t flavour) noexcept;
@@ -303,7 +305,7 @@ class Window {
     bool must_wait(const Record& next) noexcept;
     bool is_unwanted(const Record& ghost) const noexcept;
     std::uint32_t push(std::uint32_t count, std::uint64_t now) noexcept;
-    /// Heaps of one burst begin at the same time: they are counted together.
+    /// Counts a start. Heaps of one burst begin at the same time and are counted together.
     void count_start(std::uint64_t now) noexcept {
         if (now == last_start_) [[likely]]
             same_start_++;
@@ -318,7 +320,7 @@ class Window {
     Substream& substream_of(std::uint64_t key) noexcept {
         return config_.substreams == 1 ? substreams_[0] : substreams_[key % config_.substreams];
     }
-    /// Records that queue or are in consumers' hands.
+    /// Returns the records that queue or are in consumers' hands.
     std::size_t records_elsewhere() const noexcept { return records_out() - counters_.heaps_live - ended(); }
 
     WindowConfig config_;
@@ -329,23 +331,23 @@ class Window {
     std::uint64_t last_key_ = 0;     ///< of last_record_
     Record* last_record_ = nullptr;  ///< live heap of the packet before, or null
     std::uint64_t now_ = 0;          ///< arrival of the packet being decided
-    std::uint64_t last_start_ = 0;   ///< first arrival of the heap that began last; 0: none has
-    std::uint64_t same_start_ = 0;   ///< heaps that began at that time, too, and are not in times_ yet
+    std::uint64_t last_start_ = 0;   ///< first arrival of the latest heap; 0: none
+    std::uint64_t same_start_ = 0;   ///< further heaps that began then and are not in times_ yet
     std::uint32_t outstanding_ = 0;
     std::uint32_t commits_ = 0;
     bool stopped_ = false;
     bool stop_pending_ = false;
-    std::uint32_t doubts_ = 0;        ///< substreams in doubt: every packet takes the long way meanwhile
-    std::uint32_t ghost_cursor_ = 0;  ///< substream where a ghost is looked for next
+    std::uint32_t doubts_ = 0;        ///< substreams in doubt: meanwhile every packet takes the slow path
+    std::uint32_t ghost_cursor_ = 0;  ///< substream where the search for a ghost continues
     bool blocked_ = false;
-    bool waits_ = false;      ///< rather than lose a packet
-    bool retracted_ = false;  ///< an ended heap is not to be delivered, or only where there is plenty of room
+    bool waits_ = false;      ///< packets wait rather than be lost
+    bool retracted_ = false;  ///< an ended heap is not to be delivered, or only if there is plenty of room
     std::uint32_t free_count_ = 0;
     std::uint32_t ended_head_ = 0;
     std::uint32_t ended_tail_ = 0;
     std::uint32_t ended_mask_ = 0;
     std::size_t live_bytes_ = 0;  ///< blocks of live heaps
-    std::size_t last_block_ = 0;  ///< bytes, of the heap that began last
+    std::size_t last_block_ = 0;  ///< bytes, of the latest heap
     std::vector<Record*> free_;   ///< stack
     std::vector<Record*> ended_;  ///< ring of heaps on their way to the queue
     std::vector<Substream> substreams_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Which heaps go when others begin.
+/// Decides which heaps are evicted when others begin.
 ///
-/// As in spead2, a heap goes when max_live newer ones have begun. With `guarded`, those must have shown that
-/// they are heaps: as many packets as half of the one that is to go, and more than a forged count shows. So
-/// packets with stray heap counts evict each other only. Heaps that began stay in the ring of places
-/// meanwhile, which has room for kDoubtful more than may be live.
+/// As in spead2, a heap is evicted when max_live newer ones have begun. With `guarded`, those must have
+/// proved to be heaps. For that they need as many packets as half of the old one, and more than a forged
+/// count has. So packets with stray heap counts evict each other only. Meanwhile the heaps stay in the ring
+/// of places, which has room for kDoubtful more than may be live.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -15,30 +15,30 @@ namespace spead::heap {
 
 namespace {
 
-/// What a count must show before it counts as a heap: so many packets, or two if that is all of it.
+/// Holds the packets that a count must have to be taken for a heap; two if it has no more.
 constexpr std::uint32_t kShown = 5;
 constexpr std::uint32_t kShownWhole = 2;
-/// Of max_live newer heaps, so many are enough to have shown it, among so many that began last.
+/// Holds how many of max_live newer heaps must have proved themselves, among the latest ones of that number.
 constexpr std::uint32_t kWitnesses = 8;
 constexpr std::uint32_t kLooks = 16;
-/// Ghosts of others that are kept at the end of the ring, at most, for a heap of a demoted source that
+/// Limits the other sources' ghosts at the end of the ring that are spared when a demoted source's heap
 /// begins.
 constexpr int kKept = 8;
-/// Heaps that are refused in a row until one that would have gone by now, and got no packet meanwhile, goes.
+/// Holds how many heaps in a row are refused before an overdue heap without new packets is evicted.
 constexpr std::uint32_t kRefused = 32;
-/// Newer heaps of the window while which a heap has to show itself, where memory is short.
+/// Holds how many newer heaps of the window a heap has to prove itself when memory is short.
 constexpr std::int32_t kSlow = 64;
-/// Places that are looked at for a ghost whose memory is needed.
+/// Limits the places that are searched for a ghost whose memory is needed.
 constexpr int kGhostLooks = 64;
 
-/// Whether a newer heap of so many packets is one of which `r` has to make room for.
+/// Returns whether a newer heap with that many packets is one for which `r` has to make room.
 bool is_match(std::uint32_t packets, bool complete, const Record& r) noexcept {
     return packets >= (complete ? kShownWhole : kShown) && std::uint64_t{packets} * 2 >= r.packets;
 }
 
 }  // namespace
 
-/// The oldest heaps of the substream go, as far as they have to: more than max_live have begun with the one
+/// Evicts the oldest heaps of the substream, as far as necessary: more than max_live have begun with the one
 /// that is to have the last number, whose place is not written yet.
 [[gnu::noinline]] void Window::make_way(Substream& s, bool demoted) noexcept {
     if (!config_.guarded) {
@@ -54,7 +54,7 @@ bool is_match(std::uint32_t packets, bool complete, const Record& r) noexcept {
             s.places.oldest++;
             continue;
         }
-        // Those of demoted sources push out only each other, as far as there are any.
+        // Ghosts of demoted sources evict only each other, as far as there are any.
         const bool spared = demoted && kept < kKept && (r->flags & Record::kDemoted) == 0;
         if (is_ghost(*r) ? !spared : r->packets == r->visited) {
             evict(s, *r);
@@ -72,14 +72,14 @@ bool is_match(std::uint32_t packets, bool complete, const Record& r) noexcept {
         s.places.oldest++;
     }
     s.places.at(s.places.begun - 1) = {};
-    // Half a ring from its end: what comes to it from now on keeps it.
+    // Half a ring from its end: a packet from now on keeps it.
     if (const std::uint32_t half = s.places.size() / 2; s.places.span() > half)
         if (Record* const r = s.places.at(s.places.begun - 1 - half).live(); r != nullptr)
             r->visited = r->packets;
     settle(s);
 }
 
-/// Evicts the oldest heaps that have been surpassed. Those that are left although max_live newer ones have
+/// Evicts the oldest heaps that have been surpassed. The others that stay although max_live newer ones have
 /// begun are in doubt.
 void Window::settle(Substream& s) noexcept {
     Places& p = s.places;
@@ -105,7 +105,7 @@ void Window::settle(Substream& s) noexcept {
     }
 }
 
-/// Counts the newer heaps that have shown enough already.
+/// Counts the newer heaps that have proved themselves already.
 void Window::count_witnesses(Substream& s, Record& r) noexcept {
     Places& p = s.places;
     r.flags |= Record::kDue;
@@ -124,7 +124,7 @@ void Window::count_witnesses(Substream& s, Record& r) noexcept {
     }
 }
 
-/// A packet was placed into `x` while a heap of its substream is in doubt.
+/// Counts a packet of `x` as evidence, while a heap of its substream is in doubt.
 [[gnu::noinline]] void Window::bear_witness(Record& x) noexcept {
     Substream& s = substream_of(x.key);
     if (!s.in_doubt)
@@ -138,7 +138,7 @@ void Window::count_witnesses(Substream& s, Record& r) noexcept {
         settle(s);
 }
 
-/// Whether so little has come in so long a time that it goes like a ghost where memory is short.
+/// Returns whether the heap is so slow that it is treated like a ghost when memory is short.
 bool Window::is_slow(const Record& r) const noexcept {
     // Claims that were no heaps are taken out of heaps_started: it may be less than when the heap began.
     const auto newer =
@@ -146,7 +146,7 @@ bool Window::is_slow(const Record& r) const noexcept {
     return r.packets < kShown && newer >= kSlow;
 }
 
-/// Whether a copy into it may be outstanding.
+/// Returns whether a copy into it may be outstanding.
 bool Window::may_be_copied_to(const Record& ghost) const noexcept {
     return outstanding_ != 0 && ghost.last_arrival == now_ &&
            (ghost.packets != 1 || ghost.begun_after == static_cast<std::uint16_t>(commits_));
@@ -164,15 +164,14 @@ void Window::evict(Substream& s, Record& r) noexcept {
         drop_last_ended();
 }
 
-/// What has just ended goes no further.
+/// Drops the heap that has just ended.
 void Window::drop_last_ended() noexcept {
     drop(*ended_[--ended_tail_ & ended_mask_]);
     counters_.heaps_dropped_ghosts++;
 }
 
-/// The heap goes that would have gone by now, or with the next one that begins, if nothing but the order
-/// counted: memory is short. Unless busy ones may go, too, only if it got no packet while many others were
-/// refused.
+/// Evicts, because memory is short, the heap that would be next if only the order counted. Unless `busy_too`,
+/// the heap must have got no packet while many others were refused.
 bool Window::evict_due(Substream& s, bool busy_too) noexcept {
     Places& p = s.places;
     while (p.span() != 0 && p.at(p.oldest).live() == nullptr)
@@ -191,9 +190,9 @@ bool Window::evict_due(Substream& s, bool busy_too) noexcept {
     return true;
 }
 
-/// Drops a ghost whose memory, or record, is wanted for a block of `bytes`: the largest. Who wants more than
-/// a fair share takes it only from those that have as much; `larger`: only from those that have more. False:
-/// there is none among those that were looked at, or none that would help.
+/// Drops the largest ghost whose memory, or record, is wanted for a block of `bytes`. A request above a fair
+/// amount takes it only from ghosts that have as much; with `larger`, only from those that have more. Returns
+/// false when none of the examined ones would help.
 bool Window::drop_ghost(std::size_t bytes, bool larger) noexcept {
     const bool modest = room_for(config_.live_capacity(), bytes) <= placer_.quota();
     const std::size_t least = free_count_ == 0 ? 0
@@ -233,8 +232,8 @@ bool Window::drop_ghost(std::size_t bytes, bool larger) noexcept {
     return true;
 }
 
-/// Books of a heap that is given up after a packet or two, and the end of its count: nothing is remembered of
-/// it, so that it neither fills the history nor keeps a heap away that has this count.
+/// Books a heap that is given up after a packet or two, and ends its count. The count is not remembered, so
+/// that it neither fills the history nor keeps a heap with this count away.
 void Window::note_ghost(Record& r) noexcept {
     r.flags |= Record::kGhost;
     counters_.heaps_ghosts++;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The way of heaps that have ended: into the queue, past it, and back from consumers.
+/// Moves ended heaps into the queue, past it, and back from consumers.
 #include <algorithm>
 #include <array>
 
@@ -8,14 +8,14 @@
 
 namespace spead::heap {
 
-/// Whether what has ended, queues, or is in consumers' hands leaves room for the heaps that are live and
-/// those that the packets until the next hand-over can begin, if all are like `next`. A stream that can wait
-/// needs none for the latter: they wait (kWait).
+/// Returns whether ended, queued and consumers' heaps leave room for the live heaps and those that may begin
+/// until the next hand-over, if all are like `next`. A stream that can wait needs none for the latter: they
+/// wait (kWait).
 bool Window::leaves_room(const Record& next) const noexcept {
     const std::size_t size = placer_.capacity(next.payload);
     const std::size_t more = waits_ ? 0 : begun_between_hand_overs(next.packets);
     const std::size_t quota = placer_.quota();
-    // Half of the quota may queue in any case; where nothing may be lost, the one heap that has to.
+    // Half of the quota may queue in any case; for a lossless stream, the one heap that has to.
     const std::size_t queue = waits_ ? std::min(size, quota) : quota / 2;
     const std::size_t reserve = std::min(quota - queue, room_for(config_.live_capacity(), size, more));
     if (placer_.out() - live_bytes_ > quota - reserve)
@@ -24,9 +24,9 @@ bool Window::leaves_room(const Record& next) const noexcept {
     return !waits_ || records_elsewhere() <= records_.size() - config_.live_capacity() - 2 * kMaxBatch;
 }
 
-/// Whether `next` has to wait outside the queue although that may have a place.
+/// Returns whether `next` has to wait outside the queue although that may have a place.
 bool Window::must_wait(const Record& next) noexcept {
-    // Without a quota the stream is on its way out: nothing begins that could want the room.
+    // Without a quota the stream is being removed: no heap begins that could want the room.
     if (leaves_room(next) || placer_.quota() == 0) [[likely]]
         return false;
     reclaim();
@@ -34,7 +34,8 @@ bool Window::must_wait(const Record& next) noexcept {
     return !leaves_room(next) && (waits_ ? records_elsewhere() != 0 : !queue_->empty());
 }
 
-/// A ghost takes no place in the queue, and no memory, that heaps may want. A stream that waits loses none.
+/// Returns whether a ghost would take a place in the queue, or memory, that heaps may want. A stream that
+/// waits loses none.
 bool Window::is_unwanted(const Record& ghost) const noexcept {
     return !waits_ && (queue_->size() >= queue_->capacity() / 2 || !leaves_room(ghost));
 }
@@ -93,7 +94,7 @@ void Window::hand_over(std::uint64_t now) noexcept {
         queue_->wake();
 }
 
-/// Moves the first of at most `count` ended heaps, which stand in one piece, into the queue.
+/// Moves the first of at most `count` ended heaps, which are contiguous in the ring, into the queue.
 std::uint32_t Window::push(std::uint32_t count, std::uint64_t now) noexcept {
     Record* const* const first = &ended_[ended_head_ & ended_mask_];
     const auto pushed = static_cast<std::uint32_t>(queue_->push(first, count));

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Heaps that claim the same count.
+/// Handles heaps that claim the same count.
 ///
 /// A packet with a forged length, or of another flavour, may come before the first packet of the heap whose
-/// count it has; then the heap's own packets contradict it. While nothing has shown which is right, each
-/// claim has a heap, and takes the packets that agree with it. They are linked in a circle, one of which the
-/// table knows.
+/// count it has; then the heap's own packets contradict it. While it is unknown which is right, each claim
+/// has a heap, and takes the packets that agree with it. They are linked in a circle; the table knows one of
+/// them.
 #include "heap/window.hpp"
 
 namespace spead::heap {
 
 namespace {
 
-/// Claims to one count at a time.
+/// Limits the claims to one count at a time.
 constexpr int kMostClaims = 16;
 
 }  // namespace
 
-/// Whether the packet may be one of the heap's: flavour and length do not contradict.
+/// Returns whether the packet may be one of the heap's: flavour and length do not contradict.
 bool Window::agrees(const Record& r, const PacketView& v) noexcept {
     if (v.flavour != r.flavour)
         return false;
@@ -27,8 +27,8 @@ bool Window::agrees(const Record& r, const PacketView& v) noexcept {
     return r.length == kUnknownLength && v.heap_length >= r.coverage.extent();
 }
 
-/// A packet that contradicts the heap it was offered to, of its count: it belongs to another claim, begins
-/// one, or is refused.
+/// Handles a packet that contradicts the heap of its count: it belongs to another claim, begins one, or is
+/// refused.
 Window::Accepted Window::contradicted(const PacketView& v) noexcept {
     const Accepted refused{PacketOutcome::inconsistent, nullptr};
     if (!config_.guarded)
@@ -62,8 +62,7 @@ Window::Accepted Window::contradicted(const PacketView& v) noexcept {
     return start_beside(v, records_[table_.find(v.key)->record]);
 }
 
-/// Another claim has turned out to be the heap: the packets of this one contradict it, and it never was a
-/// heap.
+/// Retracts a claim because another one has proved to be the heap; this one is not counted.
 void Window::retract_claim(Record& r) noexcept {
     r.flags |= Record::kRetracted;
     retracted_ = true;
@@ -79,7 +78,8 @@ void Window::link(Record& known, Record& r) noexcept {
     r.rival = next;
 }
 
-/// The heap ends, and others claim its count. False: none of them is left, and the count is the heap's own.
+/// Ends a heap whose count others claim. Returns false when none of them is left, and the count is the heap's
+/// own.
 bool Window::leave_rivals(Record& r, bool complete) noexcept {
     Record* before = &r;
     while (before->rival != number_of(r) + 1)

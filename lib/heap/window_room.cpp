@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Room for heaps, and for what they bring besides or beyond the block they began with; what becomes of
-/// packets for which there is none.
+/// Makes room for heaps, for their item pointers and ranges, and for growth beyond their first block. Decides
+/// the outcome of packets without room.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -26,7 +26,7 @@ std::uint16_t Window::packets_with_room() noexcept {
     return room != 0 ? room : has_ended() || !queue_->empty() ? 0 : 1;
 }
 
-/// What becomes of a packet for which its heap's books could not be made larger.
+/// Returns the outcome of a packet for which its heap's books could not be enlarged.
 Window::Accepted Window::cannot_grow(Grown why) noexcept {
     if (why == Grown::no_memory && may_wait())
         return {kWait, nullptr};
@@ -34,7 +34,7 @@ Window::Accepted Window::cannot_grow(Grown why) noexcept {
     return {PacketOutcome::no_memory, nullptr};
 }
 
-/// What consumers have given back is looked for when it is needed.
+/// Places the bytes; reclaims consumers' heaps only when necessary.
 memory::Block Window::place_or_reclaim(std::size_t bytes) noexcept {
     memory::Block block = placer_.place(bytes);
     if (!block) {
@@ -47,8 +47,8 @@ memory::Block Window::place_or_reclaim(std::size_t bytes) noexcept {
     return block;
 }
 
-/// Bytes for a new heap. How long it becomes may not be known: a fair share, so that the others find room
-/// too.
+/// Returns the bytes for a new heap. If its length is unknown, it gets a fair amount, so that the others find
+/// room too.
 std::size_t Window::wanted(const PacketView& v) const noexcept {
     if (v.heap_length != kUnknownLength) [[likely]]
         return v.heap_length;
@@ -57,7 +57,7 @@ std::size_t Window::wanted(const PacketView& v) const noexcept {
     return std::clamp(share, least, std::max(least, config_.max_heap_bytes));
 }
 
-/// A block for a new heap, if there is a record for it too.
+/// Returns a block for a new heap, if there is a record for it too.
 memory::Block Window::place(const PacketView& v) noexcept {
     if (free_count_ == 0) [[unlikely]]
         return {};
@@ -68,15 +68,15 @@ memory::Block Window::place(const PacketView& v) noexcept {
     return placer_.place_between(std::max<std::uint64_t>(end_of(v), 1), wanted(v));
 }
 
-/// More heaps are live than may be when all of them are heaps: another one leaves as much as it takes, so
-/// that those that claim much do not keep those away that claim less.
+/// Returns whether more heaps are live than could be if all were genuine. Another one then leaves as much as
+/// it takes, so that large claims do not keep small ones away.
 bool Window::is_in_excess(std::size_t bytes) const noexcept {
     return placer_.available() < 2 * bytes;
 }
 
-/// A block for a heap that begins where there is none, at the cost of ghosts. A stream that may not lose
-/// anything first gives up what claims more than the heap does, and then the heap that would have gone by now
-/// if nothing counted but the order: whose memory comes back, which is to be waited for (`waits`).
+/// Returns a block for a heap that begins without free memory, at the cost of ghosts. A lossless stream first
+/// gives up claims larger than the heap, and then the heap that would be next if only the order counted. The
+/// memory of that heap comes back later, which is to be waited for (`waits`).
 memory::Block Window::find_place(const PacketView& v, bool& waits) noexcept {
     const bool lossless = config_.on_full == FullPolicy::block && placer_.quota() != 0;
     const std::size_t bytes = wanted(v);
@@ -131,8 +131,8 @@ Window::Grown Window::grow_ranges(Record& r) noexcept {
     return Grown::yes;
 }
 
-/// Room for `bytes` of a heap whose length was not known when it began. A stream that may not lose the rest
-/// of it moves it to a larger block; copies that are outstanding find it there.
+/// Makes room for `bytes` of a heap whose length was unknown when it began. A stream that may not lose the
+/// rest of it moves it to a larger block; outstanding copies find it there.
 Window::Grown Window::grow_payload(Record& r, std::uint64_t bytes) noexcept {
     const std::uint64_t capacity = placer_.capacity(r.payload);
     if (bytes <= capacity)
@@ -155,7 +155,7 @@ Window::Grown Window::grow_payload(Record& r, std::uint64_t bytes) noexcept {
     return Grown::yes;
 }
 
-/// A packet whose length is not the one the heap has: it tells one first, tells none, or contradicts.
+/// Handles a packet whose length differs from the heap's: it is the first with one, has none, or contradicts.
 PacketOutcome Window::adopt_length(Record& r, const PacketView& v) noexcept {
     if (v.heap_length == kUnknownLength && r.length != kUnknownLength)
         return end_of(v) <= r.length ? PacketOutcome::placed : PacketOutcome::inconsistent;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Heaps that end without a packet of theirs: after a time without one, at a stop item, with the stream.
+/// Ends heaps without a packet of theirs: after a time without one, at a stop item, with the stream.
 #include "heap/window.hpp"
 
 namespace spead::heap {

@@ -8,14 +8,14 @@
 
 #include <nlohmann/json.hpp>
 
-/// JSON that another process has written, which may be anything. Who receives it bounds its size.
+/// Reads JSON of another process, which may be anything. The receiver limits its size.
 namespace spead::observe {
 
-/// Copies, comparisons and texts of a document call themselves once for each level. What this program writes
-/// has fewer than ten.
+/// Limits the depth of a document, since copies, comparisons and texts of it recurse. This program writes
+/// fewer than ten levels.
 inline constexpr std::size_t kDeepestJson = 64;
 
-/// Whether brackets stand within more than `most` others, outside strings.
+/// Returns whether brackets are nested in more than `most` others, outside strings.
 constexpr bool is_deeper(std::string_view text, std::size_t most) {
     std::size_t depth = 0;
     bool in_string = false;
@@ -36,7 +36,8 @@ constexpr bool is_deeper(std::string_view text, std::size_t most) {
     return false;
 }
 
-/// Returns the document, or a discarded value when it is none or too deep. Never throws for what the text is.
+/// Returns the document, or a discarded value when it is invalid or too deep. Never throws because of the
+/// text.
 template <typename Json = nlohmann::json>
 Json parse_foreign(std::string_view text) {
     if (is_deeper(text, kDeepestJson))
@@ -44,7 +45,7 @@ Json parse_foreign(std::string_view text) {
     return Json::parse(text, nullptr, false);
 }
 
-/// Returns the number by this name, or `otherwise` when it is absent, negative or something else.
+/// Returns the number with this name, or `otherwise` when it is absent, negative or something else.
 template <typename Json>
 std::uint64_t number_in(const Json& object, const char* name, std::uint64_t otherwise = 0) {
     const auto found = object.is_object() ? object.find(name) : object.end();
@@ -52,7 +53,7 @@ std::uint64_t number_in(const Json& object, const char* name, std::uint64_t othe
                                                                 : otherwise;
 }
 
-/// Returns the text by this name; empty when it is absent or something else.
+/// Returns the text with this name; empty when it is absent or something else.
 template <typename Json>
 std::string text_in(const Json& object, const char* name) {
     const auto found = object.is_object() ? object.find(name) : object.end();

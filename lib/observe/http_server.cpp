@@ -26,11 +26,12 @@ namespace spead::observe {
 namespace {
 
 constexpr int kBacklog = 64;
-/// Connections that are taken at once, before those that are there have their turn.
+/// Limits the connections that are accepted at once, before the present ones have their turn.
 constexpr int kAtOnce = 16;
-/// When nobody can be accepted (no descriptors), the listener rests for so long.
+/// Holds the pause of the listener when no connection can be accepted (no descriptors).
 constexpr std::chrono::milliseconds kRest{200};
-/// A client that has its answer may finish what it was saying: it would lose the answer otherwise (a reset).
+/// Limits the time in which an answered client may finish its request: otherwise it would lose the answer (a
+/// reset).
 constexpr std::chrono::seconds kLeaving{1};
 
 std::string_view reason_of(int status) {
@@ -74,7 +75,7 @@ FileDescriptor listen_at(ListenAddress& listen) {
     return made;
 }
 
-/// Where a request's head ends, with the empty line; npos: it is not all there yet.
+/// Returns the end of a request's head, with the empty line; npos: it is incomplete.
 std::size_t end_of_head(std::string_view request) {
     const std::size_t crlf = request.find("\r\n\r\n");
     const std::size_t lf = request.find("\n\n");
@@ -138,7 +139,7 @@ void HttpServer::serve() {
     }
 }
 
-/// No memory, or fewer descriptors than there are clients: those who come later find it there.
+/// Rejects clients for lack of memory or descriptors. Later ones wait in the listener's queue.
 void HttpServer::send_away(std::string_view why, Clock::time_point& accepts) {
     clients_.clear();
     accepts = Clock::now() + kRest;
@@ -146,7 +147,7 @@ void HttpServer::send_away(std::string_view why, Clock::time_point& accepts) {
     std::this_thread::sleep_for(kRest);
 }
 
-/// Waits for somebody once. `accepts`: nobody is accepted before. False: the server ends.
+/// Waits for clients once. `accepts`: accepts no client before. Returns false when the server ends.
 bool HttpServer::serve_once(Clock::time_point& accepts) {
     Clock::time_point now = Clock::now();
     Clock::time_point next = now < accepts ? accepts : Clock::time_point::max();
@@ -175,7 +176,7 @@ bool HttpServer::serve_once(Clock::time_point& accepts) {
     return true;
 }
 
-/// False: nobody can be accepted for the moment.
+/// Accepts clients. Returns false when that is impossible for the moment.
 bool HttpServer::accept_some() {
     for (int i = 0; i < kAtOnce; i++) {
         FileDescriptor connection(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
@@ -192,7 +193,7 @@ bool HttpServer::accept_some() {
     return true;
 }
 
-/// Does what can be done without waiting. False: the client is gone, or its time is over.
+/// Does everything that needs no wait. Returns false when the client has gone, or its time is over.
 bool HttpServer::step(Client& client, Clock::time_point now) {
     if (now >= client.end)
         return false;
@@ -211,7 +212,7 @@ bool HttpServer::step(Client& client, Clock::time_point now) {
     return true;
 }
 
-/// False: there is nothing more to come.
+/// Reads from the client. Returns false when nothing more comes.
 bool HttpServer::read(Client& client) {
     std::array<char, 4096> bytes;
     for (std::size_t taken = 0; taken <= kLongestRequest;) {
@@ -231,7 +232,7 @@ bool HttpServer::read(Client& client) {
     return client.thrown_away < kMostAfterwards;
 }
 
-/// A page that cannot be made is its client's loss only.
+/// Makes the page. If that fails, only this client gets an error.
 HttpServer::Page HttpServer::page_at(std::string_view path) const {
     try {
         return pages_(path);
@@ -262,7 +263,7 @@ void HttpServer::answer(Client& client, Clock::time_point now) {
     client.end = now + kAnswerPatience;
 }
 
-/// False: nobody reads any more.
+/// Writes to the client. Returns false when it no longer reads.
 bool HttpServer::write(Client& client) {
     const std::size_t all = client.head.size() + client.body->size();
     while (client.sent < all) {

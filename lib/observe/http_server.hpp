@@ -19,16 +19,17 @@ namespace spead::observe {
 
 /// Answers GET and HEAD over HTTP/1.1 (RFC 9112), one request for each connection.
 ///
-/// One thread serves all clients and waits for none of them, so that a slow, silent or huge one loses its own
-/// connection and nothing else. Of too many at once, the oldest goes.
+/// One thread serves all clients and waits for none of them. So a slow, silent or oversized client loses only
+/// its own connection. If there are too many at once, the oldest is closed.
 class HttpServer {
   public:
     using Clock = std::chrono::steady_clock;
     static constexpr std::size_t kMostClients = 64;
     static constexpr std::size_t kLongestRequest = 16384;
-    /// What a client may go on saying once it has its answer.
+    /// Limits the bytes that a client may still send after its answer.
     static constexpr std::size_t kMostAfterwards = std::size_t{1} << 20;
-    /// From the connection to the end of the request, and from there to the end of the answer.
+    /// Limits the time from the connection to the end of the request, and from there to the end of the
+    /// answer.
     static constexpr std::chrono::seconds kRequestPatience{5};
     static constexpr std::chrono::seconds kAnswerPatience{20};
 
@@ -41,14 +42,14 @@ class HttpServer {
     /// thread. If it throws, the answer has status 500.
     using Pages = std::function<Page(std::string_view path)>;
 
-    /// Its thread runs on `cpus`. Throws std::system_error when nothing can listen there, Error without a
+    /// Starts a thread on `cpus`. Throws std::system_error when the address cannot be used, Error without a
     /// thread.
     HttpServer(const ListenAddress& listen, std::vector<unsigned> cpus, Pages pages);
     ~HttpServer();
     HttpServer(const HttpServer&) = delete;
     HttpServer& operator=(const HttpServer&) = delete;
 
-    /// Where it listens; the port is known even if any was asked for.
+    /// Returns the listen address, with the actual port even if any was asked for.
     const ListenAddress& address() const noexcept { return address_; }
 
   private:
@@ -56,10 +57,10 @@ class HttpServer {
         FileDescriptor connection;
         Clock::time_point end;  ///< of its patience
         std::string request;
-        std::string head;  ///< of the answer; empty: the request is still being read
+        std::string head;  ///< of the answer; empty: the request is being read
         std::shared_ptr<const std::string> body;
         std::size_t sent = 0;  ///< of head and body
-        bool leaving = false;  ///< all is sent, and what it still says is thrown away
+        bool leaving = false;  ///< all is sent, and further input is discarded
         std::size_t thrown_away = 0;
     };
 
@@ -83,8 +84,8 @@ class HttpServer {
     std::thread thread_;
 };
 
-/// The path of a request's first line, without its query; empty: it is no GET or HEAD of this protocol, and
-/// `status` tells what to answer.
+/// Returns the path of a request's first line, without its query. Empty: it is no GET or HEAD of this
+/// protocol, and `status` is the answer's.
 std::string_view requested_path(std::string_view request, int& status);
 
 }  // namespace spead::observe

@@ -6,8 +6,8 @@
 
 namespace spead::observe {
 
-/// Advice in the words of the configuration file, which the prompt takes too: "raise --ring-heaps" becomes
-/// "raise heaps.queue_depth". Options that are no key stay as they are.
+/// Returns advice in the words of the configuration file, which the prompt takes too: "raise --ring-heaps"
+/// becomes "raise heaps.queue_depth". Options without a key stay as they are.
 std::string with_keys(std::string_view advice);
 
 }  // namespace spead::observe

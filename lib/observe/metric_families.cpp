@@ -30,7 +30,7 @@ std::optional<double> level(std::uint64_t count) {
     return static_cast<double>(count);
 }
 
-/// Gives the rates of parts that were there in both snapshots.
+/// Computes the rates of parts that are in both snapshots.
 class PartRates {
   public:
     explicit PartRates(const View& view)
@@ -191,7 +191,7 @@ void add_sends(std::vector<MetricFamily>& out, const Snapshot& now, const PartRa
 }
 
 void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
-    // What is handed to streams is counted there.
+    // Streams count the delivered packets.
     static constexpr auto kRefusals = [] {
         auto names = kPortOutcomeNames;
         names[static_cast<std::size_t>(PortOutcome::stream)] = {};
@@ -250,7 +250,7 @@ void add_ports(std::vector<MetricFamily>& out, const Snapshot& now) {
               [](const PortSnapshot& p) { return p.nic.errors; });
 }
 
-/// All captures of one stream together, those that have ended with them: what is counted never falls.
+/// Sums all captures of one stream, with those that have ended: the counts never decrease.
 struct CapturesOf {
     std::string name;
     stats::CaptureSnapshot sum;
@@ -310,7 +310,7 @@ std::vector<ClientMetric::Label> place_of(const LcoreSnapshot& l) {
     return {{"lcore", std::to_string(l.lcore)}, {"cpu", std::to_string(l.cpu)}};
 }
 
-/// One series per lcore and part; what is reported of an lcore as a whole has no part.
+/// Adds one series per lcore and lane; values of a whole lcore have no lane.
 template <typename Each>
 void add_counter(std::vector<MetricFamily>& out, const Snapshot& now, const char* name, const char* help,
                  const Each& each) {

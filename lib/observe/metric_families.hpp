@@ -9,10 +9,10 @@
 
 namespace spead::observe {
 
-/// One view of the latest snapshot as Prometheus has it: docs/telemetry.md lists the names, which hold the
-/// units. What counts is a counter (`_total`) with the JSON report's number; rates that were worked out,
-/// levels and what was configured are gauges. A part that is not in the snapshot has no series. `rising`
-/// holds what the pages before this one said of counts that may fall; the view's is noted there.
+/// Converts a snapshot to Prometheus's families: docs/telemetry.md lists the names, which hold the units.
+/// Counts are counters (`_total`) with the JSON report's number. Computed rates, levels and configured values
+/// are gauges. A part that is not in the snapshot has no series. `rising` holds the counts of earlier pages
+/// that may decrease; the view's counts are noted there.
 std::vector<prometheus::MetricFamily> metric_families(const stats::LatestSnapshot::View& view,
                                                       RisingCounts& rising);
 

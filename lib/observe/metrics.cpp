@@ -19,10 +19,10 @@ namespace spead::observe {
 
 namespace {
 
-/// Whoever asks again so soon gets the same page, however many ask.
+/// Holds the time in which further requests get the same page, however many there are.
 constexpr std::chrono::milliseconds kSamePage{200};
 
-/// As Prometheus's text format is called (Exposition formats, "Basic info").
+/// Holds the media type of Prometheus's text format (Exposition formats, "Basic info").
 constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
 
 [[noreturn]] void refuse(const ListenAddress& listen, int error) {
@@ -45,7 +45,7 @@ constexpr const char* kType = "text/plain; version=0.0.4; charset=utf-8";
     }
 }
 
-/// The pages that there are. For the server's thread.
+/// Makes the pages. For the server's thread.
 class Pages {
   public:
     Pages(std::shared_ptr<const stats::LatestSnapshot> latest, ProcessIdentity identity)
@@ -62,7 +62,7 @@ class Pages {
     }
 
   private:
-    /// Made anew when there is something new.
+    /// Returns the page of numbers, made again when there is a new snapshot.
     HttpServer::Page numbers() {
         const auto now = HttpServer::Clock::now();
         if (page_ == nullptr || now - made_ >= kSamePage) {

@@ -14,20 +14,21 @@ namespace spead::observe {
 /// the names.
 ///
 ///  - GET /metrics: all numbers, for Prometheus;
-///  - GET /healthz: status 200, which says that the process answers;
+///  - GET /healthz: status 200 while the process answers;
 ///  - GET /readyz: status 200, or 503 and why_not_ready().
 ///
 /// One thread makes and destroys it. A build without prometheus-cpp refuses to make one.
 class Metrics {
   public:
-    /// Throws Error when nothing can listen there: another program does, the address is not this machine's.
+    /// Starts to listen. Throws Error when that is impossible: another program uses the address, or it is not
+    /// this machine's.
     Metrics(std::shared_ptr<const stats::LatestSnapshot> latest, const ListenAddress& listen,
             const std::vector<unsigned>& cpus, ProcessIdentity identity);
     ~Metrics();
     Metrics(const Metrics&) = delete;
     Metrics& operator=(const Metrics&) = delete;
 
-    /// Where it listens; the port is known even if any was asked for.
+    /// Returns the listen address, with the actual port even if any was asked for.
     const ListenAddress& address() const noexcept { return address_; }
 
   private:
@@ -36,7 +37,7 @@ class Metrics {
     std::unique_ptr<Server> server_;
 };
 
-/// Throws the Error that Metrics would, before anything has been started that takes time.
+/// Throws the Error that Metrics would, before anything is started that takes time.
 void check_metrics(const ListenAddress& listen);
 
 }  // namespace spead::observe

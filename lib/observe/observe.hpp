@@ -17,5 +17,6 @@
 ///
 /// Nothing here reaches an lcore, a port or an engine, or changes a run. Nothing here knows the program's
 /// commands, its prompt or the screen of `top`: these are in app/. It stands above runtime because its
-/// threads run on CPUs that lcores leave (runtime/consumers.hpp). The installed library does not have it.
+/// threads run on CPUs that lcores do not use (runtime/consumers.hpp). The installed library does not have
+/// it.
 namespace spead::observe {}

@@ -11,12 +11,11 @@
 
 namespace spead::observe {
 
-/// Makes the families of one kind of part (stream, sender, port), label by label. It refers to what it is
-/// made from.
+/// Makes the families of one kind of part (stream, sender, port), label by label. It refers to its arguments.
 template <typename Part>
 class PartFamilies {
   public:
-    /// `label` is what the parts' names are the values of.
+    /// Takes the `label` whose values are the parts' names.
     PartFamilies(std::vector<prometheus::MetricFamily>& out, const std::vector<Part>& parts,
                  const char* label)
         : out_(out), parts_(parts), label_(label) {}
@@ -28,7 +27,7 @@ class PartFamilies {
             add(family, part).counter.value = static_cast<double>(value(part));
         end();
     }
-    /// One series per name.
+    /// Adds one series per name.
     template <typename Names, typename Value>
     void counters(const char* name, const char* help, const char* label, const Names& names,
                   const Value& value) {
@@ -43,7 +42,7 @@ class PartFamilies {
             }
         end();
     }
-    /// Of the parts that have such a value.
+    /// Adds a gauge for the parts that have such a value.
     template <typename Value>
     void gauge(const char* name, const char* help, const Value& value) {
         prometheus::MetricFamily& family = begin(name, help, prometheus::MetricType::Gauge);
@@ -70,7 +69,7 @@ class PartFamilies {
         metric.label.push_back({label_, part.name});
         return metric;
     }
-    /// A family without series would be a name without a number.
+    /// Removes a family without series: it would be a name without a number.
     void end() {
         if (out_.back().metric.empty())
             out_.pop_back();

@@ -38,7 +38,7 @@ std::optional<std::uint64_t> machine_start() {
     return std::nullopt;
 }
 
-/// Does not count the descriptor that looking takes.
+/// Counts the open descriptors, without the one that counting takes.
 std::optional<std::uint64_t> open_descriptors() {
     const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir("/proc/self/fd"), closedir);
     if (directory == nullptr)

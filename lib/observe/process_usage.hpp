@@ -8,15 +8,15 @@
 
 namespace spead::observe {
 
-/// Holds what stays the same while a process runs.
+/// Holds the facts that stay the same while a process runs.
 struct ProcessIdentity {
     std::string name;     ///< `name` in [runtime]
     std::string version;  ///< of this program
     std::string dpdk;     ///< rte_version()
 };
 
-/// Tells what the kernel has given this process. A member without a value could not be read, for example
-/// because there was no free descriptor. Source: proc(5), getrlimit(2), clock_gettime(2).
+/// Holds the resources that the kernel has given this process. A member without a value could not be read,
+/// for example because there was no free descriptor. Source: proc(5), getrlimit(2), clock_gettime(2).
 struct ProcessUsage {
     std::optional<double> cpu_s;                    ///< user and system time of all threads
     std::optional<double> start_s;                  ///< since the epoch (UTC)
@@ -39,8 +39,8 @@ struct StatFields {
     bool operator==(const StatFields&) const = default;
 };
 
-/// Returns none when the text has fewer fields or one that is no number. The process's name, the second
-/// field, may hold any byte.
+/// Returns none when the text has fewer fields or an invalid number. The process's name, the second field,
+/// may hold any byte.
 std::optional<StatFields> parse_stat_fields(std::string_view text);
 
 }  // namespace spead::observe

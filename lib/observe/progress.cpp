@@ -105,7 +105,8 @@ void Progress::update(const stats::Snapshot& snapshot) {
     draw(std::move(line));
 }
 
-/// Blanks cover what is left of a longer line. A terminal that has not taken what came before gets no more.
+/// Draws the line, with blanks over the rest of a longer one. A terminal that has not taken earlier output
+/// gets no more.
 void Progress::draw(std::string line) {
     if (!out_->flush())
         return;
@@ -113,7 +114,7 @@ void Progress::draw(std::string line) {
     shown_ = std::move(line);
 }
 
-/// Returns the text that takes the line away.
+/// Returns the text that erases the line.
 std::string Progress::erased() const {
     return shown_.empty() ? std::string() : fmt::format("\r{}\r", std::string(shown_.size(), ' '));
 }

@@ -13,7 +13,7 @@
 
 namespace spead::observe {
 
-/// What the progress line tells, added up over all streams, senders and ports.
+/// Holds the values of the progress line, summed over all streams, senders and ports.
 struct ProgressSample {
     double time_s = 0;
     bool receives = false;
@@ -34,14 +34,14 @@ struct ProgressSample {
 
 ProgressSample progress_sample(const stats::Snapshot& snapshot);
 
-/// "12.0 s | rx 9.87 Gb/s, 1.21 Mpps, 3021 heaps, 3 incomplete | tx 9.87 Gb/s, 1.21 Mpps, 3022 heaps": rates
-/// between the two samples, counts of the second.
+/// Returns "12.0 s | rx 9.87 Gb/s, 1.21 Mpps, 3021 heaps, 3 incomplete | tx 9.87 Gb/s, 1.21 Mpps, 3022
+/// heaps": rates between the two samples, counts of the second.
 std::string progress_line(const ProgressSample& from, const ProgressSample& to);
 
-/// A line on the terminal, written over at every update; nothing when `wanted` is false or `out` is no
-/// terminal. A terminal that takes nothing (Ctrl-S) is not waited for. While the line stands there, the log's
-/// lines go above it: one Progress at a time, and no PromptLog beside it. update() and finish() are called by
-/// one thread; any thread may log.
+/// Shows a line on the terminal, overwritten at every update. Does nothing when `wanted` is false or `out` is
+/// no terminal. Does not wait for a terminal that takes nothing (Ctrl-S). While the line is shown, the log's
+/// lines go above it: one Progress at a time, and no PromptLog beside it. One thread calls update() and
+/// finish(); any thread may log.
 class Progress {
   public:
     explicit Progress(bool wanted, LineOutput& out = standard_error());
@@ -50,23 +50,22 @@ class Progress {
     Progress& operator=(const Progress&) = delete;
 
     void update(const stats::Snapshot& snapshot);
-    /// Takes the line away, so that what comes next starts on a clean one. Other lines go their usual way
-    /// then.
+    /// Erases the line, so that later output starts on a clean one. Other lines then go their usual way.
     void finish();
 
   private:
     void draw(std::string line);
     std::string erased() const;
-    /// A line of the log goes above the progress line.
+    /// Writes a line of the log above the progress line.
     void above(std::string_view line);
 
-    /// Rates are over about this long, so that bursts do not make the numbers jump.
+    /// Averages rates over about this long, so that bursts do not make the numbers jump.
     static constexpr double kWindow = 1.0;
 
     LineOutput* out_;  ///< null: nothing is shown
     std::deque<ProgressSample> samples_;
     std::mutex mutex_;   ///< guards what is on the terminal
-    std::string shown_;  ///< the line that is there now
+    std::string shown_;  ///< the present line
 };
 
 }  // namespace spead::observe

@@ -8,11 +8,11 @@
 
 namespace spead::observe {
 
-/// Numbers that are older than this tell nothing about what runs now.
+/// Limits the age of a snapshot; an older one does not describe the present.
 inline constexpr std::chrono::seconds kOldestReadiness{10};
 
-/// Returns why the process does not do all of its work, one sentence a line; empty: its ports run, its lcores
-/// answer and its streams are received. It says nothing about what comes from the network. Pure.
+/// Returns why the process does not do all of its work, one sentence a line. Empty: its ports run, its lcores
+/// answer and its streams are received. It does not judge the packets from the network. Pure.
 std::string why_not_ready(const stats::LatestSnapshot::View& view);
 
 }  // namespace spead::observe

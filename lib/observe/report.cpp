@@ -23,14 +23,14 @@ using stats::SendSnapshot;
 using stats::Snapshot;
 using stats::StreamSnapshot;
 
-/// What streams that are no more stand under; no stream can have this name.
+/// Holds the name of the row for removed streams; no stream can have this name.
 constexpr const char* kRemoved = "(removed)";
 
 bool any_removed(const Snapshot& snapshot) {
     return snapshot.removed.received != 0 || snapshot.removed.heaps_started != 0;
 }
 
-/// The senders, and those that were removed as one more.
+/// Returns the senders, and the removed ones as one more.
 std::vector<SendSnapshot> all_sends(const Snapshot& snapshot) {
     std::vector<SendSnapshot> all = snapshot.sends;
     if (snapshot.removed_sends.counters.packets != 0) {
@@ -40,7 +40,7 @@ std::vector<SendSnapshot> all_sends(const Snapshot& snapshot) {
     return all;
 }
 
-/// The streams, and those that were removed as one more.
+/// Returns the streams, and the removed ones as one more.
 std::vector<StreamSnapshot> all_streams(const Snapshot& snapshot) {
     std::vector<StreamSnapshot> all = snapshot.streams;
     if (any_removed(snapshot)) {
@@ -59,7 +59,7 @@ std::uint64_t of(const StreamSnapshot& s, HeapEnd e) {
     return s.heaps_ended[static_cast<std::size_t>(e)];
 }
 
-/// The time from the first packet to the last; none: not known.
+/// Returns the time from the first packet to the last; none: unknown.
 std::optional<double> active_seconds(const stats::ActiveTime& active, const Snapshot& snapshot) {
     if (active.first == 0 || snapshot.ticks_per_second <= 0)
         return std::nullopt;
@@ -212,7 +212,7 @@ class RateCells {
         const auto rate = per_second(count, before, active);
         return rate ? human_packet_rate(*rate) : "-";
     }
-    /// As it was before; of one that came since: all zero.
+    /// Returns the stream's earlier counts; all zero for a new stream.
     StreamSnapshot before(const StreamSnapshot& s) const {
         return s.name == kRemoved ? removed_before(&Snapshot::streams, &Snapshot::removed)
                                   : find(&Snapshot::streams, s);
@@ -225,10 +225,10 @@ class RateCells {
     bool whole_run() const { return before_ == nullptr; }
 
   private:
-    /// Packets that came in less time tell of no rate.
+    /// Holds the least time for a rate.
     static constexpr double kLeastSeconds = 1e-3;
 
-    // What begins anew counts from 0.
+    // Counts of a new part start from 0.
     std::optional<double> per_second(std::uint64_t count, std::uint64_t before,
                                      const stats::ActiveTime& active) const {
         const double seconds =
@@ -244,7 +244,7 @@ class RateCells {
         const T* const found = before_ == nullptr ? nullptr : stats::find_same(before_->*list, now);
         return found == nullptr ? T{} : *found;
     }
-    /// What was removed since had come before.
+    /// Returns the earlier counts of parts that were removed since.
     template <typename T>
     T removed_before(std::vector<T> Snapshot::*list, T Snapshot::*removed) const {
         if (before_ == nullptr)
@@ -261,12 +261,12 @@ class RateCells {
     double seconds_;
 };
 
-/// What is wrong with it, or that it is well as far as it is watched.
+/// Returns the stream's fault, or that it is well as far as it is watched.
 std::string state_of(const StreamSnapshot& s) {
     return s.state.empty() || s.state == "received" ? s.health : s.state;
 }
 
-/// Packets that never came of heaps that were given up, as an estimate; empty: none.
+/// Returns an estimate of the packets that never arrived of heaps that were given up; empty: none.
 std::string missing(const StreamSnapshot& s) {
     return s.missing_packets == 0 ? ""
                                   : missing_text(fmt::format("{}", s.missing_packets), s.missing_packets,
@@ -284,7 +284,7 @@ std::string endpoints_text(const std::vector<std::string>& endpoints) {
     return fmt::format("{} and {} more", endpoints.front(), endpoints.size() - 1);
 }
 
-/// Packets, and heaps.
+/// Returns the tables of packets and of heaps.
 std::pair<std::string, std::string> streams_tables(const Snapshot& snapshot, const RateCells& rates) {
     Table packets;
     Table heaps;
@@ -395,7 +395,7 @@ nlohmann::ordered_json report_document(const Snapshot& snapshot) {
         document["streams"][i]["info"]["active_s"] = active_json(snapshot.streams[i].active, snapshot);
     if (any_removed(snapshot)) {
         document["removed"] = stream_json(snapshot.removed);
-        // Of all together these would tell nothing.
+        // These members have no meaning for several streams together.
         for (const char* part :
              {"name", "endpoints", "state", "by_endpoint", "latency", "gap", "queue", "pool"})
             document["removed"].erase(part);

@@ -12,7 +12,7 @@ namespace spead::observe {
 
 namespace {
 
-/// By the fewest packets of each size: {"1": n, "2": n, "4": n...}.
+/// Returns counts by the fewest packets of each size: {"1": n, "2": n, "4": n...}.
 Json burst_sizes_json(const stats::BurstSizes& sizes) {
     Json all;
     for (std::size_t i = 0; i < sizes.size(); i++)
@@ -20,7 +20,7 @@ Json burst_sizes_json(const stats::BurstSizes& sizes) {
     return all;
 }
 
-/// Of a stream or a sender.
+/// Returns the health of a stream or a sender.
 template <typename Part, typename Names>
 Json health_json(const Part& s, const Names& names) {
     Json health;

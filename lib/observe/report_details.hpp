@@ -5,24 +5,25 @@
 
 #include "stats/snapshot.hpp"
 
-/// The parts of the report that explain the counts (docs/counters.md): names beside those of the design.
+/// Adds the parts of the report that explain the counts (docs/counters.md).
 namespace spead::observe {
 
-/// {"count", "min_s", "mean_s", "p50_s", "p90_s", "p99_s", "p999_s", "max_s", "buckets": [[up to seconds,
-/// count]...]}
+/// Returns {"count", "min_s", "mean_s", "p50_s", "p90_s", "p99_s", "p999_s", "max_s", "buckets": [[up to
+/// seconds, count]...]}.
 nlohmann::ordered_json distribution_json(const stats::Distribution& times);
 
-/// Members of a stream's object: heaps handed over, endpoints one by one, times, high-water marks, health.
+/// Adds members to a stream's object: delivered heaps, endpoints one by one, times, high-water marks, health.
 void add_stream_details(nlohmann::ordered_json& stream, const stats::StreamSnapshot& s);
-/// Members of a sender's: when its port took nothing, health.
+/// Adds members to a sender's object: the times when its port took no packets, health.
 void add_send_details(nlohmann::ordered_json& send, const stats::SendSnapshot& s, double ticks_per_second);
-/// Members of a port's: bursts, buffers, top talkers.
+/// Adds members to a port's object: bursts, buffers, top talkers.
 void add_port_details(nlohmann::ordered_json& port, const stats::PortSnapshot& p);
-/// Returns the finding as a sentence, in the words of the configuration where the run is described by one.
+/// Returns the finding as a sentence, with configuration keys if a configuration describes the run.
 std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot);
-/// [{"cause", "stage", "where", "count", "unit", "what", "cure", "sentence"}...]: what was lost and why.
+/// Returns the losses and their causes: [{"cause", "stage", "where", "count", "unit", "what", "cure",
+/// "sentence"}...].
 nlohmann::ordered_json findings_json(const stats::Snapshot& snapshot);
-/// Members of an lcore's: bursts, how it spent its time.
+/// Adds members to an lcore's object: bursts, use of its time.
 void add_lcore_details(nlohmann::ordered_json& lcore, const stats::LcoreSnapshot& l, double ticks_per_second);
 
 }  // namespace spead::observe

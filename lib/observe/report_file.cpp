@@ -24,7 +24,7 @@ bool is_file(const std::string& path) {
     return !path.empty() && path != "-";
 }
 
-/// False: errno tells why.
+/// Writes the text. Returns false, with errno set.
 bool write_all(int fd, std::string_view text) {
     while (!text.empty()) {
         const ssize_t n = ::write(fd, text.data(), text.size());
@@ -48,7 +48,7 @@ void check_writable(const std::string& path) {
         return;
     std::error_code ignored;
     const bool was_there = std::filesystem::exists(path, ignored);
-    // Whoever is to read a pipe may come later.
+    // The reader of a pipe may open it later.
     if (const OpenedOutput opened = open_output(path, O_NONBLOCK); !opened.file && opened.error != ENXIO)
         throw_error(path, "cannot write the report here: {}", opened.reason);
     // A start that fails leaves no empty report.

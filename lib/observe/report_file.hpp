@@ -5,15 +5,14 @@
 
 #include "base/file_use.hpp"
 
-/// Where reports and results go.
+/// Writes reports and results to files.
 namespace spead::observe {
 
-/// Keeps a report's file from being read or written otherwise in this process, for as long as the use lives;
-/// `option` is what names the file ("--json"). Throws UsageError when it is in use already. Touches nothing.
+/// Reserves a report's file against other uses in this process, during the life of the result. `option` is
+/// the one that names the file ("--json"). Throws UsageError when it is in use already. Touches nothing.
 [[nodiscard]] FileUse claim_report(const std::string& path, const std::string& option);
 
-/// A report that cannot be written at the end of a long run is known at its start. Throws Error; makes no
-/// file.
+/// Checks at the start of a run that a report can be written at its end. Throws Error; makes no file.
 void check_writable(const std::string& path);
 
 /// Writes a line to `path`, as for --json: "-" is standard output. Throws Error when it cannot be written.

@@ -9,12 +9,12 @@
 
 namespace spead::observe {
 
-/// Keeps three counts of each stream from falling from one page to the next.
+/// Keeps three counts of each stream from decreasing from one page to the next.
 ///
-/// A heap's packets are counted as placed when they come. When the heap proves to be stream control or a
-/// wrong claim, they move to another outcome, and the heap was never started (docs/counters.md). Prometheus
-/// takes a count that falls for one that began again at 0, and would add all of it once more. So a count
-/// that has fallen keeps its former value until it has caught up.
+/// A heap's packets are counted as placed when they arrive. If the heap proves to be stream control or a
+/// wrong claim, they move to another outcome, and the heap was never started (docs/counters.md). If a count
+/// decreases, Prometheus assumes a restart at 0, and adds all of it once more. So such a count keeps its
+/// former value until the actual count reaches it.
 ///
 /// For one thread.
 class RisingCounts {
@@ -25,7 +25,7 @@ class RisingCounts {
         std::uint64_t heaps_started = 0;
     };
 
-    /// Notes a snapshot that is not older than the one before it. Counts begin anew if the counters have been
+    /// Notes a snapshot that is not older than the one before it. Counts restart if the counters have been
     /// cleared since, or if another stream has the name.
     void update(const stats::Snapshot& now);
 

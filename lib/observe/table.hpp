@@ -8,26 +8,26 @@
 
 namespace spead::observe {
 
-/// Aligned columns of text for a terminal: words to the left, numbers to the right, two blanks between
+/// Aligns columns of text for a terminal: words to the left, numbers to the right, two blanks between
 /// columns.
 class Table {
   public:
-    /// One row with its first cell; cells are then added by column name. A column stands where it was first
-    /// named; rows that do not name it leave it empty.
+    /// Adds one row with its first cell; further cells are added by column name. The first use of a name adds
+    /// its column; in rows without it the cell is empty.
     void row(std::string_view column, const std::string& name);
     void word(std::string_view column, const std::string& text);
-    /// A column that is only shown if some row has a word in it.
+    /// Adds a word to a column that is only shown if some row has one.
     void word_if_any(std::string_view column, const std::string& text);
     void number(std::string_view column, const std::string& text);
-    /// Likewise a column that is only shown if some row has a text in it.
+    /// Adds a number to a column that is only shown if some row has a text in it.
     void number_if_any(std::string_view column, const std::string& text);
     void count(std::string_view column, std::uint64_t value);
-    /// A column that is only shown if some row has another value than 0 in it.
+    /// Adds a count to a column that is only shown if some row is not 0.
     void count_if_any(std::string_view column, std::uint64_t value);
 
     bool empty() const { return rows_ == 0; }
-    /// Head line and rows, each ending in a newline and without blanks at its end; empty when there are no
-    /// rows.
+    /// Returns the head line and rows, each with a newline and without blanks at its end; empty when there
+    /// are no rows.
     std::string text() const;
 
   private:
@@ -43,10 +43,10 @@ class Table {
     std::size_t rows_ = 0;
 };
 
-/// Returns how much is missing, with its share of what should have come: "12 (0.35 %)".
+/// Returns a loss with its fraction of the expected total: "12 (0.35 %)".
 std::string missing_text(const std::string& how_much, std::uint64_t missing, std::uint64_t came);
 
-/// Columns a text takes on a terminal, one per UTF-8 character.
+/// Returns the columns of a text on a terminal, one per UTF-8 character.
 std::size_t display_width(std::string_view text);
 
 }  // namespace spead::observe

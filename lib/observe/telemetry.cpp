@@ -21,7 +21,7 @@ struct Served {
     bool registered = false;
 };
 
-/// Never destroyed: DPDK's threads may ask until the process has ended.
+/// Returns the served object. Never destroyed: DPDK's threads may ask until the process has ended.
 Served& served() {
     static Served& one = *new Served;
     return one;
@@ -43,7 +43,7 @@ void put_list(rte_tel_data* to, const Json& list) {
         rte_tel_data_add_array_u64(to, entry.get<std::uint64_t>());
 }
 
-/// Of an answer that fits (fit_telemetry).
+/// Writes an answer that fits (fit_telemetry).
 void put_object(rte_tel_data* to, const Json& object) {
     rte_tel_data_start_dict(to);
     for (const auto& [name, value] : object.items()) {
@@ -77,7 +77,7 @@ void put(rte_tel_data* to, const Json& answer) {
         put_object(to, fitting);
 }
 
-/// Called by DPDK, which is C: nothing may be thrown through it.
+/// Is called by DPDK, which is C, so it must not throw.
 int on_command(const char* command, const char* parameter, rte_tel_data* data) noexcept {
     try {
         std::shared_ptr<TelemetryAnswers> answers;

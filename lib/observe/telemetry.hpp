@@ -7,14 +7,14 @@
 
 namespace spead::observe {
 
-/// Puts the /spead/ commands into DPDK's telemetry (dpdk-telemetry.py shows them), which calls them on
-/// threads of its own, on CPUs that lcores leave.
+/// Registers the /spead/ commands with DPDK's telemetry (dpdk-telemetry.py shows them). DPDK calls them on
+/// threads of its own, on CPUs that lcores do not use.
 ///
-/// DPDK never forgets a command: after the destructor they answer that the run is over. EAL runs. One at a
+/// DPDK cannot remove a command: after the destructor they answer that the run is over. EAL runs. One at a
 /// time; the main thread makes and destroys it.
 class Telemetry {
   public:
-    /// A process without telemetry (--no-telemetry) is none the worse. Throws Error.
+    /// Registers the commands. Does nothing in a process without telemetry (--no-telemetry). Throws Error.
     explicit Telemetry(std::shared_ptr<TelemetryAnswers> answers);
     ~Telemetry();
     Telemetry(const Telemetry&) = delete;

@@ -23,7 +23,7 @@ namespace {
 using stats::Snapshot;
 using View = stats::LatestSnapshot::View;
 
-/// How many texts of reports are kept: several clients at once, each busy with one.
+/// Limits the kept texts of reports: several clients may each read one.
 constexpr std::size_t kTexts = 8;
 
 Json error(std::string_view what) {
@@ -43,7 +43,7 @@ double seconds_between(const View& view) {
     return view.earlier ? std::chrono::duration<double>(view.latest.time - view.earlier.time).count() : 0;
 }
 
-/// Per second, rounded; left out where there is none.
+/// Adds rates per second, rounded; leaves out unknown ones.
 class RateMembers {
   public:
     explicit RateMembers(double seconds) : seconds_(seconds) {}
@@ -102,7 +102,7 @@ Json unknown(const std::vector<Part>& parts, std::string_view kind, std::string_
         fmt::format("no {} is called `{}`{}; /spead/{}s lists them", kind, name, hint(name, known), kind));
 }
 
-/// The report's entry of that name with its rates.
+/// Returns the report's entry of that name with its rates.
 template <typename Part>
 Json part(const View& view, std::vector<Part> Snapshot::*parts, std::string_view kind,
           std::string_view name) {
@@ -210,8 +210,8 @@ Json TelemetryAnswers::info(const View& view) const {
     return json;
 }
 
-/// Without parameter the latest report's sequence and size; with SEQUENCE,OFFSET as much of its text from
-/// there as an answer holds.
+/// Returns the latest report's sequence and size, without a parameter. With SEQUENCE,OFFSET, returns its text
+/// from there, as much as an answer holds.
 Json TelemetryAnswers::report(const View& view, std::string_view parameter) {
     if (parameter.empty()) {
         const std::lock_guard lock(mutex_);

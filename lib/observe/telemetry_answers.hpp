@@ -12,7 +12,7 @@
 
 #include "stats/latest_snapshot.hpp"
 
-/// What the telemetry commands under /spead/ answer. Names are the JSON report's (docs/counters.md).
+/// Answers the telemetry commands under /spead/. Names are the JSON report's (docs/counters.md).
 namespace spead::observe {
 
 struct TelemetryCommand {
@@ -20,7 +20,7 @@ struct TelemetryCommand {
     const char* help;
 };
 
-/// Names of DPDK commands have letters, digits, `_` and `/`; a parameter follows after a comma.
+/// Lists the commands. DPDK's names have letters, digits, `_` and `/`; a parameter follows after a comma.
 inline constexpr std::array kTelemetryCommands{
     TelemetryCommand{"/spead/info",
                      "Returns the process's name, state and running time. Takes no parameters"},
@@ -47,11 +47,11 @@ inline constexpr std::array kTelemetryCommands{
 /// Answers from the latest snapshot; any thread may ask.
 class TelemetryAnswers {
   public:
-    /// `facts`: members of /spead/info that stay as they are.
+    /// Takes `facts`, the constant members of /spead/info.
     TelemetryAnswers(std::shared_ptr<const stats::LatestSnapshot> latest, nlohmann::ordered_json facts);
 
-    /// An object, a list or a string, not yet made to fit (observe/telemetry_fit.hpp), but for the string,
-    /// which does. What cannot be answered is an object whose "error" says why.
+    /// Returns an object or a list, not yet fitted (observe/telemetry_fit.hpp), or a string, which fits. An
+    /// error is an object with the member "error".
     nlohmann::ordered_json answer(std::string_view command, std::string_view parameter);
 
   private:
@@ -60,7 +60,7 @@ class TelemetryAnswers {
     nlohmann::ordered_json info(const View& view) const;
     nlohmann::ordered_json report(const View& view, std::string_view parameter);
 
-    /// A report as text, kept while somebody may fetch it piece by piece.
+    /// Holds a report as text while clients may fetch it piece by piece.
     struct Text {
         std::uint64_t sequence;
         std::shared_ptr<const std::string> text;

@@ -13,7 +13,7 @@ namespace spead::observe {
 
 namespace {
 
-/// Room for "left_out" in every object.
+/// Limits the members of an object, with room for "left_out" in each.
 constexpr std::size_t kMembers = RTE_TEL_MAX_DICT_ENTRIES - 1;
 
 static_assert(kTelemetryString == RTE_TEL_MAX_STRING_LEN - 1);

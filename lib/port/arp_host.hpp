@@ -16,51 +16,51 @@
 
 namespace spead::port {
 
-/// Address resolution by ourselves, on ports that the kernel does not see (RFC 826, RFC 5227).
+/// Resolves and answers ARP on ports that the kernel does not see (RFC 826, RFC 5227).
 ///
-/// Answers requests for our address, announces it, and finds the MAC addresses of the hosts it is asked to
-/// resolve: it asks until there is an answer, and goes on asking, first the host alone and then everybody,
-/// before an answer grows old. Hosts that nobody asked for are never remembered.
+/// Answers requests for our address, announces it, and resolves the MAC addresses of the requested hosts. It
+/// sends requests until there is a reply. Before a reply grows old it asks again, first the host alone and
+/// then by broadcast. Other hosts are never remembered.
 ///
-/// Pure: time comes from outside and frames go out through step(); nothing waits. Control world, one thread;
-/// frames are hostile, and what they cost and occupy is bounded.
+/// Pure: the caller passes the time and frames leave through step(); nothing waits. Control code, one thread;
+/// frames are hostile, and their cost and memory are bounded.
 class ArpHost {
   public:
     using Clock = std::chrono::steady_clock;
     using Time = Clock::time_point;
 
-    static constexpr std::chrono::milliseconds kAskInterval{1000};  ///< while there is no answer
-    static constexpr unsigned kFastTries = 3;  ///< so many requests, then one every kSlowInterval
+    static constexpr std::chrono::milliseconds kAskInterval{1000};  ///< while there is no reply
+    static constexpr unsigned kFastTries = 3;  ///< requests before the interval becomes kSlowInterval
     static constexpr std::chrono::milliseconds kSlowInterval{5000};
-    static constexpr std::chrono::seconds kRefresh{20};  ///< an answer this old is asked for again
-    static constexpr unsigned kRefreshTries = 3;         ///< of which the first goes to the host alone
+    static constexpr std::chrono::seconds kRefresh{20};  ///< age of a reply at which it is requested again
+    static constexpr unsigned kRefreshTries = 3;         ///< the first of them goes to the host alone
     static constexpr unsigned kAnnouncements = 2;
     static constexpr std::chrono::milliseconds kAnnounceInterval{2000};
     static constexpr std::size_t kAnswersPerStep = 16;
 
     explicit ArpHost(const wire::LinkAddress& own) : own_(own) {}
 
-    /// Tells everybody our address, beginning with the next step(). Nothing without an address.
+    /// Announces our address from the next step() on. Does nothing without an address.
     void announce();
-    /// Asks for the host's MAC address from the next step() on, for ever.
+    /// Resolves the host's MAC address from the next step() on, without end.
     void resolve(Ipv4 host);
 
-    /// The last answer; none before the first, and when the host does not answer any more.
+    /// Returns the last reply; none before the first, and when the host no longer replies.
     std::optional<MacAddress> find(Ipv4 host) const;
-    /// Requests sent for the host since its last answer.
+    /// Returns the number of requests for the host since its last reply.
     unsigned tries(Ipv4 host) const;
 
     void receive(std::span<const std::uint8_t> frame, Time now);
 
-    /// Does what is due at `now`, which never goes back, and returns the frames to send: one for each host
-    /// asked for, one announcement, and kAnswersPerStep answers at most.
+    /// Does the work that is due at `now`, which never decreases. Returns the frames to send: one for each
+    /// requested host, one announcement, and kAnswersPerStep answers at most.
     std::vector<Frame> step(Time now);
-    /// When step() is to be called next; Time::max() when nothing is pending.
+    /// Returns the time of the next step(); Time::max() when nothing is pending.
     Time next() const noexcept { return next_; }
 
-    /// Another host says that it has our address; its MAC address, the last one.
+    /// Returns the MAC address of another host that claims our address, the last one.
     const std::optional<MacAddress>& conflict() const noexcept { return conflict_; }
-    /// Requests for our address that were not answered because too many came at once.
+    /// Returns the requests for our address that were not answered because too many came at once.
     std::uint64_t unanswered() const noexcept { return unanswered_; }
 
   private:

@@ -11,7 +11,7 @@ namespace spead::port {
 
 namespace {
 
-/// What the interface is stacked on or made of, from its uevent's DEVTYPE; empty: it stands for itself.
+/// Returns the kind of a stacked or composed interface, from its uevent's DEVTYPE; empty for others.
 std::string stacked_kind(const Sysfs& files, const std::string& name) {
     const std::string directory = fmt::format("/sys/class/net/{}", name);
     std::istringstream lines(files.text(directory + "/uevent").value_or(""));

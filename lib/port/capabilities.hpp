@@ -8,24 +8,24 @@
 namespace spead::port {
 
 enum class Steering : std::uint8_t { software, rte_flow, xdp_map };
-/// Who tells the network that we want a group: nobody (files, rings), a kernel socket on the port's netdev,
-/// or our own IGMP host, where the kernel does not see the port.
+/// Says how group membership is reported to the network: not at all (files, rings), by a kernel socket on the
+/// port's netdev, or by our own IGMP host, where the kernel does not see the port.
 enum class Membership : std::uint8_t { none, kernel_socket, own_host };
 
-/// What a port's driver writes into mbufs about the time at which packets came.
+/// Says which arrival times a port's driver writes into mbufs.
 enum class RxTimestamps : std::uint8_t {
     none,
     microseconds,  ///< since 1970, of a capture file's records
     device_clock   ///< RTE_ETH_RX_OFFLOAD_TIMESTAMP: ticks of the device, or UTC nanoseconds
 };
 
-/// What a port can do, after the driver file's declaration was masked with what the device reports.
+/// Holds the capabilities of a port: the driver file's declaration, masked with the device's report.
 struct Capabilities {
     Steering steering = Steering::software;
     Membership membership = Membership::none;
-    bool isolation = false;  ///< rte_flow_isolate: what no rule names stays with the kernel or is dropped
-    /// The device distributes flows (source, destination, ports) over its receive queues by itself, and a
-    /// flow stays where it is: packets of every endpoint may come from every queue.
+    bool isolation = false;  ///< rte_flow_isolate: packets without a rule stay with the kernel or are dropped
+    /// Says that the device distributes flows (source, destination, ports) over its receive queues by itself,
+    /// and keeps a flow on its queue. So packets of every endpoint may come from every queue.
     bool distributes_flows = false;
     bool spreads_sources = false;     ///< a rule may spread an endpoint's senders over several queues
     bool rx_interrupt = false;        ///< an lcore can sleep until a packet comes
@@ -33,19 +33,21 @@ struct Capabilities {
     bool tx_external_buffer = false;  ///< an mbuf may point at registered user memory
     bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)
     bool finite = false;              ///< the source ends (a capture file); see Port::exhausted
-    bool receives_own = false;        ///< what is sent comes back on the same port (ring): fit for loopback
+    bool receives_own = false;        ///< sent packets come back on the same port (ring): fit for loopback
     bool trusts_peer =
         false;                ///< another process writes the lengths of received packets; the PMD believes it
     bool needs_peer = false;  ///< carries nothing until another process connects (memif); see Port::poll_link
-    /// Sent segments that the driver may keep until more are sent (mlx5: 31). 0: freed promptly.
+    /// Holds how many sent segments the driver may keep until more are sent (mlx5: 31). 0: freed promptly.
     std::uint16_t late_free_segments = 0;
     std::uint32_t max_rx_frame = 0;  ///< bytes, from destination MAC to the last byte before the FCS
     std::uint32_t max_tx_frame = 0;  ///< bytes, likewise
-    /// Longest frame that the link can have carried, VLAN tags included; 0: not known. Longer ones, and those
-    /// that the port had to cut to max_rx_frame, come from senders that leave segmentation to somebody else.
+    /// Holds the longest frame that the link can have carried, VLAN tags included; 0: unknown. Longer ones,
+    /// and those that the port had to cut to max_rx_frame, come from senders that rely on segmentation by
+    /// their interface.
     std::uint32_t link_frame = 0;
     RxTimestamps rx_timestamps = RxTimestamps::none;
-    /// RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP: the device sends a packet at the time that is written into it.
+    /// Says that the device sends a packet at the time that is written into it
+    /// (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP).
     bool send_on_time = false;
     std::uint64_t rx_offloads = 0;  ///< RTE_ETH_RX_OFFLOAD_*, granted
     std::uint64_t tx_offloads = 0;  ///< RTE_ETH_TX_OFFLOAD_*, granted

@@ -13,12 +13,13 @@ struct rte_flow_attr;
 struct rte_flow_error;
 struct rte_flow_item;
 
-/// The calls into DPDK whose order a device insists on: isolation before configure, rules only while it runs,
-/// memory registered before it is mapped, and unmapped when nothing in flight needs it. lib/port makes them
-/// through this seam, so that a test can record them, or answer as a card would that is not there.
+/// Wraps the DPDK calls whose order matters to a device: isolation before configure, rules only while it
+/// runs, memory registered before it is mapped, and unmapped when nothing in flight needs it. lib/port makes
+/// them through this interface, so that a test can record them, or answer for an absent card.
 namespace spead::port {
 
-/// Control world, one thread at a time. Results are those of the DPDK functions of the same name.
+/// Declares the calls. Control code, one thread at a time. Results are those of the DPDK functions of the
+/// same name.
 class DeviceCalls {
   public:
     virtual ~DeviceCalls() = default;
@@ -29,7 +30,7 @@ class DeviceCalls {
     virtual int stop(std::uint16_t port);
     virtual int close(std::uint16_t port);
 
-    /// rte_eth_read_clock.
+    /// Calls rte_eth_read_clock.
     virtual int read_clock(std::uint16_t port, std::uint64_t& ticks);
 
     virtual int flow_isolate(std::uint16_t port, bool set, rte_flow_error& error);
@@ -47,11 +48,10 @@ class DeviceCalls {
     virtual int dma_unmap(rte_device* device, void* base, std::uint64_t iova, std::size_t length);
 };
 
-/// DPDK itself, unless a test has put something else in its place.
+/// Returns DPDK itself, or a test's replacement.
 DeviceCalls& device_calls() noexcept;
 
-/// For tests: `calls` instead of DPDK for as long as this lives. Not while ports are open that it has not
-/// opened.
+/// Replaces DPDK by `calls` during its life, for tests. Not while other ports are open.
 class DeviceCallsInstead {
   public:
     explicit DeviceCallsInstead(DeviceCalls& calls) noexcept;

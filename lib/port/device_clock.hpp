@@ -8,28 +8,28 @@
 
 namespace spead::port {
 
-/// What a port's clock says in terms of the lcores' cycle counter and of UTC, by straight lines through
-/// samples of all three.
+/// Converts between a port's clock, the lcores' cycle counter and UTC, by straight lines through samples of
+/// all three.
 ///
-/// One thread takes samples; any thread converts, without locks or waiting. A converting thread that stands
-/// still for as long as kMaps - 1 samples take (seconds) may get a time between two lines.
+/// One thread takes samples; any thread converts, without locks or waiting. A converting thread that is
+/// stopped for as long as kMaps - 1 samples take (seconds) may get a time between two lines.
 class DeviceClock {
   public:
-    /// The three clocks at one moment.
+    /// Holds the three clocks at one moment.
     struct Sample {
         std::uint64_t device = 0;  ///< ticks of the port's clock
         std::uint64_t cycles = 0;  ///< rte_rdtsc()
         std::uint64_t utc = 0;     ///< nanoseconds since 1970
     };
-    /// Lines go through the newest sample and the oldest of so many.
+    /// Counts the samples from the newest to the oldest, through which lines go.
     static constexpr std::size_t kSamples = 16;
 
-    /// Two samples at least until anything is known, the device's clock going on between them; a sample at
-    /// which it does not (a reset) starts anew.
+    /// Takes a sample. Conversion needs at least two, between which the device's clock has advanced. A sample
+    /// at which it has not (a reset) restarts.
     void take(const Sample& sample) noexcept;
     bool known() const noexcept { return current_.load(std::memory_order_acquire) != 0; }
 
-    /// The device's ticks are nanoseconds since 1970 (within an hour), as mlx5's are with
+    /// Returns whether the device's ticks are nanoseconds since 1970 (within an hour), as mlx5's are with
     /// REAL_TIME_CLOCK_ENABLE in the firmware.
     bool is_utc() const noexcept { return is_utc_.load(std::memory_order_relaxed); }
     static bool are_close(std::uint64_t a, std::uint64_t b) noexcept {
@@ -37,9 +37,9 @@ class DeviceClock {
         return (a > b ? a - b : b - a) < hour;
     }
 
-    /// Nanoseconds since 1970 of a device time; only when known.
+    /// Returns the nanoseconds since 1970 of a device time; only when known.
     std::uint64_t utc_of(std::uint64_t device) const noexcept;
-    /// The device time of a cycle count; only when known.
+    /// Returns the device time of a cycle count; only when known.
     std::uint64_t device_of(std::uint64_t cycles) const noexcept;
 
   private:

@@ -16,7 +16,7 @@ namespace spead::port {
 
 namespace {
 
-/// A name and what follows it, comma included.
+/// Holds a name and the text after it, comma included.
 struct Words {
     std::string name;
     std::string arguments;
@@ -27,8 +27,8 @@ Words split(std::string_view text) {
     return {std::string{text.substr(0, comma)}, std::string{text.substr(comma)}};
 }
 
-/// Whether an interface or an RDMA device of that name can appear later. Names that begin as those of DPDK's
-/// virtual devices do are taken for misspelt drivers.
+/// Returns whether an interface or an RDMA device of that name can appear later. Names that begin like DPDK's
+/// virtual devices are taken for misspelt drivers.
 bool may_be_a_device(std::string_view name) {
     const bool valid = !name.empty() && name.size() < IF_NAMESIZE && name != "." && name != ".." &&
                        std::ranges::none_of(name, [](unsigned char c) {

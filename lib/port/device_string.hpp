@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-/// The device strings that DPDK users type: "net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap".
+/// Parses the device strings that DPDK users type: "net_pcap0,rx_pcap=in.pcap,tx_pcap=out.pcap".
 namespace spead::port {
 
-/// A parsed device string. Control world only. `where` in the errors is what the caller says ("port p0").
+/// Holds a parsed device string. Control code only. `where` in the errors is the caller's ("port p0").
 class DeviceString {
   public:
     struct Parameter {
@@ -19,9 +19,9 @@ class DeviceString {
         std::string value;
     };
 
-    /// Throws UsageError for an empty or too long name, a parameter without '=' or without value (PMDs crash
-    /// on those). A leading "vdev:" is dropped. A ',' always separates, as in EAL: a file name cannot hold
-    /// one.
+    /// Parses the text. Throws UsageError for an empty or too long name, a parameter without '=' or without
+    /// value (PMDs crash on those). Drops a leading "vdev:". A ',' always separates, as in EAL: a file name
+    /// cannot hold one.
     static DeviceString parse(std::string_view text, const std::string& where);
 
     const std::string& name() const noexcept { return name_; }
@@ -29,10 +29,10 @@ class DeviceString {
     const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
 
     bool has(std::string_view key) const;
-    /// First value of the key; empty optional if the user did not give it.
+    /// Returns the first value of the key; empty if the user did not give it.
     std::optional<std::string> find(std::string_view key) const;
     std::vector<std::string> all(std::string_view key) const;
-    /// The key's value as an unsigned number in [least, most]; throws UsageError that quotes it.
+    /// Returns the key's value as an unsigned number in [least, most]. Throws UsageError that quotes it.
     std::optional<std::uint64_t> number(std::string_view key, std::uint64_t least, std::uint64_t most) const;
     void add(std::string_view key, std::string value);
 
@@ -40,7 +40,7 @@ class DeviceString {
     void check_keys(std::initializer_list<std::string_view> known,
                     std::initializer_list<std::string_view> repeatable = {}) const;
 
-    /// Back to the form EAL reads.
+    /// Returns the form that EAL reads.
     std::string text() const;
 
   private:
@@ -49,7 +49,7 @@ class DeviceString {
     std::string where_;
 };
 
-/// Longest device name that EAL keeps (RTE_DEV_NAME_MAX_LEN without the terminator).
+/// Limits a device name as EAL does (RTE_DEV_NAME_MAX_LEN without the terminator).
 inline constexpr std::size_t kMaxDeviceName = 63;
 
 }  // namespace spead::port

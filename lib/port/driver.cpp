@@ -18,7 +18,7 @@ bool names_family(std::string_view device, std::string_view family) {
     return !family.empty() && device.starts_with(family);
 }
 
-/// EAL's own list may hold a card's address in its short form.
+/// Parses an entry of EAL's own list, which may hold a card's address in its short form.
 DeviceString eal_device(const std::string& text) {
     auto device = DeviceString::parse(text, "EAL's --vdev or -a");
     if (auto address = pci_address(device.name())) {
@@ -27,7 +27,8 @@ DeviceString eal_device(const std::string& text) {
     return device;
 }
 
-/// "net_null" -> "net_null0": EAL accepts a bare driver name, but a second one would silently be the first.
+/// Adds a number: "net_null" -> "net_null0". EAL accepts a bare driver name, but a second one would silently
+/// be the first.
 std::string numbered(const std::string& name, const Driver& driver, const std::set<std::string>& taken) {
     if (name != driver.name() && name != driver.alias()) {
         return name;
@@ -48,7 +49,7 @@ std::string drivers_that(std::span<const Driver* const> table, const Has& has) {
     return names;
 }
 
-/// What must be there and is not, before EAL starts.
+/// Checks for missing requirements before EAL starts.
 void check_times(const PortRequest& request, const Driver& driver, std::span<const Driver* const> table) {
     const Capabilities c = driver.declared();
     if (request.timestamps == UseDevice::must && c.rx_timestamps == RxTimestamps::none)
@@ -66,8 +67,8 @@ void check_times(const PortRequest& request, const Driver& driver, std::span<con
             driver.name(), drivers_that(table, [](const Capabilities& d) { return d.send_on_time; }));
 }
 
-/// What the driver refuses, better families of the interface may have refused for other reasons, which can be
-/// easier to fix.
+/// Plans the device. If the driver refuses it, the error adds why better families of the interface declined,
+/// because that can be easier to fix.
 PreparedDevice plan_device(const PortRequest& request, const NamedDevice& named) {
     const auto both = [&named](const std::exception& error) {
         return fmt::format("{}; before {} it was offered to {}", error.what(), named.driver->name(),

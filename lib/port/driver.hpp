@@ -18,22 +18,22 @@
 #include "port/sizes.hpp"
 #include "port/steering.hpp"
 
-/// What lib/port needs to know of one family of poll-mode drivers. The families live in drivers/, one small
-/// file each, and are found through an explicit table (drivers/table.hpp), because linkers drop static
+/// Declares the interface of a family of poll-mode drivers to lib/port. The families are in drivers/, one
+/// small file each, and are found through an explicit table (drivers/table.hpp), because linkers drop static
 /// registration.
 ///
-/// Everything here is control world: main thread only, may throw spead::Error.
+/// Everything here is control code: main thread only, may throw spead::Error.
 namespace spead::port {
 
-/// Whether something that only some devices can do is asked of them.
+/// Says whether a feature of some devices is requested.
 enum class UseDevice : std::uint8_t { never, if_it_can, must };
 
-/// What the configuration asks of a port. Packet sizes are UDP payload bytes; 0 means "none" or "the
+/// Holds the configuration's request for a port. Packet sizes are UDP payload bytes; 0 means "none" or "the
 /// default".
 struct PortRequest {
-    std::string name;  ///< the configuration's name of it, used in reports and errors
-    /// Vdev string ("net_memif0,role=client"), netdev, IP address of one, PCI address, RDMA device; see
-    /// device_name.hpp.
+    std::string name;  ///< its name in the configuration, used in reports and errors
+    /// Holds a vdev string ("net_memif0,role=client"), netdev, IP address of one, PCI address, or RDMA
+    /// device; see device_name.hpp.
     std::string device;
     std::uint32_t mtu = 0;  ///< largest IP packet; 0: what max_tx_packet needs
     std::uint16_t rx_queues = 1;
@@ -43,16 +43,18 @@ struct PortRequest {
     std::uint32_t max_tx_packet = 0;     ///< largest UDP payload that will be sent; 0: nothing is sent
     std::optional<std::uint16_t> vlan;   ///< rules let in only packets of this VLAN; none: tagged or not
     bool interrupts = false;             ///< an lcore wants to sleep until a packet comes
-    /// mbufs that lcores without a queue of their own and filters may keep; each pool gets so many more.
+    /// Limits the mbufs that filters and lcores without a queue of their own may keep; each pool gets that
+    /// many more.
     std::uint32_t held_mbufs = 0;
-    UseDevice timestamps = UseDevice::never;  ///< the device's word of when packets came
+    UseDevice timestamps = UseDevice::never;  ///< arrival times of the device
     UseDevice send_on_time = UseDevice::never;
     std::size_t buffer_size = 0;  ///< bytes of packets a receive queue should hold (`--buffer-size`)
-    /// EAL's --vdev or -a makes the device: `device` then holds all its arguments and a plan may not add any.
+    /// Says that EAL's --vdev or -a makes the device: `device` then holds all its arguments and a plan may
+    /// not add any.
     bool exists = false;
 };
 
-/// A finite source behind one receive queue of the device.
+/// Describes a finite source behind one receive queue of the device.
 struct SourceFile {
     std::string path;
     std::uint64_t packets = 0;         ///< whole records, all of them delivered before the source ends
@@ -60,45 +62,45 @@ struct SourceFile {
     bool truncated = false;            ///< the file ends inside record `packets` + 1
 };
 
-/// The MTU of the network interface behind a port, and what it means for the packets that are asked for.
+/// Describes the MTU of the network interface behind a port, and its effect on the requested packets.
 struct MtuAdvice {
-    std::string text;  ///< empty: the port has no such interface, or its MTU is nothing to its driver
-    std::string
-        command;  ///< lets more of the packets through; empty: nothing to do, or nothing that would help
-    bool enough = true;  ///< all of the packets fit
+    std::string text;     ///< empty: no such interface, or its MTU does not matter to its driver
+    std::string command;  ///< lets more of the packets through; empty: none is needed, or none would help
+    bool enough = true;   ///< all of the packets fit
 };
 
-/// What a driver file makes of a request before the device exists.
+/// Holds a driver's plan for a request, before the device exists.
 struct PreparedDevice {
     std::string name;              ///< EAL's name of the device: "net_memif0"
     std::string devargs;           ///< complete string for rte_dev_probe
     std::string netdev;            ///< the kernel's interface behind it, empty when there is none
     std::string peer_netdev;       ///< the kernel's interface at the other end (net_tap), else empty
-    bool own_mac = false;          ///< the device tells the MAC address of its peer: Port takes another
+    bool own_mac = false;          ///< the device reports the MAC address of its peer: Port takes another
     std::uint32_t eal_mtu = 0;     ///< value for rte_eth_conf.rxmode.mtu; 0 leaves EAL's default
     std::uint32_t netdev_mtu = 0;  ///< what apply() sets the netdev's MTU to; 0: leave it alone
     MtuAdvice mtu_advice;          ///< among the remarks, too, where it is not enough
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)
-    /// One per receive queue that was asked for, or one for queues nobody reads; or one per queue of the
-    /// device, where a PMD does not let queues share.
+    /// Counts the pools: one per requested receive queue, or one for unread queues; one per queue of the
+    /// device if a PMD does not let queues share.
     std::uint16_t rx_pools = 0;
     std::uint32_t rx_slot = 0;  ///< bytes of an mbuf in a receive pool without gaps; 0: any layout will do
     std::uint32_t rx_kept = 0;  ///< mbufs of each receive pool that the PMD may keep when it is closed
     bool pci = false;           ///< a card: EAL needs its PCI bus and huge pages
     bool shares_eal_memory = false;      ///< its peer maps EAL's memory, which may be 8 files at most
     bool physical_addresses = false;     ///< the card reads memory past any IOMMU: EAL's --iova-mode=pa
-    bool connects_when_started = false;  ///< looks for its peer only then, and not again when it loses it
-    bool listens = false;  ///< makes a socket for its peer when it is opened, which is for this user only
-    /// Isolation asked for before the queues are set up is accepted and not carried out.
+    bool connects_when_started = false;  ///< looks for its peer only then, and not again after losing it
+    bool listens = false;                ///< makes a socket for its peer when opened, for this user only
+    /// Says that isolation requested before the queues are set up is accepted without effect.
     bool isolates_with_queues = false;
-    /// What of root's power the device needs once it has started: to be opened anew when its interface is
-    /// back, for rules, to put back what apply() changed. The program gives up the rest.
+    /// Holds the capabilities that the device needs after its start: to be opened again when its interface
+    /// returns, for rules, to restore changes of apply(). The program drops the others.
     Privileges kept;
     Capabilities capabilities;  ///< declared(), refined by this device's arguments
     QueueSizes rx;              ///< one receive queue and its pool
-    /// One transmit queue: `descriptors` packets may stay inside the driver after tx_burst took them; `mbufs`
-    /// is what a sender's pool needs so that it does not run dry, `data_room` what one whole packet needs.
+    /// Describes one transmit queue. `descriptors` packets may stay inside the driver after tx_burst took
+    /// them. `mbufs` is the need of a sender's pool so that it does not run dry, `data_room` the need of one
+    /// whole packet.
     QueueSizes tx;
     std::size_t device_bytes = 0;  ///< EAL memory the device takes besides the pools
     std::size_t outside_bytes =
@@ -106,11 +108,12 @@ struct PreparedDevice {
     std::vector<SourceFile> sources;   ///< one per receive queue of the device when it is finite, else empty
     std::vector<std::string> inputs;   ///< files read, whether the source is finite or not
     std::vector<std::string> outputs;  ///< files written, one per transmit queue of the device; may be empty
-    std::vector<std::string> remarks;  ///< lines to tell the user (an MTU raised), with the port's name
+    std::vector<std::string> remarks;  ///< for the user (an MTU raised), with the port's name
     std::uint32_t netdev_mtu_before = 0;  ///< written by apply(), read by released()
-    std::shared_ptr<void> held;           ///< written by apply(): what the driver keeps until released()
+    std::shared_ptr<void> held;           ///< written by apply(): the driver's data until released()
 
-    /// EAL memory for this port: `-m` is the sum over all ports plus what senders and queues need.
+    /// Returns the EAL memory for this port: `-m` is the sum over all ports plus the needs of senders and
+    /// queues.
     std::size_t eal_bytes() const { return device_bytes + rx_pools * rx.pool_bytes; }
 };
 
@@ -118,78 +121,82 @@ class Driver {
   public:
     virtual ~Driver() = default;
 
-    /// PMD name as in the vdev string without its number: "net_ring".
+    /// Returns the PMD name as in the vdev string without its number: "net_ring".
     virtual std::string_view name() const = 0;
-    /// The older name EAL knows the PMD by ("eth_ring"); empty when there is none.
+    /// Returns EAL's older name of the PMD ("eth_ring"); empty when there is none.
     virtual std::string_view alias() const { return {}; }
-    /// Attaching and starting succeed with lines in EAL's log that look like failures and mean nothing.
+    /// Returns whether attaching and starting log misleading errors in EAL's log even when they succeed.
     virtual bool complains() const { return false; }
-    /// What this family can do at best; lib/port masks it with the device's report.
+    /// Returns the best capabilities of this family; lib/port masks them with the device's report.
     virtual Capabilities declared() const = 0;
-    /// How many of the receive queues that are wanted (one per lcore) the device can fill sensibly, at least
-    /// 1 when any is wanted; plan() is then asked for so many. Where there are fewer, the lcores that are
-    /// left over are workers behind the first queue's.
+    /// Returns how many of the wanted receive queues (one per lcore) the device can use well, at least 1 when
+    /// any is wanted; plan() then gets that number. If there are fewer, the remaining lcores work behind the
+    /// first queue's.
     virtual std::uint16_t grant_queues(const PortRequest& request) const {
         const bool one = declared().steering != Steering::rte_flow;
         return request.rx_queues > 1 && one ? std::uint16_t{1} : request.rx_queues;
     }
-    /// Checks name, file, interface and privilege, translates MTU and sizes into devargs. Changes nothing,
-    /// works before EAL is initialised. Throws Error naming the port, the cause and the remedy.
+    /// Checks name, file, interface and privilege, and translates MTU and sizes into devargs. Changes
+    /// nothing, works before EAL is initialised. Throws Error naming the port, the cause and the fix.
     virtual PreparedDevice plan(const PortRequest& request) const = 0;
     /// Makes the changes outside the process that the plan needs (a netdev's MTU). Throws Error; then nothing
     /// has been changed.
     virtual void apply(PreparedDevice&) const {}
-    /// Between rte_dev_probe and configure: what can only be set once the device exists. Throws Error.
+    /// Sets properties that need the device to exist, between rte_dev_probe and configure. Throws Error.
     virtual void attached(const PreparedDevice&) const {}
-    /// Between stop and rte_eth_dev_close: for what the PMD would leave behind. Devices that need a peer are
-    /// asked in EAL's interrupt thread.
+    /// Cleans up for the PMD, between stop and rte_eth_dev_close. For devices that need a peer it runs in
+    /// EAL's interrupt thread.
     virtual void closing(const PreparedDevice&) const noexcept {}
     /// Undoes apply() after the device is removed.
     virtual void released(const PreparedDevice&) const noexcept {}
-    /// Devices that need a peer: why it is not connected to now (it is no one to be trusted), for the user to
-    /// read; empty where there is nobody yet; none: it is. Asked before every start.
+    /// Returns, for devices that need a peer, why none is connected (for example because it is not trusted),
+    /// for the user; an empty text if none has come yet; none: one is connected. Called before every start.
     virtual std::optional<std::string> why_no_peer(const PreparedDevice&) const { return {}; }
-    /// The rules of a device whose steering is not rte_flow's; called between rte_eth_dev_start and the first
-    /// rule, at every start. Null where there is nothing but the software classifier.
+    /// Makes the rules of a device whose steering is not rte_flow; called between rte_eth_dev_start and the
+    /// first rule, at every start. Null if there is only the software classifier.
     virtual std::unique_ptr<RuleTable> make_rules(const PreparedDevice&) const { return nullptr; }
-    /// Cards on the PCI bus; the device is then a PCI address, and name() only what the family is called.
+    /// Returns whether the family is of PCI cards; the device is then a PCI address, and name() only the
+    /// family's.
     virtual bool pci() const { return false; }
-    /// Whether this family drives such a card as it is bound now. PCI families only.
+    /// Returns whether this family drives such a card with its present binding. PCI families only.
     virtual bool drives(const PciDevice&) const { return false; }
-    /// How good a way this family is to any network interface of the kernel, whatever its card: 0, none. The
-    /// highest is taken that does not decline.
+    /// Returns how well this family suits any network interface of the kernel, whatever its card; 0: not at
+    /// all. The highest that does not decline is taken.
     virtual int netdev_rank() const { return 0; }
-    /// Why this family declines a network interface of the kernel that the request named (privilege, packet
-    /// size, what the kernel can do), for the user to read; empty: it takes it.
+    /// Returns why this family declines a named network interface of the kernel (privilege, packet size,
+    /// features of the kernel), for the user; empty: it takes it.
     virtual std::string why_not(const PortRequest&, const std::string& /*netdev*/) const { return {}; }
-    /// The device string of a network interface of the kernel, with what follows its name ("eth0,key=value"):
-    /// a vdev string without number, or a PCI address. Only asked of a family that takes the interface.
+    /// Returns the device string of a network interface of the kernel, with the text after its name
+    /// ("eth0,key=value"): a vdev string without number, or a PCI address. Called only if the family takes
+    /// the interface.
     virtual std::string translate(std::string_view /*netdev*/) const { return {}; }
-    /// Packets the kernel lost in front of the device since the last call, when the PMD does not count them.
+    /// Returns the packets that the kernel lost in front of the device since the last call, if the PMD does
+    /// not count them.
     virtual std::uint64_t take_missed(const PreparedDevice&) const { return 0; }
-    /// Why the file behind transmit queue `queue` does not hold the `packets` packets and `bytes` bytes that
-    /// the PMD took since the last start; empty when it does or when there is no file.
+    /// Returns why the file behind transmit queue `queue` does not hold the `packets` packets and `bytes`
+    /// bytes that the PMD took since the last start; empty when it does or when there is no file.
     virtual std::string output_problem(const PreparedDevice&, std::uint16_t /*queue*/,
                                        std::uint64_t /*packets*/, std::uint64_t /*bytes*/) const {
         return {};
     }
-    /// Devices that need a peer: descriptors of this process's connections to it. An event on one of them
-    /// means that the peer goes, and with it the memory that bursts work on.
+    /// Returns, for devices that need a peer, the descriptors of this process's connections to it. An event
+    /// on one of them means that the peer is leaving, and with it the memory that bursts use.
     virtual std::vector<int> connections(const PreparedDevice&) const { return {}; }
-    /// Descriptors, one per receive queue of the started device, that are readable whenever packets wait
-    /// there, for PMDs that have such and no interrupts. None: ask ethdev for its receive interrupts.
+    /// Returns descriptors, one per receive queue of the started device, that are readable whenever packets
+    /// wait there. For PMDs that have them and no interrupts. None: use ethdev's receive interrupts.
     virtual std::optional<std::vector<int>> event_descriptors(const PreparedDevice&) const { return {}; }
-    /// Packets that tx_burst took and that wait for a peer to fetch them; stopping now would lose them.
+    /// Returns how many packets that tx_burst took still wait for a peer to fetch them; stopping now would
+    /// lose them.
     virtual std::uint64_t unfetched(const PreparedDevice&) const { return 0; }
 };
 
-/// Finds the family by the device string's name (`net_ring0,...` -> net_ring, `eth_ring0` too); null if none
-/// fits. Cards have no such names.
+/// Returns the family by the device string's name (`net_ring0,...` -> net_ring, `eth_ring0` too); null if
+/// none fits. Cards have no such names.
 const Driver* find_driver(std::span<const Driver* const> table, std::string_view device);
 
 using AddQueues = std::function<void(const Driver& driver, PortRequest& request)>;
 
-/// A request whose device has been found and planned.
+/// Holds a request whose device has been found and planned.
 struct PlannedPort {
     PortRequest request;  ///< `device` completed: a translated name, a number for a bare driver name
     const Driver* driver = nullptr;
@@ -209,7 +216,7 @@ std::vector<PlannedPort> plan_ports(std::span<const PortRequest> requests,
                                     const Machine& machine = this_machine(),
                                     const AddQueues& add_queues = {});
 
-/// "port p0", for the `where` of errors.
+/// Returns "port p0", for the `where` of errors.
 std::string where(const PortRequest& request);
 
 }  // namespace spead::port

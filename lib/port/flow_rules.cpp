@@ -19,7 +19,7 @@ namespace spead::port {
 
 namespace {
 
-/// DPDK keeps its default masks from C++, and they are not what is wanted here: they match every field.
+/// Holds an exact mask. DPDK hides its default masks from C++, and they would match every field.
 constexpr rte_be32_t kAllBits32 = 0xFFFFFFFF;
 constexpr rte_be16_t kAllBits16 = 0xFFFF;
 constexpr rte_be16_t kVlanIdBits = byte_swap(std::uint16_t{0x0FFF});
@@ -28,7 +28,7 @@ MacAddress destination_mac(Ipv4 address, const MacAddress& own) {
     return address.is_multicast() ? wire::multicast_mac(address) : own;
 }
 
-/// A rule as rte_flow wants it. The pattern and the actions point into the object: it stays where it is made.
+/// Holds a rule in rte_flow's form. The pattern and the actions point into the object, which must not move.
 class FlowTexts {
   public:
     FlowTexts(const Rule& rule, const MacAddress& mac, bool count) : queues_(rule.queues) {
@@ -194,7 +194,7 @@ void FlowRules::add_host_rules(std::uint16_t queue) {
     struct Protocol {
         const char* name;
         std::uint16_t ether_type;
-        std::uint8_t ip_protocol;  ///< 0: of no interest
+        std::uint8_t ip_protocol;  ///< 0: ignored
     };
     for (const Protocol protocol : {Protocol{"ARP", wire::kEtherTypeArp, 0},
                                     Protocol{"IGMP", wire::kEtherTypeIpv4, wire::kProtocolIgmp}}) {

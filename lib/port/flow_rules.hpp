@@ -10,18 +10,18 @@
 
 namespace spead::port {
 
-/// Rules by rte_flow: exact matches of Ethernet destination, [VLAN,] IPv4 destination [and source], UDP
-/// destination port, to one queue or spread over several, with COUNT where the device has it. No MARK:
-/// headers are compared whatever a device says of them, and that finds the stream.
+/// Steers by rte_flow rules: exact matches of Ethernet destination, [VLAN,] IPv4 destination [and source],
+/// UDP destination port, to one queue or several, with COUNT if the device has it. No MARK: software compares
+/// the headers anyway, and that finds the stream.
 ///
-/// Everything is in group 0 at priority 0: rules are exact and disjoint, and mlx5's kernel side moves
-/// multicast rules of group 0 to a priority of its own anyway (linux mlx5_ib, _get_flow_table), which then
-/// does not matter. A device that refuses COUNT is not asked for it again. Each rule is validated
-/// before it is created.
+/// All rules are in group 0 at priority 0, because they are exact and disjoint. mlx5's kernel side moves
+/// multicast rules of group 0 to a priority of its own (linux mlx5_ib, _get_flow_table), which then does not
+/// matter. A device that refuses COUNT is not asked for it again. Each rule is validated before it is
+/// created.
 class FlowRules final : public RuleTable {
   public:
-    /// `where` goes before the message of errors. `mac` is the port's own, which unicast endpoints are
-    /// matched with. `spreads`: the device has RSS rules over IPv4 addresses.
+    /// Takes `where`, the start of error messages, and `mac`, the port's own, with which unicast endpoints
+    /// are matched. `spreads`: the device has RSS rules over IPv4 addresses.
     FlowRules(std::uint16_t port_id, std::string where, const MacAddress& mac, bool spreads)
         : port_id_(port_id), where_(std::move(where)), mac_(mac), spreads_(spreads) {}
     ~FlowRules() override { clear(); }
@@ -35,7 +35,7 @@ class FlowRules final : public RuleTable {
     std::vector<RuleState> rules() const override;
     bool spreads() const noexcept override { return spreads_; }
 
-    /// The rule in the words of testpmd's prompt.
+    /// Returns the rule in the words of testpmd's prompt.
     static std::string testpmd_text(std::uint16_t port_id, const Rule& rule, const MacAddress& mac,
                                     bool count);
 

@@ -8,10 +8,10 @@
 
 namespace spead::port {
 
-/// What lcores look at. A queue enters before every burst and leaves after it.
+/// Keeps lcores out of a device. A queue enters before every burst and leaves after it.
 class Gate {
   public:
-    /// One queue's presence; written by its lcore.
+    /// Holds one queue's presence; written by its lcore.
     struct alignas(64) Presence {
         std::atomic<bool> inside{false};
     };
@@ -20,7 +20,8 @@ class Gate {
 
     Presence& presence(std::size_t queue) { return presences_[queue]; }
 
-    /// The lcore's side: false means stay out. Each true is followed by leave().
+    /// Enters, on the lcore's side. Returns false when the lcore must stay out. Each true is followed by
+    /// leave().
     bool enter(Presence& presence) const noexcept {
         // Closing looks at the presences after it has closed; this is the other way round, so one sees the
         // other.

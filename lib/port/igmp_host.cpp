@@ -13,10 +13,10 @@ namespace {
 
 constexpr unsigned kDefaultRobustness = 2;
 constexpr std::chrono::seconds kDefaultQueryInterval{125};
-/// Sources that queries asked for, of one group; more, and the whole group is answered for.
+/// Limits the sources of one group that queries asked for; if there are more, the whole group is reported.
 constexpr std::size_t kMostAsked = 1024;
 
-/// Earlier than any step: due at once.
+/// Means due at once: earlier than any step.
 constexpr IgmpHost::Time kAtOnce = IgmpHost::Time::min();
 constexpr IgmpHost::Time kNever = IgmpHost::Time::max();
 
@@ -26,7 +26,7 @@ std::vector<Ipv4> listed(const std::set<Ipv4>& sources) {
 
 }  // namespace
 
-/// Frames being put together: as many records per version 3 report as it holds.
+/// Builds frames: as many records per version 3 report as it holds.
 class IgmpHost::Output {
   public:
     explicit Output(const wire::LinkAddress& own) : own_(own), report_(room(), own) {}
@@ -63,7 +63,7 @@ class IgmpHost::Output {
     }
 
   private:
-    /// For the longest packet: a frame without a tag has less of it.
+    /// Returns the room for the longest packet: a frame without a tag uses less of it.
     std::span<std::uint8_t> room() noexcept {
         return std::span(buffer_).first(buffer_.size() - (own_.vlan ? 0 : wire::kVlanTag));
     }
@@ -121,7 +121,7 @@ void IgmpHost::leave_all() {
     for (const Key& key : left) {
         update(key.group);
     }
-    // What was changed before is repeated as fast as the rest.
+    // Earlier changes are repeated at the same short interval.
     for (auto& [group, state] : groups_) {
         state.answer_due = kNever;
         if (state.unreported()) {
@@ -143,7 +143,7 @@ void IgmpHost::join_due(Time now) {
     }
 }
 
-/// Brings the group's filter up to date with what is joined, and has a change reported.
+/// Updates the group's filter from the joins, and queues reports of the change.
 void IgmpHost::update(Ipv4 group) {
     Filter filter;
     for (auto key = joined_.lower_bound(Key{group, {}}); key != joined_.end() && key->group == group; ++key) {
@@ -199,8 +199,8 @@ void IgmpHost::drop_if_done(Ipv4 group) {
     }
 }
 
-/// The version of the oldest querier that is about. When it changes, pending answers are of no use, and what
-/// is still to be reported is reported anew in its words.
+/// Chooses the version of the oldest present querier. When it changes, pending answers are dropped, and
+/// pending reports are repeated in the new version.
 void IgmpHost::choose_version(Time now) {
     const Version version = now < v1_until_ ? Version::v1 : now < v2_until_ ? Version::v2 : Version::v3;
     if (version == version_) {
@@ -241,7 +241,7 @@ void IgmpHost::receive(std::span<const std::uint8_t> frame, Time now) {
         heard_query(view, now);
         return;
     }
-    // In the old versions, one member's answer is enough (RFC 2236 3). What we report on our own goes anyway.
+    // In the old versions, one member's answer is enough (RFC 2236 3). Unsolicited reports are sent anyway.
     if ((view.type == wire::IgmpType::v1_report || view.type == wire::IgmpType::v2_report) &&
         version_ != Version::v3 && view.to == view.group) {
         if (const auto found = groups_.find(view.group); found != groups_.end()) {
@@ -301,7 +301,7 @@ void IgmpHost::heard_query(const wire::IgmpView& query, Time now) {
     }
 }
 
-/// RFC 3376 5.2, rules 3 to 5.
+/// Schedules an answer by RFC 3376 5.2, rules 3 to 5.
 void IgmpHost::answer_later(Group& state, const wire::IgmpView& query, Time due) {
     const bool about_all = state.answer_due != kNever && state.asked.empty();
     state.answer_due = std::min(state.answer_due, due);
@@ -349,7 +349,7 @@ void IgmpHost::send_changes(Output& out, Time now) {
     }
 }
 
-/// One report of what has changed; counts it.
+/// Builds one report of changes; counts it.
 void IgmpHost::report(Output& out, Ipv4 group, Group& state) {
     if (version_ != Version::v3) {
         const auto type = state.filter.nothing()    ? wire::IgmpType::v2_leave
@@ -426,7 +426,7 @@ void IgmpHost::look_ahead() {
     }
 }
 
-/// Above 0, at most `limit`.
+/// Returns a time above 0, at most `limit`.
 std::chrono::nanoseconds IgmpHost::random_below(std::chrono::nanoseconds limit) {
     const double part = (static_cast<double>(random_()) + 1) / 4294967296.0;
     return std::chrono::nanoseconds(static_cast<std::int64_t>(part * static_cast<double>(limit.count())));

@@ -16,34 +16,35 @@
 
 namespace spead::port {
 
-/// A frame to be sent, complete from the destination MAC to the padding.
+/// Holds a frame to be sent, complete from the destination MAC to the padding.
 using Frame = std::vector<std::uint8_t>;
 
-/// Membership by ourselves, on ports that the kernel does not see: an IGMPv3 host (RFC 3376 sections 5 and
-/// 7.2) that falls back to version 2 or 1 while a querier of that version is about.
+/// Reports group membership on ports that the kernel does not see: an IGMPv3 host (RFC 3376 sections 5 and
+/// 7.2) that falls back to version 2 or 1 while a querier of that version is present.
 ///
-/// Joins and leaves are reported at once and again as often as the querier's robustness says; queries are
-/// answered after a random delay within the time they give, answers that are pending are merged. Joins are
-/// paced like the kernel's (port/membership.hpp). A group wanted from anybody is asked for from anybody; one
-/// that is wanted from named sources only, from all of those.
+/// Joins and leaves are reported at once and repeated as the querier's robustness says. Queries are answered
+/// after a random delay within their limit; pending answers are merged. Joins are paced like the kernel's
+/// (port/membership.hpp). A group wanted from any source is reported so; one wanted from named sources only
+/// is reported with all of those.
 ///
-/// Pure: time, random numbers and frames come from outside and frames go out through step(); nothing waits.
-/// Control world, one thread; frames are hostile, and what they cost and occupy is bounded by what is wanted.
+/// Pure: the caller passes time, random numbers and frames, and frames leave through step(); nothing waits.
+/// Control code, one thread; frames are hostile, and their cost and memory are bounded by the joined groups.
 class IgmpHost {
   public:
     using Clock = std::chrono::steady_clock;
     using Time = Clock::time_point;
-    /// Uniform in all 32 bits.
+    /// Returns numbers uniform in all 32 bits.
     using Random = std::function<std::uint32_t()>;
 
     static constexpr std::chrono::milliseconds kJoinInterval{1};  ///< between two joins, on average
     static constexpr int kJoinBurst = 16;  ///< joins that may follow each other at once
     static constexpr std::size_t kFramesPerStep = 16;
-    /// IPv4 packets are no longer than this, which every link carries.
+    /// Limits our IPv4 packets to a length that every link carries.
     static constexpr std::size_t kLongestPacket = 576;
     static constexpr std::chrono::milliseconds kV3ReportInterval{1000};    ///< RFC 3376 8.11
     static constexpr std::chrono::milliseconds kOldReportInterval{10000};  ///< RFC 2236 8.10
-    /// Between the reports that tell of the end (leave_all): a program that ends cannot wait for seconds.
+    /// Holds the interval between the reports of the end (leave_all): a program that ends cannot wait for
+    /// seconds.
     static constexpr std::chrono::milliseconds kLastReportInterval{20};
 
     enum class Version : std::uint8_t { v1 = 1, v2 = 2, v3 = 3 };
@@ -51,31 +52,31 @@ class IgmpHost {
     IgmpHost(const wire::LinkAddress& own, Random random);
 
     /// Queues a join of the endpoint's group (from its source, if it names one); the port does not matter. A
-    /// group wanted twice is joined once and must be left twice. Unicast endpoints are ignored, and so is
-    /// 224.0.0.1, which is never reported.
+    /// group wanted twice is joined once and must be left twice. Ignores unicast endpoints and 224.0.0.1,
+    /// which is never reported.
     void want(const Endpoint& endpoint);
-    /// Undoes one want(). The next step() reports it when nobody wants the group, or the source, any more.
+    /// Undoes one want(). When no want() for the group, or the source, is left, the next step() reports that.
     void leave(const Endpoint& endpoint);
-    /// Leaves everything, with short intervals between the reports: step() until idle().
+    /// Leaves everything, with short intervals between the reports: call step() until idle().
     void leave_all();
 
-    /// A received frame; what is no query (or, in the old versions, report) for us changes nothing.
+    /// Handles a received frame. Only queries (and, in the old versions, reports) for us have an effect.
     void receive(std::span<const std::uint8_t> frame, Time now);
 
-    /// Does what is due at `now`, which never goes back, and returns the frames to send. No group is begun
-    /// when there are kFramesPerStep: the rest is due at the next step.
+    /// Does the work that is due at `now`, which never decreases, and returns the frames to send. Begins no
+    /// further group at kFramesPerStep frames: the rest is due at the next step.
     std::vector<Frame> step(Time now);
-    /// When step() is to be called next; Time::max() when nothing is pending.
+    /// Returns the time of the next step(); Time::max() when nothing is pending.
     Time next() const noexcept { return next_; }
-    /// Nothing is to be reported any more (answers to queries do not count).
+    /// Returns whether all reports were sent (answers to queries do not count).
     bool idle() const;
 
     std::size_t pending() const noexcept { return pending_.size(); }  ///< joins
     std::size_t joined() const noexcept;                              ///< groups
     Version version() const noexcept { return version_; }
-    /// Queries that were heard and understood.
+    /// Returns the number of valid queries.
     std::uint64_t queries() const noexcept { return queries_; }
-    /// Queries that were refused as malformed or as coming from elsewhere.
+    /// Returns the number of queries that were malformed or came from elsewhere.
     std::uint64_t refused() const noexcept { return refused_; }
 
   private:
@@ -84,7 +85,7 @@ class IgmpHost {
         Ipv4 source;
         auto operator<=>(const Key&) const = default;
     };
-    /// What the network is told of a group: from anybody, or from these sources; from none: not wanted.
+    /// Holds the reported sources of a group: any, or these; with none the group is not wanted.
     struct Filter {
         bool any = false;
         std::set<Ipv4> sources{};
@@ -124,7 +125,7 @@ class IgmpHost {
     wire::LinkAddress own_;
     Random random_;
     std::map<Key, unsigned> wanted_;
-    std::set<Key> joined_;  ///< of wanted_, what was let through by the pace
+    std::set<Key> joined_;  ///< those of wanted_ that the pace has let through
     std::deque<Key> pending_;
     std::map<Ipv4, Group> groups_;
     Version version_ = Version::v3;

@@ -25,13 +25,13 @@ namespace {
 
 constexpr std::uint16_t kCache = 32;
 constexpr std::size_t kBurst = 64;
-/// Places for packets that are to be sent now: a group and its duplicates, and bursts that the driver did not
+/// Limits packets that are to be sent now: a group and its duplicates, and bursts that the driver did not
 /// take.
 constexpr std::size_t kReady = std::bit_ceil(2 * std::size_t{Impairments::kMostReorder} + 4 * kBurst);
-/// Packets that may be delayed at once.
+/// Limits the packets that may be delayed at once.
 constexpr std::uint32_t kMostDelayed = 4096;
 
-/// What the driver may have, what waits here, and what caches withhold.
+/// Returns the mbufs for the driver, for the packets that wait here, and for those that caches withhold.
 std::uint32_t mbufs_of(const ImpairedQueue::Setup& s) {
     return s.descriptors + 512U + 2 * s.impairments.reorder +
            (s.impairments.delayed > 0 ? kMostDelayed : 0U) + 3U * kCache;
@@ -41,7 +41,7 @@ std::uint64_t ticks_of(double seconds, double hz) {
     return static_cast<std::uint64_t>(seconds * hz);
 }
 
-/// The datagram of a packet in one segment; false: it is none with payload.
+/// Finds the datagram of a packet in one segment. Returns false when it has no payload or is none.
 bool find_datagram(const rte_mbuf& m, wire::UdpView& out) {
     return m.nb_segs == 1 &&
            wire::parse_udp(rte_pktmbuf_mtod(&m, const std::uint8_t*), m.data_len, m.data_len, false, out) ==
@@ -49,7 +49,7 @@ bool find_datagram(const rte_mbuf& m, wire::UdpView& out) {
            out.payload_length != 0;
 }
 
-/// A port that makes the checksum would make it over what is corrupted: it is made before.
+/// Completes the checksum in software: a port would compute it over the corrupted packet.
 void complete_checksum(rte_mbuf& m, const wire::UdpView& udp) {
     if ((m.ol_flags & RTE_MBUF_F_TX_L4_MASK) != RTE_MBUF_F_TX_UDP_CKSUM)
         return;
@@ -117,7 +117,7 @@ void ImpairedQueue::tell_holds() noexcept {
     holds_.store(ready_.size() + delayed_.size() + group_.size(), std::memory_order_release);
 }
 
-/// False: there is no room or no mbuf for it now.
+/// Takes the packet. Returns false when there is no room or no mbuf for it now.
 bool ImpairedQueue::take(rte_mbuf* packet, std::uint64_t now) noexcept {
     const Fate fate = fate_of(impairments_, counters_.given);
     if (fate.lost) {
@@ -130,7 +130,7 @@ bool ImpairedQueue::take(rte_mbuf* packet, std::uint64_t now) noexcept {
         return false;
     rte_mbuf* one = packet;
     bool corrupted = false;
-    // What waits here is a copy, so that its sender has its memory back; so is what is changed.
+    // Waiting packets are copies, so that their sender has its memory back; changed ones are, too.
     if (impairments_.reorder > 1 || fate.delayed || fate.corrupted) {
         one = rte_pktmbuf_copy(packet, pool_, 0, UINT32_MAX);
         if (one == nullptr)
@@ -172,7 +172,7 @@ bool ImpairedQueue::take(rte_mbuf* packet, std::uint64_t now) noexcept {
     return true;
 }
 
-/// There is room for the group.
+/// Shuffles the group, for which there is room.
 void ImpairedQueue::shuffle() noexcept {
     places_.clear();
     for (std::uint32_t i = 0; i < group_.size(); i++)
@@ -253,7 +253,7 @@ std::uint64_t ImpairedQueue::next_time() const noexcept {
 std::uint16_t ImpairedQueue::tx(void* self, std::uint16_t, rte_mbuf** mbufs, std::uint16_t count) {
     auto& q = *static_cast<ImpairedQueue*>(self);
     const std::uint64_t now = q.now();
-    // Who sends again has not ended.
+    // A sender that sends again has not ended.
     if (q.flush_.load(std::memory_order_relaxed))
         q.flush_.store(false, std::memory_order_relaxed);
     q.release(now);

@@ -15,35 +15,35 @@ struct rte_mempool;
 
 namespace spead::port {
 
-/// What became of the packets that were given to an impaired queue:
-/// given + duplicated = lost + sent + dropped + those that it still holds.
+/// Counts the packets that were given to an impaired queue: given + duplicated = lost + sent + dropped +
+/// those that it still holds.
 struct ImpairCounters {
     std::uint64_t given = 0;  ///< by the sender
     std::uint64_t lost = 0;
-    std::uint64_t duplicated = 0;  ///< copies besides
+    std::uint64_t duplicated = 0;  ///< additional copies
     std::uint64_t corrupted = 0;   ///< of `given`; those without UDP payload cannot be
     std::uint64_t delayed = 0;     ///< of `given`
     std::uint64_t reordered =
         0;                      ///< packets that left their group behind one that came later, copies included
-    std::uint64_t sent = 0;     ///< the driver has them
+    std::uint64_t sent = 0;     ///< taken by the driver
     std::uint64_t dropped = 0;  ///< held when the port stopped, or when the run was given up
 };
 
-/// Into the counters of who sends.
+/// Adds the counters to the sender's.
 void tell(const ImpairCounters& counters, stats::SendCounters& to) noexcept;
 
-/// A transmit queue in front of another one that loses, duplicates, corrupts, reorders and delays packets,
-/// and keeps books of it. What it holds are copies of its own, so senders have their memory back as from a
-/// driver that copies. It takes no more than it can hold: nothing is ever lost but what the impairments say.
+/// Impairs packets in front of another transmit queue: loses, duplicates, corrupts, reorders and delays them,
+/// and counts that. It holds copies of its own, so senders have their memory back as from a driver that
+/// copies. It takes no more than it can hold, so no packets are lost beyond the configured impairments.
 ///
 /// A group that is to be reordered waits until it is full, or for kLongestHold, or for flush().
 ///
-/// Made and destroyed in the control world; the queue, set_inner(), poll() and give_up() belong to the lcore;
-/// flush(), empty() and out() may be called by any thread.
+/// Made and destroyed in control code. The queue, set_inner(), poll() and give_up() belong to the lcore; any
+/// thread may call flush(), empty() and out().
 class ImpairedQueue {
   public:
     static constexpr double kLongestHold = 1;  ///< seconds
-    /// Ticks of the lcore's clock now.
+    /// Returns the present ticks of the lcore's clock.
     using Ticks = std::uint64_t (*)(const void* context);
 
     struct Setup {
@@ -56,37 +56,37 @@ class ImpairedQueue {
         const void* context = nullptr;
     };
 
-    /// Makes the pool for the copies; throws Error when there is no memory.
+    /// Makes the pool for the copies. Throws Error when there is no memory.
     ImpairedQueue(const Setup& setup, const std::string& where);
-    /// Frees what it holds.
+    /// Frees the held packets.
     ~ImpairedQueue();
     ImpairedQueue(const ImpairedQueue&) = delete;
     ImpairedQueue& operator=(const ImpairedQueue&) = delete;
 
-    /// EAL memory that it takes.
+    /// Returns its EAL memory.
     static std::size_t memory_need(const Setup& setup) noexcept;
 
-    /// For the sender; lives as long as this.
+    /// Returns the queue for the sender; lives as long as this.
     TxQueue queue() noexcept { return {tx, reap, this, 0}; }
-    /// Where packets go. Without a burst function: nowhere, and what is held waits or is given up.
+    /// Sets the next queue. Without a burst function there is none, and packets wait or are given up.
     void set_inner(const TxQueue& inner) noexcept { inner_ = inner; }
-    /// Sends what is due. Returns whether it did anything. For the lcore, also while nothing is sent.
+    /// Sends due packets. Returns whether it did anything. For the lcore, also while nothing is sent.
     bool poll() noexcept;
-    /// Frees what is held, and counts it as dropped.
+    /// Frees the held packets, and counts them as dropped.
     void give_up() noexcept;
-    /// Valid for the lcore, or when it is joined.
+    /// Returns the counters. Valid for the lcore, or when it is joined.
     const ImpairCounters& counters() const noexcept { return counters_; }
-    /// Before this there is nothing to do; 0: not known, or nothing is held.
+    /// Returns a time before which there is nothing to do; 0: unknown, or nothing is held.
     std::uint64_t next_time() const noexcept;
 
-    /// Nothing more comes for now: a group does not wait to be full.
+    /// Says that no more packets come for now: a group does not wait to be full.
     void flush() noexcept { flush_.store(true, std::memory_order_release); }
     bool empty() const noexcept { return holds_.load(std::memory_order_acquire) == 0; }
-    /// mbufs of its own that are held, or that the driver still has.
+    /// Returns how many mbufs of its own are held, or with the driver.
     std::size_t out() const noexcept;
 
   private:
-    /// mbufs in the order of their sending; its size is a power of two.
+    /// Holds mbufs in the order of their sending; its size is a power of two.
     struct Line {
         struct Entry {
             rte_mbuf* mbuf;
@@ -119,10 +119,10 @@ class ImpairedQueue {
     const std::uint64_t hold_;
     rte_mempool* pool_ = nullptr;
     TxQueue inner_{};
-    Line ready_;    ///< to be sent now
+    Line ready_;    ///< due now
     Line delayed_;  ///< by the time they are due
     std::vector<rte_mbuf*> group_;
-    std::vector<std::uint32_t> places_;  ///< of a group that is shuffled: where its packets were
+    std::vector<std::uint32_t> places_;  ///< of a shuffled group: the original places
     std::uint64_t group_since_ = 0;
     std::uint64_t groups_ = 0;
     ImpairCounters counters_;

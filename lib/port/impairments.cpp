@@ -11,7 +11,8 @@ namespace spead::port {
 
 namespace {
 
-/// SplitMix64 (Steele, Lea and Flood, 2014): every word of a sequence from its number, without those before.
+/// Returns a word of the SplitMix64 sequence (Steele, Lea and Flood, 2014) from its number, without the
+/// earlier ones.
 constexpr std::uint64_t mixed(std::uint64_t x) {
     x += 0x9E3779B97F4A7C15U;
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9U;
@@ -19,14 +20,14 @@ constexpr std::uint64_t mixed(std::uint64_t x) {
     return x ^ (x >> 31);
 }
 
-/// What is drawn for a packet, and for a group.
+/// Names the random draws for a packet, and for a group.
 enum class Draw : std::uint8_t { loss, duplicate, corrupt, delay, bit, exchange };
 
 constexpr std::uint64_t word(std::uint64_t seed, Draw draw, std::uint64_t number) {
     return mixed(mixed(mixed(seed) + static_cast<std::uint64_t>(draw)) + number);
 }
 
-/// True for this fraction of the words.
+/// Returns true for this fraction of the words.
 constexpr bool hits(double fraction, std::uint64_t drawn) {
     return static_cast<double>(drawn >> 11) * 0x1p-53 < fraction;
 }

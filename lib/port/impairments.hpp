@@ -5,9 +5,8 @@
 #include <string>
 #include <string_view>
 
-/// What goes wrong with sent packets on purpose, for tests and demonstrations: a network's faults without the
-/// network. Pure: the fate of a packet follows from its number, the seed and the fractions alone, on every
-/// machine.
+/// Defines deliberate faults of sent packets, for tests and demonstrations. Pure: the fate of a packet
+/// follows from its number, the seed and the fractions alone, on every machine.
 namespace spead::port {
 
 struct Impairments {
@@ -15,14 +14,14 @@ struct Impairments {
     double duplicate = 0;       ///< fraction, of those that are left, that are sent twice
     double corrupt = 0;         ///< likewise: a bit of the UDP payload is inverted
     double delayed = 0;         ///< likewise: held back for `delay`, so that later ones overtake them
-    double delay = 0;           ///< seconds
-    std::uint32_t reorder = 0;  ///< packets change places within groups of so many; 0: none does
+    double delay = 0;           ///< time of the delay in seconds
+    std::uint32_t reorder = 0;  ///< size of the groups in which packets change places; 0: none
     std::uint64_t seed = 1;
 
     static constexpr std::uint32_t kMostReorder = 1024;
     static constexpr double kLongestDelay = 10;
 
-    /// Reads "loss=1%,duplicate=0.5%,corrupt=0.1%,reorder=10,delay=5ms,seed=7", each once at most, in any
+    /// Parses "loss=1%,duplicate=0.5%,corrupt=0.1%,reorder=10,delay=5ms,seed=7", each once at most, in any
     /// order; "" is nothing. Fractions may be written as 0.01, too; `delay=1%:5ms` delays one packet in a
     /// hundred. Throws UsageError.
     static Impairments parse(std::string_view text, const std::string& where);
@@ -30,8 +29,8 @@ struct Impairments {
     bool operator==(const Impairments&) const = default;
 };
 
-/// The fate of a packet. Nothing else happens to one that is lost; a duplicate is corrupted and delayed with
-/// its original.
+/// Describes the impairments of a packet. A lost packet has no others; a duplicate is corrupted and delayed
+/// with its original.
 struct Fate {
     bool lost = false;
     bool duplicated = false;
@@ -39,11 +38,12 @@ struct Fate {
     bool delayed = false;
     std::uint64_t bit = 0;  ///< which bit is inverted, modulo the bits of the payload
 };
-/// Of the packet by this number, counted from 0.
+/// Returns the fate of the packet with this number, counted from 0.
 Fate fate_of(const Impairments& impairments, std::uint64_t packet) noexcept;
 
-/// With which of the places 0..`place` the packet at `place` of a group changes, for `place` from the last
-/// one down to 1 (the shuffle of Fisher and Yates, in Durstenfeld's form). Groups are counted from 0.
+/// Returns the place, of 0..`place`, with which the packet at `place` of a group is exchanged. Call it for
+/// `place` from the last one down to 1 (the shuffle of Fisher and Yates, in Durstenfeld's form). Groups are
+/// counted from 0.
 std::uint32_t exchange_of(const Impairments& impairments, std::uint64_t group, std::uint32_t place) noexcept;
 
 }  // namespace spead::port

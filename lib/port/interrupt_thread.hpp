@@ -6,7 +6,7 @@
 
 #include <rte_interrupts.h>
 
-/// Work in EAL's interrupt thread, where some PMDs act on their own. Internal to lib/port; control world.
+/// Runs work in EAL's interrupt thread, where some PMDs act on their own. Internal to lib/port; control code.
 namespace spead::port {
 
 struct FreeInterruptHandle {
@@ -18,15 +18,14 @@ using InterruptHandle = std::unique_ptr<rte_intr_handle, FreeInterruptHandle>;
 InterruptHandle call_back_on(int fd, rte_intr_callback_fn callback, void* argument);
 
 /// Runs functions in that thread, and so never at the same time as a PMD's own callback. There is one for the
-/// process: EAL's thread must have nothing left to take up when EAL's memory goes at the end.
+/// process: EAL's thread must have no pending work when EAL's memory is freed at the end.
 class InterruptThread {
   public:
-    /// Throws Error when EAL refuses.
+    /// Returns the only one. Throws Error when EAL refuses.
     static InterruptThread& get();
 
-    /// Runs `job` there and returns when it is done; what it throws is thrown here. Callbacks registered or
-    /// removed before this call have taken effect when the job runs. One thread at a time; not from a
-    /// callback.
+    /// Runs `job` there and returns when it is done; rethrows its exception. Callbacks registered or removed
+    /// before this call have taken effect when the job runs. One thread at a time; not from a callback.
     void run(const std::function<void()>& job);
 
   private:

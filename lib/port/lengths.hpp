@@ -5,11 +5,11 @@
 
 #include <rte_mbuf.h>
 
-/// What a PMD took over from a process at the other end (net_virtio_user: the length in the ring) without
-/// looking. On the lcore.
+/// Checks lengths that a PMD took from a process at the other end without a check (net_virtio_user: the
+/// length in the ring). On the lcore.
 namespace spead::port {
 
-/// Whether every segment lies inside its buffer, and the segments are what the first one says of them.
+/// Returns whether every segment lies inside its buffer, and the segments agree with the first one's totals.
 inline bool lengths_fit(const rte_mbuf& head) noexcept {
     const auto inside = [](const rte_mbuf& m) { return std::uint32_t{m.data_off} + m.data_len <= m.buf_len; };
     if (head.nb_segs == 1) [[likely]]
@@ -25,7 +25,7 @@ inline bool lengths_fit(const rte_mbuf& head) noexcept {
     return segments == head.nb_segs && bytes == head.pkt_len;
 }
 
-/// Leaves nothing in the packet, which a parser then refuses; its mbufs go back to their pools as they came.
+/// Empties the packet, so that a parser refuses it; its mbufs go back to their pools unchanged.
 inline void make_empty(rte_mbuf& head) noexcept {
     head.pkt_len = 0;
     for (rte_mbuf* m = &head; m != nullptr; m = m->next) {

@@ -26,10 +26,10 @@ bool link_is_up(std::uint16_t port_id) {
 
 }  // namespace
 
-/// One watched connection. Removes itself from EAL when the first event comes: that event stays pending, and
-/// EAL would call back for ever.
+/// Watches one connection. Removes itself from EAL at the first event: that event stays pending, and EAL
+/// would call back without end.
 struct LinkGuard::Watch {
-    /// Takes the descriptor over.
+    /// Takes ownership of the descriptor.
     Watch(int duplicate, Gate& g) : gate(g), fd(duplicate) {
         try {
             handle = call_back_on(fd, event, this);

@@ -9,16 +9,17 @@
 #include "port/gate.hpp"
 #include "port/interrupt_thread.hpp"
 
-/// Keeps lcores out of a device whose memory a peer can take away. Internal to lib/port.
+/// Keeps lcores out of a device whose memory a peer can unmap. Internal to lib/port.
 ///
 /// net_memif unmaps the shared memory in EAL's interrupt thread as soon as the peer disconnects, whether or
 /// not an lcore is inside a burst, which then dies of SIGSEGV. The guard watches a duplicate of the
 /// connection's descriptor in the same thread. Its callback closes the gate and waits until no lcore is
-/// inside; only then comes the PMD's own. That order is the kernel's: an event wakes the watchers of a socket
-/// beginning with the last one, epoll reports them in that order, and EAL calls back in the order reported.
+/// inside; the PMD's own callback runs after it. The kernel gives that order: an event wakes the watchers of
+/// a socket beginning with the last one, epoll reports them in that order, and EAL calls back in the order
+/// reported.
 namespace spead::port {
 
-/// Opens and closes a Gate as a port's peer comes and goes. Control world, except for its callbacks.
+/// Opens and closes a Gate as a port's peer connects and disconnects. Control code, except for its callbacks.
 class LinkGuard {
   public:
     /// Watches nothing yet. Throws Error when EAL refuses callbacks.
@@ -28,18 +29,18 @@ class LinkGuard {
     LinkGuard(const LinkGuard&) = delete;
     LinkGuard& operator=(const LinkGuard&) = delete;
 
-    /// Whether the port's link is up although nothing is watched, so that watch() has something to do. Cheap.
+    /// Returns whether the port's link is up although nothing is watched, so that watch() has work to do.
+    /// Cheap.
     bool wants_watch() const;
-    /// Watches the connections that `find` finds, of which it makes duplicates, and opens the gate if the
-    /// link is still up then. With none to watch the gate opens all the same, unguarded. `find` is called a
-    /// second time, and must find the duplicates too; one that it does not find is of something else, and is
-    /// closed.
+    /// Watches duplicates of the connections that `find` returns, and opens the gate if the link is still up
+    /// then. Without connections the gate opens unguarded. Calls `find` again, which must return the
+    /// duplicates, too; a duplicate that it does not return belongs to another file, and is closed.
     void watch(const std::function<std::vector<int>()>& find);
     /// Closes the gate and stops watching.
     void release();
 
-    /// Starts, stops and closes of the device belong here: the PMD would otherwise do them and handle a
-    /// disconnect at the same time.
+    /// Runs starts, stops and closes of the device: otherwise the PMD would do them and handle a disconnect
+    /// at the same time.
     void run(const std::function<void()>& job) { thread_.run(job); }
 
   private:

@@ -7,11 +7,11 @@
 #include <utility>
 #include <vector>
 
-/// EAL's functions return -1 and tell the reason only in the log.
+/// Finds the reasons of EAL's errors: its functions return -1 and give the reason only in the log.
 namespace spead::port {
 
-/// While it lives, what EAL and the PMDs log goes into memory instead of the log. Control world; one at a
-/// time. Lines that other threads log meanwhile are captured too, and passed on at the end.
+/// Captures the log of EAL and the PMDs in memory during its life. Control code; one at a time. Lines that
+/// other threads log meanwhile are captured too, and passed on at the end.
 class LogCapture {
   public:
     LogCapture();
@@ -19,11 +19,12 @@ class LogCapture {
     LogCapture(const LogCapture&) = delete;
     LogCapture& operator=(const LogCapture&) = delete;
 
-    /// The lines so far, without repeats and function names, joined with "; ". They will not be passed on.
+    /// Takes the lines so far, without repeats and function names, joined with "; ". They will not be passed
+    /// on.
     std::string take_reason();
     /// Forgets the lines so far.
     void discard();
-    /// Lines that contain `text` are no reason and are not passed on.
+    /// Excludes lines with `text` from the reason; they are not passed on.
     void leave_out(std::string text) { left_out_.push_back(std::move(text)); }
 
   private:

@@ -13,8 +13,7 @@
 
 namespace spead::port {
 
-/// What is asked of the machine and its kernel before a port is opened; tests give answers of their own.
-/// Control world.
+/// Asks the machine and its kernel before a port is opened; tests give answers of their own. Control code.
 struct Machine {
     Sysfs files;
     std::function<std::optional<NetdevFacts>(const std::string&)> netdev = netdev_facts;
@@ -24,12 +23,12 @@ struct Machine {
     std::function<std::uint64_t()> lockable = lockable_bytes;
     std::function<std::uint64_t()> longest_file = longest_file_bytes;
 
-    /// /sys tells of this interface, and not of one of the same name in another network namespace: a process
-    /// that was moved into a namespace may still see the /sys of the one it came from.
+    /// Returns whether /sys describes this interface, and not one of the same name in another network
+    /// namespace. A process that was moved into a namespace may still see the /sys of the one it came from.
     bool sees(const NetdevFacts& facts) const;
 };
 
-/// The machine that this process runs on.
+/// Returns the machine that this process runs on.
 const Machine& this_machine();
 
 }  // namespace spead::port

@@ -137,8 +137,8 @@ void KernelMembership::join(const Key& key) {
     sockets_.push_back({fd, {key}});
 }
 
-/// One socket cannot want a group from everybody and from a source: the kernel would turn the one into the
-/// other.
+/// Returns whether the socket can take the join. One socket cannot want a group from any source and from a
+/// named one: the kernel would replace the former.
 bool KernelMembership::fits(const Socket& socket, const Key& key) const {
     return std::ranges::none_of(socket.keys, [&](const Key& other) {
         return other.group == key.group && (other.source.value == 0) != (key.source.value == 0);

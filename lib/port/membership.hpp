@@ -12,18 +12,19 @@
 #include "base/endpoint.hpp"
 #include "port/unicast_sockets.hpp"
 
-/// Telling the network which groups we want.
+/// Reports joined groups to the network.
 namespace spead::port {
 
-/// Membership by the kernel: it sends the IGMP reports, answers queries, and programs the interface's filter.
+/// Manages membership through the kernel, which sends the IGMP reports, answers queries, and programs the
+/// interface's filter.
 ///
 /// UDP sockets bound to no port join the groups on one network interface, by its index; they never receive a
-/// packet. The kernel allows few groups on a socket (net.ipv4.igmp_max_memberships, 20), so a new one is
-/// opened when one is full. Sources are source-specific joins (IGMPv3). Joins are paced: a switch drops
-/// reports that come in a flood.
+/// packet. The kernel limits the groups of a socket (net.ipv4.igmp_max_memberships, 20), so a new one is
+/// opened when one is full. Sources are source-specific joins (IGMPv3). Joins are paced, because a switch
+/// drops reports that come in a flood.
 ///
-/// Control world, one thread; errors are thrown as spead::Error naming the group, the interface and what to
-/// change. All groups are left when it is destroyed.
+/// Control code, one thread; errors are thrown as spead::Error naming the group, the interface and the fix.
+/// The destructor leaves all groups.
 class KernelMembership {
   public:
     using Clock = std::chrono::steady_clock;
@@ -39,13 +40,13 @@ class KernelMembership {
     /// group wanted twice is joined once and must be left twice. A unicast endpoint gets, at once, the socket
     /// that keeps the kernel from refusing its packets (UnicastSockets).
     void want(const Endpoint& endpoint);
-    /// Undoes one want(): leaves the group at once when nobody wants it any more.
+    /// Undoes one want(): leaves the group at once when no want() for it is left.
     void leave(const Endpoint& endpoint);
 
-    /// Joins what is due at `now`. Returns whether nothing is pending.
+    /// Joins the groups that are due at `now`. Returns whether nothing is pending.
     bool step(Clock::time_point now);
-    /// Joins all that is pending, sleeping between the joins.
-    /// Throws Error when `interrupt_fd` (-1: none) becomes readable meanwhile.
+    /// Joins all pending groups, sleeping between the joins. Throws Error when `interrupt_fd` (-1: none)
+    /// becomes readable meanwhile.
     void join_all(int interrupt_fd = -1);
 
     std::size_t pending() const noexcept { return pending_.size(); }
@@ -54,7 +55,7 @@ class KernelMembership {
     const UnicastSockets& unicast() const noexcept { return unicast_; }
 
   private:
-    /// A group, and the source it is wanted from (0: any).
+    /// Holds a group, and its wanted source (0: any).
     struct Key {
         Ipv4 group;
         Ipv4 source;

@@ -43,7 +43,7 @@ class Socket {
     int fd_;
 };
 
-/// A request of rtnetlink: `Body` (rtmsg, ndmsg) and attributes of 32 bits behind it.
+/// Builds a request of rtnetlink: `Body` (rtmsg, ndmsg) and attributes of 32 bits after it.
 template <typename Body>
 class Request {
   public:
@@ -77,10 +77,10 @@ class Request {
     alignas(NLMSG_ALIGNTO) std::array<char, 128> bytes_{};
 };
 
-/// The kernel's answer to one request.
+/// Holds the kernel's answer to one request.
 class Answer {
   public:
-    /// 0, or the kernel's errno.
+    /// Sends the request and receives the answer. Returns 0, or the kernel's errno.
     template <typename Body>
     int ask(Request<Body>& request) {
         const Socket kernel(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
@@ -109,7 +109,7 @@ class Answer {
         return copy;
     }
 
-    /// The attribute behind a body, if it is there and has the type's size.
+    /// Returns the attribute after a body, if it is there and has the type's size.
     template <typename Body, typename T>
     std::optional<T> attribute(unsigned short type) const {
         const std::size_t end = message()->nlmsg_len;
@@ -137,12 +137,12 @@ class Answer {
     std::size_t length_ = 0;
 };
 
-/// One destination's way out.
+/// Holds one destination's next hop.
 struct Hop {
     Ipv4 destination;
     Ipv4 address;  ///< the destination's own, or the router's
     std::optional<MacAddress> mac;
-    bool asked = false;  ///< the kernel was made to look for it
+    bool asked = false;  ///< the kernel was made to resolve it
 
     std::string text() const {
         return address == destination
@@ -183,7 +183,7 @@ Hop route_to(const NetdevFacts& netdev, Ipv4 destination) {
     return hop;
 }
 
-/// What the neighbour table holds of the hop: sets its MAC address when it is known, and returns the state.
+/// Looks the hop up in the neighbour table. Sets its MAC address when it is known, and returns the state.
 unsigned look_up(const NetdevFacts& netdev, Hop& hop) {
     ndmsg body{};
     body.ndm_family = AF_INET;
@@ -207,7 +207,7 @@ unsigned look_up(const NetdevFacts& netdev, Hop& hop) {
     return state;
 }
 
-/// Makes the kernel look for the hop.
+/// Makes the kernel resolve the hop.
 void prompt_kernel(const NetdevFacts& netdev, Hop& hop) {
     const Socket socket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0);
     sockaddr_in to{};

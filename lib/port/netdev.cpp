@@ -36,7 +36,7 @@ class ControlSocket {
     ControlSocket(const ControlSocket&) = delete;
     ControlSocket& operator=(const ControlSocket&) = delete;
 
-    /// 0, or errno.
+    /// Makes the request. Returns 0, or errno.
     int ask(unsigned long request, ifreq& interface) const {
         return ::ioctl(fd_, request, &interface) == 0 ? 0 : errno;
     }

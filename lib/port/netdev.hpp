@@ -9,8 +9,8 @@
 
 #include "base/endpoint.hpp"
 
-/// The kernel's network interfaces, as far as ports need to know them. Control world only; values are read
-/// anew by every call, in the network namespace of the calling thread.
+/// Reads the properties of the kernel's network interfaces that ports need. Control code only. Every call
+/// reads the values again, in the network namespace of the calling thread.
 namespace spead::port {
 
 struct NetdevFacts {
@@ -26,30 +26,32 @@ struct NetdevFacts {
     Ipv4 address;  ///< its first IPv4 address; 0.0.0.0: none
 };
 
-/// Names of all interfaces, in the kernel's order. Throws Error when the kernel cannot be asked.
+/// Returns the names of all interfaces, in the kernel's order. Throws Error when the kernel cannot be asked.
 std::vector<std::string> netdev_names();
 
-/// Empty when no interface has that name. Throws Error when the kernel cannot be asked.
+/// Returns the facts; empty when no interface has that name. Throws Error when the kernel cannot be asked.
 std::optional<NetdevFacts> netdev_facts(const std::string& name);
 
-/// The kernel's interface for a VLAN of this interface ("eth0.42"); empty when there is none.
+/// Returns the kernel's interface for a VLAN of this interface ("eth0.42"); empty when there is none.
 std::string vlan_netdev(const std::string& name, std::uint16_t vlan);
-/// The same from the text of /proc/net/vlan/config.
+/// Returns the same from the text of /proc/net/vlan/config.
 std::string vlan_netdev_in(const std::string& config, const std::string& name, std::uint16_t vlan);
 
-/// Name of the interface that has this IPv4 address; empty when none has.
+/// Returns the name of the interface that has this IPv4 address; empty when none has.
 std::string netdev_of(Ipv4 address);
 
-/// Throws Error naming the interface and the kernel's reason (CAP_NET_ADMIN, the driver's largest MTU).
+/// Sets the MTU. Throws Error naming the interface and the kernel's reason (CAP_NET_ADMIN, the driver's
+/// largest MTU).
 void set_netdev_mtu(const std::string& name, std::uint32_t mtu);
 
-/// Whether the calling thread has an effective Linux capability (CAP_NET_ADMIN, ...).
+/// Returns whether the calling thread has an effective Linux capability (CAP_NET_ADMIN, ...).
 bool has_capability(int capability);
 
-/// Bytes that this process may lock in memory (RLIMIT_MEMLOCK); UINT64_MAX: no limit, or CAP_IPC_LOCK.
+/// Returns the bytes that this process may lock in memory (RLIMIT_MEMLOCK); UINT64_MAX: no limit, or
+/// CAP_IPC_LOCK.
 std::uint64_t lockable_bytes();
 
-/// Bytes of the largest file that this process may make (RLIMIT_FSIZE); UINT64_MAX: no limit.
+/// Returns the size of the largest file that this process may make (RLIMIT_FSIZE); UINT64_MAX: no limit.
 std::uint64_t longest_file_bytes();
 
 }  // namespace spead::port

@@ -19,7 +19,8 @@ bool is_hex(std::string_view text, std::size_t least, std::size_t most) {
            });
 }
 
-/// Interfaces stand in the device's own directory, or in that of a device on its bus (virtio0/net/eth0).
+/// Returns the interfaces in the device's own directory, or in that of a device on its bus
+/// (virtio0/net/eth0).
 std::vector<std::string> netdevs_below(const Sysfs& files, const std::string& directory) {
     std::vector<std::string> names = files.list(directory + "/net");
     for (const auto& child : files.list(directory)) {

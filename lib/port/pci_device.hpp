@@ -9,7 +9,7 @@
 
 #include "port/machine.hpp"
 
-/// PCI network cards as /sys tells of them. Control world; nothing throws.
+/// Reads PCI network cards from /sys. Control code; nothing throws.
 namespace spead::port {
 
 inline constexpr std::uint16_t kMellanox = 0x15b3;
@@ -22,25 +22,25 @@ struct PciDevice {
     std::vector<std::string> netdevs;  ///< its interfaces, as far as they are in this network namespace
     std::vector<std::string> rdma;     ///< "mlx5_0"
     std::vector<std::string> verbs;    ///< "uverbs0": /dev/infiniband/uverbs0
-    int numa_node = -1;                ///< -1: not known
+    int numa_node = -1;                ///< -1: unknown
     std::string iommu_group;           ///< its number; empty: the kernel keeps it behind no IOMMU
     bool iommu = false;                ///< the group is a real one, not vfio's substitute without IOMMU
 };
 
-/// Kernel drivers that hand a card to a program: vfio-pci, uio_pci_generic, igb_uio.
+/// Returns whether the kernel driver hands a card to a program: vfio-pci, uio_pci_generic, igb_uio.
 bool takes_from_kernel(std::string_view driver);
 
-/// "0000:03:00.0" of that, of "03:00.0" and of "pci:0000:03:00.0", in lower case; absent when the text is no
-/// PCI address.
+/// Returns "0000:03:00.0" for that, for "03:00.0" and for "pci:0000:03:00.0", in lower case; absent when the
+/// text is no PCI address.
 std::optional<std::string> pci_address(std::string_view text);
 
-/// Absent when there is no device at this address (in pci_address()'s form).
+/// Returns the device at this address (in pci_address()'s form); absent when there is none.
 std::optional<PciDevice> pci_device(const Sysfs& files, std::string_view address);
 
-/// The card behind an interface of the kernel; absent when there is none, or /sys does not tell of it.
+/// Returns the card behind an interface of the kernel; absent when there is none, or /sys does not have it.
 std::optional<PciDevice> pci_device_of(const Machine& machine, const NetdevFacts& netdev);
 
-/// All network cards, by address.
+/// Returns all network cards, by address.
 std::vector<PciDevice> pci_network_devices(const Sysfs& files);
 
 }  // namespace spead::port

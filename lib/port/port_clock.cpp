@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A port's own clock: when packets came, and when they are to go.
+/// Handles a port's own clock, for arrival times and send times.
 #include <chrono>
 #include <thread>
 #include <time.h>
@@ -16,13 +16,13 @@ namespace spead::port {
 
 namespace {
 
-/// Between the first two samples of a clock: long enough for a rate that is right to some 10^-5, as reading
-/// takes microseconds at most.
+/// Holds the time between the first two samples of a clock: long enough for a rate accurate to some 10^-5, as
+/// reading takes microseconds at most.
 constexpr auto kFirstStretch = std::chrono::milliseconds{20};
 
 }  // namespace
 
-/// Masks what the family declares with what the device reports; before configure.
+/// Masks the family's declaration with the device's report; before configure.
 void Port::State::choose_times(const rte_eth_dev_info& info) {
     const PortRequest& asked = planned.request;
     if (asked.timestamps == UseDevice::never || device.rx_queues == 0) {
@@ -84,7 +84,7 @@ bool Port::State::sample_clock() {
     return true;
 }
 
-/// The device runs.
+/// Starts the clock; the device runs.
 void Port::State::start_clock() {
     if (capabilities.rx_timestamps != RxTimestamps::device_clock && !capabilities.send_on_time) {
         return;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// A port's life after it is open: starting, following a peer, stopping, tearing down.
+/// Runs a port after it is open: starts it, follows a peer, stops it, tears it down.
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -27,7 +27,7 @@ constexpr auto kMeetPatience = std::chrono::seconds{1};
 
 }  // namespace
 
-/// Calls into the device that a peer's disconnect must not meet half way.
+/// Makes calls into the device that must not overlap with a peer's disconnect.
 int Port::State::in_order(const std::function<int()>& call) const {
     int result = 0;
     if (guard) {
@@ -43,7 +43,7 @@ bool Port::State::device_link() const {
     return rte_eth_link_get_nowait(port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
 
-/// Opens the gate when the peer has come, and looks for it again when it has gone or has refused us.
+/// Opens the gate when the peer has come, and connects again when it has gone or has refused us.
 void Port::State::follow_peer() {
     const auto connections = [this] { return planned.driver->connections(device); };
     if (guard->wants_watch()) {
@@ -56,7 +56,7 @@ void Port::State::follow_peer() {
     }
 }
 
-/// net_pcap reads its files from the beginning at every start, and writes them anew.
+/// Resets the files: net_pcap reads and writes them from the beginning at every start.
 void Port::State::rewind() {
     for (auto& state : rx) {
         for (auto& part : state.parts) {
@@ -95,7 +95,7 @@ bool Port::State::try_start(std::string& reason) {
     return true;
 }
 
-/// Devices take rules only once they run, and forget them when they stop.
+/// Makes the rules. Devices take rules only once they run, and lose them when they stop.
 void Port::State::make_rules() {
     if (device.rx_queues == 0) {
         return;
@@ -107,7 +107,7 @@ void Port::State::make_rules() {
     }
 }
 
-/// Says once when the rules do not work any more.
+/// Reports once when the rules no longer work.
 void Port::State::watch_rules() {
     if (!rules || reported_rules) {
         return;
@@ -127,8 +127,8 @@ void Port::State::free_leftovers() {
     }
 }
 
-/// Waits until a connection that this end has begun is made or refused. net_memif's server ends its process
-/// when the client has gone before the greeting: it closes a descriptor that EAL goes on to watch.
+/// Waits until an outgoing connection is made or refused. If the client disconnects before the greeting,
+/// net_memif's server ends its process: it closes a descriptor that EAL still watches.
 void Port::State::wait_until_met() {
     const auto end = std::chrono::steady_clock::now() + kMeetPatience;
     while (!device_link() && !planned.driver->connections(device).empty() &&

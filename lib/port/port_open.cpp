@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Opening a port: from a plan to a device that is configured and has its queues.
+/// Opens a port: from a plan to a configured device with its queues.
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -29,7 +29,7 @@ static_assert(kMbufHeader == sizeof(rte_mbuf));
 
 namespace {
 
-/// Devices and netdevs of this process that a Port has open.
+/// Holds the devices and netdevs of this process that a Port has open.
 class OpenNames {
   public:
     void claim(const PlannedPort& planned) {
@@ -65,13 +65,14 @@ OpenNames& open_names() {
     return names;
 }
 
-/// EAL keeps a pool's name until it is freed, and a pool that lacks mbufs is never freed.
+/// Returns a new pool name. EAL keeps a name until its pool is freed, and a pool that lacks mbufs is never
+/// freed.
 std::string next_pool_name() {
     static std::atomic<unsigned> count{0};
     return fmt::format("port_rx_{}", count++);
 }
 
-/// The device strings of everything that EAL has attached: its --vdev options and open Ports.
+/// Returns the device strings of everything that EAL has attached: its --vdev options and open Ports.
 std::vector<std::string> attached_devices() {
     std::vector<std::string> devices;
     for (auto next = rte_eth_find_next(0); next < RTE_MAX_ETHPORTS;
@@ -93,8 +94,9 @@ std::vector<std::string> attached_devices() {
     return devices;
 }
 
-/// The ethdev port of a device. A card's port may have another name than the card (mlx4 calls them "mlx4_0
-/// port 1", mlx5 names those of a bond after it), and a card may have several: then the one on our netdev.
+/// Returns the ethdev port of a device. A card's port may have another name than the card (mlx4 calls them
+/// "mlx4_0 port 1", mlx5 names those of a bond after it). A card may have several: then the one on our
+/// netdev.
 std::optional<std::uint16_t> find_port(const PreparedDevice& device) {
     std::uint16_t id = 0;
     if (rte_eth_dev_get_port_by_name(device.name.c_str(), &id) == 0) {
@@ -218,7 +220,7 @@ void Port::State::configure() {
     }
 }
 
-/// Before the device starts, so that it never receives what no rule names.
+/// Isolates the device before it starts, so that it never receives packets without a rule.
 void Port::State::isolate() {
     if (device.rx_queues == 0 || !capabilities.isolation) {
         return;
@@ -257,7 +259,7 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info) {
     device.rx.descriptors = device.rx_queues == 0 ? std::uint16_t{0} : rx_descriptors;
     device.tx.descriptors = device.tx_queues == 0 ? std::uint16_t{0} : tx_descriptors;
 
-    // What the port was configured with is all queues' as well.
+    // The port's configuration holds for all queues as well.
     rte_eth_rxconf rxconf = info.default_rxconf;
     rxconf.offloads = 0;
     rte_eth_txconf txconf = info.default_txconf;

@@ -18,8 +18,8 @@
 #include "port/queues.hpp"
 #include "port/timestamps.hpp"
 
-/// What a Port owns. Internal to lib/port: port_open.cpp makes it, port_life.cpp starts, stops and tears it
-/// down, port.cpp tells of it.
+/// Holds a Port's objects. Internal to lib/port: port_open.cpp makes it, port_life.cpp starts, stops and
+/// tears it down, port.cpp reads it.
 namespace spead::port {
 
 inline std::string reason_of(int error) {
@@ -73,7 +73,7 @@ struct Port::State {
     std::vector<Written> written_at_start;
     std::vector<Written> written;  ///< since the last start, kept at stop
 
-    /// Marks the device and its netdev as this Port's; throws Error when another Port has them.
+    /// Marks the device and its netdev as this Port's. Throws Error when another Port has them.
     void claim();
     void give_up_claim();
     void attach();

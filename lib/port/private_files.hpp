@@ -6,8 +6,8 @@
 
 namespace spead::port {
 
-/// While it lives, files and sockets that this process makes can be opened by its user alone, from the moment
-/// on at which they are there. It is the whole process's: for a moment at which no other thread makes files.
+/// Restricts files and sockets that this process makes during its life to its user, from their creation on.
+/// Affects the whole process: use it while no other thread makes files.
 class PrivateFiles {
   public:
     PrivateFiles() : before_(umask(S_IXUSR | S_IRWXG | S_IRWXO)) {}

@@ -10,20 +10,21 @@
 
 struct rte_mempool;
 
-/// The burst functions behind a Port's queues. Internal to lib/port.
+/// Implements the burst functions behind a Port's queues. Internal to lib/port.
 ///
-/// Most queues are one device queue and call the PMD directly. The others need a look before the PMD is
-/// asked: queues that merge several device queues, finite sources, and devices that start late (memif); or at
-/// what it brought, where that is a peer's word.
+/// Most queues are one device queue and call the PMD directly. Others need a check before the PMD is called:
+/// queues that merge several device queues, finite sources, and devices that start late (memif). If a peer
+/// writes the lengths, its packets are checked after the call.
 namespace spead::port {
 
-/// One device queue that a receive queue reads.
+/// Holds one device queue that a receive queue reads.
 struct RxPart {
     std::uint16_t queue = 0;
-    /// Finite sources: records not delivered yet. Written by the lcore, read by anyone.
+    /// Counts the records of a finite source that are not delivered yet. Written by the lcore, read by any
+    /// thread.
     std::atomic<std::uint64_t> remaining{0};
-    /// Finite sources: the PMD drops a record for which it finds no mbuf, so it is only asked for as many as
-    /// the pool can hold; this is how many mbufs one record may take.
+    /// Holds how many mbufs one record of a finite source may take. The PMD drops a record without mbufs, so
+    /// it is only asked for as many as the pool can hold.
     std::uint32_t segments = 1;
     std::atomic<bool> ended_early{false};  ///< the PMD had no more although records remained
 };
@@ -31,7 +32,7 @@ struct RxPart {
 struct alignas(64) RxState {
     std::uint16_t port_id = 0;
     bool finite = false;
-    bool trusts_peer = false;  ///< lengths are looked at: port/lengths.hpp
+    bool trusts_peer = false;  ///< lengths are checked: port/lengths.hpp
     std::uint16_t next = 0;    ///< part to ask first, so that none starves
     rte_mempool* pool = nullptr;
     const Gate* gate = nullptr;  ///< to be passed before the PMD is called; null: none

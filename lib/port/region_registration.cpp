@@ -16,8 +16,8 @@ namespace spead::port {
 
 namespace {
 
-/// EAL refuses to register the same pages twice, and a device to map them twice; small regions may share
-/// pages.
+/// Shares registrations. EAL refuses to register the same pages twice, and a device to map them twice; small
+/// regions may share pages.
 struct Shared {
     unsigned users = 0;
     std::map<rte_device*, unsigned> mapped;

@@ -8,12 +8,12 @@
 
 struct rte_device;
 
-/// Making memory that the library did not allocate known to EAL and to devices.
+/// Registers memory that the library did not allocate with EAL and devices.
 namespace spead::port {
 
 class Port;
 
-/// The whole pages around a region, and the size of page to register them with.
+/// Holds the whole pages around a region, and the page size to register them with.
 struct RegisteredPages {
     std::uintptr_t base = 0;
     std::size_t length = 0;  ///< bytes, a multiple of page_size
@@ -22,21 +22,22 @@ struct RegisteredPages {
     auto operator<=>(const RegisteredPages&) const = default;
 };
 
-/// 4 KiB pages around [base, base + length). EAL keeps a record per page, so large aligned regions are cut
-/// into the largest of 1 GiB, 2 MiB and 4 KiB that divides both base and length; what backs them does not
-/// matter.
+/// Returns the 4 KiB pages around [base, base + length). EAL keeps a record per page, so large aligned
+/// regions are cut into the largest of 1 GiB, 2 MiB and 4 KiB that divides both base and length; the actual
+/// page size does not matter.
 RegisteredPages pages_around(const void* base, std::size_t length) noexcept;
 
-/// Memory of the user, registered with EAL (rte_extmem_register) and mapped for DMA on the devices of ports
-/// (rte_dev_dma_map), for external-buffer mbufs to refer to. Undone in reverse order by the destructor.
+/// Registers the user's memory with EAL (rte_extmem_register) and maps it for DMA on the devices of ports
+/// (rte_dev_dma_map), so that external-buffer mbufs can refer to it. The destructor undoes that in reverse
+/// order.
 ///
-/// Control world, one thread. The caller refuses overlapping regions (memory::RegionTable); regions that
-/// share their first or last page are fine here. It outlives every mbuf that refers to the region, and must
-/// end before its ports close.
+/// Control code, one thread. The caller refuses overlapping regions (memory::RegionTable); regions that share
+/// their first or last page are fine here. It outlives every mbuf that refers to the region, and must end
+/// before its ports close.
 class RegionRegistration {
   public:
-    /// Throws Error with the address, the length and the reason: empty region, EAL's table full (about 120
-    /// regions).
+    /// Registers the memory. Throws Error with the address, the length and the reason: empty region, EAL's
+    /// table full (about 120 regions).
     RegionRegistration(void* base, std::size_t length);
     ~RegionRegistration();
     RegionRegistration(const RegionRegistration&) = delete;

@@ -17,7 +17,7 @@ void free_zone(rte_mempool_memhdr*, void* zone) {
     rte_memzone_free(static_cast<const rte_memzone*>(zone));
 }
 
-/// Fills the pool from one memzone. 0, or a negative errno.
+/// Fills the pool from one memzone. Returns 0, or a negative errno.
 int populate(rte_mempool* pool, const std::string& name, std::uint32_t slot) {
     const std::size_t bytes = std::size_t{pool->size} * slot;
     const rte_memzone* zone =

@@ -10,25 +10,25 @@
 
 namespace spead::port {
 
-/// The kernel's files (/sys, /proc, /dev) below a root directory: "/" of this machine, or a tree that a test
-/// made. Paths are absolute ("/sys/class/net"). Control world; every call reads anew; nothing throws, what
-/// cannot be read is absent.
+/// Reads the kernel's files (/sys, /proc, /dev) below a root directory: "/" of this machine, or a tree that a
+/// test made. Paths are absolute ("/sys/class/net"). Control code. Every call reads again. Nothing throws;
+/// unreadable files are absent.
 class Sysfs {
   public:
     explicit Sysfs(std::filesystem::path root = "/") : root_(std::move(root)) {}
 
     bool exists(std::string_view path) const;
-    /// May be opened for reading and writing by this process.
+    /// Returns whether this process may open it for reading and writing.
     bool writable(std::string_view path) const;
-    /// The whole file; a device's configuration space, for example.
+    /// Returns the whole file; a device's configuration space, for example.
     std::optional<std::string> bytes(std::string_view path) const;
-    /// The whole file without white space at its ends.
+    /// Returns the whole file without white space at its ends.
     std::optional<std::string> text(std::string_view path) const;
-    /// The file's first word as a number; 0x means hexadecimal. Absent when it is none.
+    /// Returns the file's first word as a number; 0x means hexadecimal. Absent when it is none.
     std::optional<std::int64_t> number(std::string_view path) const;
-    /// The last part of what a symbolic link points to; empty when there is no such link.
+    /// Returns the last part of a symbolic link's target; empty when there is no such link.
     std::string link(std::string_view path) const;
-    /// Names in a directory, sorted; empty when there is none.
+    /// Returns the names in a directory, sorted; empty when there is none.
     std::vector<std::string> list(std::string_view path) const;
 
   private:

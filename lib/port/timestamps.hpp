@@ -10,8 +10,8 @@ struct rte_mbuf;
 
 namespace spead::port {
 
-/// Where a port's driver writes the time at which a packet came, and how to read it. The place in the mbuf is
-/// EAL's (rte_mbuf_dyn_rx_timestamp_register), one for all ports.
+/// Says where a port's driver writes arrival times, and how to read them. The place in the mbuf is EAL's
+/// (rte_mbuf_dyn_rx_timestamp_register), one for all ports.
 struct ArrivalTimes {
     RxTimestamps kind = RxTimestamps::none;
     int offset = -1;
@@ -19,23 +19,23 @@ struct ArrivalTimes {
     const DeviceClock* clock = nullptr;  ///< of a device_clock
 };
 
-/// Nanoseconds since 1970 at which the packet came, by its port; 0: it does not say. Any thread.
+/// Returns the packet's arrival by its port in nanoseconds since 1970; 0: unknown. Any thread.
 ///
-/// A device clock that says UTC by itself is taken by its word, also while it cannot be read; others are
-/// translated, once they are known.
+/// A device clock that is in UTC itself is used as it is, also while it cannot be read; others are converted,
+/// once they are known.
 std::uint64_t arrival_of(const rte_mbuf& mbuf, const ArrivalTimes& times) noexcept;
 
-/// Where the time at which a packet is to leave is written, for a port that schedules.
+/// Says where send times are written, for a port that schedules.
 struct SendTimes {
     int offset = -1;
     std::uint64_t flag = 0;
     const DeviceClock* clock = nullptr;  ///< null: the port does not schedule
 };
 
-/// Asks the port to send the packet when the lcores' cycle counter will be at `cycles`; the clock is known.
+/// Asks the port to send the packet when the lcores' cycle counter reaches `cycles`; the clock is known.
 void send_at(rte_mbuf& mbuf, std::uint64_t cycles, const SendTimes& times) noexcept;
 
-/// Takes the places from EAL; the same at every call. Control world. Throws Error when mbufs have no room.
+/// Takes the places from EAL; the same at every call. Control code. Throws Error when mbufs have no room.
 ArrivalTimes arrival_times(RxTimestamps kind, const DeviceClock& clock);
 SendTimes send_times(const DeviceClock& clock);
 

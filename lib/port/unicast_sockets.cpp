@@ -21,7 +21,7 @@ Endpoint without_source(Endpoint endpoint) {
     return endpoint;
 }
 
-/// 0, or errno. The filter comes before the address: not one packet is queued.
+/// Binds the socket. Returns 0, or errno. The filter comes before the address, so that no packet is queued.
 int claim(int fd, const std::string& interface, const Endpoint& endpoint) {
     sock_filter drop_all = BPF_STMT(BPF_RET | BPF_K, 0);
     const sock_fprog program{1, &drop_all};

@@ -7,15 +7,16 @@
 
 #include "base/endpoint.hpp"
 
-/// Telling the kernel that somebody wants our unicast packets.
+/// Keeps the kernel from refusing our unicast packets.
 namespace spead::port {
 
-/// On an interface that the kernel shares, it sees every packet that a port receives, and answers those to an
-/// address of its own on which no socket listens with ICMP "port unreachable", at which senders give up. So
-/// this holds a UDP socket for each unicast endpoint, on that interface only, whose filter drops everything.
+/// Holds sockets for unicast endpoints. On an interface that the kernel shares, the kernel sees every packet
+/// that a port receives. It answers those to an address of its own without a listening socket with ICMP "port
+/// unreachable", at which senders give up. So this holds a UDP socket for each unicast endpoint, on that
+/// interface only, whose filter drops everything.
 ///
-/// No socket is needed, and none is made, where the address is not the machine's or another socket has the
-/// port already. Other failures are logged: packets are received all the same. Control world, one thread.
+/// No socket is made if the address is not the machine's or another socket has the port already. Other
+/// failures are logged: packets are received anyway. Control code, one thread.
 class UnicastSockets {
   public:
     explicit UnicastSockets(std::string interface) : interface_(std::move(interface)) {}
@@ -23,7 +24,7 @@ class UnicastSockets {
     UnicastSockets(const UnicastSockets&) = delete;
     UnicastSockets& operator=(const UnicastSockets&) = delete;
 
-    /// Holds the endpoint until it has been let go of as often. Multicast is ignored.
+    /// Holds the endpoint until it has been released as often. Ignores multicast.
     void hold(const Endpoint& endpoint);
     void let_go(const Endpoint& endpoint);
 

@@ -17,7 +17,7 @@ namespace spead::process {
 
 namespace {
 
-/// All threads are reached within milliseconds, where they get a CPU.
+/// Limits the wait for all threads; those with a CPU respond within milliseconds.
 constexpr std::chrono::seconds kThreadsPatience{5};
 constexpr std::uint16_t kFirstFreePort = 1024;
 

@@ -9,31 +9,33 @@
 #include "port/driver.hpp"
 #include "runtime/plan.hpp"
 
-/// What of root's power a run keeps after its start, and the giving up of the rest.
+/// Decides which of root's capabilities a run keeps after its start, and drops the others.
 namespace spead::process {
 
-/// What the ports need, and CAP_NET_BIND_SERVICE where a stream has a unicast endpoint below port 1024.
+/// Returns the needs of the ports, and CAP_NET_BIND_SERVICE if a stream has a unicast endpoint below port
+/// 1024.
 Privileges privileges_after_start(std::span<const port::PlannedPort> ports, const runtime::Plan& plan);
 
-/// A file or directory that the run opens after its start, or makes something in.
+/// Names a file or directory that the run opens after its start, or makes something in.
 struct PathInUse {
     std::string path;
     int access = 0;  ///< R_OK, W_OK
     bool operator==(const PathInUse&) const = default;
 };
 
-/// What the plan has opened or made during the run: of sinks, captures and ports. None twice.
+/// Returns the files and directories that the plan opens or makes during the run: of sinks, captures and
+/// ports. None twice.
 std::vector<PathInUse> paths_in_use(std::span<const port::PlannedPort> ports, const runtime::Plan& plan);
-/// Adds a file that is written, and its directory; nothing for an empty path or "-".
+/// Adds a written file, and its directory; nothing for an empty path or "-".
 void add_written(std::vector<PathInUse>& paths, const std::string& file);
 void add_read(std::vector<PathInUse>& paths, const std::string& file);
 
-/// The first of those that this process may use so with its capabilities and not without: it is another
+/// Returns the first path that this process may use so only with its capabilities, because it is another
 /// user's. Empty: none.
 std::string needs_override(const std::vector<PathInUse>& paths);
 
-/// Every thread keeps `kept` of what it has, and CAP_DAC_OVERRIDE where one of the paths needs it. Says what
-/// is kept in the log (info), and which threads could not be reached (warning).
+/// Reduces every thread to `kept` of its capabilities, and CAP_DAC_OVERRIDE if one of the paths needs it.
+/// Logs the kept ones (info), and threads that did not respond (warning).
 void give_up_privileges(Privileges kept, const std::vector<PathInUse>& paths);
 
 }  // namespace spead::process

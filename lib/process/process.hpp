@@ -9,11 +9,11 @@
 #include "process/start_lock.hpp"
 #include "process/stop_signals.hpp"
 
-/// Makes a process of this program a good guest of its machine: signals, standard streams, privileges, the
-/// service manager's notifications, and the names by which processes find each other and keep apart.
+/// Manages the state of a whole process: signals, standard streams, privileges, the service manager's
+/// notifications, and the names by which processes find each other and keep apart.
 ///
-/// This is the state of a whole process, so only the program uses it. The installed library does not have it:
-/// an embedding program's signals, descriptors and privileges stay as they were. Nothing here knows the
-/// program's commands. It stands above drivers because a signal that ends the process at once first undoes
-/// what would outlive it (drivers/outliving.hpp).
+/// Only the program uses it. The installed library does not have it: an embedding program's signals,
+/// descriptors and privileges stay as they were. Nothing here knows the program's commands. It stands above
+/// drivers because a signal that ends the process at once first undoes device changes that would outlive it
+/// (drivers/outliving.hpp).
 namespace spead::process {}

@@ -15,10 +15,10 @@ namespace spead::process {
 
 namespace {
 
-/// Of root's own directories: a machine has hundreds of services at most.
+/// Limits the directories of root that are searched: a machine has hundreds of services at most.
 constexpr std::size_t kMostServices = 4096;
 
-/// What only root can have made may be a link: systemd makes some.
+/// Examines a path. A path that only root can have made may be a link: systemd makes some.
 bool look_at(const std::string& path, bool roots, struct stat& facts) {
     return (roots ? stat(path.c_str(), &facts) : lstat(path.c_str(), &facts)) == 0 && S_ISDIR(facts.st_mode);
 }
@@ -55,7 +55,7 @@ class Search {
             below(std::string(directories.substr(0, directories.find(':'))), true);
     }
 
-    /// In each entry of a directory in which only root makes entries.
+    /// Searches each entry of a directory in which only root makes entries.
     void all_in(const std::string& parent) {
         struct stat facts {};
         if (!look_at(parent, true, facts))
@@ -65,7 +65,7 @@ class Search {
             below(fmt::format("{}/{}", parent, entry), roots && !others_write(facts));
     }
 
-    /// Adds parent/kind. `made_by_root`: nobody else has put `parent` where it is.
+    /// Adds parent/kind. `made_by_root`: no other user has made `parent`.
     void below(const std::string& parent, bool made_by_root) {
         struct stat above {};
         struct stat facts {};

@@ -7,36 +7,36 @@
 #include <sys/types.h>
 #include <vector>
 
-/// Directories in which running processes of this program keep their sockets, for all who look for one.
+/// Lists the directories in which running processes of this program keep their sockets.
 namespace spead::process {
 
-/// A directory for sockets.
+/// Names a directory for sockets.
 struct Place {
     std::string directory;
-    uid_t owner = 0;  ///< who alone, beside root, may listen there
+    uid_t owner = 0;  ///< only this user and root may listen there
     bool trusted =
         false;  ///< only this user, root, or a service that root has started can have made its entries
     bool operator==(const Place&) const = default;
 };
 
-/// What the list depends on; tests put a made-up machine in place of this one.
+/// Holds the inputs of the list; tests replace the machine's.
 struct PlaceSearch {
     std::function<const char*(const char*)> environment;
     uid_t user = 0;
-    std::string root{};  ///< stands before /run and /tmp
+    std::string root{};  ///< prefix of /run and /tmp
 };
 
-/// The directories called `kind` ("dpdk": EAL's, "dpdk-spead": control sockets) that are there, those of this
-/// user first: in $RUNTIME_DIRECTORY, /run (root's) and $XDG_RUNTIME_DIR, in what services have below /run
-/// and /run/dpdk-spead (RuntimeDirectory=), in other users' /run/user/UID and in /tmp. None twice. Follows no
-/// link that others than root can have made.
+/// Returns the existing directories called `kind` ("dpdk": EAL's, "dpdk-spead": control sockets), those of
+/// this user first. Searches $RUNTIME_DIRECTORY, /run (root's), $XDG_RUNTIME_DIR, the services' directories
+/// below /run and /run/dpdk-spead (RuntimeDirectory=), other users' /run/user/UID, and /tmp. None twice.
+/// Follows only links that root has made.
 std::vector<Place> process_places(std::string_view kind, const PlaceSearch& search);
 
-/// Names of the entries, sorted, those that begin with a dot left out: `most` of them at most, so that a
-/// directory of somebody else's costs little time.
+/// Returns the sorted names of the entries without those that begin with a dot. Returns `most` at most, so
+/// that another user's directory costs little time.
 std::vector<std::string> entries_of(const std::string& directory, std::size_t most);
 
-/// Whether the path is a socket, or a directory, itself and no link to one.
+/// Returns whether the path itself, not through a link, is a socket, or a directory.
 bool is_socket_file(const std::string& path);
 bool is_directory_itself(const std::string& path);
 

@@ -3,8 +3,8 @@
 
 namespace spead::process {
 
-/// SIGHUP as a wish to read the configuration again. Where it is not wanted it is one of the StopSignals;
-/// made before any thread, so that all keep it blocked.
+/// Receives SIGHUP as a request to read the configuration again. Without this object, SIGHUP is one of the
+/// StopSignals. Made before any thread, so that all keep it blocked.
 class ReloadSignal {
   public:
     explicit ReloadSignal(bool wanted);
@@ -12,7 +12,7 @@ class ReloadSignal {
     ReloadSignal(const ReloadSignal&) = delete;
     ReloadSignal& operator=(const ReloadSignal&) = delete;
 
-    /// Whether one came since the last call.
+    /// Returns whether one came since the last call.
     bool take() noexcept;
 
   private:

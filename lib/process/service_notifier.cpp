@@ -65,7 +65,7 @@ ServiceNotifier::~ServiceNotifier() {
         close(fd_);
 }
 
-/// `must_arrive`: waits a moment for a manager that is slow to read.
+/// Sends the message. `must_arrive`: waits a moment for a manager that is slow to read.
 void ServiceNotifier::send(const std::string& message, bool must_arrive) {
     if (fd_ < 0)
         return;

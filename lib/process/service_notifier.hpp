@@ -9,40 +9,40 @@
 
 namespace spead::process {
 
-/// Tells the service manager how the program is doing: datagrams to the Unix socket that $NOTIFY_SOCKET
-/// names, a path or, with a leading @, an abstract address. Without it every call does nothing.
+/// Reports the state of the program to the service manager. Sends datagrams to the Unix socket that
+/// $NOTIFY_SOCKET names: a path or, with a leading @, an abstract address. Without it every call does
+/// nothing.
 ///
-/// Source: sd_notify(3), sd_watchdog_enabled(3). Written here rather than linked: what is used of libsystemd
-/// are these few lines, and the program then starts wherever it was built.
+/// Source: sd_notify(3), sd_watchdog_enabled(3). Not linked from libsystemd, since the used functions are a
+/// few lines; so the program runs on machines without that library.
 ///
-/// It has no thread and no timer: alive() is called by the run's main loop, after every lcore has answered,
-/// so that the keep-alive stops when either hangs. One thread. Nothing here throws, or ends the run: a
-/// manager that does not listen is logged once.
+/// It has no thread and no timer. The run's main loop calls alive() after every lcore has answered, so that
+/// the keep-alive stops when either hangs. One thread. Nothing here throws, or ends the run. If the manager
+/// does not listen, that is logged once.
 class ServiceNotifier {
   public:
     using Clock = std::chrono::steady_clock;
     /// Looks up an environment variable; null when it is not set.
     using Environment = std::function<const char*(const char*)>;
 
-    /// $WATCHDOG_USEC counts unless $WATCHDOG_PID names another process than `pid`.
+    /// Reads the environment. $WATCHDOG_USEC counts unless $WATCHDOG_PID names another process than `pid`.
     ServiceNotifier(const Environment& environment, int pid);
     ~ServiceNotifier();
     ServiceNotifier(const ServiceNotifier&) = delete;
     ServiceNotifier& operator=(const ServiceNotifier&) = delete;
 
     bool active() const noexcept { return fd_ >= 0; }
-    /// After how long without a keep-alive the manager steps in; none: it does not.
+    /// Returns the time without a keep-alive after which the manager acts; none: no limit.
     std::optional<std::chrono::microseconds> watchdog() const noexcept { return watchdog_; }
 
-    /// Ports run and groups are joined; or a changed configuration is in force.
+    /// Reports that ports run and groups are joined, or that a changed configuration is in force.
     void ready();
-    /// A changed configuration is about to be taken over; ready() follows, whether it was or not.
+    /// Reports that a changed configuration is about to be applied; ready() follows, whether or not it was.
     void notify_reloading();
     void stopping();
-    /// One line for `systemctl status`; sent when it differs from the last one, and not more often than every
-    /// second.
+    /// Sends one line for `systemctl status` when it differs from the last one, and at most every second.
     void status(const std::string& line, Clock::time_point now);
-    /// Sends a keep-alive when half the watchdog's time has gone since the last one.
+    /// Sends a keep-alive when half the watchdog's time has passed since the last one.
     void alive(Clock::time_point now);
 
   private:

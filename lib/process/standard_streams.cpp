@@ -12,7 +12,7 @@ namespace spead::process {
 
 namespace {
 
-/// Whether nobody can read any more what is written there: a pipe or socket whose other end is closed.
+/// Returns whether written data can no longer be read: a pipe or socket whose other end is closed.
 bool has_no_reader(int fd) {
     pollfd state{fd, 0, 0};
     return poll(&state, 1, 0) > 0 && (state.revents & (POLLERR | POLLHUP)) != 0;

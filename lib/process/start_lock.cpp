@@ -16,7 +16,7 @@ namespace spead::process {
 
 namespace {
 
-/// Whoever has it only looks and binds.
+/// Limits the wait for the lock, whose holder only looks and binds.
 constexpr std::chrono::seconds kLockPatience{5};
 constexpr std::chrono::milliseconds kAgain{10};
 
@@ -32,7 +32,7 @@ StartLock::StartLock(const std::string& path) : path_(path), file_(path + ".lock
     }
 }
 
-/// False: somebody else has it.
+/// Returns false when another process has the lock.
 bool StartLock::take() {
     lock_ = FileDescriptor(open(file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600));
     if (!lock_)
@@ -42,7 +42,7 @@ bool StartLock::take() {
         throw_error(file_, "it belongs to another user; remove it, or give the control socket another path");
     if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0)
         return false;
-    // Whoever had it before has removed it: another one may have made a new one since.
+    // The former holder has removed it: there may be a new file since.
     struct stat there {};
     return lstat(file_.c_str(), &there) == 0 && there.st_dev == mine.st_dev && there.st_ino == mine.st_ino;
 }

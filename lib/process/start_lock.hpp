@@ -7,12 +7,12 @@
 
 namespace spead::process {
 
-/// Of several processes that want the same name at once, only one has this lock on it. The lock is a file
-/// beside the name that nobody but its user can open, so that no other user can hold it; it is gone with the
-/// lock.
+/// Locks a name among several processes that want it at once. The lock is a file beside the name that only
+/// its user can open, so that no other user can hold it. The file is removed with the lock.
 class StartLock {
   public:
-    /// PATH.lock. Throws Error when it cannot be had within some seconds, or belongs to somebody else.
+    /// Locks PATH.lock. Throws Error when that fails for some seconds, or when the file belongs to another
+    /// user.
     explicit StartLock(const std::string& path);
     ~StartLock();
     StartLock(const StartLock&) = delete;

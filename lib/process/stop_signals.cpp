@@ -43,7 +43,7 @@ StopSignals::~StopSignals() {
     eventfd_write(over_, 1);
     if (waiting_.joinable())
         waiting_.join();
-    // What is still to be printed may wait for its reader.
+    // Remaining output may wait for its reader.
     take_pending();
     let_them_end_the_process();
     close(fd_);
@@ -55,7 +55,8 @@ bool StopSignals::came() const noexcept {
     return poll(&p, 1, 0) > 0;
 }
 
-/// For the calling thread; a shell starts background work with SIGINT ignored.
+/// Restores the signals' default effect for the calling thread. A shell starts background jobs with SIGINT
+/// ignored.
 void StopSignals::let_them_end_the_process() const noexcept {
     for (const int signal : kEnding)
         if (sigismember(&set_, signal) == 1)
@@ -63,7 +64,7 @@ void StopSignals::let_them_end_the_process() const noexcept {
     pthread_sigmask(SIG_UNBLOCK, &set_, nullptr);
 }
 
-/// The one that was seen is still pending; taking it off keeps it from ending the process now.
+/// Removes the seen signal, which is still pending, so that it does not end the process now.
 void StopSignals::take_pending() const noexcept {
     signalfd_siginfo info;
     while (read(fd_, &info, sizeof info) == sizeof info) {

@@ -7,27 +7,28 @@
 
 namespace spead::process {
 
-/// Signals that would end the process without order, as a readable descriptor: SIGINT, SIGTERM, SIGHUP,
-/// SIGQUIT, and those that nobody sends to this program on purpose (SIGUSR1, SIGUSR2, SIGALRM, SIGPWR,
-/// SIGXCPU). Make it before any thread is started, since threads inherit that the signals are blocked.
-/// SIGPIPE and SIGXFSZ are ignored: such a write fails. One that whoever started the program had it ignore
-/// (nohup) stays ignored, but for SIGINT, which a shell has background work ignore.
+/// Makes signals that would end the process at once readable through a descriptor: SIGINT, SIGTERM, SIGHUP,
+/// SIGQUIT, and those without a use in this program (SIGUSR1, SIGUSR2, SIGALRM, SIGPWR, SIGXCPU). Make it
+/// before any thread is started, since threads inherit that the signals are blocked. SIGPIPE and SIGXFSZ are
+/// ignored: such a write fails. A signal that was ignored at start (nohup) stays ignored, except SIGINT,
+/// which shells ignore in background jobs.
 class StopSignals {
   public:
-    /// What SIGHUP means: a closed terminal, or a wish to read the configuration again (ReloadSignal).
+    /// Says what SIGHUP means: a closed terminal, or a request to read the configuration again
+    /// (ReloadSignal).
     enum class Hangup : std::uint8_t { ends, reloads };
 
     explicit StopSignals(Hangup hangup = Hangup::ends);
-    /// From now on such a signal ends the process, as it does without this.
+    /// Restores the default: from now on such a signal ends the process.
     ~StopSignals();
     StopSignals(const StopSignals&) = delete;
     StopSignals& operator=(const StopSignals&) = delete;
 
     int fd() const noexcept { return fd_; }
-    /// Whether one has come.
+    /// Returns whether one has come.
     bool came() const noexcept;
-    /// From now on such a signal ends the process at once, for a user who does not want to wait for the
-    /// orderly end. What would outlive the process is put back first: MTUs, and EAL's directory.
+    /// Lets such a signal end the process at once from now on, for a user who does not want to wait for the
+    /// orderly end. First the MTUs and EAL's directory, which would outlive the process, are restored.
     void give_back() noexcept;
 
   private:
@@ -37,7 +38,7 @@ class StopSignals {
 
     sigset_t set_;
     int fd_;
-    int over_;  ///< readable: nobody waits for signals any more
+    int over_;  ///< readable: signals are no longer waited for
     std::thread waiting_;
 };
 

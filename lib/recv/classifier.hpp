@@ -9,27 +9,28 @@
 
 namespace spead::recv {
 
-/// Where the datagrams of one endpoint go.
+/// Names the lane and endpoint of one endpoint's datagrams.
 struct Target {
     std::uint16_t lane = 0;      ///< index of the stream's lane on this lcore
     std::uint16_t endpoint = 0;  ///< index of the endpoint within the lane
-    bool by_source = false;      ///< the answer depends on the packet's source; set by the classifier
+    bool by_source = false;      ///< the result depends on the packet's source; set by the classifier
 };
 
-/// The software classifier of one receive queue: (destination address, port, source) -> lane. It runs behind
-/// every kind of steering. Built in the control world, then read by one lcore; replaced as a whole when
-/// streams change.
+/// Classifies the packets of one receive queue in software: (destination address, port, source) -> lane. It
+/// runs behind every kind of steering. Control code builds it, then one lcore reads it; it is replaced as a
+/// whole when streams change.
 class Classifier {
   public:
     Classifier() : Classifier(16) {}
 
-    /// Room for `endpoints` endpoints at least.
+    /// Reserves room for at least `endpoints` endpoints.
     explicit Classifier(std::size_t endpoints);
 
     /// Adds an endpoint; returns false if the same one (address, port and source) is there already.
     bool add(const Endpoint& endpoint, Target target);
 
-    /// Null when nobody wants it. An endpoint that names the packet's source goes before one that names none.
+    /// Returns the target; null when no stream wants the packet. An endpoint that names the packet's source
+    /// comes before one without a source.
     const Target* find(std::uint32_t address, std::uint16_t port, std::uint32_t source) const noexcept {
         const std::uint64_t key = key_of(address, port);
         const Target* any = nullptr;
@@ -55,10 +56,10 @@ class Classifier {
         std::uint64_t key = 0;  ///< 0: empty
         std::uint32_t source = 0;
         Target target;
-        bool last_of_key = true;  ///< no further entry of the same address and port follows
+        bool last_of_key = true;  ///< no further entry has the same address and port
     };
 
-    /// Never 0, whatever a packet says: 0.0.0.0 with port 0 is no empty entry.
+    /// Returns a key that is never 0, whatever a packet says: 0.0.0.0 with port 0 is no empty entry.
     static std::uint64_t key_of(std::uint32_t address, std::uint16_t port) noexcept {
         return std::uint64_t{1} << 48 | std::uint64_t{address} << 16 | port;
     }

@@ -77,7 +77,7 @@ port::RxQueue Distributor::share(std::size_t other) noexcept {
 }
 
 std::size_t Distributor::on_their_way() const noexcept {
-    // What has left `waiting_` is in a ring by then.
+    // Packets that have left `waiting_` are in a ring by then.
     std::size_t n = waiting_.load(std::memory_order_acquire);
     for (const Way& way : ways_)
         n += rte_ring_count(way.ring.get());
@@ -93,7 +93,7 @@ std::uint16_t Distributor::share_burst(void* context, std::uint16_t, rte_mbuf** 
         static_cast<rte_ring*>(context), reinterpret_cast<void**>(mbufs), max, nullptr));
 }
 
-/// The first destination for what cannot be told apart.
+/// Returns the destination; the first one for packets that cannot be told apart.
 std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
     const std::size_t length = mbuf->pkt_len;
     std::size_t have = mbuf->data_len;
@@ -120,7 +120,7 @@ std::uint16_t Distributor::destination(const rte_mbuf* mbuf) noexcept {
     return ways[share_of(view.key, ways.size())];
 }
 
-/// False while something still waits.
+/// Returns false while packets still wait.
 bool Distributor::pass_on() noexcept {
     std::uint32_t waiting = 0;
     for (Way& way : ways_) {

@@ -19,28 +19,27 @@ struct rte_ring;
 
 namespace spead::recv {
 
-/// One receive queue for several lcores: the lcore that polls it keeps its own packets and passes the others
-/// on, by endpoint and heap count, through a ring to each. What a ring does not take waits here, and the
-/// queue is not polled meanwhile: nothing is lost or counted between the queue and the lcore that a packet is
-/// for, and a worker that is too slow shows as loss in front of the port, like an lcore that is too slow by
-/// itself.
+/// Shares one receive queue among several lcores. The lcore that polls it keeps its own packets and passes
+/// the others on, by endpoint and heap count, through a ring to each. Packets that a ring does not take wait
+/// here, and the queue is not polled meanwhile. So nothing is lost or counted between the queue and the
+/// packet's lcore, and a slow worker shows as loss in front of the port, like a slow polling lcore.
 ///
-/// Made in the control world, connected and destroyed there while no lcore has it; what may change while
-/// lcores run, the polling lcore changes between bursts. own() is for the lcore that polls
-/// the queue, share(i) for the i-th other. Packets of no endpoint stay with the lcore of the queue, which
-/// counts them; those whose SPEAD header is broken go to the first lcore of their endpoint.
+/// Control code makes, connects and destroys it while no lcore has it. The polling lcore makes the changes
+/// that are possible while lcores run, between bursts. own() is for the lcore that polls the queue, share(i)
+/// for the i-th other. Packets of no endpoint stay with the lcore of the queue, which counts them. Packets
+/// with a broken SPEAD header go to the first lcore of their endpoint.
 class Distributor {
   public:
-    /// mbufs that wait for an lcore at most; the port's pool has so many more for each of `others`.
+    /// Limits the mbufs that wait for an lcore; the port's pool has that many more for each of `others`.
     static constexpr std::uint32_t kRingEntries = 1024;
     static constexpr std::uint16_t kBurst = 64;
     static constexpr std::size_t kMaxOthers = 128;
 
-    /// Which endpoint goes where: exchanged as a whole when streams change.
+    /// Assigns endpoints to lcores; exchanged as a whole when streams change.
     class Table {
       public:
-        /// The endpoint's packets go to `destinations` by heap count: 0 is the lcore that polls, i+1 the i-th
-        /// other. Throws Error when it is there already.
+        /// Sends the endpoint's packets to `destinations` by heap count: 0 is the lcore that polls, i+1 the
+        /// i-th other. Throws Error when the endpoint is there already.
         void add(const Endpoint& endpoint, std::vector<std::uint16_t> destinations);
 
       private:
@@ -49,10 +48,10 @@ class Distributor {
         std::vector<std::vector<std::uint16_t>> destinations_;
     };
 
-    /// A ring to one more lcore, not in use yet.
+    /// Holds a ring to one more lcore, not in use yet.
     class Ring {
       public:
-        /// Throws Error without memory.
+        /// Makes the ring. Throws Error when there is no memory.
         Ring();
 
       private:
@@ -60,39 +59,40 @@ class Distributor {
         std::unique_ptr<rte_ring, void (*)(rte_ring*)> ring_;
     };
 
-    /// `others`: lcores behind the queue besides the one that polls it, at most kMaxOthers. Throws Error
-    /// without memory.
+    /// Makes the rings to `others`: the lcores behind the queue besides the one that polls it, at most
+    /// kMaxOthers. Throws Error when there is no memory.
     explicit Distributor(std::size_t others);
     ~Distributor();
     Distributor(const Distributor&) = delete;
     Distributor& operator=(const Distributor&) = delete;
 
-    /// One more lcore behind the queue; there are fewer than kMaxOthers. Returns its number, for share().
+    /// Adds one more lcore behind the queue; there are fewer than kMaxOthers. Returns its number, for
+    /// share().
     std::size_t add_other(Ring&& ring) noexcept;
     std::size_t others() const noexcept { return ways_.size(); }
-    /// From now on this table counts; the former one is there then. Allocates nothing.
+    /// Exchanges the table; `table` then holds the former one. Allocates nothing.
     void exchange(Table& table) noexcept { std::swap(table_, table); }
     Table& table() noexcept { return table_; }
-    /// Where packets come from.
+    /// Sets the source of packets.
     void connect(const port::RxQueue& from) noexcept { from_ = from; }
 
     port::RxQueue own() noexcept;
     port::RxQueue share(std::size_t other) noexcept;
 
-    /// The polling lcore, between bursts: whether packets were passed on since the last call.
+    /// Returns whether packets were passed on since the last call. On the polling lcore, between bursts.
     bool take_moved() noexcept {
         const bool moved = moved_;
         moved_ = false;
         return moved;
     }
-    /// The polling lcore: takes no more packets from the queue; those that wait go on to their rings.
+    /// Takes no more packets from the queue; waiting ones still go to their rings. On the polling lcore.
     void close() noexcept { closed_ = true; }
-    /// The polling lcore: packets wait for room in a ring.
+    /// Returns whether packets wait for room in a ring. On the polling lcore.
     bool holds() const noexcept { return waiting_.load(std::memory_order_relaxed) != 0; }
-    /// mbufs on their way. Any thread; 0 is lasting only after close().
+    /// Returns the number of mbufs on their way. Any thread; 0 is final only after close().
     std::size_t on_their_way() const noexcept;
 
-    /// Which of `n` lcores has a heap.
+    /// Returns which of `n` lcores has a heap.
     static std::size_t share_of(std::uint64_t heap_count, std::size_t n) noexcept {
         // Any arithmetic progression of counts (senders that count 1, 3, 5...) is distributed evenly.
         return static_cast<std::size_t>(((heap_count * 0x9E3779B97F4A7C15) >> 32) * n >> 32);
@@ -101,7 +101,7 @@ class Distributor {
   private:
     struct Way {
         std::unique_ptr<rte_ring, void (*)(rte_ring*)> ring;
-        std::array<rte_mbuf*, kBurst> waiting;  ///< what the ring did not take, in order
+        std::array<rte_mbuf*, kBurst> waiting;  ///< not taken by the ring, in order
         std::uint16_t count = 0;
     };
 
@@ -113,7 +113,7 @@ class Distributor {
 
     port::RxQueue from_;
     Table table_;
-    std::vector<Way> ways_;  ///< never moves: reserved
+    std::vector<Way> ways_;  ///< reserved, so that it never moves
     SpeadDecoder decoder_;
     std::unique_ptr<std::uint8_t[]> scratch_;  ///< header of a packet that is split over segments
     std::atomic<std::uint32_t> waiting_{0};    ///< in ways_; lowered once they are in the rings

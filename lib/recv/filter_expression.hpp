@@ -9,7 +9,7 @@
 
 namespace spead::recv {
 
-/// A question about packets, written as text:
+/// Evaluates a condition on packets, written as text:
 ///
 ///     item 0x1600 == 5 and source in 10.0.0.0/8 and heap % 4 == 1
 ///
@@ -22,19 +22,20 @@ namespace spead::recv {
 ///     NUMBER:      item ID (the immediate value), heap (the heap count), payload (bytes of payload)
 ///     N, ID:       decimal or 0x hexadecimal, up to 64 bits
 ///
-/// A comparison with an item that the packet does not have, or that has an address rather than a value, does
-/// not hold. Immutable once parsed; matches() may be called by any thread.
+/// A comparison with an item that the packet does not have, or that has an address rather than a value, is
+/// false. Immutable once parsed; any thread may call matches().
 class FilterExpression {
   public:
     static constexpr std::size_t kMaxTests = 64;
     static constexpr std::size_t kMaxDepth = 32;
     static constexpr std::size_t kMaxText = 4096;
 
-    /// Control world. Throws UsageError with the place in the text, what stands there and what may; `where`
-    /// is the error's where().
+    /// Parses the text. Control code. Throws UsageError with the place in the text, the word there and the
+    /// possible ones; `where` is the error's where().
     static FilterExpression parse(std::string_view text, std::string_view where = {});
 
-    /// At most kMaxTests steps, each of which looks at the packet's item pointers once at most.
+    /// Returns whether the packet matches. Takes at most kMaxTests steps, each of which reads the packet's
+    /// item pointers once at most.
     bool matches(const FilterPacket& packet) const noexcept;
     std::size_t tests() const noexcept { return tests_.size(); }
 
@@ -47,7 +48,8 @@ class FilterExpression {
     static constexpr std::uint16_t kKeep = 0xFFFF;
     static constexpr std::uint16_t kDrop = 0xFFFE;
 
-    /// One test, and where to go on: at another test, which always stands before it in the list, or the end.
+    /// Holds one test, and the next step for each result: another test, which always comes before it in the
+    /// list, or the end.
     struct Test {
         Field field = Field::control;
         Compare compare = Compare::present;
@@ -65,7 +67,7 @@ class FilterExpression {
     std::uint16_t start_ = kDrop;
 };
 
-/// Keeps what matches, drops the rest.
+/// Keeps matching packets, drops the rest.
 class ExpressionFilter final : public PacketFilter {
   public:
     explicit ExpressionFilter(FilterExpression expression) : expression_(std::move(expression)) {}

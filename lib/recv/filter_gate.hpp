@@ -11,18 +11,18 @@
 
 namespace spead::recv {
 
-/// A stream's filter on one lcore, with what it has been lent. Belongs to the lcore; ending() and, once the
-/// lcore has been joined, reclaim() to the main thread.
+/// Holds a stream's filter on one lcore, with the buffers lent to it. Belongs to the lcore. ending() and,
+/// once the lcore has been joined, reclaim() are for the main thread.
 class FilterGate {
   public:
-    /// `most_held`: buffers that the filter may hold at a time; 0: it may hold none.
+    /// Takes the filter. `most_held`: buffers that the filter may hold at a time; 0: it may hold none.
     FilterGate(std::unique_ptr<PacketFilter> filter, std::uint32_t most_held);
 
-    /// True: the packet is to be placed. False: it was counted in its outcome.
+    /// Returns true when the packet is to be placed. False: it was counted in its outcome.
     bool pass(const FilterPacket& packet, stats::StreamCounters& counters) noexcept;
-    /// Frees what holders have given back.
+    /// Frees the buffers that holders have given back.
     void reclaim(stats::StreamCounters& counters) noexcept;
-    /// Tells the filter, once, that no packet comes to it any more.
+    /// Tells the filter, once, that no more packets come.
     void ending() noexcept {
         if (!std::exchange(reported_, true))
             filter_->ending();

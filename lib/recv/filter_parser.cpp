@@ -10,7 +10,7 @@
 #include "base/suggest.hpp"
 #include "recv/filter_expression.hpp"
 
-/// Text into a FilterExpression: words, a tree, then tests that jump forward only.
+/// Parses text into a FilterExpression: words, a tree, then tests that jump forward only.
 namespace spead::recv {
 
 namespace {
@@ -70,7 +70,7 @@ class FilterParser {
         std::unique_ptr<Node> right;
     };
 
-    /// What stands at the current place, and what would do.
+    /// Throws with the word at the current place, and the possible ones.
     [[noreturn]] void fail(std::string_view wanted, const std::string& extra = {}) const {
         throw_usage(where_, "the filter has {} at character {}{}; give {}", shown(token_), at_ + 1, extra,
                     wanted);
@@ -246,7 +246,7 @@ class FilterParser {
         }
     }
 
-    /// Leaves the place alone when there is none.
+    /// Parses a comparison; without one the place stays.
     std::optional<Compare> comparison() {
         static constexpr std::array<std::pair<std::string_view, Compare>, 6> kSigns{
             {{"==", Compare::equal},
@@ -277,7 +277,8 @@ class FilterParser {
         return value;
     }
 
-    /// Tests of the tree behind those that may follow them, so that every jump goes towards the front.
+    /// Emits the tests of the tree after those that may follow them, so that every jump goes towards the
+    /// front.
     static std::uint16_t emit(const Node& node, std::uint16_t then, std::uint16_t otherwise,
                               std::vector<Test>& out) {
         switch (node.kind) {

@@ -14,29 +14,29 @@
 
 namespace spead::recv {
 
-/// The usual packet of one endpoint, network and SPEAD headers compared at once.
+/// Recognises the usual packet of one endpoint by comparing network and SPEAD headers at once.
 ///
-/// Once the parsers have accepted a packet, the next ones of its stream differ from it in few places:
+/// Once the parsers have accepted a packet, the next ones of its stream differ from it in few fields:
 /// lengths, checksums, identification, the sender's address and port, and the values of item pointers.
-/// Everything else (Ethernet type, no options, no fragment, UDP, the destination, the SPEAD flavour, mode and
-/// id of every pointer) must be equal, which one masked comparison of some 80 bytes tells; then the lengths
-/// are checked against each other as the parsers do. Whatever differs goes to the parsers, so that a template
+/// Everything else must be equal: Ethernet type, no options, no fragment, UDP, the destination, the SPEAD
+/// flavour, mode and id of every pointer. One masked comparison of some 80 bytes tests that; then the lengths
+/// are checked against each other as the parsers do. Any other packet goes to the parsers, so that a template
 /// never decides a refusal.
 class FlowTemplate {
   public:
     static constexpr std::size_t kMaxPointers = 16;
 
     /// Learns from a packet that parse_udp and parse_spead accepted. Returns false, and matches nothing, for
-    /// shapes that are not usual: a VLAN tag, IP options, many pointers, stream control, packet specials
-    /// among the items. With `from_source`, only packets of the same sender match.
+    /// unusual shapes: a VLAN tag, IP options, many pointers, stream control, packet specials among the
+    /// items. With `from_source`, only packets of the same sender match.
     bool learn(const std::uint8_t* frame, const wire::UdpView& udp, const wire::SpeadPacket& packet,
                bool from_source, std::uint16_t lane, std::uint16_t endpoint,
                std::uint32_t max_packet_size) noexcept;
     void forget() noexcept { header_end_ = kNothing; }
 
-    /// True: the frame (one segment of `length` bytes) is such a packet, and `view` is what the parsers and
-    /// the decoder would say, except for item_extent, arrival and source. `verify` the IPv4 header's
-    /// checksum.
+    /// Returns true when the frame (one segment of `length` bytes) is such a packet. Then `view` is what the
+    /// parsers and the decoder would say, except for item_extent, arrival and source. `verify`: checks the
+    /// IPv4 header's checksum.
     [[gnu::always_inline]] bool match(const std::uint8_t* frame, std::size_t length, bool verify,
                                       heap::PacketView& view) const noexcept {
         const std::size_t header_end = header_end_;
@@ -67,7 +67,7 @@ class FlowTemplate {
         return !verify || sum_is_right(frame);
     }
 
-    /// Highest address of the items of a packet that matched (PacketView::item_extent).
+    /// Returns the highest address of the items of a matching packet (PacketView::item_extent).
     std::uint64_t item_extent(const std::uint8_t* frame) const noexcept;
 
     std::uint16_t lane() const noexcept { return lane_; }
@@ -78,7 +78,7 @@ class FlowTemplate {
     using Words [[gnu::vector_size(16)]] = std::uint64_t;
 
     static constexpr std::size_t kNothing = SIZE_MAX;
-    static constexpr std::size_t kFirst = 12;  ///< the MAC addresses before it are not looked at
+    static constexpr std::size_t kFirst = 12;  ///< the MAC addresses before it are ignored
     static constexpr std::size_t kMaxHeader =
         wire::kNetHeader + wire::kSpeadHeader + kMaxPointers * wire::kItemPointer;
     static constexpr std::size_t kUnits = (kMaxHeader - kFirst + 15) / 16;
@@ -91,7 +91,7 @@ class FlowTemplate {
     Words difference(const std::uint8_t* frame, std::size_t at, std::size_t unit) const noexcept {
         return (load(frame + at) ^ units_[unit].pattern) & units_[unit].mask;
     }
-    /// The parts of the header that the comparison fixes are summed once; added up, all of it must give
+    /// Checks the IPv4 header's sum. The constant parts of the header are summed once; the total must be
     /// 0xFFFF.
     bool sum_is_right(const std::uint8_t* frame) const noexcept {
         std::uint16_t ip_length, id, checksum;
@@ -128,21 +128,21 @@ class FlowTemplate {
     std::array<Unit, kUnits> units_;      ///< from kFirst on, as many as the headers fill before those
 };
 
-/// The templates of one receive queue, found by destination. An endpoint has two, since the first packet of a
-/// heap often carries item pointers that the others do not. Endpoints that share a place take it from each
-/// other. One lcore's.
+/// Holds the templates of one receive queue, found by destination. An endpoint has two, since the first
+/// packet of a heap often carries item pointers that the others do not. Endpoints that share a place replace
+/// each other's. Belongs to one lcore.
 class FlowCache {
   public:
     FlowCache() : FlowCache(1) {}
-    /// Places for so many endpoints to have one of their own, most likely. Control world.
+    /// Reserves places, so that each of `endpoints` endpoints most likely has its own. Control code.
     explicit FlowCache(std::size_t endpoints);
 
     FlowCache(FlowCache&&) noexcept = default;
     FlowCache& operator=(FlowCache&&) noexcept = default;
     ~FlowCache() = default;
 
-    /// The template that most likely matches: the one that fitted the last packet to the same destination.
-    /// The first kNetHeader bytes of the frame are there, here and below.
+    /// Returns the template that most likely matches: the one that matched the last packet to the same
+    /// destination. The frame has its first kNetHeader bytes, here and below.
     FlowTemplate& usual(const std::uint8_t* frame) noexcept {
         const std::uint64_t destination = destination_of(frame);
         // Packets come in trains, and then nothing has to wait for what the frame says.
@@ -153,12 +153,12 @@ class FlowCache {
         }
         return *last_;
     }
-    /// The one beside it.
+    /// Returns the other template of the place.
     FlowTemplate& other(const std::uint8_t* frame) noexcept {
         Pair& pair = pair_of(destination_of(frame));
         return pair.templates[pair.recent ^ 1U];
     }
-    /// The other one is the likely one from now on.
+    /// Makes the other one the likely one from now on.
     FlowTemplate& turn(const std::uint8_t* frame) noexcept {
         last_destination_ = destination_of(frame);
         Pair& pair = pair_of(last_destination_);

@@ -14,9 +14,9 @@ namespace spead::recv {
 
 class HeldPackets;
 
-/// A packet that its port cannot reuse yet: one reference to its buffer. Copies share it; when the last one
-/// is destroyed or reset, on whatever thread, the buffer goes back to the lcore that lent it, which frees it:
-/// so neither a pool nor a lcore's cache of it is ever touched by another thread. It may outlive the stream.
+/// Holds a packet that its port cannot reuse yet: one reference to its buffer. Copies share it. When the last
+/// one is destroyed or reset, on any thread, the buffer goes back to the lcore that lent it, which frees it.
+/// So no other thread ever touches a pool or an lcore's cache of it. It may outlive the stream.
 class HeldPacket {
   public:
     HeldPacket() = default;
@@ -29,7 +29,7 @@ class HeldPacket {
     ~HeldPacket() { reset(); }
 
     explicit operator bool() const noexcept { return slot_ != nullptr; }
-    /// The handle is not empty.
+    /// Returns the packet; the handle must not be empty.
     const FilterPacket& operator*() const noexcept;
     const FilterPacket* operator->() const noexcept { return &**this; }
     /// Gives it back now.
@@ -43,26 +43,26 @@ class HeldPacket {
     Slot* slot_ = nullptr;
 };
 
-/// What one stream on one lcore has lent: at most so many buffers, in fixed memory. lend() and reclaim() are
-/// for the owning lcore, or for the main thread once that has been joined; nothing here locks or allocates
+/// Lends the buffers of one stream on one lcore: a limited number, in fixed memory. lend() and reclaim() are
+/// for the owning lcore, or for the main thread once that has been joined. Nothing here locks or allocates
 /// after make().
 class HeldPackets : public std::enable_shared_from_this<HeldPackets> {
     struct Private {};
 
   public:
-    /// A packet takes as many of `most` as it has segments.
+    /// Makes it for `most` buffers; a packet takes one for each of its segments.
     static std::shared_ptr<HeldPackets> make(std::uint32_t most);
     HeldPackets(Private, std::uint32_t most);
-    /// What has not been reclaimed stays allocated for ever: the pool it came from may be gone.
+    /// Leaves unreclaimed packets allocated, since their pool may be gone.
     ~HeldPackets();
 
-    /// A handle to the packet, whose segments have one more reference; empty when too much is out.
+    /// Returns a handle to the packet, whose segments get one more reference; empty when too many are lent.
     HeldPacket lend(const FilterPacket& packet) noexcept;
-    /// Frees what has been given back. Returns how many packets.
+    /// Frees the packets that were given back. Returns their number.
     std::uint32_t reclaim() noexcept;
 
     std::uint32_t most() const noexcept { return most_; }
-    /// Packets lent and not reclaimed.
+    /// Returns the number of packets lent and not reclaimed.
     std::uint32_t packets_out() const noexcept { return packets_out_; }
 
   private:
@@ -74,7 +74,7 @@ class HeldPackets : public std::enable_shared_from_this<HeldPackets> {
     std::uint32_t packets_out_ = 0;
     std::unique_ptr<HeldPacket::Slot[]> slots_;
     HeldPacket::Slot* free_ = nullptr;  ///< list
-    /// What other threads have given back: they push, the lcore takes all.
+    /// Holds the packets that other threads have given back: they push, the lcore takes all.
     alignas(64) std::atomic<HeldPacket::Slot*> returned_{nullptr};
 };
 

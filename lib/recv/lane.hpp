@@ -17,14 +17,14 @@ namespace spead::recv {
 
 struct LaneConfig {
     std::string name;                      ///< of the stream
-    std::vector<Endpoint> endpoints;       ///< those of the stream that this lcore receives
+    std::vector<Endpoint> endpoints;       ///< the stream's endpoints on this lcore
     std::uint32_t max_packet_size = 9200;  ///< UDP payload bytes
     std::uint32_t queue_heaps = 256;
     heap::WindowConfig window;
 };
 
-/// One stream on one lcore: its decoder, window, queue and counters. Made and destroyed in the control world
-/// while the lcore does not have it; in between only `queue`'s consumer side may be used by others.
+/// Holds one stream on one lcore: its decoder, window, queue and counters. Control code makes and destroys it
+/// while the lcore does not have it; in between other threads may use only `queue`'s consumer side.
 template <class Decoder>
 struct Lane {
     Lane(LaneConfig c, heap::PoolPlacer placer)
@@ -41,13 +41,13 @@ struct Lane {
     heap::Window window;
     Decoder decoder;
     const std::uint32_t max_packet_size;
-    std::vector<stats::EndpointCounters> endpoints;  ///< as config.endpoints
+    std::vector<stats::EndpointCounters> endpoints;  ///< in the order of config.endpoints
     std::vector<std::uint64_t> stops_seen;           ///< stop items by endpoint
 
-    std::unique_ptr<FilterGate> filter;  ///< asked before packets are placed; null: all are kept
-    /// Where packets of the stream are copied to as they come, whatever becomes of them; null: nowhere. The
-    /// capture's, which outlives it here (capture/capture.hpp). Set by the lcore (mailbox), or before it
-    /// runs.
+    std::unique_ptr<FilterGate> filter;  ///< asked before packets are placed; null: keeps all
+    /// Points to the tap that copies all packets of the stream on arrival, whatever their outcome; null:
+    /// none. Belongs to the capture, and outlives its use here (capture/capture.hpp). Set by the lcore
+    /// (mailbox), or before it runs.
     capture::Tap* tap = nullptr;
 
     // The lcore's own notes.
@@ -55,7 +55,8 @@ struct Lane {
     std::uint32_t batch = 0;   ///< the batch that touched it last
     bool has_ended = false;    ///< listed for hand-over
 
-    /// What is no count begins anew: the times of heaps, and how full queue and memory were. The lcore's.
+    /// Restarts everything that is no count: the heap times, and the high-water marks of queue and memory. On
+    /// the lcore.
     void forget_peaks() noexcept {
         queue.forget_most_queued();
         window.forget_peaks();

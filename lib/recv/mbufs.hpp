@@ -15,15 +15,15 @@
 #include "heap/record.hpp"
 #include "port/timestamps.hpp"
 
-/// What the RX lcore does with mbufs besides reading packets: fetching them ahead, gathering, freeing.
-/// Internal to lib/recv; on the lcore only.
+/// Handles mbufs on the RX lcore: prefetches, gathers and frees them. Internal to lib/recv; on the lcore
+/// only.
 namespace spead::recv {
 
 inline std::uint8_t* frame_of(rte_mbuf* m) {
     return rte_pktmbuf_mtod(m, std::uint8_t*);
 }
 
-/// Its second line, too, where freeing reads the pool there.
+/// Prefetches the mbuf, and its second line if freeing reads the pool there.
 inline void prefetch_mbuf(rte_mbuf* m, bool second) {
     rte_prefetch0(m);
     if (second)
@@ -37,8 +37,8 @@ inline void prefetch_header(rte_mbuf* m) {
     rte_prefetch0(frame + 128);
 }
 
-/// rte_pktmbuf_free_bulk for what a burst usually is, inline: single segments of one pool, which is `own` if
-/// that is not null. At most `kMost`.
+/// Frees a burst like rte_pktmbuf_free_bulk, inline for the usual case: single segments of one pool, which is
+/// `own` if that is not null. At most `kMost`.
 template <std::size_t kMost>
 void free_burst(rte_mbuf** mbufs, std::uint16_t count, rte_mempool* own) {
     std::array<void*, kMost> free;
@@ -70,13 +70,14 @@ void free_burst(rte_mbuf** mbufs, std::uint16_t count, rte_mempool* own) {
         rte_mempool_put_bulk(pool, free.data(), n);
 }
 
-/// Mbufs in the pool itself and in this lcore's cache; what other lcores cache is missing, which is little.
+/// Returns the mbufs in the pool itself and in this lcore's cache; the few in other lcores' caches are
+/// missing.
 inline std::uint32_t free_mbufs(rte_mempool& pool) {
     const rte_mempool_cache* const cache = rte_mempool_default_cache(&pool, rte_lcore_id());
     return rte_mempool_get_ops(pool.ops_index)->get_count(&pool) + (cache == nullptr ? 0 : cache->len);
 }
 
-/// Copies the first `length` bytes of a chain; there are at least so many.
+/// Copies the first `length` bytes of a chain, which has at least that many.
 inline void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
     while (length != 0) {
         const std::size_t n = std::min<std::size_t>(length, m->data_len);
@@ -87,7 +88,7 @@ inline void gather(const rte_mbuf* m, std::uint8_t* to, std::size_t length) {
     }
 }
 
-/// Of a packet whose payload goes into the heap. Packets may overtake each other.
+/// Notes the arrival time of a packet whose payload goes into the heap. Packets may overtake each other.
 [[gnu::noinline]] inline void note_arrival(heap::Record& record, const rte_mbuf& mbuf,
                                            const port::ArrivalTimes& times) noexcept {
     const std::uint64_t time = port::arrival_of(mbuf, times);

@@ -17,7 +17,7 @@ namespace spead::recv {
 
 class HeldPacket;
 
-/// Who sent a packet, and where to.
+/// Holds the sender and destination of a packet.
 struct PacketWay {
     Ipv4 source;
     Ipv4 destination;
@@ -25,36 +25,37 @@ struct PacketWay {
     std::uint16_t destination_port = 0;
 };
 
-/// What an item pointer says.
+/// Holds the content of an item pointer.
 struct ItemPointer {
-    bool immediate = false;   ///< `value` is the item's value, else the heap's byte where it starts
+    bool immediate = false;   ///< `value` is the item's value, else its start byte in the heap
     std::uint64_t value = 0;  ///< host order
 };
 
-/// One well-formed packet of a stream, before its payload goes anywhere. Looked at where it lies: valid
-/// during PacketFilter::look, and for as long as a HeldPacket that shows it. Any thread may read a held one.
+/// Gives access to one well-formed packet of a stream before its payload is placed. The data is not copied:
+/// it is valid during PacketFilter::look, and as long as a HeldPacket refers to it. Any thread may read a
+/// held one.
 class FilterPacket {
   public:
     FilterPacket() = default;
-    /// `payload_at`: bytes of the frame in `mbuf` before the payload.
+    /// Takes the packet. `payload_at`: bytes of the frame in `mbuf` before the payload.
     FilterPacket(const heap::PacketView& view, const PacketWay& way, const rte_mbuf* mbuf,
                  std::uint32_t payload_at) noexcept
         : view_(view), way_(way), mbuf_(mbuf), payload_at_(payload_at) {}
 
     const PacketWay& way() const noexcept { return way_; }
     std::uint64_t heap_count() const noexcept { return view_.key; }
-    /// heap::kUnknownLength where the packet does not tell.
+    /// Returns the heap's length; heap::kUnknownLength if the packet has none.
     std::uint64_t heap_length() const noexcept { return view_.heap_length; }
-    /// Where in the heap the payload belongs.
+    /// Returns the offset of the payload in the heap.
     std::uint64_t offset() const noexcept { return view_.offset; }
     std::uint32_t payload_length() const noexcept { return view_.payload_length; }
-    /// Ticks of the lcore's clock.
+    /// Returns the arrival in ticks of the lcore's clock.
     std::uint64_t arrival() const noexcept { return view_.arrival; }
-    /// The packet carries stream control (a start or a stop).
+    /// Returns whether the packet carries stream control (a start or a stop).
     bool control() const noexcept { return (view_.flags & heap::PacketView::kControl) != 0; }
 
-    /// The first item pointer with this id. The four that belong to the packet (heap count, heap length,
-    /// payload offset and length as immediates) are not among them.
+    /// Returns the first item pointer with this id. The four that belong to the packet (heap count, heap
+    /// length, payload offset and length as immediates) are excluded.
     std::optional<ItemPointer> item(std::uint64_t id) const noexcept {
         const wire::Flavour flavour(view_.flavour);
         for (std::uint32_t i = 0; i < view_.item_count; i++) {
@@ -66,14 +67,14 @@ class FilterPacket {
     }
     std::uint32_t items() const noexcept { return view_.item_count; }
 
-    /// The payload where the port put it, in pieces as the port cut it (usually one). Fills `pieces` as far
-    /// as they go and returns how many there are.
+    /// Returns the payload in the port's buffers, in as many pieces as the port made (usually one). Fills
+    /// `pieces` as far as they go and returns how many there are.
     std::size_t payload(std::span<std::span<const std::byte>> pieces) const noexcept;
     const rte_mbuf* mbuf() const noexcept { return mbuf_; }
 
   private:
     friend class HeldPackets;
-    /// The item pointers stay readable only where they lie in the mbuf; elsewhere they are left out.
+    /// Keeps the item pointers that lie in the mbuf readable, and omits others.
     void keep_items_of_mbuf() noexcept;
 
     heap::PacketView view_;
@@ -83,14 +84,14 @@ class FilterPacket {
 };
 
 enum class FilterAnswer : std::uint8_t {
-    keep,          ///< goes on into its heap
+    keep,          ///< place it into its heap
     drop,          ///< counted as `filtered`
-    hold_or_keep,  ///< the filter takes the buffer over (`held`); when it has its fill of them, keep
-    hold_or_drop   ///< the same, else drop
+    hold_or_keep,  ///< the filter takes the buffer over (`held`); keep it when the filter has its limit
+    hold_or_drop   ///< the same, but drop it then
 };
 
-/// What a user does with the packets of one stream before they are placed. One object for each lcore that the
-/// stream has. Outcomes before it: oversize and malformed packets never get here.
+/// Handles the packets of one stream before they are placed, in a user's code. One object for each lcore of
+/// the stream. Oversize and malformed packets are counted before and never get here.
 class PacketFilter {
   public:
     PacketFilter() = default;
@@ -98,15 +99,15 @@ class PacketFilter {
     PacketFilter(const PacketFilter&) = delete;
     PacketFilter& operator=(const PacketFilter&) = delete;
 
-    /// On the lcore, for every packet: must not lock, allocate, wait or throw.
+    /// Decides about a packet. On the lcore, for every packet: must not lock, allocate, wait or throw.
     virtual FilterAnswer look(const FilterPacket& packet) noexcept = 0;
 
-    /// On the lcore, at once after a `hold...` that was granted: the handle, to be given back (destroyed) on
-    /// any thread, soon. A filter that does not take it gives it back.
+    /// Receives the handle at once after a granted `hold...`, on the lcore. It must be given back (destroyed)
+    /// soon, on any thread. A filter that does not take it gives it back.
     virtual void lent(HeldPacket packet) noexcept;
 
-    /// On the main thread, at the end of the run: no more packets come, and what is held must be given back
-    /// now, before the port stops.
+    /// Ends the filter, on the main thread at the end of the run: no more packets come. Held packets must be
+    /// given back now, before the port stops.
     virtual void ending() noexcept {}
 };
 

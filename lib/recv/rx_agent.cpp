@@ -17,18 +17,18 @@ namespace spead::recv {
 
 namespace {
 
-/// A batch is as many packets as have so many bytes, by the burst before: their headers and payloads, read
-/// and written, stay in the first-level cache; and at least so many packets.
+/// Limits a batch to as many packets as have this many bytes, by the burst before, so that their headers and
+/// payloads, read and written, stay in the first-level cache. A batch also has a minimum of packets.
 constexpr std::uint64_t kBatchBytes = 11 * 1024;
 constexpr std::uint64_t kLeastBatch = 6;
-/// How far ahead of the packet being parsed headers are fetched; their mbufs must have come by then.
+/// Holds how far ahead of the parsed packet headers are prefetched; their mbufs must have arrived by then.
 constexpr std::uint16_t kHeaderAhead = 5;
 
 constexpr std::uint64_t kIpChecksumGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
-/// The bits of "bad", which "none" (bad and good) has too: those packets go the general way.
+/// Holds the bits of "bad". "none" (bad and good) has them too, so those packets take the general path.
 constexpr std::uint64_t kChecksumBad = RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD;
 
-/// What the NIC says of the checksums; software looks at the IPv4 header only where the NIC says nothing.
+/// Holds the NIC's verdict on the checksums. Software checks the IPv4 header only if the NIC gives none.
 struct NicVerdict {
     bool bad;
     bool verify;
@@ -41,15 +41,15 @@ NicVerdict nic_verdict(const rte_mbuf* m) {
             ip != RTE_MBUF_F_RX_IP_CKSUM_GOOD};
 }
 
-/// While bursts are full, so many packets stand behind each that is looked at for its sender.
+/// Holds the number of packets between two samples of senders while bursts are full.
 constexpr std::uint64_t kLookEvery = 256;
 
-/// One of `count`, another one each time, so that senders that take turns are all seen.
+/// Returns one of `count`, a different one each time, so that senders that take turns are all sampled.
 std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
     return static_cast<std::uint16_t>(((turn * 0x9E3779B9) & 0xFFFFFFFF) * count >> 32);
 }
 
-/// `mbuf` stands for all packets that came since the last one that was looked at.
+/// Counts a sender. `mbuf` represents all packets since the last sample.
 [[gnu::noinline]] void look_at_sender(Source& source, const rte_mbuf* mbuf) {
     const std::uint64_t packets = std::exchange(source.unattributed, 0);
     wire::UdpView udp;
@@ -62,7 +62,7 @@ std::uint16_t some(std::uint64_t turn, std::uint16_t count) {
     source.talkers.add(udp.src_ip, target == nullptr ? stats::Talkers::kNoLane : target->lane, packets);
 }
 
-/// Of a frame without tag and options.
+/// Returns the addresses of a frame without tag and options.
 PacketWay way_of(const std::uint8_t* frame) {
     return {{load_be32(frame + 26)}, {load_be32(frame + 30)}, load_be16(frame + 34), load_be16(frame + 36)};
 }
@@ -111,7 +111,7 @@ void BasicRxAgent<Decoder>::touch(Lane<Decoder>& lane) noexcept {
     touched_[touched_count_++] = &lane;
 }
 
-/// What the stream's filter says; false: the packet was counted, and is not to be placed.
+/// Asks the stream's filter. Returns false when the packet was counted, and is not to be placed.
 template <class Decoder>
 [[gnu::noinline]] bool BasicRxAgent<Decoder>::filter(Lane<Decoder>& lane, const heap::PacketView& view,
                                                      const PacketWay& way, rte_mbuf* mbuf,
@@ -122,7 +122,7 @@ template <class Decoder>
     return lane.filter->pass({seen, way, mbuf, payload_at}, lane.counters);
 }
 
-/// Offers the packet to the capture of its stream. True when it ends there.
+/// Offers the packet to the capture of its stream. Returns true when it ends there.
 template <class Decoder>
 [[gnu::noinline]] bool BasicRxAgent<Decoder>::tapped(Lane<Decoder>& lane, const rte_mbuf* mbuf,
                                                      std::uint64_t now) noexcept {
@@ -144,8 +144,8 @@ template <class Decoder>
     return true;
 }
 
-/// The packet that most packets are: one segment, and of a shape its endpoint has just had. False: nothing
-/// was done, one() decides; or the packet has to wait (stopped_short_).
+/// Handles the most common packet: one segment, with a shape that its endpoint has just had. Returns false
+/// when nothing was done and one() decides, or when the packet has to wait (stopped_short_).
 template <class Decoder>
 bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept {
     if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader)
@@ -257,7 +257,7 @@ template <class Decoder>
     return PortOutcome::stream;
 }
 
-/// Returns the end of what was taken: `end`, or the packet that has to wait (stopped_short_).
+/// Returns the end of the taken packets: `end`, or the packet that has to wait (stopped_short_).
 template <class Decoder>
 std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin,
                                            std::uint16_t end, std::uint64_t now) noexcept {
@@ -317,7 +317,7 @@ void BasicRxAgent<Decoder>::commit_batch() noexcept {
     touched_count_ = 0;
 }
 
-/// A burst as it comes from the queue. Returns how many of its packets were taken.
+/// Processes a burst from the queue. Returns how many of its packets were taken.
 template <class Decoder>
 std::uint16_t BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, std::uint16_t count,
                                              std::uint64_t now) noexcept {
@@ -328,7 +328,7 @@ std::uint16_t BasicRxAgent<Decoder>::process(Source& source, rte_mbuf** mbufs, s
     return work(source, mbufs, count, now);
 }
 
-/// Takes packets until one has to wait: that and those behind it stay with the source.
+/// Takes packets until one has to wait; that one and the next ones stay with the source.
 template <class Decoder>
 std::uint16_t BasicRxAgent<Decoder>::work(Source& source, rte_mbuf** mbufs, std::uint16_t count,
                                           std::uint64_t now) noexcept {
@@ -361,15 +361,15 @@ std::uint16_t BasicRxAgent<Decoder>::work(Source& source, rte_mbuf** mbufs, std:
     return taken;
 }
 
-/// Full bursts mean that more packets are waiting: then the hand-over of many heaps at once is cheaper, and
-/// its delay is bounded. Otherwise whatever has ended goes at once.
+/// Hands ended heaps over. Full bursts mean that more packets are waiting: then the hand-over of many heaps
+/// at once is cheaper, and its delay is bounded. Otherwise all ended heaps go at once.
 template <class Decoder>
 void BasicRxAgent<Decoder>::hand_over(bool all) noexcept {
     std::size_t kept = 0;
     bool blocked = false;
     for (Lane<Decoder>* const lane : with_ended_) {
         if (all || lane->window.ended() >= heap::kHandOverAt) {
-            // What consumers have given back makes room first.
+            // Memory that consumers have given back makes room first.
             lane->window.reclaim();
             lane->window.hand_over(rte_rdtsc());
         }

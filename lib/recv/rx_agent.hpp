@@ -23,54 +23,55 @@ inline PacketWay way_of(const wire::UdpView& udp) noexcept {
     return {{udp.src_ip}, {udp.dst_ip}, udp.src_port, udp.dst_port};
 }
 
-/// The receiving duty of one lcore: any number of (port, queue) sources, any number of streams.
+/// Receives on one lcore, from any number of (port, queue) sources, for any number of streams.
 ///
 ///     rx_burst -> prefetch -> parse_udp -> classify -> decode -> accept -> copy -> commit -> hand over
 ///
-/// Packets are staged, all headers of a batch and then all copies; large ones in short batches, because their
-/// copies evict staged headers. add_* and remove_* are for the control world before the lcore
-/// runs, or for the lcore itself between polls (its mailbox). Everything else belongs to the lcore.
+/// Packets are staged: all headers of a batch, then all copies. Large packets have short batches, because
+/// their copies evict staged headers. add_* and remove_* are for control code before the lcore runs, or for
+/// the lcore itself between polls (its mailbox). Everything else belongs to the lcore.
 template <class Decoder>
 class BasicRxAgent {
   public:
     static constexpr std::uint16_t kBurst = 64;
-    /// How far ahead of the packet being parsed mbufs are fetched.
+    /// Holds how far ahead of the parsed packet mbufs are prefetched.
     static constexpr std::uint16_t kAhead = 10;
     static_assert(kBurst <= heap::Window::kMaxBatch && kBurst == stats::kFullBurst);
-    /// How many an agent may have at once. Their tables are made with it: the lcore never allocates.
+    /// Limits the lanes of an agent. Their tables are made with it: the lcore never allocates.
     static constexpr std::size_t kMaxLanes = 4096;
     static constexpr std::size_t kMaxSources = 256;
 
     BasicRxAgent();
 
-    /// The agent refers to it until it is removed; returns its index, by which classifiers name it: one that
-    /// is free. There are fewer than kMaxLanes.
+    /// Adds a lane, which the agent refers to until it is removed. Returns a free index, which classifiers
+    /// use for it. There are fewer than kMaxLanes.
     std::uint16_t add_lane(Lane<Decoder>& lane) noexcept;
-    /// No classifier names it any more, and its window has nothing live or ended.
+    /// Removes a lane. No classifier names it any more, and its window has no live or ended heap.
     void remove_lane(std::uint16_t index) noexcept;
-    /// There are fewer than kMaxSources.
+    /// Adds a source; there are fewer than kMaxSources.
     void add_source(Source& source) noexcept;
 
-    /// One burst from every source. Returns whether any packet came. `now` are ticks and never go back.
+    /// Polls one burst from every source. Returns whether any packet came. `now` are ticks and never
+    /// decrease.
     bool poll(std::uint64_t now) noexcept;
 
-    /// Timeouts, history, memory that consumers gave back. Every few milliseconds.
+    /// Handles timeouts, history, and memory that consumers gave back. Call it every few milliseconds.
     void housekeep(std::uint64_t now) noexcept;
 
-    /// End of the run: takes what waits, ends all live heaps and hands over what the queues take. Returns
-    /// true when nothing is left; with a blocking consumer call it again until then, or give up with
+    /// Ends the run: takes waiting packets, ends all live heaps and hands over as many as the queues take.
+    /// Returns true when nothing is left. With a blocking consumer call it again until then, or give up with
     /// drop_rest().
     bool flush() noexcept;
     void drop_rest() noexcept;
 
-    /// Null where one was removed.
+    /// Returns the lanes; null for removed ones.
     const std::vector<Lane<Decoder>*>& lanes() const noexcept { return lanes_; }
     const std::vector<Source*>& sources() const noexcept { return sources_; }
-    /// A lossless source is paused because a stream's consumer is behind.
+    /// Returns whether a lossless source is paused because a stream's consumer is behind.
     bool blocked() const noexcept { return blocked_ || held_ || waiting_; }
-    /// Whether captures may make lossless sources wait. For the lcore (mailbox), or before it runs.
+    /// Sets whether captures may make lossless sources wait. For the lcore (mailbox), or before it runs.
     void let_taps_block(bool may) noexcept { taps_block_ = may; }
-    /// Fullest burst of the last poll, as a measure of load: 0..kBurst.
+    /// Returns the fullest burst of the last poll, as a measure of load: 0..kBurst.
     std::uint16_t last_burst() const noexcept { return last_burst_; }
 
   private:
@@ -80,7 +81,7 @@ class BasicRxAgent {
         std::uint32_t offset;
         std::uint32_t length;
     };
-    /// A payload that lies in several segments, or in none that is contiguous with its header.
+    /// Describes the copy of a payload in several segments, or in none that is contiguous with its header.
     struct ChainCopy {
         heap::Record* record;
         rte_mbuf* mbuf;
@@ -89,7 +90,7 @@ class BasicRxAgent {
         std::uint32_t length;
     };
 
-    /// `mbufs` has room for kAhead pointers behind the `count` it holds.
+    /// Processes a burst. `mbufs` has room for kAhead pointers after its `count`.
     std::uint16_t process(Source& source, rte_mbuf** mbufs, std::uint16_t count, std::uint64_t now) noexcept;
     std::uint16_t batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin, std::uint16_t end,
                         std::uint64_t now) noexcept;
@@ -132,7 +133,7 @@ class BasicRxAgent {
     bool held_ = false;           ///< a source waits for a capture
     bool waiting_ = false;        ///< a source waits for room in a window
     bool short_ = false;          ///< a window may have less room than a burst needs
-    bool stopped_short_ = false;  ///< the packet that was looked at last has to wait
+    bool stopped_short_ = false;  ///< the last packet has to wait
     std::array<Copy, kBurst> copies_;
     std::array<ChainCopy, kBurst> chains_;
     std::array<Lane<Decoder>*, kBurst> touched_;
@@ -142,7 +143,7 @@ class BasicRxAgent {
     std::unique_ptr<std::uint8_t[]> scratch_;  ///< header of a packet that is split over segments
 };
 
-/// `copy`: the payload is to be copied into `record`. `waits`: nothing was counted.
+/// Accepts a packet. `copy`: the payload is to be copied into `record`. `waits`: nothing was counted.
 template <class Decoder>
 auto BasicRxAgent<Decoder>::accept(Lane<Decoder>& lane, std::uint16_t endpoint, heap::PacketView& view,
                                    std::uint32_t from, std::uint64_t now, heap::Record*& record,

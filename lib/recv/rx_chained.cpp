@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Frames that lie in several segments, and frames that are copied whole.
+/// Handles frames in several segments, and copies of whole frames.
 #include <algorithm>
 
 #include <rte_mbuf.h>
@@ -10,8 +10,8 @@
 
 namespace spead::recv {
 
-/// A packet in several segments, split anywhere: its headers are gathered, its payload is copied segment by
-/// segment.
+/// Handles a packet in several segments, split anywhere: its headers are gathered, its payload is copied
+/// segment by segment.
 template <class Decoder>
 PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, bool verify,
                                                std::uint64_t now) noexcept {
@@ -66,7 +66,7 @@ PortOutcome BasicRxAgent<Decoder>::one_chained(Source& source, rte_mbuf* mbuf, b
     return PortOutcome::stream;
 }
 
-/// A copy for the hosts that answer for the port.
+/// Passes a copy to our own hosts of the port.
 template <class Decoder>
 [[gnu::noinline]] void BasicRxAgent<Decoder>::pass_on(Source& source, const rte_mbuf* mbuf) noexcept {
     if (source.hosts == nullptr)

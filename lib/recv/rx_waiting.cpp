@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Packets that wait for room in the window of a stream that may not lose them.
+/// Handles packets that wait for room in the window of a lossless stream.
 #include <algorithm>
 #include <utility>
 
@@ -18,7 +18,8 @@ void WaitingPackets::drop() noexcept {
     decoded = false;
 }
 
-/// Notes what is known of the packet that has to wait. It has been counted for its endpoint, and is not now.
+/// Notes the state of the packet that has to wait. It has been counted for its endpoint, and is not counted
+/// now.
 template <class Decoder>
 [[gnu::noinline]] void BasicRxAgent<Decoder>::make_wait(Source& source, Lane<Decoder>& lane,
                                                         std::uint16_t endpoint, const heap::PacketView& view,
@@ -35,7 +36,7 @@ template <class Decoder>
     stopped_short_ = true;
 }
 
-/// Whether heaps of any stream are still to come back, and room with them.
+/// Returns whether heaps of any stream are still to come back, which gives room.
 template <class Decoder>
 bool BasicRxAgent<Decoder>::comes_back() const noexcept {
     bool any = false;
@@ -48,7 +49,7 @@ bool BasicRxAgent<Decoder>::comes_back() const noexcept {
     return any;
 }
 
-/// Packets of a burst for which every stream of the source that may not lose them has room.
+/// Returns the packets of a burst for which every lossless stream of the source has room.
 template <class Decoder>
 std::uint16_t BasicRxAgent<Decoder>::room(const Source& source) noexcept {
     std::uint16_t least = kBurst;
@@ -59,7 +60,7 @@ std::uint16_t BasicRxAgent<Decoder>::room(const Source& source) noexcept {
     return least;
 }
 
-/// Goes on with the packets that wait. Returns how many were taken.
+/// Continues with the waiting packets. Returns how many were taken.
 template <class Decoder>
 std::uint16_t BasicRxAgent<Decoder>::resume(Source& source, bool at_last, std::uint64_t now) noexcept {
     WaitingPackets& w = source.waiting;
@@ -81,7 +82,7 @@ std::uint16_t BasicRxAgent<Decoder>::resume(Source& source, bool at_last, std::u
     return taken;
 }
 
-/// Offers the packet to its window again. False: it still has to wait.
+/// Offers the packet to its window again. Returns false when it still has to wait.
 template <class Decoder>
 bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint64_t now) noexcept {
     WaitingPackets& w = source.waiting;

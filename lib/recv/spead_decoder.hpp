@@ -14,21 +14,21 @@
 
 namespace spead::recv {
 
-/// Decoder number one: SPEAD datagrams into PacketViews.
+/// Decodes SPEAD datagrams into PacketViews.
 ///
-/// A decoder is a class with decode(), learn(), header_need() and kMaxHeader; the lcore's loop is compiled
-/// for it, and nothing behind the PacketView knows the format. One decoder per lane, since it remembers
+/// A decoder is a class with decode(), learn(), header_need() and kMaxHeader. The lcore's loop is compiled
+/// for it, and no code after the PacketView knows the format. One decoder per lane, since it remembers
 /// shapes: a sender's first packet of a heap (with item pointers) and the others (without) usually have two.
 class SpeadDecoder {
   public:
-    /// No datagram has more header than this.
+    /// Limits the header of a datagram.
     static constexpr std::size_t kMaxHeader = 65536;
 
     SpeadDecoder();
 
-    /// True: `view` describes the packet, except for arrival and source. view.items points into `head` or
-    /// into this decoder, until the next decode. False: it breaks a rule of the SPEAD packet.
-    /// `payload_offset` is from `head`.
+    /// Decodes a datagram. Returns true when `view` describes the packet, except for arrival and source.
+    /// view.items points into `head` or into this decoder, until the next decode. Returns false when the
+    /// SPEAD packet breaks a rule. `payload_offset` is from `head`.
     [[gnu::always_inline]] bool decode(const std::uint8_t* head, std::size_t head_length,
                                        std::size_t datagram_length, heap::PacketView& view,
                                        std::uint32_t& payload_offset) noexcept {
@@ -36,7 +36,7 @@ class SpeadDecoder {
                decode_other(head, head_length, datagram_length, view, payload_offset);
     }
 
-    /// decode() for a packet of the same shape as the one before; false says nothing about others.
+    /// Decodes a packet of the same shape as the one before; false says nothing about others.
     [[gnu::always_inline]] bool decode_fast_path(const std::uint8_t* head, std::size_t head_length,
                                                  std::size_t datagram_length, heap::PacketView& view,
                                                  std::uint32_t& payload_offset) const noexcept {
@@ -58,7 +58,7 @@ class SpeadDecoder {
         return true;
     }
 
-    /// Prepares `flow` for packets like this one, which decode() has just accepted at frame +
+    /// Prepares `flow` for packets like the one that decode() has just accepted at frame +
     /// udp.payload_offset.
     static void learn(FlowTemplate& flow, const std::uint8_t* frame, const wire::UdpView& udp,
                       const Target& target, std::uint32_t max_packet_size) noexcept {
@@ -68,13 +68,14 @@ class SpeadDecoder {
             flow.learn(frame, udp, p, target.by_source, target.lane, target.endpoint, max_packet_size);
     }
 
-    /// How many contiguous bytes decode() wants of a datagram of which `head_length` bytes are at `head`.
+    /// Returns how many contiguous bytes decode() needs of a datagram of which `head_length` bytes are at
+    /// `head`.
     static std::size_t header_need(const std::uint8_t* head, std::size_t head_length) noexcept {
         return wire::spead_header_need(head, head_length);
     }
 
   private:
-    /// What the PacketViews of one template have in common.
+    /// Holds the common properties of one template's PacketViews.
     struct Shape {
         std::uint32_t items_at = 0;
         std::uint32_t item_count = 0;
@@ -89,7 +90,7 @@ class SpeadDecoder {
     std::array<wire::SpeadTemplate, 2> templates_;
     std::array<Shape, 2> shapes_;
     unsigned recent_ = 0;
-    std::vector<std::uint8_t> scratch_;  ///< item words of a packet whose specials stand among them
+    std::vector<std::uint8_t> scratch_;  ///< item words of a packet with specials among them
 };
 
 }  // namespace spead::recv

@@ -26,7 +26,7 @@ bool udp_checksum_is_wrong(const rte_mbuf& mbuf) noexcept {
     const auto udp_at = static_cast<std::uint32_t>(udp.payload_offset - wire::kUdpHeader);
     if (load_be16(head + udp_at + 6) == 0)
         return false;
-    // The length of the UDP header's own: what the IPv4 header has more is padding of no sum.
+    // The UDP header's own length: further bytes in the IPv4 packet are padding outside the sum.
     const auto length = static_cast<std::uint32_t>(udp.payload_length + wire::kUdpHeader);
     std::uint16_t raw = 0;
     if (rte_raw_cksum_mbuf(&mbuf, udp_at, length, &raw) != 0)

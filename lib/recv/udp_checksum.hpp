@@ -5,8 +5,9 @@
 
 namespace spead::recv {
 
-/// Returns whether the UDP checksum of a frame is there and wrong, by its bytes (RFC 768): a port has not
-/// said that it is right. What is no whole IPv4 UDP packet is for the parsers to judge. On the lcore.
+/// Returns whether the UDP checksum of a frame is present and wrong, by its bytes (RFC 768). Call it if the
+/// port has not said that it is right. The parsers judge frames that are no whole IPv4 UDP packet. On the
+/// lcore.
 bool udp_checksum_is_wrong(const rte_mbuf& mbuf) noexcept;
 
 }  // namespace spead::recv

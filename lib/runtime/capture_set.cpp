@@ -79,8 +79,8 @@ void CaptureSet::stop_all(const Streams& streams) {
     collect(streams);
 }
 
-/// Those that were to last so long end by themselves, as if they had been stopped. Where packets end in the
-/// capture it stays: they must not become heaps.
+/// Ends captures whose time is over, as if they had been stopped. Leaves those whose packets end in the
+/// capture: these packets must not become heaps.
 void CaptureSet::end_in_time(const Streams& streams) {
     for (const auto& s : streams) {
         if (!s->capture || !s->capture->out_of_time())

@@ -15,43 +15,45 @@
 
 namespace spead::runtime {
 
-/// The captures of a run: those that take packets (Stream::capture), those that were stopped while their
-/// threads still write, and what those were that are over.
+/// Holds the captures of a run: those that take packets (Stream::capture), those that were stopped while
+/// their threads still write, and the results of those that are over.
 ///
-/// Main thread only. Nobody waits for a disk but stop_all(). A capture that an lcore may still write into is
-/// never freed.
+/// Main thread only. Only stop_all() waits for a disk. A capture that an lcore may still write into is never
+/// freed.
 class CaptureSet {
   public:
     using Streams = std::vector<std::unique_ptr<Stream>>;
 
-    /// Both outlive the set. A capture that failed is a problem of the run.
+    /// Refers to both, which outlive the set. A capture that failed is added to the problems of the run.
     CaptureSet(LcoreSet& lcores, std::vector<std::string>& problems) : lcores_(lcores), problems_(problems) {}
 
-    /// Captures the packets of a stream that is received and not captured yet. Its threads run on the CPUs
-    /// `control`. Throws Error when a file cannot be made, LcoreLost.
+    /// Captures the packets of a stream that is received and not captured yet. The capture's threads run on
+    /// the CPUs `control`. Throws Error when a file cannot be made, LcoreLost.
     void start(Stream& stream, const ReceivePlan& plan, const capture::Options& options,
                const std::vector<unsigned>& control);
-    /// Does the same with what the plan asks for. False: nothing, or the stream is captured already.
+    /// Does the same with the capture options of the plan. Returns false when the plan has none, or when the
+    /// stream is captured already.
     bool start_planned(Stream& stream, const ReceivePlan& plan, const std::vector<unsigned>& control);
-    /// Takes the taps off; the threads go on until all is in the files. False: an lcore does not answer.
+    /// Takes the taps off. The threads go on until everything is in the files. Returns false when an lcore
+    /// does not answer.
     bool stop(Stream& stream);
-    /// Ends the captures whose time is over, and puts those aside whose files are ended.
+    /// Ends the captures whose time is over. Keeps the results of those whose files are complete.
     void collect(const Streams& streams);
     /// Stops all captures and waits for the disks.
     void stop_all(const Streams& streams);
 
-    /// Marks what was captured of the stream as of a former one.
+    /// Marks the stream's captures as those of a former stream.
     void stream_removed(const std::string& stream);
 
     /// Returns what has been written, before the lcores are asked what they took.
     std::vector<stats::CaptureSnapshot> written(const Streams& streams) const;
-    /// Adds what the lcores took, as they last said, to the result of written().
+    /// Adds the lcores' counts, as they were last reported, to the result of written().
     void add_taken(const Streams& streams, std::vector<stats::CaptureSnapshot>& captures) const;
-    /// Returns what a capture was whose files are ended.
+    /// Returns the result of a stopped capture, once its files are complete.
     std::optional<stats::CaptureSnapshot> stopped(std::uint64_t number) const;
 
   private:
-    /// A capture that was stopped, while its threads still write. Its taps belong to no lcore.
+    /// Holds a capture that was stopped while its threads still write. Its taps belong to no lcore.
     struct Ending {
         std::uint64_t number = 0;
         std::string stream;
@@ -71,7 +73,8 @@ class CaptureSet {
     std::uint64_t last_number_ = 0;
 };
 
-/// Returns whether a run that only captures has nothing left to do: all streams do, and are done.
+/// Returns whether a run that only captures has nothing left to do: every stream is captured, and every
+/// capture is over.
 bool captures_over(const CaptureSet::Streams& streams);
 
 }  // namespace spead::runtime

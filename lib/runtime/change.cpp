@@ -24,7 +24,7 @@ auto find(const std::vector<T>& all, const std::string& name) {
     return std::find_if(all.begin(), all.end(), [&name](const T& one) { return one.name == name; });
 }
 
-/// Brings the ports of `wanted` into the order of `now`, which are all among them; new ones follow.
+/// Brings the ports of `wanted` into the order of `now`. All of these are among them; new ones follow.
 void order_ports(const std::vector<PortPlan>& now, std::vector<PortPlan>& wanted, NewPorts new_ports) {
     std::vector<PortPlan> ordered;
     for (const PortPlan& one : now) {
@@ -63,7 +63,7 @@ void check_send(const SendPlan& now, const SendPlan& wanted) {
 }
 
 Change::Kind kind_of(const ReceivePlan& now, const ReceivePlan& wanted) {
-    // What the lcores and windows do not know.
+    // Only the members that lcores and windows do not know.
     ReceivePlan same = now;
     same.endpoint_texts = wanted.endpoint_texts;
     same.poll = wanted.poll;

@@ -10,34 +10,34 @@
 
 namespace spead::runtime {
 
-/// What is to be done to a running process so that it is what another plan says. Pure.
+/// Describes the steps from the plan that runs to another plan. Pure.
 struct Change {
     enum class Kind : std::uint8_t {
-        none,       ///< nothing that its packets would notice
-        endpoints,  ///< others, or more, or fewer; all else stays
-        lanes       ///< it is received anew: other lcores, windows, queues; or begins, or ends
+        none,       ///< nothing that affects its packets
+        endpoints,  ///< endpoints were added, removed or changed; all else stays
+        lanes       ///< received anew (other lcores, windows, queues), or begins, or ends
     };
     struct Receive {
-        std::optional<std::size_t> before;  ///< index in the plan that runs; none: it is new
+        std::optional<std::size_t> before;  ///< index in the plan that runs; none: new
         Kind kind = Kind::none;
-        bool new_sink = false;  ///< the former one is finished
+        bool new_sink = false;  ///< the former sink is finished
     };
 
     struct Send {
-        std::optional<std::size_t> before;  ///< index in the plan that runs; none: it is new
+        std::optional<std::size_t> before;  ///< index in the plan that runs; none: new
     };
 
-    std::vector<Receive> receives;           ///< as those of the wanted plan
-    std::vector<std::size_t> removed;        ///< streams of the plan that runs
-    std::vector<Send> sends;                 ///< as those of the wanted plan
-    std::vector<std::size_t> removed_sends;  ///< senders of the plan that runs
+    std::vector<Receive> receives;           ///< in the wanted plan's order
+    std::vector<std::size_t> removed;        ///< indices in the plan that runs
+    std::vector<Send> sends;                 ///< in the wanted plan's order
+    std::vector<std::size_t> removed_sends;  ///< indices in the plan that runs
 };
 
-/// Whether ports can be opened while the program runs.
+/// Says whether ports can be opened while the program runs.
 enum class NewPorts : std::uint8_t { refused, welcome };
 
-/// `wanted`'s ports are brought into the order of `now`'s, with new ones behind them. Throws Error that names
-/// what cannot change during a run.
+/// Compares two plans. Brings the ports of `wanted` into the order of `now`, with new ones behind them.
+/// Throws Error that names a difference that cannot be made during a run.
 Change compare(const Plan& now, Plan& wanted, NewPorts new_ports = NewPorts::refused);
 
 }  // namespace spead::runtime

@@ -29,8 +29,8 @@ ChangeAssignment::Cpus ChangeAssignment::cpus_of(const Plan& wanted, const Chang
     return cpus;
 }
 
-/// Lcores for a stream that is new on its port: those that it names, or the one that polls the port and has
-/// the least to do.
+/// Returns the lcores for a stream that is new on its port: those that it names, or the least loaded one that
+/// polls the port.
 std::vector<unsigned> ChangeAssignment::cpus_for(const ReceivePlan& r) const {
     const std::size_t port = of_.ports.index_of(r.port);
     const std::string where = fmt::format("receive {}", r.name);
@@ -95,7 +95,7 @@ void ChangeAssignment::check_room(const ReceivePlan& r, const std::vector<unsign
                     r.memory == 0 ? "" : ", or give it less memory");
 }
 
-/// Streams that come or change must leave room for what may not be lost.
+/// Checks that streams that are added or changed leave enough memory for lossless streams.
 void ChangeAssignment::check_lossless(const Plan& wanted, const Change& change, const Cpus& cpus) const {
     if (std::none_of(change.receives.begin(), change.receives.end(),
                      [](const Change::Receive& c) { return c.kind == Change::Kind::lanes; }))

@@ -19,7 +19,7 @@ class ChangeAssignment {
   public:
     using Cpus = std::vector<std::vector<unsigned>>;  ///< of lcores, by stream
 
-    /// What runs; all of it outlives the object.
+    /// Refers to the running objects. All of them outlive the assignment.
     struct Parts {
         const Plan& plan;
         const Layout& layout;
@@ -31,9 +31,10 @@ class ChangeAssignment {
     explicit ChangeAssignment(const Parts& parts) : of_(parts) {}
 
     /// Returns the CPUs of the lcores for each stream of the wanted plan: the former ones, those that it
-    /// names, or the one of its port that has the least to do. Throws Error when there is no room.
+    /// names, or the least loaded one of its port. Throws Error when there is no room.
     Cpus cpus_of(const Plan& wanted, const Change& change) const;
-    /// Returns the same ports, queues and lcores, assigned anew. What does not change is assigned as before.
+    /// Returns a new queue assignment for the same ports, queues and lcores. Unchanged streams keep their
+    /// queues.
     QueueAssignment queues_of(const Plan& wanted, const Cpus& cpus) const;
 
   private:

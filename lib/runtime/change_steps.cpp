@@ -21,7 +21,7 @@ void ChangeSteps::carry_out() {
     }
 }
 
-/// Of the first `steps`, the last one first.
+/// Undoes the first `steps` steps, the last one first.
 void ChangeSteps::undo(std::size_t steps) noexcept {
     try {
         while (steps-- > 0)

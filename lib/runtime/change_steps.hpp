@@ -7,20 +7,21 @@
 
 namespace spead::runtime {
 
-/// A change made of steps, each of which can be undone. One thread.
+/// Carries out a change as steps that can each be undone. One thread.
 class ChangeSteps {
   public:
     using Action = std::function<void()>;
 
-    /// Adds a step. `undo` puts back what `act` has done, in whole or in part; empty: a step that throws has
-    /// done nothing, and no step follows it.
+    /// Adds a step. `undo` reverts what `act` has done, in whole or in part. If `undo` is empty, a failed
+    /// `act` has changed nothing, and no step follows it.
     void add(Action act, Action undo);
 
     /// Takes the steps in order. When one throws, undoes it and those before it, the last one first, and
-    /// throws the same. An undo that throws is the last one: those before it rely on it; see undo_failure().
+    /// rethrows. If an undo throws, no earlier step is undone, because earlier undos rely on it; see
+    /// undo_failure().
     void carry_out();
 
-    /// Returns what an undo has thrown, as a sentence; empty: all of them were carried out.
+    /// Returns the error of an undo as a sentence; empty when all succeeded.
     const std::string& undo_failure() const noexcept { return undo_failure_; }
 
   private:

@@ -60,7 +60,7 @@ Consumers::Feed& Consumers::add(heap::HeapQueue& queue, Sink& sink) {
     return feed;
 }
 
-/// To the thread that has its sink, or to the one with the fewest feeds.
+/// Gives the feed to the thread that has its sink, or to the one with the fewest feeds.
 void Consumers::give(Feed& feed) {
     std::vector<std::size_t> feeds(threads_.size());
     const Feed* same = nullptr;
@@ -176,7 +176,7 @@ std::size_t Consumers::take(heap::HeapQueue& queue, std::span<heap::HeapHandle> 
     return n;
 }
 
-/// True when anything was taken.
+/// Returns true when anything was taken.
 bool Consumers::drain(Feed& feed) {
     std::array<heap::HeapHandle, kBurst> heaps;
     const std::size_t n = feed.sink_->failed() ? feed.queue_->pop_burst(heaps) : take(*feed.queue_, heaps);
@@ -188,8 +188,8 @@ bool Consumers::drain(Feed& feed) {
     return n != 0;
 }
 
-/// This thread's feeds as they are now, and whether some of them are leaving. Those that leave, and have
-/// nothing left, are let go of.
+/// Returns this thread's feeds as they are now, and whether some of them are leaving. Removes those that are
+/// leaving and have nothing left.
 std::pair<std::vector<Consumers::Feed*>, bool> Consumers::look_at_feeds(Thread& me) {
     std::vector<Feed*> leave;
     std::vector<Feed*> rest;

@@ -10,15 +10,15 @@
 #include "stats/stream_times.hpp"
 #include "stats/talkers.hpp"
 
-/// Copies of what an lcore knows of its streams and queues besides their counter blocks: larger, and wanted
-/// only when somebody looks. fit() belongs to the control world and makes room; take() to the lcore, which
-/// copies into it between two bursts.
+/// Holds copies of an lcore's state of its streams and queues beyond their counter blocks. They are larger,
+/// and are made only on request. Control code calls fit(), which allocates. The lcore calls take(), which
+/// copies between two bursts.
 namespace spead::runtime {
 
 struct LaneDetails {
     std::vector<stats::EndpointCounters> endpoints;
     stats::StreamTimes times;
-    std::uint64_t queue_most = 0;  ///< since it was taken before, as the next
+    std::uint64_t queue_most = 0;  ///< since the last copy, as the next
     std::uint64_t pool_most = 0;
 
     void fit(const recv::SpeadLane& lane) { endpoints.resize(lane.endpoints.size()); }
@@ -31,7 +31,7 @@ struct LaneDetails {
         pool_most = lane.window.placer().most_out();
         lane.window.forget_most_out();
     }
-    /// What another lane of the stream has counted; endpoint by endpoint, in the same order. Control world.
+    /// Adds the counts of another lane of the stream, endpoint by endpoint in the same order. Control code.
     void add(const LaneDetails& other) {
         endpoints.resize(std::max(endpoints.size(), other.endpoints.size()));
         for (std::size_t i = 0; i < other.endpoints.size(); i++) {

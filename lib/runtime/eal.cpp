@@ -32,10 +32,10 @@ namespace {
 
 std::atomic<bool> initialised{false};
 
-/// EAL, one port and the program's own; a plan with many streams says what it needs itself.
+/// Counts the descriptors of EAL, one port and the program. A plan with many streams adds its own need.
 constexpr std::size_t kDescriptors = 64;
-/// Besides lcores: EAL's interrupts, telemetry and alarms, and the program's consumer, heap source and
-/// prompt.
+/// Counts the threads beside lcores: EAL's interrupts, telemetry and alarms, and the program's consumer,
+/// feeder and prompt.
 constexpr std::size_t kThreads = 8;
 
 bool runs_on(unsigned lcore, unsigned cpu) {
@@ -61,7 +61,7 @@ bool takes_huge_pages(const std::vector<std::string>& words) {
     return std::find(words.begin(), words.end(), "--no-huge") == words.end();
 }
 
-/// Of the last --file-prefix: NAME, where it is NAME.PID of this process; else empty.
+/// Returns NAME of the last --file-prefix, if that is NAME.PID of this process; else empty.
 std::string prefix_of(const std::vector<std::string>& words) {
     std::string prefix;
     for (std::size_t i = 0; i + 1 < words.size(); i++)
@@ -71,7 +71,7 @@ std::string prefix_of(const std::vector<std::string>& words) {
     return prefix.ends_with(own) ? prefix.substr(0, prefix.size() - own.size()) : std::string();
 }
 
-/// How many lcores the arguments ask for; as good as it can be known before EAL reads them.
+/// Returns how many lcores the arguments ask for, as far as that is known before EAL reads them.
 std::size_t lcores_of(const std::vector<std::string>& words) {
     for (std::size_t i = 0; i + 1 < words.size(); i++)
         if (words[i] == "--lcores" || words[i] == "-l")
@@ -114,7 +114,7 @@ Eal::Eal(const std::vector<std::string>& arguments, Owner owner) {
     std::vector<char*>& pointers = given.pointers;
     words = arguments;
     words.insert(words.begin(), "dpdk-spead");
-    // What EAL has read of lcores at a try that failed.
+    // The lcores that EAL has read at a failed try.
     static std::string lcores_read;
     const std::string lcores = value_of(words, "--lcores");
     if (!lcores_read.empty()) {
@@ -128,13 +128,12 @@ Eal::Eal(const std::vector<std::string>& arguments, Owner owner) {
     for (std::string& word : words)
         pointers.push_back(word.data());
     pointers.push_back(nullptr);
-    // What is registered before EAL starts is called after what EAL registers: nothing uses the directory
-    // then.
+    // Handlers registered before EAL starts are called after EAL's own: then the directory is unused.
     if (tries.size() == 1)
         static_cast<void>(std::atexit(remove_directory));
     remove_dead_directories(eal_directory(), prefix_of(words));
     port::LogCapture log;
-    // EAL says so of every size that it cannot use; what is free was looked at before.
+    // EAL logs every size that it cannot use; free pages were checked before.
     log.leave_out("hugepages reported on node");
     std::optional<OutputCapture> output;
     if (owner == Owner::program && !asks_for_help(words))
@@ -219,7 +218,7 @@ void use_lcores_of_eal(Layout& layout, const EalOptions& options) {
             "{}; add lcores, or leave the choice to the program",
             layout.workers.size(), layout.main_lcore, ids.size());
 
-    // Those first whose CPU the plan names, then those that are there by chance, then the rest.
+    // First those on the CPUs that the plan names, then those with a match by chance, then the rest.
     std::vector<unsigned> unused = ids;
     std::vector<WorkerLayout*> unplaced;
     for (WorkerLayout& w : layout.workers)

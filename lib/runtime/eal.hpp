@@ -7,33 +7,33 @@
 
 namespace spead::runtime {
 
-/// EAL's life: once per process. Constructed and destroyed on the main thread.
+/// Starts and ends EAL, once per process. Constructed and destroyed on the main thread.
 class Eal {
   public:
-    /// Whose process it is: the program may redirect standard output and error while EAL starts, to find the
-    /// words of a refusal there; a library leaves them alone.
+    /// Names the owner of the process. A program may redirect standard output and error while EAL starts, to
+    /// quote EAL's refusal. A library leaves them alone.
     enum class Owner : std::uint8_t { program, library };
 
-    /// `arguments` without the program's name. Throws Error with what EAL logged when it refuses, UsageError
-    /// when it does not know an option, and Error when EAL runs in this process already; after a refusal it
-    /// can be tried again. Removes what dead processes of the same name (--file-prefix NAME.PID) have left in
-    /// EAL's directory.
+    /// Starts EAL with `arguments`, which lack the program's name. Throws UsageError when EAL does not know
+    /// an option, Error with EAL's log when it refuses, and Error when EAL already runs in this process.
+    /// After a refusal it can be tried again. Removes the files that dead processes of the same name
+    /// (--file-prefix NAME.PID) have left in EAL's directory.
     explicit Eal(const std::vector<std::string>& arguments, Owner owner = Owner::program);
     ~Eal();
     Eal(const Eal&) = delete;
     Eal& operator=(const Eal&) = delete;
 
-    /// Whether EAL runs in this process. Any thread.
+    /// Returns whether EAL runs in this process. Any thread.
     static bool runs() noexcept;
 
-    /// Removes EAL's directory of this process, if it is its own (no --file-prefix of the user's), with EAL's
-    /// files in it. For a process that ends now; any thread.
+    /// Removes EAL's directory of this process with EAL's files in it, unless the user gave a --file-prefix.
+    /// For a process that ends now. Any thread.
     static void remove_directory() noexcept;
 
-    /// Names the pages that EAL's memory is of: "huge pages of 2 MiB", "4 KiB pages".
+    /// Names the page size of EAL's memory: "huge pages of 2 MiB", "4 KiB pages".
     static std::string pages();
 
-    /// Ids of the worker lcores, ascending.
+    /// Returns the ids of the worker lcores, ascending.
     static std::vector<unsigned> worker_lcores();
 };
 

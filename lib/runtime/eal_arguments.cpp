@@ -112,7 +112,8 @@ EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs, con
     else if (!options.has_bus)
         args.emplace_back("--no-pci");
     if (!options.has_log)
-        // Telemetry warns that it has no socket of its older kind; of several patterns the first counts.
+        // Telemetry warns that it has no socket of its older kind. If several patterns match, the first
+        // counts.
         args.insert(args.end(), {"--log-level=lib.telemetry:error", "--log-level=lib.*:warning"});
     if (!given("--iova-mode"))
         args.emplace_back(bus.physical_addresses ? "--iova-mode=pa" : "--iova-mode=va");

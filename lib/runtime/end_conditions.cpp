@@ -5,7 +5,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// Packets of our own that were lost on the way never come: they are waited for so long.
+/// Limits the wait for packets that this run sent and that were lost on the way.
 constexpr auto kOwnPackets = std::chrono::seconds(1);
 
 }  // namespace

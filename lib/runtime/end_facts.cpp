@@ -9,11 +9,11 @@ namespace spead::runtime {
 
 namespace {
 
-/// Whether all that was sent has come back to the streams.
+/// Returns whether all sent packets have come back to the streams.
 bool everything_received(const EndSources& of, const stats::Snapshot& now) {
     return std::all_of(of.plan.receives.begin(), of.plan.receives.end(), [&](const ReceivePlan& r) {
         const std::size_t p = of.ports.index_of(r.port);
-        // What was impaired on purpose does not come, or comes twice.
+        // Impaired packets do not arrive, or arrive twice.
         std::uint64_t come = now.ports[p].tx_packets;
         for (const SendStream* const s : of.senders.all())
             if (s->port == p)
@@ -22,8 +22,8 @@ bool everything_received(const EndSources& of, const stats::Snapshot& now) {
     });
 }
 
-/// Whether a sink has failed (a full disk), and its stream wants the run to end, or there is nothing else
-/// left that the run could do.
+/// Returns whether failed sinks (a full disk) end the run: a stream of such a sink asks for that, or nothing
+/// else is left to do.
 bool sinks_over(const EndSources& of, bool stays) {
     bool any_failed = false;
     bool left =

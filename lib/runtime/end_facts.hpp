@@ -12,7 +12,7 @@
 
 namespace spead::runtime {
 
-/// What the end of a run depends on, besides its counts.
+/// Refers to the objects that decide the end of a run, besides its counts.
 struct EndSources {
     const Plan& plan;
     const PortSet& ports;
@@ -22,8 +22,8 @@ struct EndSources {
     const StreamSet& streams;
 };
 
-/// Returns what the run looks like now. `now` counts since the start. `stays`: the run ends neither with its
-/// sources nor with its senders. Main thread; changes nothing and never waits.
+/// Returns the present facts for the end conditions. `now` counts since the start. `stays`: the run ends
+/// neither with its sources nor with its senders. Main thread; changes nothing and never waits.
 EndFacts end_facts(const EndSources& of, const stats::Snapshot& now, bool stays);
 
 }  // namespace spead::runtime

@@ -9,12 +9,12 @@
 #include "runtime/end_facts.hpp"
 #include "runtime/engine_state.hpp"
 
-/// From the start of a run to its end.
+/// Runs an engine from its start to its end.
 namespace spead::runtime {
 
 namespace {
 
-/// How long run() waits for requests before its next round, and how often it calls tick.
+/// Holds how long run() waits for requests before its next round, and how often it calls tick.
 constexpr auto kRunRound = std::chrono::milliseconds(20);
 constexpr auto kTick = std::chrono::milliseconds(200);
 

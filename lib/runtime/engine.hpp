@@ -24,155 +24,162 @@
 
 namespace spead::runtime {
 
-/// The hooks of an engine: who consumes, and how long the end of a run waits for others.
+/// Holds the hooks and limits that the user of an engine sets: consumers, and how long the end of a run waits
+/// for others.
 struct EngineHooks {
     std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> make_sink =
         runtime::make_sink;
-    /// The filter of a stream on one of its lcores; null: none.
+    /// Returns the filter of a stream on one of its lcores; null: none.
     std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> make_filter = runtime::make_filter;
-    /// Whose heaps a stream with SinkKind::user has: the same for each name as long as the stream is there.
+    /// Returns the queues that get the heaps of a stream with SinkKind::user. Returns the same object for a
+    /// name as long as the stream exists.
     std::function<std::shared_ptr<UserQueues>(const std::string& stream)> user_queues{};
-    /// Null: a HeapGenerator. The sender and the region table outlive the heap source.
+    /// Makes the heap source of a sender; null: a HeapGenerator. The sender and the region table outlive the
+    /// producer.
     std::function<std::unique_ptr<HeapSource>(const SendPlan&, send::Sender&, memory::RegionTable&)>
         make_heap_source{};
-    /// A port that takes no packet of a sender for so long is given up.
+    /// Limits how long a port may take no packet of a sender. After that the port is given up.
     std::chrono::nanoseconds port_patience = std::chrono::seconds(2);
-    /// A consumer that a stream waits for may take so long for one heap.
+    /// Limits how long a consumer that a stream waits for may take for one heap.
     std::chrono::nanoseconds consumer_patience = std::chrono::seconds(60);
-    /// Who holds packets of a filter has so long to give them back once the run ends.
+    /// Limits how long the holders of a filter's packets may keep them after the run ends.
     std::chrono::nanoseconds holder_patience = std::chrono::seconds(2);
-    /// Senders may take so long for the heaps in flight: at a low rate that could be hours.
+    /// Limits how long senders may take for the heaps in flight: at a low rate that could be hours.
     std::chrono::nanoseconds longest_finish = std::chrono::seconds(5);
-    /// Readable when whoever starts the engine wants no more of it: a start that waits for others gives up
-    /// then, with an Error. -1: none.
+    /// Becomes readable when the start is no longer wanted: a start that waits for others then throws Error.
+    /// -1: none.
     int interrupt_fd = -1;
-    /// Families of ports that may be opened while it runs; empty: none may. Outlives the engine.
+    /// Lists the drivers of ports that may be opened during the run; empty: no port may. Outlives the engine.
     std::span<const port::Driver* const> drivers{};
-    /// Lcores that nothing runs on are not started before something does.
+    /// Leaves lcores without work asleep until they get some.
     bool rest_unused_lcores = false;
-    /// Advice names keys of a configuration, not options of a command.
+    /// Makes advice name configuration keys instead of command-line options.
     bool by_configuration = false;
-    /// Called on the main thread, within run(), for an event of a stream that is watched, or of a sender
+    /// Is called on the main thread, within run(), for each event of a watched stream or of a sender
     /// (`stuck`, `unstuck`).
     std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event{};
-    /// Likewise, when an lcore has not answered for a second, and when it answers again: a sentence that
-    /// names it.
+    /// Is called likewise when an lcore has not answered for a second, and when it answers again. `what` is a
+    /// sentence that names the lcore.
     std::function<void(const std::string& what)> on_lcore{};
-    /// The run ends when an lcore has not answered for so long, unless the plan says otherwise
-    /// (lcore_timeout); duration::max(): never. Once the run ends no lcore is waited for longer than 10 s.
+    /// Limits how long an lcore may not answer before the run ends, unless the plan says otherwise
+    /// (lcore_timeout). duration::max(): no limit. Once the run ends, no lcore is waited for longer than 10
+    /// s.
     std::chrono::steady_clock::duration lcore_patience = std::chrono::seconds(30);
-    /// Called on the main thread, a few times a second, while a change or the end waits for an lcore that
-    /// does not answer. No call of the engine is allowed from there but mark_silent().
+    /// Is called on the main thread, a few times a second, while a change or the end waits for an lcore that
+    /// does not answer. It may call no function of the engine but mark_silent().
     std::function<void()> on_wait{};
 };
 
-/// Carries out a plan: ports, lcores, streams, senders, consumers, from start to orderly end.
+/// Carries out a plan: ports, lcores, streams, senders and consumers, from start to orderly end.
 ///
-/// EAL runs and outlives the engine. One thread, on the main lcore, calls everything; it is the control
+/// EAL runs and outlives the engine. One thread, on the main lcore, makes all calls. It is the control
 /// executor, and reaches what the worker lcores own only through their mailboxes.
 class Engine {
   public:
-    /// `layout` was made from `plan`. Opens the ports and makes all memory. Throws Error; then nothing is
+    /// Opens the ports and allocates all memory. `layout` was made from `plan`. Throws Error; then nothing is
     /// left behind.
     Engine(const Plan& plan, const Layout& layout, const EngineHooks& hooks = {});
-    /// stop(). An lcore that does not come back even then keeps what it works on; the log says so.
+    /// Calls stop(). An lcore that does not answer even then keeps the objects that it works on; the log says
+    /// so.
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
-    /// Ports start, lcores poll, groups are joined, senders send.
+    /// Starts ports and lcores, joins groups, and starts senders.
     void start();
 
-    /// Why run() returned.
+    /// Says why run() returned.
     using Reason = EndReason;
 
-    /// Until an end condition of the plan, or until `interrupt_fd` becomes readable (-1: none). Calls `tick`
-    /// about five times a second with a snapshot.
+    /// Runs until an end condition of the plan holds, or until `interrupt_fd` becomes readable (-1: none).
+    /// Calls `tick` about five times a second with a snapshot.
     Reason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
 
-    /// Does one round of run() without its wait: for a process that has a loop of its own. Returns why the
-    /// run ends, if it does. Call it every 20 ms, and when the Executor's descriptor becomes readable.
+    /// Does one round of run() without its wait, for a process with its own event loop. Returns the reason
+    /// when the run ends. Call it every 20 ms, and when the Executor's descriptor becomes readable.
     std::optional<Reason> step(const std::function<void(const stats::Snapshot&)>& tick);
 
     // While it runs; the main thread calls these, from tick, between steps, or through an Executor that run()
     // serves.
 
-    /// The plan as it is now: what was changed since the start included.
+    /// Returns the present plan, with all changes since the start.
     const Plan& plan() const noexcept;
 
-    /// Makes the running process what `wanted` says, which config::validate accepts: streams and endpoints
-    /// come, go and change, streams move to other lcores, senders come, go, start, stop and change their
-    /// rate. What is the same in both loses nothing. What is removed is left, flushed and drained first, or
-    /// sends what is in flight.
+    /// Changes the running process to `wanted`, which config::validate accepts. Streams, endpoints and
+    /// senders are added, removed and changed; streams move to other lcores; senders start, stop and change
+    /// their rate. Unchanged parts lose nothing. A removed stream leaves its groups, is flushed and drained.
+    /// A removed sender first sends its heaps in flight.
     ///
-    /// Ports come, too, where EngineHooks::drivers has some; one that was opened stays open when the rest of
-    /// the change fails.
+    /// Ports are added, too, if EngineHooks::drivers has a driver for them. A port that was opened stays
+    /// open when the rest of the change fails.
     ///
-    /// Throws Error, and has changed nothing, when something differs that cannot change during a run (ports,
-    /// memory, lcores, what a sender sends; it says which), or has no room; also when a port refuses a rule
-    /// or a membership, or a sender cannot be made or started: then everything is as before.
+    /// Throws Error, and has changed nothing, when a difference cannot be made during a run (ports, memory,
+    /// lcores, a sender's content; the error names it), or when there is no room. Throws Error, too, when a
+    /// port refuses a rule or a membership, or when a sender cannot be made or started; the former state is
+    /// restored.
     void reconfigure(const Plan& wanted);
 
-    /// Lets senders send straight from the region, until remove_region(). Throws Error, and nothing has
-    /// changed: an empty range, one that overlaps another, too many, or a device refuses.
+    /// Lets senders send straight from the region, until remove_region(). Throws Error, and changes nothing,
+    /// when the range is empty or overlaps another, when there are too many regions, or when a device
+    /// refuses.
     void add_region(const memory::Region& region);
-    /// No heap in flight refers to the region any more. Throws Error when no region starts at `base`.
+    /// Removes a region. No heap in flight may refer to it any more. Throws Error when no region starts at
+    /// `base`.
     void remove_region(const std::byte* base);
 
-    /// Stops a port, or starts it again, while the others run: its groups are left and its rules removed, and
-    /// come back with it; streams and senders wait. Throws Error when it is so already, and when the
+    /// Stops or starts a port while the others run. Its groups are left and its rules removed, and come back
+    /// with it; streams and senders wait. Throws Error when the port is already in that state, and when the
     /// device refuses.
     void stop_port(const std::string& port);
     void start_port(const std::string& port);
 
-    /// send::Sender::dummy on the sender's lcore. Throws Error for an unknown sender.
+    /// Calls send::Sender::dummy on the sender's lcore. Throws Error for an unknown sender.
     send::DummyResult dummy(const std::string& send, std::uint32_t packets);
 
-    /// What the ports' steering has at this moment, as ports.
+    /// Returns the present steering rules by port.
     std::vector<std::vector<stats::RuleSnapshot>> rules() const;
-    /// The device's own counters (rte_eth_xstats), by name. Throws Error for an unknown port.
+    /// Returns the device's own counters (rte_eth_xstats), by name. Throws Error for an unknown port.
     std::vector<std::pair<std::string, std::uint64_t>> xstats(const std::string& port) const;
 
-    /// Has run() serve it; outlives the run. Before run().
+    /// Lets run() serve the executor, which outlives the run. Call it before run().
     void serve(Executor& executor) noexcept;
-    /// run() ends neither with its sources nor with its senders: there is a user who wants to look at them.
+    /// Lets run() end neither with its sources nor with its senders, because a user wants to look at them.
     void stay() noexcept;
-    /// Has run() return Reason::interrupted, like a Ctrl-C.
+    /// Makes run() return Reason::interrupted, like a Ctrl-C.
     void interrupt() noexcept;
-    /// Captures a stream's packets from now on, into files; where it goes on to heaps, that is not changed by
-    /// it. While it runs: the main thread, from tick or through what run() serves. Throws UsageError for an
-    /// unknown stream or one that is being captured, and for a file that another capture is still writing;
-    /// Error when a file cannot be made; then nothing changed.
+    /// Captures a stream's packets into files from now on. Does not change whether they also become heaps.
+    /// While the engine runs, call it on the main thread, from tick or through the executor. Throws
+    /// UsageError for an unknown or already captured stream, and for a file that another capture still
+    /// writes. Throws Error when a file cannot be made. After an exception nothing has changed.
     void start_capture(const std::string& stream, const capture::Options& options);
-    /// Takes it off the stream, and does not wait for the disks: its threads write what is buffered. Returns
-    /// its number, for stopped_capture(). Throws UsageError when the stream is not being captured, Error when
+    /// Ends a stream's capture without waiting for the disks; its threads write the buffered packets. Returns
+    /// its number for stopped_capture(). Throws UsageError when the stream is not being captured, Error when
     /// an lcore does not answer.
     std::uint64_t stop_capture(const std::string& stream);
-    /// What a capture was that was stopped, as soon as run() has seen its files ended; until then nothing. A
-    /// file that could not be written is its `failure`, and one of the problems.
+    /// Returns the result of a stopped capture once run() has seen its files completed; until then nothing.
+    /// If a file could not be written, that is the capture's `failure`, and one of the problems.
     std::optional<stats::CaptureSnapshot> stopped_capture(std::uint64_t number) const;
 
-    /// The orderly end: senders finish, streams flush, consumers drain, lcores and ports stop. Idempotent;
-    /// the destructor calls it too. What goes wrong is one of the problems. After it snapshot() still
-    /// answers.
+    /// Ends the run in order: senders finish, streams flush, consumers drain, lcores and ports stop.
+    /// Idempotent; the destructor calls it, too. Failures are added to the problems. snapshot() still answers
+    /// afterwards.
     void stop() noexcept;
 
-    /// Consistent per lcore: every identity of stats::broken_identities holds in it. An lcore that does not
-    /// answer is one of the problems, and counts as it last answered. Counts are those since the start, or
-    /// since clear() was called last.
+    /// Returns a snapshot that is consistent per lcore: every identity of stats::broken_identities holds in
+    /// it. An lcore that does not answer is one of the problems, and its last counts are used. Counts begin
+    /// at the start, or at the last clear().
     stats::Snapshot snapshot();
-    /// Says in an earlier snapshot which lcores do not answer now, and for how long.
+    /// Marks in an earlier snapshot the lcores that do not answer now, and for how long.
     void mark_silent(stats::Snapshot& snapshot) const;
-    /// Snapshots begin at 0 again, and with them high-water marks, times of heaps and senders. Heaps that are
-    /// under way are told as carried.
+    /// Restarts the counts of snapshots at 0, with high-water marks, heap times and senders. Heaps in
+    /// progress are reported as carried.
     void clear();
-    /// The counts alone, since the start: what decides whether a run was good.
+    /// Returns the counts alone, since the start. They decide whether a run was good.
     stats::Snapshot totals();
 
-    /// What must make the program's exit status 1: wrong heaps, a sink or sender that failed, a truncated
-    /// source.
+    /// Returns the reasons for exit status 1: wrong heaps, a failed sink or sender, a truncated source.
     const std::vector<std::string>& problems() const noexcept;
-    /// Remarks for the user, about nothing wrong.
+    /// Returns remarks for the user that are not errors.
     std::vector<std::string> remarks() const;
 
   private:

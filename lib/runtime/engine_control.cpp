@@ -2,7 +2,7 @@
 #include "base/error.hpp"
 #include "runtime/engine_state.hpp"
 
-/// What the control world asks of a running engine.
+/// Defines the functions that control code calls on a running engine.
 namespace spead::runtime {
 
 namespace {
@@ -33,7 +33,7 @@ void Engine::interrupt() noexcept {
     state_->parts.lcores.end_soon();
 }
 
-/// A failure of the change's undo ends the run, too.
+/// Ends the run, too, if the undo of the change fails.
 void Engine::reconfigure(const Plan& wanted) {
     State& s = *state_;
     s.need_running();

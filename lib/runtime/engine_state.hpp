@@ -16,8 +16,8 @@
 #include "runtime/shutdown.hpp"
 #include "runtime/snapshots.hpp"
 
-/// What an Engine owns: the parts of a run, and the objects that look at them, change them and end them.
-/// Private to lib/runtime/engine*.cpp.
+/// Holds an Engine's objects: the parts of a run, and the objects that watch, change and end them. Private to
+/// lib/runtime/engine*.cpp.
 namespace spead::runtime {
 
 struct Engine::State {
@@ -50,7 +50,7 @@ struct Engine::State {
          parts.streams, parts.captures, counts, snapshots, parts.notes},
         {hooks.port_patience, hooks.consumer_patience, hooks.holder_patience, hooks.longest_finish}};
     EndConditions ends;
-    Executor* executor = nullptr;  ///< posts what others want done
+    Executor* executor = nullptr;  ///< posts requests of other threads
     bool interrupted = false;
     bool ended = false;  ///< lcores have ended
     Clock::time_point next_tick{};

@@ -10,28 +10,29 @@
 
 namespace spead::runtime {
 
-/// Runs a user's program for each event, one at a time, without a shell. Control world, one thread; never an
-/// lcore's, which the program does not share a CPU with either: it inherits where the calling thread may run.
+/// Runs a user's program for each event, one at a time, without a shell. Control code, one thread. Never
+/// constructed on an lcore's CPU: the program inherits the calling thread's CPUs.
 ///
-/// The program gets this process's environment and the event's variables, nothing on its standard input, this
-/// process's standard error for all that it prints, and no other descriptor. It has no capabilities, root's
-/// neither, and gains none (no_new_privs). It is killed, with what it started, when this object goes.
+/// The program gets this process's environment with the event's variables, an empty standard input, and this
+/// process's standard error for all its output. It gets no other descriptor. It has no capabilities, not even
+/// as root, and gains none (no_new_privs). When this object is destroyed, the program and its children are
+/// killed.
 class EventCommand {
   public:
     using Variables = std::vector<std::pair<std::string, std::string>>;
-    /// Events that wait while the program runs; more are dropped, and that is logged.
+    /// Limits the events that wait while the program runs. More are dropped, and that is logged.
     static constexpr std::size_t kWaiting = 16;
 
-    /// `argv`: the program (a path, or a name to be found in PATH) and its arguments. Throws Error when
-    /// there is no such program.
+    /// Takes a program (a path, or a name to be found in PATH) and its arguments. Throws Error when there is
+    /// no such program.
     explicit EventCommand(std::vector<std::string> argv);
     ~EventCommand();
     EventCommand(const EventCommand&) = delete;
     EventCommand& operator=(const EventCommand&) = delete;
 
-    /// Runs the program now, or when those before it have ended.
+    /// Runs the program now, or after those that wait before it.
     void run(Variables variables);
-    /// Looks whether it has ended, and starts the next. Call it now and then.
+    /// Reaps a finished program and starts the next. Call it regularly.
     void poll();
     bool running() const noexcept { return pid_ > 0; }
     std::size_t waiting() const noexcept { return waiting_.size(); }

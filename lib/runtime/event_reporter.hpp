@@ -21,7 +21,7 @@ class EventReporter {
         std::function<void(const std::string& stream, const stats::LastEvent& event)> on_event;
         std::function<void(const std::string& what)> on_lcore;
     };
-    /// An lcore that has fallen silent, or is back.
+    /// Reports that an lcore has stopped answering, or answers again.
     struct LcoreEvent {
         unsigned lcore = 0;
         unsigned cpu = 0;
@@ -30,16 +30,16 @@ class EventReporter {
         double at_s = 0;   ///< of the run
     };
 
-    /// `name` is the run's, for the command; `command`: a program and its arguments, or empty. Throws Error
-    /// when there is no such program.
+    /// Takes the run's `name` for the command. `command` is a program and its arguments, or empty. Throws
+    /// Error when there is no such program.
     EventReporter(std::string name, const std::vector<std::string>& command, Hooks hooks);
 
     /// Reports an event of a stream or a sender.
     void report(const std::string& stream, const stats::LastEvent& event);
     void report(const LcoreEvent& event);
-    /// Looks whether the command has ended, and starts the next. Call it at every round.
+    /// Reaps a finished command and starts the next. Call it at every round.
     void poll();
-    /// Ends a command that runs; no other is started.
+    /// Ends a running command; no other is started.
     void end() noexcept { command_.reset(); }
 
   private:

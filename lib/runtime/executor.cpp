@@ -67,12 +67,12 @@ void Executor::post(std::function<void()> function) {
 bool Executor::serve() {
     bool any = false;
     std::unique_lock lock(mutex_);
-    // Under the lock: what is posted between the two would be served here, and announced once more.
+    // Under the lock: a job posted between the two would be served here, and announced once more.
     eventfd_t count = 0;
     eventfd_read(fd_, &count);
     jobs_.insert(jobs_.begin(), again_.begin(), again_.end());
     again_.clear();
-    // What is posted meanwhile has its turn at the next call: the caller has other work, too.
+    // Jobs posted meanwhile run at the next call: the caller has other work, too.
     for (std::size_t left = jobs_.size(); left != 0 && !jobs_.empty(); left--) {
         const std::shared_ptr<Job> job = jobs_.front();
         jobs_.pop_front();

@@ -14,18 +14,17 @@
 
 namespace spead::runtime {
 
-/// The main thread is held up.
+/// Reports that the main thread is busy.
 class Busy : public Error {
   public:
     using Error::Error;
 };
 
-/// How threads of the control world (prompts, an attached terminal, signals) have something done by the
-/// control executor, which owns every change: a function is posted and runs on the main thread, between two
-/// rounds of Engine::run.
+/// Runs functions of control threads (prompts, an attached terminal, signals) on the main thread, which owns
+/// every change. A function is posted and runs between two rounds of Engine::run.
 ///
-/// serve() and close() belong to the main thread; the rest may be called by any other. While nobody serves, a
-/// caller waits for its patience and is told so.
+/// serve() and close() belong to the main thread; any other thread may call the rest. While the executor is
+/// not served, a caller waits for its patience and then gets an error.
 class Executor {
   public:
     Executor();
@@ -50,8 +49,9 @@ class Executor {
         }
     }
 
-    /// Runs `function` on the main thread at every serve() until what it returns, an optional, has a value,
-    /// and returns that: for what the main thread begins and does not wait for. Otherwise as call().
+    /// Runs `function` on the main thread at every serve() until the optional that it returns has a value,
+    /// and returns that. Use it for actions that the main thread begins and does not wait for. Otherwise as
+    /// call().
     template <typename Function>
     auto until(Function&& function, std::chrono::nanoseconds patience = kPatience) {
         std::invoke_result_t<Function> result;
@@ -59,22 +59,23 @@ class Executor {
         return std::move(*result);
     }
 
-    /// Has `function` run on the main thread as soon as it gets to it, and does not wait for that. It throws
+    /// Posts `function`, to run on the main thread as soon as possible, without waiting. `function` throws
     /// nothing. Once the program ends it may not run any more.
     void post(std::function<void()> function);
 
-    /// Readable while something is posted: what the main thread polls.
+    /// Returns the descriptor that the main thread polls. It is readable while a function is posted.
     int fd() const noexcept { return fd_; }
 
-    /// Runs what was posted until now, and what waits in until(), for whose sake it is called at every round,
-    /// be fd() readable or not. Returns whether there was anything.
+    /// Runs all functions posted so far, and those that wait in until(). Because of the latter, call it at
+    /// every round, whether or not fd() is readable. Returns whether there was any.
     bool serve();
-    /// Nothing runs any more: whoever waits, and whoever calls later, is told that the program ends.
+    /// Ends the executor: no function runs any more. Waiting and later callers get the error that the program
+    /// ends.
     void close() noexcept;
 
   private:
     struct Job {
-        std::function<bool()> function;  ///< false: again at the next serve()
+        std::function<bool()> function;  ///< returns false: again at the next serve()
         std::exception_ptr error;
         enum class State : unsigned char { waiting, running, done, refused } state = State::waiting;
     };

@@ -21,7 +21,7 @@ namespace {
 
 constexpr unsigned kMostSuffixes = 1000000;
 
-/// 0, or errno when not all could be written.
+/// Writes all bytes. Returns 0, or errno.
 int write_all(int fd, std::span<const std::byte> bytes) {
     while (!bytes.empty()) {
         const ssize_t n = ::write(fd, bytes.data(), bytes.size());
@@ -33,7 +33,7 @@ int write_all(int fd, std::span<const std::byte> bytes) {
     return 0;
 }
 
-/// Where files are made.
+/// Opens the directory of the files.
 FileDescriptor open_directory(const std::string& path) {
     OpenedOutput directory = open_output_directory(path, true);
     if (!directory.file)
@@ -77,7 +77,7 @@ void FileSink::consume(const heap::HeapHandle& heap) {
         fail(lines_path(directory_path_), error);
 }
 
-/// The file's name where it is not the plain one.
+/// Writes the payload. Returns the file's name if it is not the plain one.
 std::string FileSink::write_payload(const heap::HeapHandle& heap) {
     const std::string plain = fmt::format("{}-{}", stream_, heap.cnt());
     std::string name = plain + ".bin";

@@ -11,23 +11,22 @@
 namespace spead::runtime {
 
 /// Writes the payload of every complete heap to DIRECTORY/STREAM-CNT.bin, and one line of JSON per heap,
-/// complete or not, to DIRECTORY/heaps.jsonl. So does a heap of unknown length without a hole, which is as
-/// complete as it can be.
+/// complete or not, to DIRECTORY/heaps.jsonl. A heap of unknown length without a hole counts as complete.
 ///
-/// A file is never overwritten: when a count comes again, the next free name of STREAM-CNT-2.bin,
-/// STREAM-CNT-3.bin, ... is used, and the line says which. Lines are appended, whole, so that streams and
-/// runs can share a directory. A heap's line is with the kernel when consume() returns, so of a run that is
-/// killed at most the last file has no line, and may not be whole. When the disk is full, the file or line
-/// begun is removed and Error tells what was written.
+/// Overwrites no file: when a heap count is repeated, it uses the next free name of STREAM-CNT-2.bin,
+/// STREAM-CNT-3.bin, ..., and the line says which. Lines are appended whole, so that streams and runs can
+/// share a directory. When consume() returns, the kernel has the heap's line. So if a run is killed, at most
+/// its last file has no line, and may be incomplete. When the disk is full, the incomplete file or line is
+/// removed; Error tells how much was written.
 class FileSink : public Sink {
   public:
-    /// Makes the directory (its parent must exist). Throws Error when it cannot be made or written, or when
-    /// others may have planted a link on the way there (base/open_output.hpp).
+    /// Makes the directory; its parent must exist. Throws Error when it cannot be made or written, or when
+    /// others could place a link on its path (base/open_output.hpp).
     FileSink(std::string directory, std::string stream);
 
     void consume(const heap::HeapHandle& heap) override;
 
-    /// The file of lines in a directory.
+    /// Returns the path of the file of lines in a directory.
     static std::string lines_path(const std::string& directory) { return directory + "/heaps.jsonl"; }
 
   private:

@@ -8,7 +8,7 @@
 
 namespace spead::runtime {
 
-/// The filter that a plan asks for, or null. Throws UsageError for an expression that is none.
+/// Makes the filter of a plan; null: the plan has none. Throws UsageError for an invalid expression.
 std::unique_ptr<recv::PacketFilter> make_filter(const ReceivePlan& plan);
 
 }  // namespace spead::runtime

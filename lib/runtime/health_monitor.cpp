@@ -9,7 +9,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// Seconds between two looks, which are fifty a second, that say that the main thread did not run.
+/// Holds the seconds between two checks (fifty a second) after which the main thread counts as stopped.
 constexpr double kStoodStill = 1;
 
 /// Returns no limits for a stream that is stopped.
@@ -22,7 +22,7 @@ void add_events(stats::StreamSnapshot& to, const StreamHealth& from) {
         to.events[e] += from.events(static_cast<stats::StreamEvent>(e));
 }
 
-/// Whether an lcore that receives the stream is silent.
+/// Returns whether an lcore that receives the stream does not answer.
 bool is_stalled(const Stream& stream) {
     return std::any_of(stream.lanes.begin(), stream.lanes.end(),
                        [](const auto& lane) { return is_silent(*lane->worker); });
@@ -45,8 +45,8 @@ void HealthMonitor::watch(const stats::Snapshot& now, const std::vector<ReceiveP
         if (!limits.any() && !health_.contains(number))
             continue;
         StreamHealth& stream = health_.try_emplace(number, limits).first->second;
-        // What the stream has had meanwhile is not known; it is judged anew when its lcores answer, and when
-        // the whole process goes on after it was stopped.
+        // The counts of that time are unknown. The check restarts when its lcores answer, and when the whole
+        // process continues after a stop.
         const bool stalled = is_stalled(*streams[i]);
         if (stream.limits() != limits || stalled || stood_still)
             stream.expect(limits);

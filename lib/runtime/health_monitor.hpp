@@ -21,12 +21,12 @@ class HealthMonitor {
   public:
     using Streams = std::vector<std::unique_ptr<Stream>>;
 
-    /// `events` outlives the monitor.
+    /// Refers to `events`, which outlive the monitor.
     explicit HealthMonitor(EventReporter& events) : events_(events) {}
 
-    /// Judges the streams by a snapshot that counts since the start; all three are in the same order. A
-    /// stream with a silent lcore is not judged, nor any after the program itself stood still. Events of
-    /// streams that are no more are added to `removed`.
+    /// Checks the streams by a snapshot that counts since the start. All three arguments are in the same
+    /// order. Skips a stream while one of its lcores is silent, and all streams after the program itself
+    /// stopped for a time. Adds events of removed streams to `removed`.
     void watch(const stats::Snapshot& now, const std::vector<ReceivePlan>& plans, const Streams& streams,
                stats::StreamSnapshot& removed);
 

@@ -115,7 +115,8 @@ void HeapGenerator::run() {
     done_.store(true, std::memory_order_release);
 }
 
-/// Where descriptors and data together are more items than a heap may have.
+/// Sends the descriptors in heaps of their own, where descriptors and data together exceed the items of one
+/// heap.
 void HeapGenerator::run_descriptors() {
     if (!describes_apart(plan_))
         return;
@@ -174,7 +175,7 @@ void HeapGenerator::run_stops() {
     }
 }
 
-/// Waits for a slot whose heap is not in flight; null when the run is to end.
+/// Waits for a slot whose heap is not in flight. Returns null when the run is to end.
 HeapGenerator::Slot* HeapGenerator::free_slot() {
     for (;;) {
         collect();
@@ -187,8 +188,8 @@ HeapGenerator::Slot* HeapGenerator::free_slot() {
     }
 }
 
-/// Heap `index` of the run. False when the run was given up before the sender took it, or had to end before
-/// it took data.
+/// Submits heap `index` of the run. Returns false when the run was given up before the sender took it, or
+/// ended before it took data.
 bool HeapGenerator::submit(send::Submission s, std::uint64_t index) {
     s.substream = static_cast<std::uint32_t>(index % plan_.endpoints.size());
     while (!sender_.submit(s)) {

@@ -16,13 +16,12 @@
 
 namespace spead::runtime {
 
-/// Makes the heaps of a [[send]] and submits them: the heap source of one Sender.
+/// Makes the heaps of a [[send]] and submits them: the heap source thread of one Sender.
 ///
-/// Items are 0x1000 + i, each floor(heap_size / items / 4) words; the first heap to each endpoint carries the
-/// descriptors of all, or, where a heap may not have so many item pointers, nothing but them; heap i with
-/// data goes to endpoint i mod N; one stop heap per endpoint ends it. The payload is the verification
-/// sequence, or zeros. All payload lies in one mapping, which is in the region table from construction to
-/// destruction.
+/// Items are 0x1000 + i, each floor(heap_size / items / 4) words. The first heap to each endpoint carries all
+/// descriptors; where they exceed a heap's item pointers, it carries nothing else. Heap i with data goes to
+/// endpoint i mod N. One stop heap per endpoint ends the run. The payload is the verification sequence, or
+/// zeros. All payload lies in one mapping, which is in the region table from construction to destruction.
 class HeapGenerator final : public HeapSource {
   public:
     HeapGenerator(const SendPlan& plan, send::Sender& sender, memory::RegionTable& regions);
@@ -30,12 +29,12 @@ class HeapGenerator final : public HeapSource {
     HeapGenerator(const HeapGenerator&) = delete;
     HeapGenerator& operator=(const HeapGenerator&) = delete;
 
-    /// Again after it was done: heap counts go on where they were, and descriptors are sent again.
+    /// Starts the heaps. A second start, after done(), continues the heap counts and sends descriptors again.
     void start(const std::vector<unsigned>& cpus, std::int64_t heaps) override;
     void start(const std::vector<unsigned>& cpus) { start(cpus, plan_.heaps); }
-    /// No more data heaps; the stop heaps follow.
+    /// Makes no more data heaps; the stop heaps follow.
     void request_stop() noexcept override { stop_.store(true, std::memory_order_release); }
-    /// The sender is told to stop as well.
+    /// Stops the sender as well.
     void abandon() noexcept override;
     void join() override;
 
@@ -50,7 +49,7 @@ class HeapGenerator final : public HeapSource {
     struct Slot {
         std::byte* payload = nullptr;
         std::unique_ptr<send::OutgoingHeap> plain;
-        std::unique_ptr<send::OutgoingHeap> described;  ///< with descriptors; made when first needed
+        std::unique_ptr<send::OutgoingHeap> described;  ///< with descriptors; made on first use
         bool busy = false;
     };
 
@@ -72,13 +71,13 @@ class HeapGenerator final : public HeapSource {
     std::uint64_t payload_bytes_;
     memory::Mapping memory_;
     std::vector<Slot> slots_;
-    std::unique_ptr<send::OutgoingHeap> descriptors_;  ///< in a heap of their own, if they need one
+    std::unique_ptr<send::OutgoingHeap> descriptors_;  ///< in a heap of their own, if needed
     std::vector<std::unique_ptr<send::OutgoingHeap>> stops_;
     unsigned idle_rounds_ = 0;
     std::atomic<bool> stop_{false};
     std::atomic<bool> abandon_{false};
     std::atomic<bool> done_{true};
-    std::uint64_t earlier_heaps_ = 0;  ///< before the data of this start, all kinds: the sender counts on
+    std::uint64_t earlier_heaps_ = 0;  ///< all kinds, before this start: the sender goes on counting
     std::uint64_t data_heaps_ = 0;     ///< submitted since the start
     std::string failure_;
     std::thread thread_;

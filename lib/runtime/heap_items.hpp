@@ -11,8 +11,8 @@
 
 namespace spead::runtime {
 
-/// The items of a received heap, addressed ones by offset, then immediates. For a heap that is not complete
-/// the offsets and lengths are those it would have, as far as they lie within its payload.
+/// Returns the items of a received heap: addressed ones by offset, then immediates. For an incomplete heap
+/// the offsets and lengths are those of the complete one, as far as they lie within its payload.
 inline std::vector<wire::ItemView> items_of(const heap::HeapHandle& heap) {
     const auto words = heap.item_words();
     std::vector<std::uint64_t> pointers(words.size());

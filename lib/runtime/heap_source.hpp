@@ -9,27 +9,27 @@
 
 namespace spead::runtime {
 
-/// Who makes the heaps of a [[send]] and submits them to its sender: the HeapGenerator, or what EngineHooks
-/// puts in its place. Made and destroyed by the engine, which also calls everything here, on the main thread.
+/// Makes the heaps of a [[send]] and submits them to its sender: the HeapGenerator, or the heap source of the
+/// engine's hooks. The engine makes, calls and destroys it on the main thread.
 class HeapSource {
   public:
     virtual ~HeapSource() = default;
 
-    /// Begins to send `heaps` data heaps (-1: for ever). Threads of its own, if there are any, run on these
-    /// CPUs. Not while anything is under way.
+    /// Begins to send `heaps` data heaps (-1: no end). If it has threads, they run on these CPUs. Call it
+    /// only when done().
     virtual void start(const std::vector<unsigned>& cpus, std::int64_t heaps) = 0;
-    /// No more data heaps.
+    /// Makes no more data heaps.
     virtual void request_stop() noexcept = 0;
-    /// Gives up: nothing more is submitted or waited for.
+    /// Gives up: submits nothing more and waits for nothing.
     virtual void abandon() noexcept = 0;
     virtual void join() = 0;
-    /// Nothing is under way: not started, or everything was submitted and completed. Ends a run when all are
-    /// done.
+    /// Returns whether it is idle: not started, or everything was submitted and completed. A run ends when
+    /// all are done.
     virtual bool done() const noexcept = 0;
-    /// What ended it early; empty if nothing did.
+    /// Returns the error that ended it early; empty: none.
     virtual std::string failure() const = 0;
-    /// Returns memory of its own that heaps may refer to, which is in the region table while it lives. Its
-    /// port reads it directly where it can; so it does with the regions of SenderSet::add_region.
+    /// Returns its own memory that heaps may refer to. It is in the region table during the object's life. If
+    /// the port can, it reads that memory and the regions of SenderSet::add_region directly.
     virtual std::vector<memory::Region> regions() const { return {}; }
 };
 

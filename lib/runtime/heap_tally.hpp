@@ -6,13 +6,13 @@
 
 namespace spead::runtime {
 
-/// Counts what became of the heaps that were taken from one queue. Written by those who take them; read by
-/// any thread.
+/// Counts the heaps that were taken from one queue, by their outcome. Written by the threads that take them;
+/// any thread reads it.
 class HeapTally {
   public:
     struct Done {
-        std::uint64_t delivered = 0;  ///< the sink or the user has had them
-        std::uint64_t unwritten = 0;  ///< the sink had failed, or failed with them; the user was gone
+        std::uint64_t delivered = 0;  ///< given to the sink or the user
+        std::uint64_t unwritten = 0;  ///< the sink had failed, or failed with them, or the user had gone
         std::uint64_t all() const noexcept { return delivered + unwritten; }
     };
 

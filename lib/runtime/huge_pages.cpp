@@ -23,12 +23,12 @@ constexpr std::size_t kSmallPage = 2 * kPageMiB;
 constexpr std::string_view kNodes = "/sys/devices/system/node";
 constexpr std::string_view kAllPages = "/sys/kernel/mm/hugepages";
 
-/// How many parts of `size` bytes hold `bytes`.
+/// Returns how many pieces of `size` bytes hold `bytes`.
 std::size_t count_of(std::size_t bytes, std::size_t size) {
     return (bytes + size - 1) / size;
 }
 
-/// The number behind a prefix, as in "node3" and "hugepages-2048kB".
+/// Returns the number after a prefix, as in "node3" and "hugepages-2048kB".
 std::optional<std::size_t> number_after(std::string_view prefix, std::string_view name) {
     std::size_t number = 0;
     if (!name.starts_with(prefix) ||
@@ -41,7 +41,7 @@ std::size_t count_in(const port::Sysfs& files, const std::string& path) {
     return static_cast<std::size_t>(std::max<std::int64_t>(files.number(path).value_or(0), 0));
 }
 
-/// What stands behind `key` in a file of lines "Key: value".
+/// Returns the value after `key` in a file of lines "Key: value".
 std::string value_of(const port::Sysfs& files, std::string_view path, std::string_view key) {
     const std::string text = files.text(path).value_or("");
     const std::size_t at = text.find(key);
@@ -51,7 +51,7 @@ std::string value_of(const port::Sysfs& files, std::string_view path, std::strin
     return first == std::string::npos ? "" : text.substr(first, text.find('\n', first) - first);
 }
 
-/// "0,2-3" of the kernel's lists; empty: it does not say.
+/// Parses the kernel's lists ("0,2-3"); empty: unknown.
 std::set<int> listed(const std::string& list) {
     std::set<int> all;
     for (std::size_t at = 0; at < list.size();) {
@@ -72,7 +72,7 @@ std::set<int> listed(const std::string& list) {
     return all;
 }
 
-/// Pages of a size that the control groups of this process leave it (hugetlb.2MB.max and .rsvd.max).
+/// Returns how many pages of a size the control groups of this process allow (hugetlb.2MB.max and .rsvd.max).
 std::size_t left_by_groups(const port::Sysfs& files, std::size_t page) {
     const std::string size = page >= 1024 * kPageMiB ? fmt::format("{}GB", page / (1024 * kPageMiB))
                              : page >= kPageMiB      ? fmt::format("{}MB", page / kPageMiB)
@@ -95,7 +95,7 @@ std::size_t left_by_groups(const port::Sysfs& files, std::size_t page) {
     }
 }
 
-/// Takes `count` free pages of a size away, most of them where most are.
+/// Takes `count` free pages of a size away, mostly from the nodes with the most.
 void take(std::vector<HugePages>& pages, std::size_t page, std::size_t count) {
     while (count > 0) {
         HugePages* most = nullptr;
@@ -110,7 +110,7 @@ void take(std::vector<HugePages>& pages, std::size_t page, std::size_t count) {
     }
 }
 
-/// The command that reserves `missing` bytes more in small pages.
+/// Returns the command that reserves `missing` bytes more in small pages.
 std::string command(const HugeMemory& have, int node, std::size_t missing) {
     std::size_t reserved = 0;
     for (const HugePages& p : have.pages)
@@ -124,7 +124,7 @@ std::string command(const HugeMemory& have, int node, std::size_t missing) {
                               : fmt::format("echo {} > {}/hugepages-2048kB/nr_hugepages", wanted, kAllPages);
 }
 
-/// Which node gives what: what may come from any comes from where most is left.
+/// Assigns the memory to nodes. Memory without a node comes from the node with most left.
 std::optional<std::map<int, std::size_t>> distributed(const HugeMemory& have, const EalMemory& need) {
     std::map<int, std::size_t> left;
     for (const HugePages& p : have.pages)

@@ -8,12 +8,12 @@
 
 namespace spead::runtime {
 
-/// What an lcore does when there is nothing to do; a pure policy, time comes from outside.
+/// Decides what an lcore does when it has no work. Pure: the caller passes the time.
 ///
-/// `busy` never gives the CPU away. `adaptive` goes on polling for max_poll empty polls, then pauses between
-/// polls, and after kPatience without work sleeps, each time twice as long, up to a limit that the receive
-/// ring can absorb. `interrupt` goes on polling for max_poll empty polls, then waits for a packet; lcores
-/// that cannot are adaptive.
+/// `busy` never gives the CPU away. `adaptive` polls for max_poll empty polls, then pauses between polls.
+/// After kPatience without work it sleeps, each time twice as long, up to a limit that the receive ring can
+/// absorb. `interrupt` polls for max_poll empty polls, then waits for a packet; lcores without interrupts are
+/// adaptive.
 class IdlePolicy {
   public:
     enum class Action : std::uint8_t { poll, pause, sleep, wait };
@@ -54,7 +54,7 @@ class IdlePolicy {
 
     std::uint32_t longest_sleep() const noexcept { return longest_sleep_; }
     PollMode mode() const noexcept { return mode_; }
-    /// Before it is used, or by its lcore.
+    /// Sets the mode, before the policy is used or on its lcore.
     void set_mode(PollMode mode) noexcept { mode_ = mode; }
     void set_max_poll(std::uint64_t polls) noexcept { max_poll_ = polls; }
 
@@ -68,8 +68,8 @@ class IdlePolicy {
     std::uint32_t next_sleep_ = kShortestSleep;
 };
 
-/// A quarter of the time in which packets of `packet_bytes` at `bits_per_second` fill `descriptors`, in
-/// microseconds, at most a millisecond.
+/// Returns a quarter of the time in which packets of `packet_bytes` at `bits_per_second` fill `descriptors`,
+/// in microseconds, at most a millisecond.
 constexpr std::uint32_t longest_sleep_us(std::uint32_t descriptors, std::uint32_t packet_bytes,
                                          std::uint64_t bits_per_second) {
     if (bits_per_second == 0)

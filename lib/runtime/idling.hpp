@@ -14,7 +14,7 @@
 
 namespace spead::runtime {
 
-/// What the streams of an lcore ask it to do while no packets come.
+/// Holds the idle behaviour that the streams of an lcore ask for.
 struct IdleWish {
     PollMode mode = PollMode::adaptive;
     std::uint32_t max_poll = ReceivePlan{}.max_poll;  ///< empty polls before it rests
@@ -22,21 +22,19 @@ struct IdleWish {
     bool operator==(const IdleWish&) const = default;
 };
 
-/// Returns what the streams on the worker ask for; `plans` are in the order of `streams`. The first of them
-/// chooses the mode, unless one wants its lcore to poll always.
+/// Returns the idle behaviour that the worker's streams ask for; `plans` are in the order of `streams`. The
+/// first stream chooses the mode, unless one of them requires constant polling.
 IdleWish idle_wish(const Worker& worker, const std::vector<std::unique_ptr<Stream>>& streams,
                    const std::vector<ReceivePlan>& plans);
 
-/// Has lcores rest as their streams ask for it.
-///
-/// Main thread only. Waits end with the lcores' patience (LcoreSet).
+/// Sets how lcores rest, as their streams ask for it.
 class Idling {
   public:
-    /// All of them outlive the object.
+    /// Refers to all of them; they outlive the object.
     Idling(LcoreSet& lcores, const ReceiveQueues& queues, const SenderSet& senders)
         : lcores_(lcores), queues_(queues), senders_(senders) {}
 
-    /// Has the lcore do what its streams ask for, after streams or senders have come or gone. An lcore that
+    /// Makes the lcore rest as its streams ask, after streams or senders were added or removed. An lcore that
     /// cannot wait for packets polls adaptively. Throws LcoreLost.
     void set(Worker& worker, const IdleWish& wish);
 

@@ -27,10 +27,10 @@ namespace spead::runtime {
 namespace {
 
 constexpr std::size_t kMebibyte = std::size_t{1} << 20;
-/// What EAL itself, rings and device structures take.
+/// Holds the memory of EAL itself, rings and device structures.
 constexpr std::size_t kEalBase = 24 * kMebibyte;
 
-/// A CPU for each port that receives and each sender, in the order of the plan.
+/// Assigns a CPU to each port that receives and each sender, in the order of the plan.
 class Assignment {
   public:
     Assignment(const Plan& plan, const EalOptions& options, Layout& layout)
@@ -43,7 +43,7 @@ class Assignment {
         workers_ = plan.runtime.lcores.empty() ? layout_.allowed_cpus : plan.runtime.lcores;
         if (plan.runtime.lcores.empty() && workers_.size() > 1)
             std::erase(workers_, layout_.main_cpu);
-        // What the plan gives to one stream is not chosen for another, unless nothing else is left.
+        // CPUs that the plan gives to one stream are not chosen for another, unless nothing else is left.
         std::vector<unsigned> free = workers_;
         for (const ReceivePlan& r : plan.receives)
             for (const unsigned cpu : r.lcores)
@@ -86,7 +86,7 @@ class Assignment {
     std::size_t next_ = 0;
 };
 
-/// CPUs of each stream, and of all streams of each port, none twice.
+/// Holds the CPUs of each stream, and of all streams of each port, none twice.
 struct StreamCpus {
     std::vector<std::vector<unsigned>> of_stream;  ///< as Plan::receives
     std::vector<std::vector<unsigned>> of_port;    ///< as Plan::ports
@@ -97,7 +97,8 @@ bool sends_on(const Plan& plan, const std::string& port) {
                        [&port](const SendPlan& s) { return s.port == port; });
 }
 
-/// Streams that name no lcore are where the first of their port is that does, or share one of their own.
+/// Assigns the lcore of the port's first stream with a named lcore to streams that name none. Without such a
+/// stream they share a new one.
 StreamCpus cpus_of_streams(const Plan& plan, Assignment& assignment) {
     StreamCpus cpus;
     cpus.of_port.resize(plan.ports.size());
@@ -152,8 +153,8 @@ void remark_workers(const Plan& plan, const Layout& layout, std::size_t port, co
                     plan.ports[port].name, queues, queues == 1 ? "" : "s", fmt::join(shared, "; ")));
 }
 
-/// Streams may come to the lcore while it runs. One that only sends needs no memory for heaps, unless it is
-/// named for all.
+/// Returns whether streams may be added to the lcore during the run. An lcore that only sends needs no heap
+/// memory, unless the plan names it for all.
 bool may_receive(const Plan& plan, const WorkerLayout& w) {
     const std::vector<unsigned>& named = plan.runtime.lcores;
     if (plan.runtime.live && std::find(named.begin(), named.end(), w.planned_cpu) != named.end())
@@ -202,7 +203,7 @@ void assign_senders(const Plan& plan, Assignment& assignment) {
     }
 }
 
-/// Where nothing else is received, a sender's lcore polls the port for the answers to what is asked.
+/// Lets a sender's lcore poll a port that receives nothing else, for the replies to the sender's requests.
 void poll_for_answers(const Plan& plan, Layout& layout) {
     for (std::size_t p = 0; p < plan.ports.size(); p++) {
         const bool polled = std::any_of(layout.queues.begin(), layout.queues.end(),
@@ -218,7 +219,7 @@ void poll_for_answers(const Plan& plan, Layout& layout) {
     }
 }
 
-/// Lcores that wait for streams that come or move, with room for their heaps.
+/// Adds lcores for streams that are added or moved later, with memory for their heaps.
 void add_spare_workers(const Plan& plan, Assignment& assignment, Layout& layout) {
     if (plan.runtime.live)
         for (const unsigned cpu : plan.runtime.lcores)
@@ -232,7 +233,7 @@ void add_spare_workers(const Plan& plan, Assignment& assignment, Layout& layout)
             w.largest_heap = largest == 0 ? ReceivePlan{}.max_bytes : largest;
 }
 
-/// Streams' reservations of the memory for heaps; an lcore that waits for streams has one, too.
+/// Returns the number of streams that share the lcore's heap memory; a spare lcore counts one.
 std::size_t heap_reservations(const Plan& plan, const WorkerLayout& w) {
     if (plan.memory.heaps == 0)
         return 0;
@@ -243,7 +244,8 @@ std::size_t heap_reservations(const Plan& plan, const WorkerLayout& w) {
     return may_receive(plan, w) ? std::max<std::size_t>(1, reservations) : reservations;
 }
 
-/// A card's buffers are on its NUMA node; EAL puts those of other devices on the main lcore's.
+/// Assigns EAL memory to nodes: a card's buffers to its NUMA node, those of other devices to the main
+/// lcore's, as EAL does.
 void lay_out_eal_memory(const Plan& plan, const port::Machine& machine, Layout& layout) {
     const int own = node_of_cpu(machine.files, layout.main_cpu);
     EalMemory& need = layout.eal_memory;
@@ -275,7 +277,7 @@ void number_lcores(Layout& layout) {
                                              layout.workers.size() + 1, cpus.size()));
 }
 
-/// Unicast packets come only to who answers for their address.
+/// Adds remarks on unicast endpoints: packets arrive only if a host answers for their address.
 void remark_addresses(const Plan& plan, Layout& layout) {
     for (const ReceivePlan& r : plan.receives) {
         if (!has_own_host(layout.port(r.port)))

@@ -14,11 +14,11 @@
 #include "runtime/queue_assignment.hpp"
 #include "send/sender.hpp"
 
-/// What a plan means on this machine, worked out before anything is made: which lcore does what, what the
-/// ports look like, how much memory that takes. Pure control world; `--check` prints it.
+/// Computes the layout of a plan on this machine before anything is made: the work of each lcore, the ports,
+/// the memory. Pure control code; `--check` prints it.
 namespace spead::runtime {
 
-/// EAL options of the user's, by the groups that we otherwise choose ourselves.
+/// Holds the user's EAL options, by the groups that the program otherwise chooses itself.
 struct EalOptions {
     std::vector<std::string> words;    ///< as typed
     bool has_lcores = false;           ///< -l, -c, --lcores, ...
@@ -26,7 +26,7 @@ struct EalOptions {
     bool has_amount = false;           ///< -m
     bool has_naming = false;           ///< --file-prefix, --no-shconf
     bool has_bus = false;              ///< -a, -b, --no-pci
-    bool has_block = false;            ///< -b: EAL then probes all cards but those
+    bool has_block = false;            ///< -b: EAL then probes all other cards
     bool has_no_pci = false;           ///< --no-pci
     bool has_log = false;              ///< --log-level
     std::vector<std::string> devices;  ///< values of --vdev and -a
@@ -37,20 +37,20 @@ struct EalOptions {
 struct WorkerLayout {
     unsigned lcore = 0;  ///< EAL's id
     unsigned cpu = 0;
-    unsigned planned_cpu = 0;  ///< by which queues and deliveries name it; EAL may have put it elsewhere
-    bool named = false;        ///< the plan names the CPU, else it was chosen here
-    std::vector<std::size_t> receives;  ///< indices into Plan::receives: streams of which it has a lane
+    unsigned planned_cpu = 0;           ///< by which queues and deliveries name it; EAL may have another
+    bool named = false;                 ///< by the plan; else chosen here
+    std::vector<std::size_t> receives;  ///< indices into Plan::receives of the streams with a lane here
     std::vector<std::size_t> sends;     ///< indices into Plan::sends
     std::uint64_t largest_heap = 0;     ///< bytes, of its streams
-    std::size_t heap_bytes = 0;         ///< of its arena: its streams' reservations, whole largest heaps
+    std::size_t heap_bytes = 0;         ///< of its arena: its streams' reservations, in whole largest heaps
 };
 
-/// How the streams are assigned to queues and lcores: what changes when streams do.
+/// Holds the assignment of streams to queues and lcores, which changes with the streams.
 struct QueueAssignment {
     std::vector<QueueLayout> queues;  ///< by port
-    std::vector<PortRule> rules;      ///< to be given to ports once they are started
-    /// CPUs of each port's streams, none twice, those that poll its queues first (assign_queues() is given
-    /// them).
+    std::vector<PortRule> rules;      ///< added to the ports once these are started
+    /// Holds the CPUs of each port's streams, none twice, first those that poll its queues (the order that
+    /// spread() gets).
     std::vector<std::vector<unsigned>> port_cpus;
     std::vector<std::vector<unsigned>> stream_cpus;  ///< as Plan::receives
 };
@@ -62,55 +62,58 @@ struct Layout : QueueAssignment {
     unsigned main_cpu = 0;
     std::vector<unsigned> allowed_cpus;  ///< of this process
     bool shares_cpus = false;            ///< fewer CPUs than lcores: idle loops yield
-    EalMemory eal_memory;                ///< by NUMA node of the cards, and of the main lcore for the rest
+    EalMemory eal_memory;                ///< by NUMA node of the cards; the rest on that of the main lcore
     std::size_t eal_bytes = 0;           ///< all of it
     std::size_t heap_bytes = 0;          ///< arenas
     std::size_t bookkeeping_bytes = 0;   ///< windows, tables, queues
     std::size_t send_bytes = 0;          ///< payload of generated heaps
     std::vector<std::string> eal_args;   ///< complete, without the program's name
-    std::vector<std::string> remarks;    ///< lines to tell the user
+    std::vector<std::string> remarks;    ///< for the user
 
     const port::PlannedPort& port(std::string_view name) const;
-    /// CPUs for the threads that are no lcores: those that lcores leave, or the main lcore's.
+    /// Returns the CPUs for the threads that are not lcores: those that lcores do not use, or else the main
+    /// lcore's.
     std::vector<unsigned> control_cpus() const;
 };
 
-/// What a port is asked for.
+/// Returns how a port's device is to be used.
 constexpr port::UseDevice use_of(Offload offload) {
     return offload == Offload::software    ? port::UseDevice::never
            : offload == Offload::automatic ? port::UseDevice::if_it_can
                                            : port::UseDevice::must;
 }
 
-/// CPUs the calling thread may run on, ascending. Once EAL runs, the main thread has one only.
+/// Returns the CPUs that the calling thread may run on, ascending. Once EAL runs, the main thread has only
+/// one.
 std::vector<unsigned> allowed_cpus();
 
-/// To be called before EAL runs. Each port that receives and each sender gets a worker lcore, as far as there
-/// are CPUs, and a stream those that it names; what shares a CPU then shares its lcore. Throws Error when
-/// something does not fit: a CPU that is not there, a device that cannot be, memory (with the sum).
+/// Makes the layout, before EAL starts. As far as there are CPUs, each port that receives and each sender
+/// gets a worker lcore. A stream gets those that it names. Objects on one CPU share its lcore. Throws Error
+/// when a CPU does not exist, a device is impossible, or memory does not suffice (with the sum).
 Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port::Driver* const> drivers,
                const port::Machine& machine = port::this_machine());
 
-/// Where the user chose the lcores: gives each worker one of EAL's, on the CPU that the plan names if it
-/// names one. EAL runs. Throws Error when they are too few or not on the CPUs named.
+/// Assigns EAL's lcores to the workers, if the user chose the lcores: on the CPU that the plan names, if it
+/// names one. EAL runs. Throws Error when they are too few or not on the named CPUs.
 void use_lcores_of_eal(Layout& layout, const EalOptions& options);
 
-/// Ordinary memory that a stream takes on each of its lcores besides its heaps: windows, tables, queues.
+/// Returns the ordinary memory of a stream on each of its lcores besides its heaps: windows, tables, queues.
 std::size_t bookkeeping_bytes(const ReceivePlan& plan);
 
-/// Memory of its own that a stream has for heaps on each of its lcores; 0: it shares the lcore's.
+/// Returns the stream's own heap memory on each of its lcores; 0: it shares the lcore's.
 std::size_t own_heap_bytes(const ReceivePlan& plan);
 
-/// Returns the payload of all heaps in flight. Throws Error, with the sender's name, when it is more than a
-/// process can map.
+/// Returns the payload bytes of all heaps in flight. Throws Error, with the sender's name, when a process
+/// cannot map so much.
 std::size_t send_bytes(const std::vector<SendPlan>& sends);
 
-/// The sender's configuration as far as it is known before the port is open: enough for its memory need.
+/// Returns the sender's configuration as far as it is known before the port is open: enough for its memory
+/// need.
 send::SenderConfig sender_config(const SendPlan& plan, const port::PlannedPort& port);
-/// How what a sender with `impair` sends is impaired, as far as the plan tells.
+/// Returns the setup of the impairments of a sender with `impair`, as far as the plan has it.
 port::ImpairedQueue::Setup impaired_setup(const SendPlan& plan, const port::PlannedPort& port);
 
-/// What the ports need of EAL beside memory.
+/// Holds the needs of the ports from EAL, beside memory.
 struct BusNeeds {
     bool pci = false;                 ///< EAL's PCI bus, and huge pages
     bool physical_addresses = false;  ///< a card works without IOMMU
@@ -119,28 +122,28 @@ struct BusNeeds {
     static BusNeeds of(std::span<const port::PlannedPort> ports);
 };
 
-/// What EAL is started for.
+/// Holds the needs that EAL is started with.
 struct EalNeeds {
     EalMemory memory;    ///< bytes by NUMA node
     std::string lcores;  ///< "0@0,1@1"
     std::string name;    ///< of the process, for EAL's directory
     BusNeeds bus;
-    bool telemetry = false;  ///< EAL serves its socket, where one fits
+    bool telemetry = false;  ///< EAL serves its socket if its path fits
 };
 
 struct EalArguments {
     std::vector<std::string> words;    ///< without the program's name
-    std::vector<std::string> remarks;  ///< lines to tell the user
+    std::vector<std::string> remarks;  ///< for the user
 };
 
-/// EAL's arguments, leaving alone what the user chose. With PCI ports, EAL is told of a card that cannot be,
-/// so that it touches none; ports attach theirs themselves. Memory is chosen by what is free at this moment:
-/// hold a memory::HugePageTurn until EAL has started. Throws Error when neither huge pages nor ordinary
-/// memory hold it, and UsageError for options of the user's that the ports exclude.
+/// Makes EAL's arguments; the user's own options stay as they are. With PCI ports, EAL gets an impossible
+/// card address, so that it probes none; ports attach their own cards. Chooses memory by the pages that are
+/// free now: hold a memory::HugePageTurn until EAL has started. Throws Error when neither huge pages nor
+/// ordinary memory suffice, and UsageError for options of the user's that the ports exclude.
 EalArguments eal_arguments(const EalOptions& options, const EalNeeds& needs,
                            const port::Machine& machine = port::this_machine());
 
-/// Lines for people: what will run where, and the sums behind the sizes.
+/// Returns lines for people: the placement, and the sums behind the sizes.
 std::string describe(const Layout& layout, const Plan& plan);
 
 }  // namespace spead::runtime

@@ -12,8 +12,8 @@ namespace spead::runtime {
 
 namespace {
 
-/// Where we are the IGMP and ARP host, the port needs a transmit queue for that, and for the answers to what
-/// a sender asks a receive queue, too.
+/// Adds queues for our own IGMP and ARP host: a transmit queue, and a receive queue for the replies to a
+/// sender's requests.
 void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
     if (driver.declared().membership != port::Membership::own_host)
         return;
@@ -28,19 +28,19 @@ void add_host_queues(const Plan& plan, const port::Driver& driver, port::PortReq
     }
 }
 
-/// Senders may come while it runs: a port that nobody sends on gets a transmit queue for them, where one does
-/// no harm. Files are made for queues, and a peer must have as many.
+/// Adds a transmit queue for later senders to a port without senders, if that has no side effects. Some
+/// devices make a file per queue, and some peers need the same number of queues.
 void add_spare_transmit_queue(const Plan& plan, const port::Driver& driver, port::PortRequest& request) {
     const port::Capabilities c = driver.declared();
     if (plan.runtime.live && request.tx_queues == 0 && !c.finite && !c.needs_peer)
         request.tx_queues = 1;
 }
 
-/// Lcores without a queue of their own that a port has buffers for. Where more of them are busy at once, the
-/// port may run out of buffers and miss packets.
+/// Holds the number of lcores without a queue of their own that a port has buffers for. If more of them are
+/// busy at once, the port may run out of buffers and miss packets.
 constexpr std::size_t kMostHolders = 8;
 
-/// Returns what is asked of the port, whose streams run on these CPUs.
+/// Returns the request for a port whose streams run on these CPUs.
 port::PortRequest request_of(const Plan& plan, const PortPlan& p, const std::vector<unsigned>& cpus) {
     port::PortRequest request;
     request.name = p.name;
@@ -87,7 +87,7 @@ bool has_own_host(const port::PlannedPort& p) {
     return p.device.capabilities.membership == port::Membership::own_host;
 }
 
-/// The largest that comes while it runs and is like those that are there, or like none.
+/// Returns the memory of the largest later sender: one like those of the plan, or the default one.
 std::size_t spare_sender_bytes(const Plan& plan, const port::PlannedPort& port) {
     const std::uint16_t queues = port.request.tx_queues;
     if (!plan.runtime.live || queues == 0 || (has_own_host(port) && queues == 1))

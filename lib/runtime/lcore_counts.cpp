@@ -6,7 +6,7 @@
 
 namespace spead::runtime {
 
-/// Says in a snapshot, which may be of an earlier moment, which lcores are silent now.
+/// Marks the lcores that are silent now in a snapshot, which may be older.
 void LcoreCounts::mark_silent(stats::Snapshot& snap) const {
     for (stats::LcoreSnapshot& l : snap.lcores)
         for (const auto& w : lcores_) {
@@ -23,7 +23,7 @@ void LcoreCounts::mark_silent(stats::Snapshot& snap) const {
         }
 }
 
-/// Memory for a look, and what to look at.
+/// Allocates a look, and fills in the objects to look at.
 std::unique_ptr<LcoreLook> LcoreCounts::make_look(Worker& w, LcoreLook::Depth depth) {
     std::unique_ptr<LcoreLook> look = w.spare != nullptr ? std::move(w.spare) : std::make_unique<LcoreLook>();
     const bool full = depth != LcoreLook::Depth::counts;
@@ -50,8 +50,8 @@ std::unique_ptr<LcoreLook> LcoreCounts::make_look(Worker& w, LcoreLook::Depth de
     return look;
 }
 
-/// Brings what the worker's lcore has counted up to date. An lcore that does not answer is left alone once it
-/// is known to be silent: the look is taken when it comes back, or makes way for something else.
+/// Updates the counts of the worker's lcore. An lcore that is known to be silent is not waited for: it takes
+/// the look when it answers again, unless the look was withdrawn for another request.
 void LcoreCounts::update(Worker& w, LcoreLook::Depth depth) {
     if (w.lost)
         return;
@@ -104,7 +104,7 @@ void LcoreCounts::keep(Worker& w, std::unique_ptr<LcoreLook> look) {
     w.spare = std::move(look);
 }
 
-/// After a look at all that the lcore knows.
+/// Updates the high-water marks after a full look.
 void LcoreCounts::keep_peaks(Worker& w) const {
     const double at_s = clock_.seconds();
     w.longest_loop.add(at_s, w.counts.lcore.longest_loop);

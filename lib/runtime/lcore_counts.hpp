@@ -13,20 +13,20 @@
 
 namespace spead::runtime {
 
-/// Brings what worker lcores have counted into Worker::counts, Part and SendStream, with high-water marks.
+/// Updates Worker::counts, Part and SendStream from the worker lcores' counts, with high-water marks.
 ///
-/// Main thread only. An lcore that is silent is left alone: it counts as it last answered.
+/// Main thread only. A silent lcore is not waited for: its last counts stay.
 class LcoreCounts {
   public:
-    /// All of them outlive the object.
+    /// Refers to all of them; they outlive the object.
     LcoreCounts(const Plan& plan, const RunClock& clock, LcoreSet& lcores, const PortSet& ports,
                 const SenderSet& senders)
         : plan_(plan), clock_(clock), lcores_(lcores), ports_(ports), senders_(senders) {}
 
-    /// Looks at everything that the lcore counts. Throws LcoreLost only for full_then_forget.
+    /// Copies everything that the lcore counts. Throws LcoreLost only for full_then_forget.
     void update(Worker& w, LcoreLook::Depth depth);
     void forget_peaks();
-    /// Says in a snapshot, which may be of an earlier moment, which lcores are silent now.
+    /// Marks the lcores that are silent now in a snapshot, which may be older.
     void mark_silent(stats::Snapshot& snap) const;
 
   private:

@@ -18,7 +18,7 @@ void LcoreLook::take() noexcept {
         p.counts = p.lane->counters;
         if (p.lane->tap != nullptr)
             p.tap = p.lane->tap->counters();
-        // What is done was pushed by this lcore before.
+        // This lcore has pushed all heaps that are done before.
         if (p.tally != nullptr)
             p.done = p.tally->done();
         p.blocked = p.lane->window.blocked();

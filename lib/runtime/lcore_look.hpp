@@ -13,30 +13,29 @@
 #include "send/sender.hpp"
 #include "stats/counters.hpp"
 
-/// What a look at one worker lcore brings. Private to lib/runtime.
+/// Holds a copy of one worker lcore's counts. Private to lib/runtime.
 namespace spead::runtime {
 
 struct StreamLane;
 struct SendStream;
 
-/// A picture of everything that one lcore counts. The control world makes room and says what to look at; the
-/// lcore takes the picture between two bursts; nobody else looks into it until then. So it may be taken late,
-/// or never.
+/// Holds a copy of all counts of one lcore. Control code allocates it and lists the objects; the lcore fills
+/// it between two bursts. Until then no other thread reads it, so it may be filled late, or never.
 struct LcoreLook {
-    /// The counts; with what explains them; and then times begin anew at that moment. High-water marks begin
-    /// anew with each look that is not of counts alone.
+    /// Says what is copied: the counts; all details too; or all, and times restart at that moment. High-water
+    /// marks restart with each look that is not of counts alone.
     enum class Depth : std::uint8_t { counts, full, full_then_forget };
 
     struct OfLane {
-        StreamLane* of = nullptr;  ///< whose it is; not the lcore's to touch
+        StreamLane* of = nullptr;  ///< owner; the lcore does not touch it
         recv::SpeadLane* lane = nullptr;
-        const HeapTally* tally = nullptr;  ///< null: it has none any more
+        const HeapTally* tally = nullptr;  ///< null: it no longer has one
         stats::StreamCounters counts;
         HeapTally::Done done;
         capture::TapCounters tap;
         bool blocked = false;
         bool stopped = false;              ///< its window, by a stop item
-        bool over = false;                 ///< stopped, and all its heaps were handed over
+        bool over = false;                 ///< stopped, and all its heaps were delivered
         std::vector<std::uint64_t> stops;  ///< lane->stops_seen, if asked for
         LaneDetails details;
     };
@@ -46,13 +45,13 @@ struct LcoreLook {
         SourceDetails details;
     };
     struct OfSend {
-        SendStream* stream = nullptr;  ///< whose it is; not the lcore's to touch
+        SendStream* stream = nullptr;  ///< owner; the lcore does not touch it
         const send::Sender* sender = nullptr;
         const port::ImpairedQueue* impaired = nullptr;  ///< through which it sends; usually null
         stats::SendCounters counts;
         bool stuck = false;
 
-        /// Reads what the sender has counted; on its lcore.
+        /// Copies the sender's counts; on its lcore.
         void take() noexcept;
     };
 
@@ -63,7 +62,7 @@ struct LcoreLook {
     std::vector<OfSource> sources;
     std::vector<OfSend> sends;
 
-    /// On the lcore. Allocates nothing.
+    /// Copies all counts, on the lcore. Allocates nothing.
     void take() noexcept;
 };
 

@@ -54,7 +54,7 @@ void LcoreLoop::wait_for(std::unique_ptr<Sleeper> sleeper) {
     mailbox_.set_waker(sleeper_->wake_descriptor());
 }
 
-/// Nobody but a new packet or the mailbox can give this lcore something to do.
+/// Returns whether only a new packet or the mailbox can bring work to this lcore.
 bool LcoreLoop::nothing_pending() const noexcept {
     return !receiver_.blocked() &&
            std::none_of(distributors_.begin(), distributors_.end(),
@@ -69,7 +69,7 @@ void LcoreLoop::wait() noexcept {
         return;
     }
     sleeper_->arm();
-    // What came before the device was armed raises no event.
+    // Packets that arrived before the device was armed raise no event.
     bool came = receiving_ && receiver_.poll(rte_rdtsc());
     for (recv::Distributor* const distributor : distributors_)
         came |= distributor->take_moved() || distributor->holds();

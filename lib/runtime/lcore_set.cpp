@@ -17,14 +17,14 @@ namespace spead::runtime {
 
 namespace {
 
-/// An lcore is looked after so often while it is waited for.
+/// Holds the interval between checks of an lcore that is waited for.
 constexpr auto kSlice = std::chrono::milliseconds(20);
-/// An lcore that is known to be silent is waited for so long when it is only looked at.
+/// Limits the wait for a look at an lcore that is known to be silent.
 constexpr auto kGlance = std::chrono::milliseconds(1);
-/// Whoever has the run end waits no longer than this for an lcore.
+/// Limits the wait for an lcore while the run ends.
 constexpr LcoreSet::Clock::duration kEndPatience = std::chrono::seconds(10);
 constexpr auto kTellWaiting = std::chrono::milliseconds(200);
-/// An lcore that answers ends at once, unless it has to share its CPU.
+/// Limits the wait for the end of the loops. An lcore that answers ends at once, unless it shares its CPU.
 constexpr LcoreSet::Clock::duration kQuit = std::chrono::seconds(10);
 
 bool readable(int fd) {
@@ -93,7 +93,7 @@ void LcoreSet::stop(Clock::duration longest) {
     }
 }
 
-/// The job once the lcore has done it; null: the lcore is lost.
+/// Returns the job once the lcore has done it; null: the lcore is lost.
 std::unique_ptr<LcoreJob> LcoreSet::have_done(Worker& w, std::unique_ptr<LcoreJob> job) {
     Mailbox& mailbox = w.loop->mailbox();
     if (w.lost || !is_clear(w) || !mailbox.post(job))
@@ -107,7 +107,7 @@ std::unique_ptr<LcoreJob> LcoreSet::have_done(Worker& w, std::unique_ptr<LcoreJo
     return mailbox.take();
 }
 
-/// A look that an lcore has not answered yet makes way. False: the lcore is lost.
+/// Withdraws a look that an lcore has not taken yet. Returns false when the lcore is lost.
 bool LcoreSet::is_clear(Worker& w) {
     Mailbox& mailbox = w.loop->mailbox();
     static_cast<void>(mailbox.withdraw());
@@ -122,7 +122,7 @@ LcoreSet::Clock::duration LcoreSet::patience() const {
     return ending_ || readable(interrupt_fd_) ? std::min(patience_, kEndPatience) : patience_;
 }
 
-/// To be called while an lcore that was asked is waited for. False: it is lost.
+/// Checks an lcore that is waited for. Returns false when it is lost. Call it repeatedly during the wait.
 bool LcoreSet::keep_waiting(Worker& w) {
     if (w.watch.waited(w.loop->thread()) == LcoreWatch::News::silent && hooks_.on_silence)
         hooks_.on_silence(w, true);

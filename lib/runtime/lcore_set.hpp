@@ -15,30 +15,30 @@
 
 namespace spead::runtime {
 
-/// Thrown when an lcore has not answered for as long as the run waits for one: the run ends.
+/// Reports that an lcore has not answered for as long as the run waits for one: the run ends.
 class LcoreLost : public Error {
   public:
     using Error::Error;
 };
 
-/// The worker lcores of a run, and the way in which the main thread reaches what they own.
+/// Holds the worker lcores of a run, and calls functions on them for the main thread.
 ///
 /// Main thread only. An lcore that does not answer is waited for, reported as silent after LcoreWatch::kTell,
-/// and given up as lost after the patience: then it is not asked again. Nothing that a lost lcore may touch
-/// is freed before stop() has seen it end.
+/// and given up as lost after the patience. A lost lcore is not asked again. Memory that a lost lcore may
+/// touch is not freed before stop() has seen it end.
 class LcoreSet {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// Called while an lcore is waited for. They must not ask lcores.
+    /// Holds functions that are called while an lcore is waited for. They must not ask lcores.
     struct Hooks {
-        /// An lcore has fallen silent (true), or is back.
+        /// Is called when an lcore becomes silent (true) or answers again.
         std::function<void(const Worker&, bool silent)> on_silence;
-        /// A silent lcore is waited for; called every kTellWaiting.
+        /// Is called every kTellWaiting while a silent lcore is waited for.
         std::function<void()> on_wait;
     };
 
-    /// `problems` outlives the set: a lost lcore is a problem of the run.
+    /// Adds lost lcores to `problems`, which outlive the set.
     LcoreSet(std::vector<std::string>& problems, Hooks hooks)
         : problems_(problems), hooks_(std::move(hooks)) {}
 
@@ -50,27 +50,26 @@ class LcoreSet {
     /// Returns the worker whose lcore was planned on the CPU, which is one of the layout's.
     Worker& on_cpu(unsigned cpu) const;
 
-    /// Sets how long an lcore that does not answer is waited for.
+    /// Sets how long to wait for an lcore that does not answer.
     void set_patience(Clock::duration patience) noexcept { patience_ = patience; }
-    /// Does the same with a plan's timeout in seconds (0: for ever), or with `otherwise` if it has none.
+    /// Does the same with a plan's timeout in seconds (0: no limit), or with `otherwise` if it has none.
     void set_patience(const std::optional<double>& timeout, Clock::duration otherwise) noexcept;
-    /// The run ends: no lcore is waited for longer than kEndPatience.
+    /// Limits waits for lcores to kEndPatience, since the run ends.
     void end_soon() noexcept { ending_ = true; }
-    /// The same from the moment when the descriptor is readable; -1: none.
+    /// Does the same from the moment when the descriptor is readable; -1: none.
     void set_interrupt(int fd) noexcept { interrupt_fd_ = fd; }
 
-    /// Has launch() leave out lcores that are not needed yet; the main thread itself carries out what they
-    /// are asked.
+    /// Makes launch() leave out lcores that are not needed yet. The main thread itself carries out their
+    /// requests.
     void launch_only(std::function<bool(const Worker&)> needed) { needed_ = std::move(needed); }
     /// Starts the loops of the lcores that are needed and do not run. Throws Error.
     void launch();
-    /// Ends the loops of all lcores, and waits for them; for one that is lost, `longest` at most.
+    /// Ends the loops of all lcores and waits for them; for a lost one `longest` at most.
     void stop(Clock::duration longest);
 
-    /// Has the worker's lcore run `function(arguments...)` between two bursts (see LcoreCall) and returns
-    /// what that returns. None: the lcore has not answered for as long as the run waits for one; the function
-    /// may still run. Whatever the lcore gets is owned by the caller's object before the lcore is asked: from
-    /// then on the lcore may have it.
+    /// Runs `function(arguments...)` on the worker's lcore between two bursts (see LcoreCall) and returns its
+    /// result. Returns none when the lcore has not answered within the patience; the function may still run.
+    /// The caller's object owns all arguments before the call, because from then on the lcore may have them.
     template <typename Function, typename... Arguments>
     [[nodiscard]] auto try_ask(Worker& w, Function function, Arguments... arguments) {
         using Call = LcoreCall<Function, Arguments...>;
@@ -79,7 +78,7 @@ class LcoreSet {
             result.emplace(static_cast<Call&>(*job).take_result());
         return result;
     }
-    /// Does the same for what must be done: throws LcoreLost.
+    /// Does the same for calls that must succeed: throws LcoreLost.
     template <typename Function, typename... Arguments>
     auto ask(Worker& w, Function function, Arguments... arguments) {
         auto result = try_ask(w, function, std::move(arguments)...);
@@ -88,12 +87,12 @@ class LcoreSet {
         return std::move(*result);
     }
 
-    /// Takes a look at what the lcore counts. Null: the lcore is silent, and the look is taken when it comes
-    /// back, or makes way for something else. `make` is called where no look is on its way yet.
+    /// Takes a look at the lcore's counts. Returns null when the lcore is silent: it takes the look when it
+    /// answers again, unless the look was withdrawn for another request. Calls `make` if no look is pending.
     std::unique_ptr<LcoreLook> look(Worker& w, const std::function<std::unique_ptr<LcoreLook>()>& make);
 
     bool any_lost() const;
-    /// Whether an lcore is silent, or lost.
+    /// Returns whether an lcore is silent, or lost.
     bool any_silent() const;
     /// Throws Error while an lcore is silent: a change needs all lcores.
     void need_answers() const;

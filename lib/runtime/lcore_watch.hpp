@@ -13,9 +13,9 @@
 
 namespace spead::runtime {
 
-/// Watches one worker lcore from outside: does it answer, since when not, and what does its thread do
-/// meanwhile? An lcore may be off its CPU for a while on a busy machine; only one that has not answered for
-/// kTell is silent. Belongs to whoever asks the lcore.
+/// Watches one worker lcore from outside: whether it answers, since when not, and what its thread does
+/// meanwhile. On a busy machine an lcore may be off its CPU for a while, so only one that has not answered
+/// for kTell is silent. Belongs to the thread that asks the lcore.
 class LcoreWatch {
   public:
     using Clock = std::chrono::steady_clock;
@@ -25,31 +25,32 @@ class LcoreWatch {
         : lcore_(lcore), cpu_(cpu), files_(std::move(files)) {}
 
     enum class News : std::uint8_t { none, silent, back };
-    /// The lcore was asked something and has not answered yet. To be called again and again until it has.
-    /// `thread`: as gettid(2) tells on the lcore; 0: not known.
+    /// Notes that the lcore was asked and has not answered yet. Call it repeatedly until it has. `thread`:
+    /// gettid(2) on the lcore; 0: unknown.
     News waited(int thread, Clock::time_point now = Clock::now());
     News answered();
 
     bool silent() const noexcept { return silent_; }
-    /// How long it has not answered; 0: it answers. Time in which the asking thread did not run hardly
-    /// counts.
+    /// Returns how long it has not answered; 0: it answers. Time in which the asking thread did not run
+    /// hardly counts.
     Clock::duration silence() const noexcept { return waiting_ ? waited_.total() : Clock::duration::zero(); }
-    /// How often it was silent.
+    /// Returns how often it was silent.
     std::uint64_t silences() const noexcept { return silences_; }
-    /// What its thread does while it is silent, as a clause: "it sleeps in the kernel (pipe_write)".
+    /// Returns what its thread does while it is silent, as a clause: "it sleeps in the kernel (pipe_write)".
     const std::string& activity() const noexcept { return activity_; }
-    /// "lcore 2 on CPU 3".
+    /// Returns its name: "lcore 2 on CPU 3".
     std::string name() const;
-    /// "lcore 2 on CPU 3 has not answered for 1.5 s: it is stopped, by a debugger or SIGSTOP".
+    /// Returns a report of silence: "lcore 2 on CPU 3 has not answered for 1.5 s: it is stopped, by a
+    /// debugger or SIGSTOP".
     std::string sentence() const;
-    /// Of News::back: "lcore 2 on CPU 3 answers again, after 1.5 s".
+    /// Returns a report of News::back: "lcore 2 on CPU 3 answers again, after 1.5 s".
     std::string end_sentence() const;
 
   private:
     void look(int thread, Clock::time_point now);
     stats::LcoreSnapshot snapshot() const;
 
-    /// Whoever asks comes by more often than this while it runs itself.
+    /// Limits the time between two calls of waited() while the asking thread runs.
     static constexpr Clock::duration kLongestRound = std::chrono::milliseconds(100);
     static constexpr Clock::duration kLookAgain = std::chrono::seconds(1);
 

@@ -18,7 +18,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// The mutex of everybody in this process who appends to this file.
+/// Returns the mutex of all writers in this process that append to this file.
 std::shared_ptr<std::mutex> mutex_of(const struct stat& file) {
     // Never destroyed: sinks may end while the process does.
     static std::mutex& all = *new std::mutex;
@@ -32,7 +32,8 @@ std::shared_ptr<std::mutex> mutex_of(const struct stat& file) {
     return mutex;
 }
 
-/// Where the last line of a file of `size` bytes begins that has no end; `size` when all lines have theirs.
+/// Returns the offset of an unfinished last line in a file of `size` bytes; `size` when all lines are
+/// complete.
 off_t half_line(int file, off_t size) {
     std::array<char, 65536> bytes;
     for (off_t end = size; end > 0;) {
@@ -67,7 +68,7 @@ LinesFile::LinesFile(int directory, const std::string& name, const std::string& 
         cut_half_line(path);
 }
 
-/// Nobody else appends now.
+/// Cuts off a half line, if no other appender uses the file now.
 void LinesFile::cut_half_line(const std::string& path) {
     struct stat facts {};
     if (fstat(file_.get(), &facts) != 0)

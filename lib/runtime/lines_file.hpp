@@ -12,24 +12,24 @@
 
 namespace spead::runtime {
 
-/// A file of lines to which several appenders of this process, and of others, add whole lines.
+/// Appends whole lines to a file that appenders of this and other processes share.
 ///
-/// Each append is one write(2) at the end of the file: local file systems put it there in one piece, so no
-/// appender waits for another's lock, or for anybody who has locked the file. A half line that a killed
-/// process has left is cut off by the next appender that is alone with the file.
+/// Each append is one write(2) at the end of the file. Local file systems write it in one piece, so no
+/// appender waits for another's lock, or for a process that has locked the file. If a killed process has left
+/// a half line, the next appender that is alone with the file cuts it off.
 ///
 /// One thread at a time; other objects may have the same file.
 class LinesFile {
   public:
     /// Opens or makes `name` in the directory. `path` is for messages; `user` and `where` as for FileUse.
-    /// Throws Error when it is no regular file, cannot be written, or somebody writes all of it.
+    /// Throws Error when it is no regular file, cannot be written, or another user writes all of it.
     LinesFile(int directory, const std::string& name, const std::string& path, const std::string& user,
               const std::string& where);
 
-    /// Appends `lines`, each with its end. Returns 0, or errno; then the part of a line that was written is
-    /// cut off again.
+    /// Appends `lines`, each with its newline. Returns 0, or errno; then a partly written line is cut off
+    /// again.
     int append(std::string_view lines);
-    /// Lines appended so far.
+    /// Returns the number of lines appended so far.
     std::uint64_t lines() const noexcept { return lines_; }
 
   private:

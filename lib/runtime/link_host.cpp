@@ -17,7 +17,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// Beside what the driver may keep.
+/// Holds the number of mbufs beside those that the driver may keep.
 constexpr unsigned kSpare = 64;
 
 std::uint32_t data_room() {

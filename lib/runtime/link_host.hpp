@@ -21,45 +21,45 @@ struct rte_mempool;
 
 namespace spead::runtime {
 
-/// Our own IGMP and ARP hosts on one port that the kernel does not see, with the way their frames go: from
-/// the receive lcores through rings, and out through a transmit queue that nobody else uses.
+/// Runs our own IGMP and ARP hosts on one port that the kernel does not see. Frames come from the receive
+/// lcores through rings, and leave through a transmit queue of their own.
 ///
-/// Control world, one thread, which is the only one that ever calls that queue; the port is started while
-/// serve() is called. Destroyed after the port is closed, which gives the last mbufs back.
+/// Control code, one thread; no other thread ever uses that queue. The port is started while serve() is
+/// called. Destroyed after the port is closed, which gives the last mbufs back.
 class LinkHost {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// UDP payload of the longest packet that is sent, as PortRequest::max_tx_packet counts it.
+    /// Limits the UDP payload of sent packets, as PortRequest::max_tx_packet counts it.
     static constexpr std::uint32_t kMaxPacket = 576 - 28;
     static_assert(port::IgmpHost::kLongestPacket == kMaxPacket + 28);
 
-    /// `queue`: of those that were asked for. `address`: 0.0.0.0 when the port has none. Throws Error when
-    /// there is no memory for the mbufs. `vlan`: frames are tagged, and those without this tag not heard.
+    /// Takes a requested `queue` of the port. `address`: 0.0.0.0 when the port has none. `vlan`: frames are
+    /// tagged, and frames without this tag are ignored. Throws Error when there is no memory for the mbufs.
     LinkHost(const port::Port& port, std::uint16_t queue, Ipv4 address, std::optional<std::uint16_t> vlan);
     ~LinkHost();
     LinkHost(const LinkHost&) = delete;
     LinkHost& operator=(const LinkHost&) = delete;
 
-    /// EAL memory, at most, with a transmit queue of so many descriptors.
+    /// Returns the EAL memory, at most, with a transmit queue of that many descriptors.
     static std::size_t memory_need(std::uint16_t descriptors) noexcept;
 
-    /// Where a receive queue's IGMP and ARP frames go; it lasts as long as the host.
+    /// Returns a ring for a receive queue's IGMP and ARP frames. It lasts as long as the host.
     FrameRing& add_source();
 
     port::IgmpHost& igmp() noexcept { return igmp_; }
     port::ArpHost& arp() noexcept { return arp_; }
 
-    /// Hears what came, does what is due and sends what there is, as far as the queue takes it. Cheap when
-    /// nothing is.
+    /// Handles received frames, does what is due and sends frames as far as the queue takes them. Cheap when
+    /// idle.
     void serve(Clock::time_point now);
 
-    /// Everything that was to be reported is on its way.
+    /// Returns whether all reports are on their way.
     bool idle() const { return igmp_.idle() && unsent_.empty(); }
     std::uint64_t sent() const noexcept { return sent_; }
 
   private:
-    /// While so many frames wait for the queue, no more are made.
+    /// Limits the frames that wait for the queue; at the limit no more are made.
     static constexpr std::size_t kMostUnsent = 64;
 
     bool send(const port::Frame& frame);

@@ -5,13 +5,13 @@
 
 namespace spead::runtime {
 
-/// What is worth telling about the link of a port: that it is lost, and that it is back, once each; how often
-/// it went is for the end of the run. Pure.
+/// Decides when to report the link of a port: once when it is lost, and once when it is back. Counts losses
+/// for the report at the end of the run. Pure.
 class LinkWatch {
   public:
     enum class News : std::uint8_t { none, lost, back };
 
-    /// A port is expected to have a link when it is looked at for the first time.
+    /// Notes the state of the link. At the first look a port is expected to have one.
     News update(bool up) noexcept {
         if (up == up_)
             return News::none;
@@ -28,8 +28,7 @@ class LinkWatch {
     std::uint64_t losses_ = 0;
 };
 
-/// Whether a port without its peer is worth a word: when it has had none for several looks, and not for ever
-/// again. Pure.
+/// Decides whether to report a port without its peer: once, when several looks in a row found none. Pure.
 class PeerWatch {
   public:
     bool update(bool up) noexcept {
@@ -46,7 +45,7 @@ class PeerWatch {
     static constexpr std::uint64_t kPatience = 5;
     static constexpr unsigned kOften = 3;
 
-    std::uint64_t looks_ = 0;  ///< without a peer, one after the other
+    std::uint64_t looks_ = 0;  ///< consecutive looks without a peer
     unsigned reported_ = 0;
 };
 

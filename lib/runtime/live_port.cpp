@@ -16,7 +16,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// The kernel's reports carry the tag of the interface that it joins on.
+/// Makes the kernel's membership. The kernel's reports carry the tag of the interface that it joins on.
 std::unique_ptr<port::KernelMembership> membership_of(const port::Port& p,
                                                       std::optional<std::uint16_t> vlan) {
     if (!vlan)
@@ -39,7 +39,7 @@ std::unique_ptr<LinkHost> host_of(const port::Port& p, const port::PlannedPort& 
                                       plan.address, plan.vlan);
 }
 
-/// Returns how much a packet looks like one that an endpoint waits for: by its group, else by its port.
+/// Returns how similar a packet is to one that an endpoint waits for: by its group, else by its port.
 int likeness(const port::PassedPackets& passed, const std::vector<Endpoint>& wanted) {
     int best = 0;
     for (const Endpoint& e : wanted)
@@ -106,7 +106,7 @@ bool LivePort::reopen() {
 }
 
 bool LivePort::give_up_reopening(const std::string& netdev, const std::string& why) {
-    // Said once: what keeps it from coming back may last.
+    // Logged once: the obstacle may last.
     if (std::exchange(outage_.refusal, why) != why)
         log_error(LogType::runtime, "port {}: it cannot be opened again: {}", plan_.name, why);
     if (outage_.netdev)
@@ -190,7 +190,7 @@ LivePort::Look LivePort::look(LogLimiter& limit) {
     found.gone = device_->missing_netdev();
     if (!found.gone.empty())
         return found;
-    // What exactly is missing is known when the port is stopped.
+    // The exact failure is known when the port is stopped.
     found.failed = !device_->output_problem().empty();
     const std::string& name = device_->name();
     if (device_->capabilities().needs_peer) {

@@ -19,11 +19,11 @@
 
 namespace spead::runtime {
 
-/// One port of the run, with what is joined and steered on it, its own IGMP and ARP host, and what is kept of
-/// it while its network interface is gone.
+/// Holds one port of the run with its rules, its groups, its own IGMP and ARP host, and its history while its
+/// network interface is detached.
 ///
-/// Main thread only. A port is *on* while lcores may use its queues, *off* while it is stopped or *detached*.
-/// The caller takes the queues from the lcores before it stops or closes the device.
+/// Main thread only. A port is *on* while lcores may use its queues, and *off* while it is stopped or
+/// detached. The caller takes the queues from the lcores before it stops or closes the device.
 class LivePort {
   public:
     /// Opens the device, which is off until it is started. Throws Error as Port::open does.
@@ -34,7 +34,7 @@ class LivePort {
     const port::PlannedPort& planned() const noexcept { return planned_; }
     /// Returns the device; another one after reopen().
     port::Port& device() const noexcept { return *device_; }
-    /// Returns our own IGMP and ARP host; null where the kernel answers, or nobody. Another one after
+    /// Returns our own IGMP and ARP host; null where the kernel answers, or no host does. Another one after
     /// renew_host().
     LinkHost* host() const noexcept { return host_.get(); }
 
@@ -45,63 +45,65 @@ class LivePort {
     std::uint64_t times_detached() const noexcept { return outage_.times; }
     std::uint64_t links_lost() const noexcept { return link_.losses(); }
 
-    /// Marks the port as off, leaves its groups and removes its rules; a device that is detached has none
-    /// left.
+    /// Marks the port as off, leaves its groups and removes its rules. The rules of a detached device are
+    /// gone already.
     void take_off();
     /// Marks the port as on.
     void put_on() noexcept { off_ = false; }
 
-    /// Marks the port as detached, and says so in the log. The caller then takes it off and closes it.
+    /// Marks the port as detached and logs that. The caller then takes it off and closes it.
     void lose(const std::string& netdev);
     /// Keeps the counts of the device, which has been closed.
     void keep_counts();
-    /// Opens and starts the device again. False: its network interface is not there, or not up. Throws Error.
+    /// Opens and starts the device again. Returns false when its network interface is missing or down. Throws
+    /// Error.
     bool reopen();
-    /// Marks the port as detached again, since it could not be put on; logs the reason unless it is the last
-    /// one. True: the device is open, and the caller closes it.
+    /// Marks the port as detached again, since it could not be put on. Logs the reason unless it is the same
+    /// as before. Returns true when the device is open; then the caller closes it.
     bool give_up_reopening(const std::string& netdev, const std::string& why);
-    /// Begins with a new host, which knows no groups and neighbours. The former one lives until
+    /// Starts a new host, which knows no groups and neighbours. The former one lives until
     /// forget_former_host(): lcores may write into its rings.
     void renew_host();
     void forget_former_host() noexcept { former_host_.reset(); }
 
-    /// Adds the rule unless it is there. Throws Error.
+    /// Adds the rule unless the device has it. Throws Error.
     void add_rule(const port::Rule& rule);
     /// Removes the rules that are not in `wanted`.
     void remove_rules_but(const std::vector<port::Rule>& wanted);
     std::vector<stats::RuleSnapshot> rules() const;
-    /// Has snapshots show the rules as they are now, from now on.
+    /// Makes snapshots show the present rules from now on.
     void remember_rules() { last_rules_ = rules(); }
 
-    /// Returns those of `wanted`, which is sorted, that are not joined.
+    /// Returns the endpoints of `wanted`, which is sorted, that are not joined.
     std::vector<Endpoint> not_joined(const std::vector<Endpoint>& wanted) const;
-    /// Has the kernel join groups, where it is the one that does. When one is refused, none stays joined:
-    /// throws Error. `interrupt_fd`: as KernelMembership::join_all().
+    /// Lets the kernel join groups, on ports whose membership it reports. If one is refused, none stays
+    /// joined: throws Error. `interrupt_fd`: as KernelMembership::join_all().
     void join_by_kernel(const std::vector<Endpoint>& groups, int interrupt_fd);
     /// Notes that the groups are joined.
     void note_joined(const std::vector<Endpoint>& groups);
     /// Leaves the groups that are not in `wanted`, which is sorted.
     void leave_groups_but(const std::vector<Endpoint>& wanted);
-    /// Has the kernel leave all groups.
+    /// Lets the kernel leave all groups.
     void leave_by_kernel() noexcept { membership_.reset(); }
 
     struct Look {
-        std::string gone;     ///< the network interface, if it is no longer there
-        bool failed = false;  ///< a file does not take what is written
+        std::string gone;     ///< the network interface, if it has disappeared
+        bool failed = false;  ///< a file cannot be written
     };
-    /// Looks after the link of a port that is on, and logs what happened to it, within `limit`.
+    /// Checks the link of a port that is on, and logs changes within `limit`.
     Look look(LogLimiter& limit);
-    /// Whether its link, or its peer, was there at the last look.
+    /// Returns whether its link, or its peer, was there at the last look.
     bool link_up() const noexcept { return link_.up() && peer_.up(); }
 
-    /// Asks the device which packets of others pass it, most like `wanted` first; for show_passed().
+    /// Asks the device which packets for other destinations pass it, most like `wanted` first; for
+    /// show_passed().
     void look_for_passed(const std::vector<Endpoint>& wanted);
     void forget_passed() noexcept { passed_.clear(); }
     void show_passed(stats::PortSnapshot& to) const { to.passed = passed_; }
 
     /// Returns the device's own counters (rte_eth_xstats), by name.
     std::vector<std::pair<std::string, std::uint64_t>> xstats() const;
-    /// Returns the port's part of a snapshot, without what lcores count.
+    /// Returns the port's part of a snapshot, without the counts of lcores.
     stats::PortSnapshot snapshot() const;
 
   private:
@@ -112,11 +114,11 @@ class LivePort {
     std::unique_ptr<LinkHost> host_;
     std::unique_ptr<port::Port> device_;
     std::unique_ptr<port::KernelMembership> membership_;  ///< null where not used
-    std::vector<port::Rule> rules_;                       ///< that the device has
+    std::vector<port::Rule> rules_;                       ///< installed on the device
     std::vector<Endpoint> groups_;                        ///< joined; sorted
     bool off_ = false;
     struct Outage {
-        std::optional<std::string> netdev;  ///< that is waited for
+        std::optional<std::string> netdev;  ///< the one that is waited for
         std::uint64_t times = 0;            ///< so far
         std::string refusal;                ///< why the port could not be opened again
     };

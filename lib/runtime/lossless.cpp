@@ -15,7 +15,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// Exactly: it is compared with other sums.
+/// Formats a size exactly, because it is compared with other sums.
 std::string size_text(std::size_t bytes) {
     constexpr std::size_t kKiB = 1024;
     return bytes >= 100 * kKiB * kKiB || bytes % kKiB != 0 ? human_size(bytes)
@@ -30,18 +30,18 @@ bool has_default_limit(const ReceivePlan& r) {
     return r.max_bytes == ReceivePlan{}.max_bytes;
 }
 
-/// What streams that wait have together: their reservations.
+/// Returns the sum of the reservations of the lossless streams.
 std::size_t reservations_of_waiting(const HeapMemory& m) {
     return m.bytes / std::max(m.streams, m.waiting.size()) * m.waiting.size();
 }
 
-/// Heaps that may be live at once, in blocks of an arena.
+/// Sums the heaps that may be live at once, in blocks of an arena.
 struct Sum {
     std::vector<std::string> names;
     std::size_t live = 0;
     std::size_t live_bytes = 0;
     std::size_t largest = 0;        ///< longest heap
-    std::size_t largest_block = 0;  ///< the block that it takes
+    std::size_t largest_block = 0;  ///< the block for it
 
     void add(const ReceivePlan& r, const HeapMemory& m) {
         const std::size_t block = memory::Arena::block_for(r.max_bytes, m.bytes, m.largest);
@@ -54,7 +54,7 @@ struct Sum {
     std::size_t need() const { return live_bytes + largest_block; }
 };
 
-/// The arithmetic, and what to change.
+/// Explains the arithmetic and the fix.
 std::string explain(const Sum& sum, const HeapMemory& m) {
     const std::string terms =
         sum.live_bytes == sum.live * sum.largest_block
@@ -80,7 +80,7 @@ std::string explain(const Sum& sum, const HeapMemory& m) {
         size_text(reservations_of_waiting(m)), remedy);
 }
 
-/// What `tell` says of the memory of each lcore that has something to say.
+/// Collects what `tell` returns for the memory of each lcore, without empty texts.
 template <typename Tell>
 std::vector<std::string> of_lcores(const Plan& plan, const Layout& layout, Tell tell) {
     std::vector<std::string> said;

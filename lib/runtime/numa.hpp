@@ -7,18 +7,18 @@
 #include "port/machine.hpp"
 #include "runtime/layout.hpp"
 
-/// Which memory a CPU and a card are close to. Control world; what /sys does not tell is -1.
+/// Finds the NUMA nodes of CPUs and cards. Control code; -1 where /sys does not say.
 namespace spead::runtime {
 
 int node_of_cpu(const port::Sysfs& files, unsigned cpu);
 
-/// Of the card behind a port; -1 for ports without a card.
+/// Returns the node of the card behind a port; -1 for ports without a card.
 int node_of_port(const port::Machine& machine, const port::PlannedPort& port);
 
-/// Where EAL's memory for a port must be: on its card's node, else on that of the CPU that opens it; -1: any.
+/// Returns the node for EAL's memory of a port: its card's, else that of the CPU that opens it; -1: any.
 int eal_node(const port::Machine& machine, const port::PlannedPort& port, unsigned main_cpu);
 
-/// A worker whose CPU is far from one of its ports: every packet crosses the link between the sockets.
+/// Names a worker whose CPU is far from one of its ports: every packet crosses the link between the sockets.
 struct FarWorker {
     unsigned cpu = 0;
     int cpu_node = -1;

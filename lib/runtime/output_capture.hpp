@@ -6,9 +6,9 @@
 
 namespace spead::runtime {
 
-/// While it lives, what the process writes to its standard output and standard error goes into memory, also
-/// by libraries that know no better; at the end it is passed on. Control world, while no other thread writes;
-/// one at a time. Does nothing where there is no memory for it.
+/// Captures the standard output and standard error of the process, libraries included, in memory during its
+/// life. At its end it passes the output on. Control code, while no other thread writes; one object at a
+/// time. If there is no memory for it, it does nothing.
 class OutputCapture {
   public:
     OutputCapture();
@@ -16,14 +16,14 @@ class OutputCapture {
     OutputCapture(const OutputCapture&) = delete;
     OutputCapture& operator=(const OutputCapture&) = delete;
 
-    /// The lines that went to standard error, without repeats and the program's name. Nothing of either
-    /// stream is passed on then.
+    /// Returns the lines of standard error, without repeats and the program's name. Then neither stream is
+    /// passed on.
     std::vector<std::string> take_errors();
 
   private:
     struct Stream {
         int fd;           ///< 1 or 2
-        int before = -1;  ///< where it went; -1: it is not captured
+        int before = -1;  ///< original target; -1: not captured
         int memory = -1;
     };
 

@@ -11,16 +11,16 @@
 
 namespace spead::runtime {
 
-/// The memory that one sender may send from, as its port's device knows it. Regions that several senders have
-/// are registered and mapped once (port::RegionRegistration).
+/// Registers the memory that one sender may send from with its port's device. Regions that several senders
+/// have are registered and mapped once (port::RegionRegistration).
 ///
 /// Main thread only. Outlives the mbufs that refer to the regions, and ends before the port closes.
 class PayloadRegistration {
   public:
-    /// The port outlives this.
+    /// Refers to the port, which outlives the object.
     explicit PayloadRegistration(const port::Port& port) noexcept : port_(port) {}
 
-    /// Throws Error when EAL or the device refuses it; then nothing has changed.
+    /// Registers a region. Throws Error when EAL or the device refuses it; then nothing has changed.
     void add(const memory::Region& region) {
         auto one = std::make_unique<port::RegionRegistration>(region.base, region.length);
         one->map(port_);

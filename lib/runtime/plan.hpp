@@ -13,8 +13,8 @@
 #include "base/mac.hpp"
 #include "capture/options.hpp"
 
-/// The typed, validated plan of one run: what the configuration file or the command line asks for, with
-/// defaults filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control world
+/// Holds the typed, validated plan of one run: the values of the configuration file or the command line, with
+/// defaults filled in. lib/config and app/ make it; lib/runtime carries it out. Plain data, control code
 /// only.
 namespace spead::runtime {
 
@@ -30,43 +30,48 @@ constexpr std::string_view name_of(PollMode mode) {
     }
     return "adaptive";
 }
-/// `automatic`: block where the source loses nothing by waiting (pcap, ring, memif), else drop_newest.
+/// Says what a full queue does. `automatic`: block if the source loses nothing by waiting (pcap, ring,
+/// memif), else drop_newest.
 enum class OnFullSetting : std::uint8_t { automatic, drop_newest, drop_oldest, block };
-/// user: whoever made the stream in C++ takes its heaps (UserQueues); no configuration says so.
+/// Names the kind of sink. `user`: C++ code takes the heaps (UserQueues); a configuration cannot say so.
 enum class SinkKind : std::uint8_t { null, verify, file, user };
-/// When a sink can write no more: it takes no more heaps and the other streams go on, or the run ends.
+/// Says what follows when a sink can write no more: it takes no more heaps and the other streams go on, or
+/// the run ends.
 enum class OnSinkError : std::uint8_t { stop, end };
-/// Who does something that some ports can do by themselves; `automatic`: they, where they can.
+/// Says whether software or the port does a task that some ports can do. `automatic`: the port, if it can.
 enum class Offload : std::uint8_t { software, automatic, hardware };
 enum class ZeroCopySetting : std::uint8_t { automatic, always, never };
 
-/// needed: what its ports still need; all: what it was started with.
+/// Says which capabilities the process keeps. needed: those that its ports still need; all: those that it was
+/// started with.
 enum class KeptCapabilities : std::uint8_t { needed, all };
 
 struct RuntimePlan {
     std::string name = "dpdk-spead";   ///< also EAL's --file-prefix
-    std::optional<unsigned> main_cpu;  ///< where the main lcore runs; default: CPU 0 of those allowed
+    std::optional<unsigned> main_cpu;  ///< of the main lcore; default: CPU 0 of those allowed
     std::vector<unsigned> lcores;      ///< CPUs for worker lcores; empty: chosen by the program
     std::string log_level;             ///< "notice", "debug" or DPDK's pattern syntax
-    /// Streams may come, go and move while it runs: room is made for that at the start.
+    /// Reserves resources at start, so that streams can be added, removed and moved during the run.
     bool live = false;
-    /// Where `dpdk-spead attach` finds the process: "auto" (a socket by its name), a path, "off", or empty:
-    /// as the command has it.
+    /// Holds the path of the control socket for `dpdk-spead attach`: "auto" (by the run's name), a path,
+    /// "off", or empty: the command's default.
     std::string control;
-    /// Program and arguments that are run, without a shell, for each event of a stream; empty: none.
+    /// Holds the program and arguments to run for each event, without a shell; empty: none.
     std::vector<std::string> on_event{};
-    /// Seconds after which an lcore that does not answer ends the run; 0: never; none: as the command has it.
+    /// Limits how long an lcore may not answer before the run ends, in seconds; 0: no limit; none: the
+    /// command's default.
     std::optional<double> lcore_timeout{};
-    std::optional<ListenAddress> metrics{};  ///< where Prometheus may fetch; none: nowhere
-    /// What of root's power the program keeps once it has started.
+    std::optional<ListenAddress> metrics{};  ///< listen address for Prometheus; none: off
+    /// Holds which of root's capabilities the program keeps once it has started.
     KeptCapabilities capabilities = KeptCapabilities::needed;
     bool operator==(const RuntimePlan&) const = default;
 };
 
 struct MemoryPlan {
-    /// Bytes for heap payloads, all streams together; 0: each stream has memory of its own.
+    /// Holds the bytes for heap payloads, all streams together; 0: each stream has its own memory.
     std::uint64_t heaps = std::uint64_t{512} << 20;
-    /// EAL memory for ports that are opened while the program runs. No key: only programs in C++ do that.
+    /// Reserves EAL memory for ports that are opened during the run. Has no key: only C++ programs open such
+    /// ports.
     std::uint64_t spare_eal = 0;
     bool operator==(const MemoryPlan&) const = default;
 };
@@ -74,15 +79,16 @@ struct MemoryPlan {
 struct PortPlan {
     std::string name;
     std::string device;
-    std::uint32_t mtu = 0;  ///< 0: what the streams need
-    /// Source address of what is sent; on ports that the kernel does not see also the one that we answer for.
+    std::uint32_t mtu = 0;  ///< 0: as the streams need
+    /// Holds the source address of sent packets, and on ports that the kernel does not see also the address
+    /// that we answer for.
     /// 0.0.0.0: the network interface's, if there is one.
     Ipv4 address{};
-    /// Of all that is sent, and of what steering lets in; none: untagged, and received whatever the tags.
+    /// Holds the tag of all sent packets, and of those that steering lets in; none: untagged, and any tag is
+    /// received.
     std::optional<std::uint16_t> vlan{};
-    Offload timestamps = Offload::software;  ///< who tells when packets came; software tells heaps nothing
-    bool udp_checksum =
-        false;  ///< UDP checksums of what comes are checked in software where the port does not
+    Offload timestamps = Offload::software;  ///< source of arrival times; software: heaps have none
+    bool udp_checksum = false;               ///< check UDP checksums in software where the port does not
     bool operator==(const PortPlan&) const = default;
 };
 
@@ -106,25 +112,25 @@ struct ReceivePlan {
     std::uint32_t substreams = 1;
     bool in_order = false;
     bool stop_on_stop_item = false;
-    std::string filter;  ///< recv::FilterExpression of the packets that are kept; empty: all of them
-    /// Buffers that a filter made in C++ may hold on each lcore; each receive pool has room for so many more.
+    std::string filter;  ///< recv::FilterExpression of the packets to keep; empty: all
+    /// Limits the buffers that a C++ filter may hold on each lcore. Each receive pool has so many more.
     std::uint32_t held_buffers = 0;
-    double silent_after = 0;    ///< seconds without a packet until it is called silent; 0: never
+    double silent_after = 0;    ///< seconds without a packet until it counts as silent; 0: never
     double loss_threshold = 0;  ///< fraction of a second's heaps that may be lost; 0: any number
-    double expected_rate = 0;   ///< payload bytes per second that should come; 0: nothing is expected
+    double expected_rate = 0;   ///< expected payload bytes per second; 0: not watched
     // [receive.heaps]
     std::uint32_t max_live = 4;       ///< live heaps per substream
     std::uint32_t queue_depth = 256;  ///< hand-over queue, heaps
     std::uint64_t max_bytes = std::uint64_t{64} << 20;
-    /// Bytes for heap payloads, on each lcore of its own; 0: an equal part of [memory] heaps. Heaps that a
-    /// user takes outlive the lcores' memory, so SinkKind::user needs its own.
+    /// Holds the bytes for heap payloads on each of its lcores; 0: a reservation in [memory] heaps. Heaps
+    /// that a user takes outlive the lcores' memory, so SinkKind::user needs its own.
     std::uint64_t memory = 0;
     double timeout = 0;            ///< seconds without a packet of the heap; 0: off
     std::uint32_t history = 1024;  ///< finished heap counts remembered per substream; 0: off
     double history_time = 1.0;     ///< seconds
     OnFullSetting on_full = OnFullSetting::automatic;
     SinkPlan sink;
-    bool enabled = true;  ///< false: known, and not received
+    bool enabled = true;  ///< false: configured, but not received
     std::optional<capture::Options> capture;
     bool operator==(const ReceivePlan&) const = default;
 };
@@ -135,8 +141,8 @@ struct SendPlan {
     std::vector<Endpoint> endpoints;  ///< heap i goes to endpoint i mod N
     std::vector<std::string> endpoint_texts;
     std::optional<unsigned> lcore;
-    /// Where packets to unicast endpoints go: the host, or the router towards it. None: the kernel's
-    /// neighbour table tells, on ports whose network interface it sees.
+    /// Holds the MAC address for packets to unicast endpoints: that of the host, or of the router towards it.
+    /// None: the kernel's neighbour table is used, on ports whose network interface it sees.
     std::optional<MacAddress> dst_mac;
     double rate = 0;                   ///< bytes of UDP payload per second; 0: unlimited
     std::uint64_t burst_size = 65536;  ///< bytes
@@ -149,29 +155,29 @@ struct SendPlan {
     std::uint32_t items = 1;
     std::int64_t heaps = -1;      ///< how many to send; -1: for ever
     std::uint32_t max_heaps = 4;  ///< in flight
-    double timeout = 0;           ///< seconds in which a heap must be sent; 0: as long as it takes
-    /// Heap counts, modulo 2^address_bits. Senders of one stream need counts of their own: 1, 3... and
-    /// 2, 4...
+    double timeout = 0;           ///< seconds in which a heap must be sent; 0: no limit
+    /// Holds the first heap count, modulo 2^address_bits. Senders of one stream need separate counts: 1, 3...
+    /// and 2, 4...
     std::uint64_t first_count = 1;
     std::uint64_t count_step = 1;
     std::uint8_t address_bits = 40;
     ZeroCopySetting zero_copy = ZeroCopySetting::automatic;
     bool verify = false;  ///< payload is the verification sequence
     bool udp_checksum = false;
-    std::string impair{};  ///< port::Impairments of what is sent, on purpose; empty: none
-    bool enabled = true;   ///< false: ready, and not sending
+    std::string impair{};  ///< port::Impairments of sent packets, for tests; empty: none
+    bool enabled = true;   ///< false: configured, but not sending
     bool operator==(const SendPlan&) const = default;
 };
 
-/// Descriptors and data of its first heap would be more items than a heap may have: the descriptors have a
-/// heap of their own.
+/// Returns whether descriptors and data of the first heap exceed the items of one heap. Then the descriptors
+/// have a heap of their own.
 constexpr bool describes_apart(const SendPlan& s) {
     return 2 * std::uint64_t{s.items} > kMaxHeapItems;
 }
 
-/// When a run ends by itself; all optional.
+/// Says when a run ends by itself; all members are optional.
 struct EndPlan {
-    std::uint64_t heaps = 0;  ///< after so many heaps delivered to sinks, all streams together; 0: no limit
+    std::uint64_t heaps = 0;  ///< heaps delivered to sinks, all streams together; 0: no limit
     double duration = 0;      ///< seconds; 0: no limit
     double idle_exit = 0;     ///< seconds without a packet of any stream, counted from the first one; 0: off
     bool exit_on_stop = false;  ///< when every endpoint has seen a stop item

@@ -17,7 +17,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// The directories that file sinks write into are made; those of captures are not.
+/// Checks a directory. Those of file sinks are made when missing; those of captures are not.
 void check_directory(const std::string& path, const std::string& where) {
     const auto parent = std::filesystem::path(path).parent_path();
     std::error_code failed;

@@ -8,10 +8,10 @@
 
 namespace spead::runtime {
 
-/// Throws UsageError when two parts of the plan, or one of them and something that the process has in use
-/// already, would use one file in a way that destroys it: what ports read and write, captures, heaps.jsonl of
-/// file sinks. Throws Error when a capture's directory does not exist. Opens and makes nothing. Files that a
-/// process opens later are looked at again then (base/file_use.hpp).
+/// Checks the files of a plan: those that ports read and write, captures, heaps.jsonl of file sinks. Throws
+/// UsageError when two users, in the plan or in this process, would damage one file. Throws Error when a
+/// capture's directory does not exist. Opens and makes nothing. Files are checked again when a process opens
+/// them later (base/file_use.hpp).
 void check_files(const Plan& plan, std::span<const port::PlannedPort> ports);
 
 }  // namespace spead::runtime

@@ -11,7 +11,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// A port opens its device, its interface's sockets and its own host's timers.
+/// Counts the descriptors of a port: its device, its interface's sockets and its own host's timers.
 constexpr std::size_t kDescriptorsOfPort = 16;
 
 bool is_same_device(const port::PlannedPort& a, const port::PlannedPort& b) {
@@ -20,7 +20,7 @@ bool is_same_device(const port::PlannedPort& a, const port::PlannedPort& b) {
 
 }  // namespace
 
-/// Returns the CPUs of the port's streams; where none is named, that of the lcore with the least to do.
+/// Returns the CPUs of the port's streams; where none is named, that of the least loaded lcore.
 std::vector<unsigned> PortOpening::cpus_of(const Plan& wanted, const PortPlan& port) const {
     std::vector<unsigned> cpus;
     for (const ReceivePlan& r : wanted.receives)

@@ -16,28 +16,28 @@ namespace spead::runtime {
 
 /// Opens ports while others run.
 ///
-/// Main thread only. Waits end with the lcores' patience (LcoreSet). A port that is open stays open until the
-/// run ends, whatever becomes of the change that asked for it.
+/// Main thread only. Waits end with the lcores' patience (LcoreSet). An open port stays open until the run
+/// ends, even if the change that asked for it fails.
 class PortOpening {
   public:
-    /// What it changes; all of it outlives the object.
+    /// Refers to the objects that it changes; all outlive it.
     struct Parts {
-        Plan& plan;      ///< that is carried out
-        Layout& layout;  ///< of it
+        Plan& plan;      ///< the plan that runs
+        Layout& layout;  ///< of that plan
         PortSet& ports;
         LcoreSet& lcores;
         ReceiveQueues& queues;
         SenderSet& senders;
     };
 
-    /// `drivers`: families of the ports that may come; empty: none may.
+    /// Takes the drivers of ports that may be added; empty: none may.
     PortOpening(const Parts& parts, std::span<const port::Driver* const> drivers)
         : of_(parts), drivers_(drivers) {}
 
     bool possible() const noexcept { return !drivers_.empty(); }
 
-    /// Opens and starts the ports of the wanted plan that are not among those of the plan, which they follow.
-    /// Throws Error; ports before the one that failed are part of the plan then.
+    /// Opens and starts the ports of the wanted plan that are missing in the plan, and appends them there.
+    /// Throws Error; then the ports before the failed one are part of the plan.
     void open_new(const Plan& wanted);
 
   private:

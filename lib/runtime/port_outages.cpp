@@ -14,7 +14,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// How often the kernel is asked for links and files.
+/// Holds the interval at which the kernel is asked for links and files.
 constexpr auto kLookAtPorts = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -65,7 +65,7 @@ std::size_t PortOutages::index_of(const std::string& name) const {
     return i;
 }
 
-/// The port and its streams begin anew.
+/// Notes that the port and its streams begin anew.
 void PortOutages::changed(std::size_t port) {
     std::vector<std::string> names{of_.plan.ports[port].name};
     for (const ReceivePlan& r : of_.plan.receives)
@@ -74,15 +74,15 @@ void PortOutages::changed(std::size_t port) {
     of_.snapshots.parts_changed(names);
 }
 
-/// No lcore touches the port's queues from now on; its groups are left and its rules are gone. Streams wait.
-/// Throws LcoreLost: then an lcore may still be inside the port, which must not be stopped.
+/// Takes the port's queues from the lcores, leaves its groups and removes its rules. Streams wait. Throws
+/// LcoreLost: then an lcore may still be inside the port, which must not be stopped.
 void PortOutages::take_off(std::size_t port) {
     of_.ports[port].take_off();
     of_.queues.take_off(port);
     of_.senders.take_off(port);
 }
 
-/// The port is started: its queues are polled again, with the rules and groups of the plan as it is now.
+/// Polls the queues of the started port again, with the present rules and groups of the plan.
 void PortOutages::put_on(std::size_t port) {
     of_.queues.put_on(port);
     of_.senders.put_on(port);
@@ -98,7 +98,7 @@ void PortOutages::lose(std::size_t port, const std::string& netdev) {
     of_.ports[port].keep_counts();
 }
 
-/// Closes a port whose interface has gone. What senders had given it is theirs again.
+/// Closes a port whose interface has disappeared. Packets that senders had given it are theirs again.
 void PortOutages::shut(std::size_t port) {
     take_off(port);
     of_.ports[port].device().stop();
@@ -106,7 +106,7 @@ void PortOutages::shut(std::size_t port) {
     of_.ports[port].device().close();
 }
 
-/// Opens the port again once its interface is there and up.
+/// Opens the port again once its interface exists and is up.
 void PortOutages::look_for(std::size_t port) {
     const std::string netdev = of_.ports[port].detached_netdev();
     try {
@@ -132,7 +132,7 @@ void PortOutages::look_for(std::size_t port) {
     }
 }
 
-/// Whether an lcore that polls the port or sends on it is silent.
+/// Returns whether an lcore that polls the port or sends on it is silent.
 bool PortOutages::is_silent_on(std::size_t port) const {
     const std::vector<SendStream*> all = of_.senders.all();
     return of_.queues.is_silent_on(port) || std::any_of(all.begin(), all.end(), [port](const SendStream* s) {

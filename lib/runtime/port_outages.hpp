@@ -13,19 +13,19 @@
 
 namespace spead::runtime {
 
-/// Stops and starts ports while others run: on request, or because their network interface has gone and come
-/// back. Streams and senders of the port wait meanwhile.
+/// Stops and starts ports while others run: on request, or because their network interface was detached and
+/// returned. Streams and senders of the port wait meanwhile.
 ///
-/// Main thread only. Lcores let go of a port's queues before it is stopped or closed. Waits end with the
+/// Main thread only. Lcores release a port's queues before it is stopped or closed. Waits end with the
 /// lcores' patience (LcoreSet) and with that of the ports' own hosts (PortSet).
 class PortOutages {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// What it works on; all of it outlives the object.
+    /// Refers to the objects that it works on; all outlive it.
     struct Parts {
-        const Plan& plan;      ///< that is carried out
-        const Layout& layout;  ///< of it
+        const Plan& plan;      ///< the plan that runs
+        const Layout& layout;  ///< of that plan
         PortSet& ports;
         LcoreSet& lcores;
         ReceiveQueues& queues;
@@ -38,13 +38,13 @@ class PortOutages {
     /// Stops the port: leaves its groups and removes its rules. Throws Error when it does not run, or an
     /// lcore does not answer.
     void stop(const std::string& port);
-    /// Starts it again, with the rules and groups of the plan as it is now. Throws Error when it runs, and
-    /// when the device refuses: then it is stopped.
+    /// Starts the port again, with the present rules and groups of the plan. Throws Error when it runs, and
+    /// when the device refuses: then it stays stopped.
     void start(const std::string& port);
 
-    /// Lets peers in, and looks a few times a second after links, files, and network interfaces that have
-    /// gone or are back. False: a port cannot go on, its file does not take what is written. One whose
-    /// interface has gone waits for it. Throws LcoreLost. Call it at every round.
+    /// Accepts peers, and checks links, files and network interfaces a few times a second. Returns false when
+    /// a port cannot go on because its file cannot be written. A port without its interface waits for it.
+    /// Throws LcoreLost. Call it at every round.
     [[nodiscard]] bool watch();
 
   private:

@@ -14,7 +14,8 @@ namespace spead::runtime {
 
 namespace {
 
-/// Reports go out within a few steps, unless the queue does not take them.
+/// Limits the wait for our own hosts. Reports are sent within a few steps, unless the queue does not take
+/// them.
 constexpr auto kHostPatience = std::chrono::milliseconds(500);
 
 }  // namespace
@@ -97,8 +98,8 @@ void PortSet::join(const Groups& wanted, int interrupt_fd) {
     }
 }
 
-/// As the kernel's joins, they are waited for: they go out at a pace. Where the port takes nothing just now,
-/// the rest follows during the run.
+/// Waits for joins by our own host, as for the kernel's: they are sent at a limited rate. If the port takes
+/// no frames just now, the rest follows during the run.
 void PortSet::wait_for_joins(LinkHost& host, int interrupt_fd) {
     std::size_t left = host.igmp().pending();
     LinkHost::Clock::time_point end = LinkHost::Clock::now() + kHostPatience;

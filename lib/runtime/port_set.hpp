@@ -14,19 +14,19 @@
 
 namespace spead::runtime {
 
-/// The ports of a run, in the order of the plan: what is steered and joined on them as a whole.
+/// Holds the ports of a run in the order of the plan, with their rules and groups as a whole.
 ///
 /// Main thread only. Every wait in it ends after kHostPatience without progress.
 class PortSet {
   public:
-    /// Endpoints by the index of their port; sorted.
+    /// Holds endpoints by the index of their port; sorted.
     using Groups = std::vector<std::vector<Endpoint>>;
 
     /// Opens the ports; `plans` and `planned` are in the same order. Throws Error as Port::open does.
     void open(const std::vector<PortPlan>& plans, const std::vector<port::PlannedPort>& planned);
     /// Starts the devices. Throws Error.
     void start();
-    /// Opens and starts one more port while the others run. Throws Error; then there is none.
+    /// Opens and starts one more port while the others run. Throws Error; then the port is not added.
     void add(const PortPlan& plan, const port::PlannedPort& planned);
 
     std::size_t size() const noexcept { return ports_.size(); }
@@ -34,7 +34,7 @@ class PortSet {
     LivePort& operator[](const std::string& name) const noexcept { return *ports_[index_of(name)]; }
     /// Returns size() if no port has this name.
     std::size_t index_of(const std::string& name) const noexcept;
-    /// Returns what the streams receive, and where.
+    /// Returns the endpoints of the streams, by port.
     Groups groups_of(const std::vector<ReceivePlan>& receives) const;
 
     /// Adds rules to ports that are on. Throws Error.
@@ -44,20 +44,20 @@ class PortSet {
     std::vector<std::vector<stats::RuleSnapshot>> rules() const;
     void remember_rules();
 
-    /// Joins groups on the ports that are on. The kernel tells the network, on ports whose interface it still
-    /// sees; on others our own host does, and the join is waited for. Where a port refuses, none of its new
-    /// groups is joined: throws Error. `interrupt_fd`: -1, or a descriptor that ends the wait.
+    /// Joins groups on the ports that are on. The kernel reports on ports whose interface it still sees. On
+    /// others our own host does, and the join is waited for. If a port refuses one, none of its new groups is
+    /// joined: throws Error. `interrupt_fd`: -1, or a descriptor that ends the wait.
     void join(const Groups& wanted, int interrupt_fd);
     void leave_groups_but(const Groups& wanted);
-    /// Leaves all groups, and waits until our own hosts have said so.
+    /// Leaves all groups, and waits until our own hosts have reported that.
     void leave_groups();
 
     /// Steps our own IGMP and ARP hosts.
     void serve_hosts();
-    /// Lets the peers of ports that have one in.
+    /// Accepts peers on ports that have one.
     void poll_peers();
 
-    /// Appends what the ports have to say at the end of a run.
+    /// Appends the ports' remarks and problems at the end of a run.
     void report_end(std::vector<std::string>& problems, std::vector<std::string>& remarks) const;
 
     LogLimiter& link_news() noexcept { return link_news_; }
@@ -66,7 +66,7 @@ class PortSet {
     void wait_for_joins(LinkHost& host, int interrupt_fd);
 
     std::vector<std::unique_ptr<LivePort>> ports_;
-    /// Strangers can have a peer come and go as often as they like.
+    /// Limits log messages: other processes can connect and disconnect a peer as often as they like.
     LogLimiter link_news_;
 };
 

@@ -7,7 +7,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// Position of each of the stream's lcores among the port's queues: lcores without one work behind the others
+/// Assigns a queue of the port to each of the stream's lcores. Lcores without a queue work behind the others
 /// in turn.
 class Places {
   public:
@@ -18,7 +18,7 @@ class Places {
         return static_cast<std::uint16_t>(at % queues_);
     }
 
-    /// The stream's queues, in the order of its lcores, none twice.
+    /// Returns the stream's queues, in the order of its lcores, none twice.
     std::vector<std::uint16_t> queues_of(const StreamOnPort& stream) const {
         std::vector<std::uint16_t> own;
         for (const unsigned cpu : stream.cpus) {
@@ -28,7 +28,7 @@ class Places {
         return own;
     }
 
-    /// The stream's lcores at or behind a queue; one of the others in turn where there is none.
+    /// Returns the stream's lcores at or behind a queue; where there is none, one of the others in turn.
     std::vector<unsigned> behind(const StreamOnPort& stream, std::uint16_t queue) const {
         std::vector<unsigned> there;
         std::ranges::copy_if(stream.cpus, std::back_inserter(there),
@@ -58,7 +58,7 @@ void assign_by_rules(const StreamOnPort& stream, const Places& places, bool spre
         } else {
             const std::uint16_t q = own[e % used];
             rule.queues = {q};
-            // What lies behind the queues that get no endpoint of their own helps out.
+            // Lcores behind queues without an endpoint of their own help out.
             std::vector<unsigned> cpus;
             for (std::size_t k = e % used; k < own.size(); k += used)
                 std::ranges::copy(places.behind(stream, own[k]), std::back_inserter(cpus));

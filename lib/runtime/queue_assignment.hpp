@@ -13,17 +13,16 @@
 
 namespace spead::runtime {
 
-/// Packets of one endpoint that come from a receive queue go to these lcores: to one, or, by heap count, to
-/// several.
+/// Sends one endpoint's packets from a receive queue to these lcores: to one, or, by heap count, to several.
 struct Delivery {
     std::size_t receive = 0;     ///< index into Plan::receives
     std::uint16_t endpoint = 0;  ///< index into its endpoints
-    std::vector<unsigned> cpus;  ///< of the lcores, not empty; the queue's own may be among them
+    std::vector<unsigned> cpus;  ///< of the lcores, not empty; may include the queue's own
 
     bool operator==(const Delivery&) const = default;
 };
 
-/// One receive queue of a port.
+/// Describes one receive queue of a port.
 struct QueueLayout {
     std::size_t port = 0;  ///< index into Plan::ports
     std::uint16_t queue = 0;
@@ -40,15 +39,15 @@ struct PortRule {
     bool operator==(const PortRule&) const = default;
 };
 
-/// A stream that receives from the port, with the lcores it may run on.
+/// Describes a stream that receives from the port, with its possible lcores.
 struct StreamOnPort {
     std::size_t receive = 0;
     std::span<const Endpoint> endpoints;
     std::vector<unsigned> cpus;  ///< in the order of the plan, not empty, none twice
 };
 
-/// The plan's streams on the port, in the plan's order; those that are not received without endpoints. `cpus`
-/// is as Plan::receives. The plan outlives the result.
+/// Returns the plan's streams on the port, in the plan's order; disabled ones have no endpoints. `cpus` is in
+/// the order of Plan::receives. The plan outlives the result.
 std::vector<StreamOnPort> streams_on(const Plan& plan, const std::string& port,
                                      std::span<const std::vector<unsigned>> cpus);
 
@@ -60,13 +59,13 @@ struct PortAssignment {
     bool by_heap_count = false;  ///< some lcores work behind others' queues
 };
 
-/// Who gets what from one port.
+/// Assigns the queues and lcores of one port to its streams.
 ///
 /// `cpus`: of all lcores of the port's streams, none twice; the first `queues` of them poll a queue each.
-/// Where rules are exact (rte_flow), a stream's endpoints are assigned to its lcores' queues; an endpoint
-/// that has several lcores to itself is spread over them by source where the device can. Elsewhere any packet
+/// Where rules are exact (rte_flow), a stream's endpoints are assigned to its lcores' queues. If the device
+/// can, an endpoint with several lcores of its own is distributed over them by source. Elsewhere any packet
 /// may come from any queue. Lcores without a queue of their own work behind one: heaps are distributed to
-/// them by heap count. A heap never comes apart, as long as its packets have one destination and one source.
+/// them by heap count. A heap is never split, as long as its packets have one destination and one source.
 PortAssignment assign_queues(std::size_t port, const port::Capabilities& capabilities,
                              std::span<const unsigned> cpus, std::uint16_t queues,
                              std::span<const StreamOnPort> streams, std::optional<std::uint16_t> vlan);

@@ -11,7 +11,7 @@
 
 namespace spead::runtime {
 
-/// What a reader gets of a queue that is assigned like this: the endpoints that its lcore receives.
+/// Returns a reader's tables for a queue assignment: the endpoints with a lane on its lcore.
 recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const QueueLayout& queue,
                                             const Deliveries& to) const {
     recv::SourceTables tables;
@@ -35,7 +35,7 @@ recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const Q
     return tables;
 }
 
-/// Where the packets of a queue that is assigned like this go.
+/// Returns the distribution of a queue's packets for a queue assignment.
 recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const QueueLayout& to,
                                                      const Plan& plan) {
     recv::Distributor::Table table;
@@ -50,7 +50,7 @@ recv::Distributor::Table ReceiveQueues::distribution(const Queue& queue, const Q
     return table;
 }
 
-/// How the worker reads the queue; made when it does so for the first time, and kept.
+/// Returns the worker's reader of the queue. Made on first use, and kept.
 Queue::Reader& ReceiveQueues::reader(Queue& queue, Worker& worker) {
     for (Queue::Reader& r : queue.readers)
         if (r.worker == &worker)
@@ -80,7 +80,7 @@ Queue::Reader& ReceiveQueues::reader(Queue& queue, Worker& worker) {
     return made;
 }
 
-/// Ports run by now.
+/// Connects a reader; ports run.
 void ReceiveQueues::connect(Queue& queue, const Queue::Reader& made) {
     // A port that is stopped or detached comes with its queue when it is back (put_on).
     const port::RxQueue from =
@@ -118,7 +118,7 @@ void ReceiveQueues::make(const std::vector<QueueLayout>& layout) {
     }
 }
 
-/// Ports run by now.
+/// Connects all queues; ports run.
 void ReceiveQueues::connect() {
     for (Queue& queue : queues_)
         for (const Queue::Reader& r : queue.readers)
@@ -126,8 +126,8 @@ void ReceiveQueues::connect() {
     connected_ = true;
 }
 
-/// The queue is assigned like this from now on. No packet of a stream that stays where it is finds no lane
-/// meanwhile; what is on its way to an lcore that loses the endpoint is unmatched.
+/// Changes the assignment of the queue. Streams that stay on their lcores always have a lane. Packets on
+/// their way to an lcore that loses the endpoint become unmatched.
 void ReceiveQueues::deliver(const std::vector<QueueLayout>& layout, const Deliveries& to) {
     for (std::size_t i = 0; i < queues_.size(); i++)
         switch_queue(queues_[i], layout[i], to);
@@ -160,7 +160,7 @@ void ReceiveQueues::switch_queue(Queue& queue, const QueueLayout& to, const Deli
         queue.distributor.get(), std::move(table), std::move(tables.front()), queue.readers.front().source);
 }
 
-/// Why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
+/// Returns why a worker whose streams ask for interrupt mode cannot have it; empty if it can.
 std::string ReceiveQueues::why_no_interrupts(const Worker& worker, bool sends) const {
     if (sends)
         return "it also sends";
@@ -174,7 +174,7 @@ std::string ReceiveQueues::why_no_interrupts(const Worker& worker, bool sends) c
     return {};
 }
 
-/// Ports run by now.
+/// Arms interrupts; ports run.
 void ReceiveQueues::arm_interrupts(const std::function<bool(const Worker&)>& sends) {
     for (const auto& w : lcores_) {
         if (w->loop->mode() != PollMode::interrupt)

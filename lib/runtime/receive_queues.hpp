@@ -18,12 +18,12 @@
 
 namespace spead::runtime {
 
-/// One receive queue of a port in use.
+/// Holds one receive queue of a port in use.
 struct Queue {
     std::size_t port = 0;
     std::uint16_t queue = 0;
     Worker* worker = nullptr;                        ///< whose lcore polls it
-    std::unique_ptr<recv::Distributor> distributor;  ///< null where one lcore has had all of it so far
+    std::unique_ptr<recv::Distributor> distributor;  ///< null while one lcore has had all of it
     struct Reader {
         recv::Source* source;
         Worker* worker;
@@ -32,52 +32,52 @@ struct Queue {
     std::vector<Reader> readers;
 };
 
-/// The receive queues of a run: which lcores read them, and which streams each of these finds in its tables.
+/// Assigns the receive queues of a run to lcores, and streams to the lcores' tables.
 ///
-/// Main thread only. Tables are exchanged by the lcores between two bursts, lcores behind a queue first.
-/// Waits end with the lcores' patience (LcoreSet), and after kPassOnPatience for packets between lcores.
+/// Main thread only. Lcores exchange tables between two bursts, lcores behind a queue first. Waits end with
+/// the lcores' patience (LcoreSet), and after kPassOnPatience for packets between lcores.
 class ReceiveQueues {
   public:
-    /// The streams that deliveries of a layout name by their place in the plan.
+    /// Refers to the streams that deliveries of a layout name by their index in the plan.
     struct Deliveries {
         const Plan& plan;
-        const std::vector<std::unique_ptr<Stream>>& streams;  ///< as plan.receives
+        const std::vector<std::unique_ptr<Stream>>& streams;  ///< in the order of plan.receives
     };
 
-    /// Both outlive the set.
+    /// Refers to both; they outlive the set.
     ReceiveQueues(LcoreSet& lcores, PortSet& ports) : lcores_(lcores), ports_(ports) {}
 
     /// Makes the queues, each read by the lcore that polls it.
     void make(const std::vector<QueueLayout>& layout);
-    /// Gives the queues to their lcores; ports run by now.
+    /// Gives the queues to their lcores; ports run.
     void connect();
-    /// Has the lcores wait for packets where they are to: in interrupt mode, if that is possible. `sends`:
-    /// whether the lcore sends, too.
+    /// Puts lcores into interrupt mode, where their streams ask for it and it is possible. `sends`: whether
+    /// the lcore sends, too.
     void arm_interrupts(const std::function<bool(const Worker&)>& sends);
-    /// Delivers packets as `layout` says from now on, which has the same queues. No packet of a stream that
-    /// stays where it is finds no lane meanwhile; packets on their way to an lcore that loses the endpoint
-    /// are unmatched. Throws Error.
+    /// Delivers packets by `layout` from now on, which has the same queues. Streams that stay on their lcores
+    /// always have a lane. Packets on their way to an lcore that loses the endpoint become unmatched. Throws
+    /// Error.
     void deliver(const std::vector<QueueLayout>& layout, const Deliveries& to);
 
     /// Returns why the worker cannot wait for packets; empty if it can.
     std::string why_no_interrupts(const Worker& worker, bool sends) const;
     bool is_silent_on(std::size_t port) const;
-    /// Returns the worker that has the fewest streams, of those that poll a queue of the port; it has one.
+    /// Returns the worker with the fewest streams among those that poll a queue of the port. The port has
+    /// one.
     const Worker& least_busy(std::size_t port) const;
 
-    /// No lcore touches the port's queues from now on. Throws LcoreLost: then an lcore may still be inside
-    /// the port.
+    /// Takes the port's queues from the lcores. Throws LcoreLost: then an lcore may still be inside the port.
     void take_off(std::size_t port);
-    /// The port runs again; it may be another device than before.
+    /// Gives the queues of the restarted port to the lcores; it may be another device than before.
     void put_on(std::size_t port);
-    /// Steers IGMP and ARP to our own hosts, where there are some. Throws Error.
+    /// Steers IGMP and ARP to our own hosts, on ports that have one. Throws Error.
     void add_host_rules();
     void add_host_rules(std::size_t port);
-    /// Has the lcores pass what they hear to a new host on the port, if it has one of ours.
+    /// Makes the lcores pass IGMP and ARP frames to a new host on the port, if it has one of ours.
     void renew_host(std::size_t port);
 
     std::size_t packets_between_lcores() const;
-    /// Has what is on its way between lcores arrive.
+    /// Waits until packets between lcores have arrived.
     void close_distributors();
     void clear() noexcept { queues_.clear(); }
 

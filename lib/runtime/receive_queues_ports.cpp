@@ -5,12 +5,12 @@
 #include "runtime/receive_queues.hpp"
 #include "runtime/waits.hpp"
 
-/// Receive queues of ports that stop, go and come back.
+/// Handles receive queues of ports that are stopped, detached and started again.
 namespace spead::runtime {
 
 namespace {
 
-/// Packets between lcores are waited for so long before the port is stopped.
+/// Limits the wait for packets between lcores before the port is stopped.
 constexpr auto kPassOnPatience = std::chrono::seconds(2);
 
 }  // namespace
@@ -97,7 +97,7 @@ void ReceiveQueues::renew_host(std::size_t port) {
     ports_[port].forget_former_host();
 }
 
-/// The events that the worker waits for are about to go: it polls from now on.
+/// Makes the worker poll from now on, because the events that it waits for end.
 void ReceiveQueues::stop_waiting(Worker& worker) {
     if (!worker.loop->can_wait())
         return;

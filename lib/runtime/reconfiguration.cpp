@@ -14,10 +14,10 @@ namespace spead::runtime {
 
 namespace {
 
-/// Whoever asks for a change waits so long for what goes; a slow consumer's heaps go later.
+/// Limits how long a change waits for removed streams; a slow consumer's heaps are finished later.
 constexpr auto kLeavePatience = std::chrono::seconds(2);
 
-/// Streams and senders that are others afterwards, and the ports of these streams.
+/// Returns the names of changed streams and senders, and of the ports of these streams.
 std::vector<std::string> names_of_changed(const Plan& before, const Plan& after, const Change& change) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < after.receives.size(); i++)
@@ -46,8 +46,8 @@ void Reconfiguration::carry_out(const Plan& asked) {
     of_.opening.open_new(wanted);
     check(wanted, change);
     const ChangeAssignment::Cpus cpus = assignment_.cpus_of(wanted, change);
-    // What most often cannot be made comes before anything has changed. New windows and queues are made by a
-    // step, when lcores know the plan.
+    // The steps that are most likely to fail come before anything has changed. New windows and queues are
+    // made by a step, when lcores know the plan.
     SenderSet::Fresh senders = of_.senders.make_new(wanted, change, kNoInterrupt);
     (void)of_.snapshots.take_detailed();
     StreamSet::Fresh streams = of_.streams.make_fresh(wanted.receives, change);
@@ -78,7 +78,7 @@ void Reconfiguration::carry_out(const Plan& asked) {
     wait_for_leaving();
 }
 
-/// Throws Error for what is not to be changed now.
+/// Throws Error for changes that are not possible now.
 void Reconfiguration::check(const Plan& wanted, const Change& change) const {
     for (std::size_t i = 0; i < wanted.receives.size(); i++) {
         const Change::Receive& c = change.receives[i];
@@ -102,9 +102,9 @@ void Reconfiguration::check(const Plan& wanted, const Change& change) const {
     }
 }
 
-/// Adds the steps of streams. Groups that nobody wants are left and their rules removed; lcores get the new
-/// streams, then the tables that name them; then rules and groups for what is new. The undo of a step is the
-/// step of the way back, so the undos, the last one first, are a change to the former state.
+/// Adds the steps of streams. First unused groups are left and their rules removed. Then lcores get the new
+/// streams, and after that the tables that name them. Rules and groups of new streams come last. The undo of
+/// a step is the step of the way back. So the undos, the last one first, are a change to the former state.
 void Reconfiguration::add_steps(ChangeSteps& steps, const Target& before, const Target& wanted,
                                 const Change& change, StreamSet::Fresh& fresh) {
     const auto leave_but = [this](const Target& to) {
@@ -123,8 +123,8 @@ void Reconfiguration::add_steps(ChangeSteps& steps, const Target& before, const 
     steps.add([&] { start_captures(change); }, [&] { stop_captures(change); });
 }
 
-/// Gives lcores and consumers the streams, and the run its new plan. Former lanes are on their way out from
-/// then on.
+/// Gives lcores and consumers the streams, and the run its new plan. From then on former lanes are being
+/// removed.
 void Reconfiguration::move_streams(const Target& to, const Change& change, StreamSet::Fresh fresh) {
     for (const std::size_t gone : change.removed)
         of_.captures.stream_removed(of_.plan.receives[gone].name);
@@ -140,7 +140,7 @@ void Reconfiguration::move_streams(const Target& to, const Change& change, Strea
     set_idling();
 }
 
-/// Carries the former plan out, wherever the way there has ended.
+/// Restores the former plan, at whichever step the change has failed.
 void Reconfiguration::move_back(const Target& before) {
     Target back = before;
     of_.plan.sends = back.plan.sends;  // they are as they were
@@ -155,7 +155,7 @@ void Reconfiguration::start_captures(const Change& change) {
                                        of_.layout.control_cpus());
 }
 
-/// Stops those that start_captures() has started: no other stream that changes its lanes is captured.
+/// Stops the captures that start_captures() has started: no other stream with changed lanes is captured.
 void Reconfiguration::stop_captures(const Change& change) {
     for (std::size_t i = 0; i < change.receives.size(); i++)
         if (Stream& s = *of_.streams.current()[i];

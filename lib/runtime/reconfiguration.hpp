@@ -18,19 +18,19 @@
 
 namespace spead::runtime {
 
-/// Streams and senders that come, go, change and move while others run: one change, or its undo.
+/// Adds, removes, changes and moves streams and senders while others run: one change, or its undo.
 ///
 /// Main thread only. Lcores take new tables between two bursts; no other thread touches what they own. Waits
 /// end with the lcores' patience (LcoreSet), those of the ports' hosts (PortSet) and of next hops
-/// (SenderSet); what leaves is waited for 2 s.
+/// (SenderSet). Removed streams are waited for up to 2 s.
 class Reconfiguration {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// What it changes; all of it outlives the object.
+    /// Refers to the objects that it changes; all outlive it.
     struct Parts {
-        Plan& plan;      ///< that is carried out
-        Layout& layout;  ///< of it
+        Plan& plan;      ///< the plan that runs
+        Layout& layout;  ///< of that plan
         PortOpening& opening;
         PortSet& ports;
         LcoreSet& lcores;
@@ -42,7 +42,7 @@ class Reconfiguration {
         Snapshots& snapshots;
         std::vector<std::string>& problems;
     };
-    /// How long lcores and leaving senders are waited for; see EngineHooks.
+    /// Limits the waits for lcores and removed senders, as the engine's hooks do.
     struct Patience {
         Clock::duration lcore{};
         Clock::duration longest_finish{};
@@ -53,9 +53,10 @@ class Reconfiguration {
           patience_(patience),
           assignment_({parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues}) {}
 
-    /// Makes the run what the wanted plan says. Throws Error: then everything is as before, unless failed().
+    /// Changes the run to the wanted plan. Throws Error: then the former state is restored, unless failed().
     void carry_out(const Plan& wanted);
-    /// Whether a change could be neither carried out nor undone: a problem of the run, which has to end.
+    /// Returns whether a change could be neither carried out nor undone: a problem of the run, which has to
+    /// end.
     bool failed() const noexcept { return failed_; }
 
   private:

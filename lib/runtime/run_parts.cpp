@@ -14,7 +14,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// What the ring is assumed to be filled with when the longest sleep of an idle lcore is worked out.
+/// Holds the packet size from which the longest sleep of an idle lcore is computed.
 constexpr std::uint32_t kTypicalPacket = 1024;
 constexpr std::uint64_t kTypicalLink = 10'000'000'000;
 
@@ -84,7 +84,7 @@ void RunParts::launch(int interrupt_fd) {
     senders.start(control, interrupt_fd);
 }
 
-/// The lcore has fallen silent, or is back: its streams stand still, or go on.
+/// Reports that the lcore is silent, or answers again: its streams stop, or go on.
 void RunParts::report_silence(const Worker& w, bool silent) {
     const double now = clock.seconds();
     const std::string what = silent ? w.watch.sentence() : w.watch.end_sentence();
@@ -100,7 +100,7 @@ void RunParts::report_silence(const Worker& w, bool silent) {
 
 std::vector<std::string> RunParts::remarks() const {
     std::vector<std::string> all = notes.remarks;
-    // What was known before the ports were open is among the layout's remarks.
+    // Remarks from before the ports were open are among the layout's.
     for (std::size_t i = 0; i < ports.size(); i++)
         for (const std::string& remark : ports[i].device().remarks())
             if (const auto& known = layout.ports[i].device.remarks;

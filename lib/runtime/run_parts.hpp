@@ -23,27 +23,27 @@ namespace spead::runtime {
 
 struct EngineHooks;
 
-/// What a run consists of, in the order in which it may be destroyed (backwards). Only the engine has all of
-/// it; every other object gets the parts that it needs.
+/// Holds the parts of a run, in the reverse order of their destruction. Only the engine has all of them;
+/// every other object gets the parts that it needs.
 ///
 /// Main thread only. Waits at the start end with the lcores' patience (LcoreSet), that of the ports' hosts
 /// (PortSet) and of next hops (SenderSet).
 struct RunParts {
     RunParts(const Plan& p, const Layout& l, const EngineHooks& s);
 
-    /// Opens the ports and makes all memory. `interrupt_fd` ends waits; -1: none. Throws Error.
+    /// Opens the ports and allocates all memory. `interrupt_fd` ends waits; -1: none. Throws Error.
     void make(int interrupt_fd);
     /// Starts ports, lcores, consumers and senders. Throws Error.
     void launch(int interrupt_fd);
-    /// Returns remarks for the user, about nothing wrong; of ports only what was not known to the layout.
+    /// Returns remarks for the user that are not errors; of ports only those that the layout lacks.
     std::vector<std::string> remarks() const;
 
-    Plan plan;      ///< as it is now
-    Layout layout;  ///< of it
+    Plan plan;      ///< at present
+    Layout layout;  ///< of that plan
     RunClock clock;
     RunNotes notes;
     memory::RegionTable regions;
-    PortSet ports;  ///< as plan.ports
+    PortSet ports;  ///< in the order of plan.ports
     LcoreSet lcores;
     EventReporter events;
     ReceiveQueues queues{lcores, ports};

@@ -19,7 +19,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// ".PID" of no process that runs.
+/// Returns whether the suffix is ".PID" of a process that does not exist.
 bool is_dead(std::string_view suffix) {
     pid_t pid = 0;
     if (suffix.size() < 2 || suffix.front() != '.')
@@ -29,8 +29,8 @@ bool is_dead(std::string_view suffix) {
            errno == ESRCH;
 }
 
-/// Whether no socket is bound there, of a process in this container or in another one. Which type it is of
-/// does not matter: the kernel says ECONNREFUSED only where nobody has it (unix(7)).
+/// Returns whether no socket is bound to the path, of a process in this container or in another one. The
+/// socket's type does not matter: the kernel says ECONNREFUSED only if no process has it (unix(7)).
 bool is_dead_socket(const std::filesystem::path& path) {
     sockaddr_un address{};
     address.sun_family = AF_UNIX;
@@ -47,7 +47,7 @@ bool is_dead_socket(const std::filesystem::path& path) {
     return refused;
 }
 
-/// Whether no process has locked the file, as EAL has its `config` while it runs.
+/// Returns whether no process has locked the file. EAL locks its `config` while it runs.
 bool is_unlocked(const std::filesystem::path& path) {
     const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
     struct flock lock {};
@@ -57,7 +57,7 @@ bool is_unlocked(const std::filesystem::path& path) {
     return free;
 }
 
-/// Whether EAL or its telemetry makes a file of this name in a process's directory.
+/// Returns whether EAL or its telemetry makes a file of this name in a process's directory.
 bool is_eals(std::string_view name) {
     return name == "config" || name == "hugepage_info" || name == "hugepage_data" ||
            name.starts_with("fbarray_") || name.starts_with("mp_socket") ||
@@ -72,7 +72,7 @@ bool is_dead(const std::filesystem::directory_entry& file) {
     return is_eals(name) && (name != "config" || is_unlocked(file.path()));
 }
 
-/// What is in the directory, if that is nothing but what EAL made for a process that is no more.
+/// Returns the files in the directory, if EAL made all of them for a process that has ended.
 std::optional<std::vector<std::filesystem::path>> dead_files(const std::filesystem::path& directory) {
     std::vector<std::filesystem::path> all;
     std::error_code error;

@@ -11,9 +11,9 @@ using stats::StreamEvent;
 
 namespace {
 
-/// IPv4 and UDP headers.
+/// Holds the bytes of the IPv4 and UDP headers.
 constexpr std::uint32_t kHeaders = 28;
-/// What every Ethernet carries.
+/// Holds the MTU of every Ethernet.
 constexpr std::uint32_t kUsualMtu = 1500;
 
 }  // namespace

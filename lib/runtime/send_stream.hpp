@@ -20,11 +20,11 @@ namespace spead::runtime {
 struct Worker;
 
 struct SendStream {
-    std::uint32_t number = 0;  ///< no other sender of the run has it
-    SendPlan plan;             ///< as it is carried out
+    std::uint32_t number = 0;  ///< unique in the run
+    SendPlan plan;             ///< at present
     std::unique_ptr<send::Sender> sender;
     std::unique_ptr<HeapSource> heap_source;
-    std::unique_ptr<PayloadRegistration> registration;  ///< of what it sends from; null where ports copy
+    std::unique_ptr<PayloadRegistration> registration;  ///< of its payload memory; null where ports copy
     std::unique_ptr<port::ImpairedQueue> impaired;      ///< through which it sends; usually null
     Worker* worker = nullptr;
     std::size_t port = 0;
@@ -33,11 +33,11 @@ struct SendStream {
     bool stuck = false;          ///< likewise
     SendHealth health;
     std::vector<NextHop> hops;
-    std::size_t next_hop = 0;            ///< whose turn it is to be looked for
+    std::size_t next_hop = 0;            ///< the next one to be resolved
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
-    std::uint64_t unfinished = 0;        ///< how many, then
+    std::uint64_t unfinished = 0;        ///< their number
 
-    /// Nothing of its packets is held back any more; what is, is to go now. Any thread.
+    /// Ends the holding back of packets, and releases the held ones. Any thread.
     bool let_go_of_packets() noexcept;
 };
 

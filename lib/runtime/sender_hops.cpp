@@ -11,20 +11,20 @@
 #include "runtime/sender_set.hpp"
 #include "runtime/waits.hpp"
 
-/// The MAC addresses of unicast destinations, which may change during a run: the kernel knows them, or our
-/// own ARP hosts do.
+/// Follows the MAC addresses of unicast destinations, which may change during a run. They come from the
+/// kernel or our own ARP hosts.
 namespace spead::runtime {
 
 namespace {
 
-/// How often the kernel's neighbour tables are looked at, and how many destinations of a sender at once.
+/// Holds the interval between looks at the kernel's neighbour tables, and how many destinations of a sender
+/// are looked up at once.
 constexpr auto kLookAtHops = std::chrono::seconds(1);
 constexpr std::size_t kHopsAtOnce = 32;
 
 }  // namespace
 
-/// A sender waits here, before it begins and until `end` at most, for the answers of the hosts that it sends
-/// to.
+/// Waits until `end` at most for ARP replies of the sender's destinations, before it begins.
 void SenderSet::resolve_next_hops(SendStream& s, Clock::time_point end, int interrupt_fd) {
     if (!ports_[s.port].host() || s.hops.empty())
         return;
@@ -58,8 +58,7 @@ void SenderSet::follow_next_hops() {
             follow_next_hops(*s);
 }
 
-/// Has the sender's lcore take over MAC addresses that have changed. What nobody answers for any more keeps
-/// its last one.
+/// Gives changed MAC addresses to the sender's lcore. A destination without a reply keeps its last one.
 void SenderSet::follow_next_hops(SendStream& s) {
     // A silent lcore is told when it is back.
     if (s.hops.empty() || s.worker->watch.silent())

@@ -10,12 +10,12 @@
 #include "memory/mapping.hpp"
 #include "runtime/sender_set.hpp"
 
-/// Senders and their ports: which queue a sender gets, and what happens when a port stops, goes or comes
-/// back.
+/// Connects senders and ports: the queue of a sender, and the handling of stopped, detached and restarted
+/// ports.
 namespace spead::runtime {
 
-/// A transmit queue for a sender that comes while others send: one that is free, or one that its lcore has
-/// already. A sender that names no lcore goes to the one with the least to do.
+/// Returns a transmit queue for a sender that is added while others send: a free one, or one that its lcore
+/// already has. A sender without a named lcore goes to the least loaded one.
 SenderSet::Outlet SenderSet::outlet_for(const SendPlan& s, const Fresh& fresh) const {
     const std::size_t port = ports_.index_of(s.port);
     if (!ports_[port].is_on())
@@ -92,7 +92,8 @@ void SenderSet::check_room(const SendPlan& s) const {
                     s.port);
 }
 
-/// Ports that copy never see this memory, and their devices may refuse to map it (mlx4).
+/// Maps the sender's memory for its port. Ports that copy do not need that, and their devices may refuse it
+/// (mlx4).
 void SenderSet::map_payload(SendStream& s) {
     const port::Port& port = ports_[s.port].device();
     if (!port.capabilities().tx_external_buffer || s.plan.zero_copy == ZeroCopySetting::never)
@@ -131,7 +132,8 @@ void SenderSet::remove_region(const std::byte* base) {
             s->registration->remove(base);
 }
 
-/// What the port was given comes back when it stops; senders wait, and give up what may not take so long.
+/// Takes the port from its senders. Its packets come back when it stops; senders wait, and give up heaps with
+/// a timeout.
 void SenderSet::take_off(std::size_t port) {
     for (SendStream* const s : all())
         if (s->port == port)
@@ -173,7 +175,7 @@ bool SenderSet::map(std::size_t port) {
     return any;
 }
 
-/// The sender's port runs; it may be another than before.
+/// Connects the sender to its running port, which may be another device than before.
 void SenderSet::connect(SendStream& s) {
     const port::Port& port = ports_[s.port].device();
     const Ipv4 own = ports_[s.port].plan().address;

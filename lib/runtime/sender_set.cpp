@@ -66,7 +66,7 @@ void SenderSet::make(const std::vector<SendPlan>& plans, int interrupt_fd) {
     }
 }
 
-/// Not known to its lcore yet.
+/// Makes a sender that its lcore does not know yet.
 std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet, int interrupt_fd) {
     auto made = std::make_unique<SendStream>();
     made->number = ++last_number_;
@@ -148,7 +148,8 @@ void SenderSet::retune(SendStream& s, const SendPlan& to) {
         s.sender.get(), to.rate, to.burst_size, to.burst_rate_ratio, to.ttl, to.dscp);
 }
 
-/// What can fail, starting, comes first; then all senders are as they were, and new ones on their way out.
+/// Changes the senders. Starting, which can fail, comes first; after a failure all senders are as before, and
+/// new ones are being removed.
 void SenderSet::change(const Plan& wanted, const Change& change, Fresh fresh,
                        const std::vector<unsigned>& control) {
     std::vector<SendStream*> begun;
@@ -201,7 +202,7 @@ void SenderSet::start(const std::vector<unsigned>& control, int interrupt_fd) {
             s->heap_source->start(control, s->plan.heaps);
 }
 
-/// Lets go of senders whose heaps are done and whose buffers the driver has given back.
+/// Destroys senders whose heaps are done and whose buffers the driver has given back.
 void SenderSet::let_go(Clock::duration longest_finish) {
     std::erase_if(leaving_, [&](const auto& s) { return let_go(*s, longest_finish); });
 }
@@ -250,8 +251,8 @@ bool SenderSet::let_go(SendStream& s, Clock::duration longest_finish) {
     return true;
 }
 
-/// Heaps in flight are finished where that takes no more than the longest finish at their rate; else those
-/// that were begun, if that is enough; else none. The stop heaps go in any case.
+/// Finishes heaps in flight if that takes no longer than the longest finish at their rate; else only those
+/// that were begun, if that is short enough; else none. The stop heaps are sent in any case.
 void SenderSet::cut_if_too_long(SendStream& s, Clock::duration longest_finish) {
     const double longest = std::chrono::duration<double>(longest_finish).count();
     const SendPlan& p = s.plan;
@@ -291,7 +292,7 @@ send::DummyResult SenderSet::dummy(const std::string& name, std::uint32_t packet
         (*found)->sender.get(), packets);
 }
 
-/// From what their lcores counted when they last answered.
+/// Adds the counts of the lcores' last answers.
 void SenderSet::add_to(stats::Snapshot& snap) const {
     const auto add_to_port = [&snap](std::size_t port, const stats::SendCounters& counts) {
         stats::PortSnapshot& p = snap.ports[port];

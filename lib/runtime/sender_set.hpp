@@ -22,20 +22,21 @@
 
 namespace spead::runtime {
 
-/// The senders of a run: made at its start or while others send, changed, and removed once their heaps are
+/// Holds the senders of a run. They are made at its start or later, changed, and removed once their heaps are
 /// done and the driver has given their buffers back.
 ///
-/// Main thread only. Senders are made before anything has changed, started (which can fail) before any other
-/// is touched. Waits end at a deadline that the caller gives, or with the lcores' patience (LcoreSet).
+/// Main thread only. Senders are made before anything has changed. They are started, which can fail, before
+/// any other is touched. Waits end at a deadline that the caller gives, or with the lcores' patience
+/// (LcoreSet).
 class SenderSet {
   public:
     using Clock = std::chrono::steady_clock;
     using Fresh = std::vector<std::unique_ptr<SendStream>>;
-    /// Makes what makes a sender's heaps; null: a HeapGenerator.
+    /// Makes the heap source of a sender; null: a HeapGenerator.
     using MakeHeapSource =
         std::function<std::unique_ptr<HeapSource>(const SendPlan&, send::Sender&, memory::RegionTable&)>;
 
-    /// All of them outlive the set. A sender that failed is a problem of the run.
+    /// Refers to all of them; they outlive the set. A sender that failed is a problem of the run.
     SenderSet(LcoreSet& lcores, PortSet& ports, memory::RegionTable& regions, MakeHeapSource make_heap_source,
               std::vector<std::string>& problems)
         : lcores_(lcores),
@@ -47,68 +48,69 @@ class SenderSet {
     /// Makes the senders of a run that begins. `interrupt_fd` ends waits for neighbours; -1: none. Throws
     /// Error.
     void make(const std::vector<SendPlan>& plans, int interrupt_fd);
-    /// Has those that are enabled begin, once the hosts that they send to have answered. Their threads run on
-    /// the CPUs `control`. Throws Error.
+    /// Starts the enabled senders, once their destinations have answered ARP. Their threads run on the CPUs
+    /// `control`. Throws Error.
     void start(const std::vector<unsigned>& control, int interrupt_fd);
 
-    /// Notes that a port has been opened since.
+    /// Notes that a port was opened.
     void note_ports() { gone_.resize(ports_.size()); }
 
-    /// Returns those of the plan, in its order.
+    /// Returns the senders of the plan, in its order.
     const std::vector<std::unique_ptr<SendStream>>& planned() const noexcept { return planned_; }
-    /// Returns those that are removed and not done yet, too.
+    /// Returns all senders, with the removed ones that are not done yet.
     std::vector<SendStream*> all() const;
     std::vector<SendStream*> on(const Worker& worker) const;
     bool any_leaving() const noexcept { return !leaving_.empty(); }
-    /// Whether all heaps are made and sent, except those of lost lcores.
+    /// Returns whether all heaps are made and sent, except those of lost lcores.
     bool done() const;
-    /// Whether a sender's heaps cannot be made any more.
+    /// Returns whether the heap source of a sender has failed.
     bool failed() const;
 
-    /// Makes senders of the wanted plan that do not run yet, at their places; no lcore knows them. Throws
-    /// Error, and nothing has changed, when there is no room or no next hop.
+    /// Makes the senders of the wanted plan that do not run yet, at their indices; no lcore knows them.
+    /// Throws Error, and nothing has changed, when there is no room or no next hop.
     Fresh make_new(const Plan& wanted, const Change& change, int interrupt_fd);
-    /// Makes the senders what the plan says. Throws Error: then all are as they were, and new ones leave.
+    /// Changes the senders to the plan. Throws Error: then all are as before, and new ones are being removed.
     void change(const Plan& wanted, const Change& change, Fresh fresh, const std::vector<unsigned>& control);
-    /// Lets ports read the region: those that send, and can, and those that will. Throws Error, and nothing
-    /// has changed: RegionTable::add refuses it, or EAL or a device does.
+    /// Maps the region for the ports of present and future senders, as far as they can. Throws Error, and
+    /// nothing has changed, when RegionTable::add, EAL or a device refuses it.
     void add_region(const memory::Region& region);
-    /// Undoes that. No heap in flight refers to the region. Throws Error when no region starts at `base`.
+    /// Removes the region; no heap in flight refers to it. Throws Error when no region starts at `base`.
     void remove_region(const std::byte* base);
 
-    /// Lets go of removed senders that are done. `longest_finish`: as cut_if_too_long().
+    /// Destroys removed senders that are done. `longest_finish`: as cut_if_too_long().
     void let_go(Clock::duration longest_finish);
 
-    /// Has heaps in flight that would take longer than `longest_finish` at their rate given up; first those
-    /// that have not begun. The stop heaps go in any case.
+    /// Gives up heaps in flight that would take longer than `longest_finish` at their rate; first those that
+    /// have not begun. The stop heaps are sent in any case.
     void cut_if_too_long(SendStream& s, Clock::duration longest_finish);
     static void cut(SendStream& s, send::Cut cut);
     send::Backlog backlog(SendStream& s);
     /// Calls send::Sender::dummy on the lcore of the sender of that name. Throws Error.
     send::DummyResult dummy(const std::string& name, std::uint32_t packets);
 
-    /// The lcores let go of the port's queues: heaps wait.
+    /// Takes the port's queues from the lcores; heaps wait.
     void take_off(std::size_t port);
-    /// The port runs; it may be another device than before.
+    /// Connects the senders to the restarted port; it may be another device than before.
     void put_on(std::size_t port);
-    /// Unmaps what was sent from, of a port whose interface has gone.
+    /// Unmaps the payload memory from a port whose interface has disappeared.
     void unmap(std::size_t port);
-    /// Maps it again on the new device, and asks for the next hops. False: nobody sends there.
+    /// Maps it again on the new device, and resolves the next hops. Returns false when the port has no
+    /// senders.
     bool map(std::size_t port);
 
-    /// Follows the MAC addresses of destinations; of ports that the kernel sees, once a second.
+    /// Follows the MAC addresses of destinations; on ports that the kernel sees, once a second.
     void follow_next_hops();
     LogLimiter& hop_news() noexcept { return hop_news_; }
 
-    /// Adds the senders, as their lcores counted when they last answered; after the ports.
+    /// Adds the senders with the counts of their lcores' last answers; after the ports.
     void add_to(stats::Snapshot& snap) const;
-    /// Reports senders whose port takes nothing, by the counts of a snapshot; `now` counts from the start.
+    /// Reports senders whose port takes no packets, by the counts of a snapshot; `now` counts from the start.
     void watch(double now, EventReporter& events);
-    /// Returns the likely causes of the port's taking nothing, as a clause.
+    /// Returns the likely causes why the port takes no packets, as a clause.
     std::string suspects_of(const SendStream& s) const;
 
   private:
-    /// Where a sender's packets leave.
+    /// Names the lcore and queue through which a sender's packets leave.
     struct Outlet {
         Worker* worker = nullptr;
         std::uint16_t queue = 0;
@@ -133,9 +135,9 @@ class SenderSet {
     std::vector<std::string>& problems_;
     std::vector<std::unique_ptr<SendStream>> planned_;
     std::vector<std::unique_ptr<SendStream>> leaving_;
-    std::vector<stats::SendCounters> gone_;  ///< as ports: of senders that are no more
+    std::vector<stats::SendCounters> gone_;  ///< in the order of ports: of removed senders
     std::uint32_t last_number_ = 0;
-    /// Strangers can forge ARP replies as often as they like.
+    /// Limits log messages: other hosts can forge ARP replies as often as they like.
     LogLimiter hop_news_;
     Clock::time_point next_look_at_hops_{};
 };

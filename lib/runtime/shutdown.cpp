@@ -18,11 +18,10 @@ namespace spead::runtime {
 
 namespace {
 
-/// How long packets on their way from our own sender are waited for, where a stream drops and where it
-/// blocks.
+/// Limits the wait for packets of our own senders, where a stream drops and where it blocks.
 constexpr auto kSettle = std::chrono::milliseconds(200);
 constexpr auto kSettleBlocking = std::chrono::seconds(2);
-/// A round that took longer was none of waiting for the holders of packets: see WaitingTime.
+/// Limits the length of a round that counts as waiting for the holders of packets: see WaitingTime.
 constexpr std::chrono::milliseconds kLongestHolderRound{100};
 
 std::string seconds_text(std::chrono::nanoseconds d) {
@@ -104,7 +103,7 @@ EndProgress Shutdown::look() {
     return l;
 }
 
-/// Calls `step` until it returns true, or until EndWait has had enough.
+/// Calls `step` until it returns true, or until EndWait ends the wait.
 EndWait::Result Shutdown::wait_for(const std::function<bool()>& step, const EndWait::Limits& limits) {
     EndWait wait(limits, patience_.consumer);
     while (!step()) {
@@ -123,7 +122,7 @@ EndWait::Result Shutdown::wait_for(const std::function<bool()>& step, const EndW
     return EndWait::Result::done;
 }
 
-/// The streams that wait for their consumers.
+/// Returns the streams that wait for their consumers.
 std::string Shutdown::blocked_streams() const {
     return fmt::format("{}", fmt::join(of_.streams.blocked(), ", "));
 }
@@ -179,7 +178,7 @@ void Shutdown::finish_send(SendStream& s, EndWait::Result waited, bool interrupt
                         s.plan.name, s.unfinished));
 }
 
-/// `left`: packets that the port has not taken.
+/// Gives up the sender's heaps. `left`: packets that the port has not taken.
 void Shutdown::give_up(SendStream& s, EndWait::Result why, std::uint64_t left, bool interrupted) {
     const std::string what =
         fmt::format("send {}: given up with {} heaps in flight", s.plan.name, s.sender->in_flight());
@@ -195,13 +194,13 @@ void Shutdown::give_up(SendStream& s, EndWait::Result why, std::uint64_t left, b
     else if (why == EndWait::Result::consumer)
         of_.notes.problems.push_back(fmt::format("{}; {}", what, consumer_stuck()));
     else
-        // Whoever interrupts the run does not want to wait for the rest.
+        // A user who interrupts the run does not want to wait for the rest.
         (interrupted ? of_.notes.remarks : of_.notes.problems)
             .push_back(fmt::format("{}; port {} takes no more packets: {}", what,
                                    of_.ports[s.port].device().name(), of_.senders.suspects_of(s)));
 }
 
-/// Packets of ours that are still in a ring are received before the streams are flushed.
+/// Receives the packets of our own senders that are still in a ring, before the streams are flushed.
 void Shutdown::settle_receives() {
     const auto own = [this](const ReceivePlan& r) {
         return of_.ports[r.port].device().capabilities().receives_own;
@@ -222,7 +221,7 @@ void Shutdown::settle_receives() {
     if (!of_.senders.all().empty() && std::any_of(of_.plan.receives.begin(), of_.plan.receives.end(), own))
         wait_for(step, {&EndProgress::received,
                         blocks ? Clock::duration(kSettleBlocking) : Clock::duration(kSettle)});
-    // What is on its way between lcores arrives before they stop.
+    // Packets between lcores arrive before these stop.
     of_.queues.close_distributors();
     const auto arrived = [this] {
         of_.streams.let_go_of_consumers(true);
@@ -237,8 +236,8 @@ void Shutdown::settle_receives() {
             *w, [](LcoreLoop* loop) { loop->stop_receiving(); }, w->loop.get()));
 }
 
-/// A stream that blocks waits for its consumer, which may need its time: its source lost nothing, and nothing
-/// is lost here.
+/// Flushes the streams. A stream that blocks waits for its consumer: its source lost nothing, and nothing is
+/// lost here.
 void Shutdown::flush_receives() {
     const auto flush = [this] {
         of_.streams.let_go_of_consumers(true);
@@ -262,8 +261,8 @@ void Shutdown::flush_receives() {
             *w, [](recv::RxAgent* receiver) { receiver->drop_rest(); }, &w->loop->receiver()));
 }
 
-/// Buffers that filters hold come back while their ports still run; what does not is reported, and the pool
-/// it came from stays allocated. Lcores have been joined.
+/// Takes back the buffers that filters hold, while their ports still run. Missing ones are reported, and
+/// their pool stays allocated. Lcores have been joined.
 void Shutdown::end_filters() {
     const auto each = [this](const auto& function) {
         for (const auto& w : of_.lcores)

@@ -18,16 +18,16 @@
 
 namespace spead::runtime {
 
-/// The orderly end of a run: senders finish while receivers poll on (external buffers come back that way),
+/// Ends a run in order: senders finish while receivers still poll (external buffers come back that way),
 /// groups are left, streams flush, consumers drain, lcores are joined, ports stopped and closed.
 ///
-/// Main thread only. Every wait ends with one of the patiences, or with the lcores' (LcoreSet). A step that
-/// fails keeps no other from being taken; what goes wrong is noted.
+/// Main thread only. Every wait ends with one of the patiences, or with the lcores' (LcoreSet). If a step
+/// fails, the error is noted and the next ones are still taken.
 class Shutdown {
   public:
     using Clock = std::chrono::steady_clock;
 
-    /// What it ends; all of it outlives the object.
+    /// Refers to the objects that it ends; all outlive it.
     struct Parts {
         const Plan& plan;
         RunClock& clock;
@@ -42,7 +42,7 @@ class Shutdown {
         Snapshots& snapshots;
         RunNotes& notes;
     };
-    /// How long others are waited for; see EngineHooks.
+    /// Limits the waits for others, as the engine's hooks do.
     struct Patience {
         Clock::duration port{};
         Clock::duration consumer{};
@@ -52,12 +52,12 @@ class Shutdown {
 
     Shutdown(const Parts& parts, const Patience& patience) : of_(parts), patience_(patience) {}
 
-    /// Ends a run that has started, up to its ports. `interrupted`: the user does not want to wait for ports
-    /// that take no packets, so heaps that these hold up are no problem.
+    /// Ends a started run, up to its ports. `interrupted`: the user does not want to wait for ports that take
+    /// no packets, so heaps that these delay are no problem.
     void end_run(bool interrupted) noexcept;
     /// Stops and closes the ports, unless a lost lcore may still be inside one.
     void end_ports() noexcept;
-    /// Waits for the lcores to end, once more after end_run() has lost some.
+    /// Waits for the lcores to end; once more after end_run() has lost some.
     void stop_lcores() noexcept;
 
   private:

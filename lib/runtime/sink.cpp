@@ -13,7 +13,7 @@ namespace spead::runtime {
 
 namespace {
 
-/// Bytes of an immediate that carries one word of the sequence.
+/// Holds the bytes of an immediate that carries one word of the sequence.
 constexpr std::uint64_t kWord = 4;
 constexpr std::uint64_t kReported = 10;
 

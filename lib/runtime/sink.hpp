@@ -13,33 +13,33 @@
 
 namespace spead::runtime {
 
-/// What happens to the heaps of one stream: a consumer thread gives it every heap in turn.
+/// Takes the heaps of one stream: a consumer thread gives it every heap in turn.
 ///
-/// One thread at a time calls take() and end(), and by that consume() and finish(); counts and failure may be
-/// read by any.
+/// One thread at a time calls take() and end(), which call consume() and finish(); any thread may read counts
+/// and failure.
 class Sink {
   public:
     virtual ~Sink() = default;
 
-    /// consume(), as long as the sink has not failed. False: it has, now or before, and the heap is lost to
-    /// it.
+    /// Calls consume(), unless the sink has failed. Returns false when it has failed, now or before; then the
+    /// heap is lost.
     bool take(const heap::HeapHandle& heap) noexcept;
-    /// finish(), also after a failure: what is buffered may still find room.
+    /// Calls finish(), also after a failure: buffered data may still find room.
     void end() noexcept;
 
     bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
-    /// What it said when it failed first; empty while it has not.
+    /// Returns the first failure; empty: none.
     std::string failure() const;
-    /// The same, once: for the one who tells of it.
+    /// Returns the failure once, for the caller that reports it.
     std::optional<std::string> news();
 
-    /// Looks at the heap; it is given back afterwards. Throws Error when the sink can take no more (a full
-    /// disk), with how much it has kept.
+    /// Uses the heap, which is given back afterwards. Throws Error when the sink can take no more (a full
+    /// disk), with how much it has written.
     virtual void consume(const heap::HeapHandle& heap) = 0;
-    /// No more heaps come. Throws Error when what was written cannot be made permanent.
+    /// Ends the sink: no more heaps come. Throws Error when written data cannot be made permanent.
     virtual void finish() {}
 
-    /// Heaps whose content was compared and is right, and is not.
+    /// Returns the number of heaps with compared and correct content; the next: with wrong content.
     std::uint64_t verified() const noexcept { return verified_.load(std::memory_order_relaxed); }
     std::uint64_t wrong() const noexcept { return wrong_.load(std::memory_order_relaxed); }
 
@@ -56,14 +56,14 @@ class Sink {
     std::atomic<bool> failed_{false};
 };
 
-/// Gives every heap back unseen.
+/// Gives every heap back unread.
 class NullSink : public Sink {
   public:
     void consume(const heap::HeapHandle&) override {}
 };
 
 /// Compares complete heaps with the verification sequence (base/verify_sequence.hpp), item by item in the
-/// order of their ids. The first wrong heaps are logged with the place of the first wrong byte. Heaps without
+/// order of their ids. Logs the first wrong heaps with the offset of the first wrong byte. Heaps without
 /// items from 0x1000 on (descriptors alone) are neither right nor wrong; incomplete ones are counted
 /// elsewhere.
 class VerifySink : public Sink {
@@ -75,7 +75,7 @@ class VerifySink : public Sink {
     std::string stream_;
 };
 
-/// Makes the sink a plan asks for. Throws Error when its directory cannot be made or written.
+/// Makes the sink of a plan. Throws Error when its directory cannot be made or written.
 std::unique_ptr<Sink> make_sink(const SinkPlan& plan, const std::string& stream);
 
 }  // namespace spead::runtime

@@ -8,10 +8,10 @@
 
 namespace spead::runtime {
 
-/// How an lcore in interrupt mode sleeps: until a packet comes, or until it is woken for its mailbox.
+/// Puts an lcore in interrupt mode to sleep until a packet arrives, or until it is woken for its mailbox.
 ///
-/// Made and filled in the control world before the lcore runs. arm(), wait() and disarm() are the lcore's,
-/// wake() is anybody's.
+/// Control code makes and fills it before the lcore runs. The lcore calls arm(), wait() and disarm(); any
+/// thread may call wake().
 class Sleeper {
   public:
     /// Throws Error when the kernel gives no descriptor.
@@ -21,17 +21,17 @@ class Sleeper {
     Sleeper& operator=(const Sleeper&) = delete;
 
     void add(const port::RxEvents& events);
-    /// Nothing can come between two runs of an lcore: forgets all events.
+    /// Forgets all events. Call it between two runs of an lcore, when no event can come.
     void clear() noexcept;
     bool empty() const noexcept { return events_.empty(); }
 
     void arm() const noexcept;
-    /// At most so long; a system call.
+    /// Waits for that long at most; a system call.
     void wait(std::uint64_t microseconds) const noexcept;
     void disarm() const noexcept;
 
     void wake() const noexcept;
-    /// Readable after wake(), until the next wait() has seen it.
+    /// Returns a descriptor that is readable after wake(), until the next wait() has seen it.
     int wake_descriptor() const noexcept { return wake_; }
 
   private:

@@ -5,12 +5,12 @@
 #include "port/netdev.hpp"
 #include "runtime/snapshots.hpp"
 
-/// Why streams get nothing.
+/// Finds why streams receive nothing.
 namespace spead::runtime {
 
 namespace {
 
-/// The kernel is asked so often why nothing comes.
+/// Holds the interval at which the kernel is asked why no packets arrive.
 constexpr auto kLook = std::chrono::seconds(1);
 
 bool is_waiting(const stats::StreamSnapshot& s) {
@@ -19,7 +19,7 @@ bool is_waiting(const stats::StreamSnapshot& s) {
 
 }  // namespace
 
-/// What is known of why streams get nothing. As it was a moment ago: the kernel is asked.
+/// Adds the known reasons why streams receive nothing. They may be a moment old, because the kernel is asked.
 void Snapshots::add_absences(stats::Snapshot& snap) {
     const bool waiting = std::any_of(snap.streams.begin(), snap.streams.end(), is_waiting);
     const auto time = std::chrono::steady_clock::now();
@@ -47,7 +47,7 @@ void Snapshots::look_for_absences(const stats::Snapshot& snap) {
         const ReceivePlan& r = of_.plan.receives[i];
         const std::size_t p = of_.ports.index_of(r.port);
         wanted[p].insert(wanted[p].end(), r.endpoints.begin(), r.endpoints.end());
-        // Where we are no host of our own, the kernel answers ARP, for addresses that it has.
+        // Without our own host, the kernel answers ARP for addresses that it has.
         if (of_.ports[p].host() ||
             of_.ports[p].device().capabilities().membership != port::Membership::kernel_socket)
             continue;

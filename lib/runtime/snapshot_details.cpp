@@ -7,12 +7,12 @@
 #include "runtime/snapshots.hpp"
 #include "stats/since.hpp"
 
-/// What explains the counts of a snapshot: times of heaps, high-water marks, senders.
+/// Adds the details of a snapshot that explain its counts: heap times, high-water marks, senders.
 namespace spead::runtime {
 
 namespace {
 
-/// Whichever lcore came closest to its limit is reported.
+/// Keeps the values of the lcore that came closest to its limit.
 void raise(std::uint64_t& limit, std::uint64_t& most, std::uint64_t of, std::uint64_t reached) {
     if (limit == 0 || static_cast<double>(reached) * static_cast<double>(limit) >
                           static_cast<double>(most) * static_cast<double>(of)) {
@@ -31,7 +31,7 @@ void tell_marks(stats::StreamSnapshot& s, const StreamLane& lane) {
     s.queue_most_now = std::max(s.queue_most_now, lane.queued.peak().now);
 }
 
-/// What endpoints of which the stream knows no more have counted is told together.
+/// Adds the counts of endpoints. Those of endpoints that the stream no longer knows are summed.
 void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const std::vector<Endpoint>& endpoints) {
     std::vector<stats::EndpointCounters> sums = stream.past_endpoints;
     sums.resize(stream.places.size());
@@ -52,7 +52,7 @@ void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const std::ve
         s.by_endpoint.push_back({"former", former.packets, former.bytes});
 }
 
-/// All senders of a port, over its queues.
+/// Holds all senders of a port, over its queues.
 using Senders = std::map<std::pair<std::uint32_t, std::string>, stats::Talkers::Entry>;
 
 void add_senders(stats::PortSnapshot& p, Senders& senders, const Worker& w, const SourceDetails& details) {
@@ -101,7 +101,7 @@ void Snapshots::add_details(stats::Snapshot& snap) {
     for (std::size_t i = 0; i < found.size(); i++)
         tell_senders(snap.ports[i], found[i]);
     add_absences(snap);
-    // What an lcore that does not answer told last may be of different times.
+    // The last counts of a silent lcore may be of different times.
     snap.detailed = !of_.lcores.any_silent();
 }
 

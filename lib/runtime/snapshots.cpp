@@ -10,7 +10,7 @@
 #include "base/privileges.hpp"
 #include "stats/since.hpp"
 
-/// What a run has counted, as far as its lcores answer.
+/// Collects the counts of a run, as far as its lcores answer.
 namespace spead::runtime {
 
 namespace {
@@ -20,7 +20,7 @@ std::uint64_t sum_of(const Array& values) {
     return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
-/// What the stream's lanes had counted when their lcores last answered.
+/// Adds the counts of the stream's lanes, of their lcores' last answers.
 void add_lanes(const Stream& stream, stats::StreamSnapshot& to) {
     for (const StreamLane* const lane : stream.all_lanes())
         to.add(lane->counts, lane->done.delivered, lane->done.unwritten);
@@ -28,7 +28,8 @@ void add_lanes(const Stream& stream, stats::StreamSnapshot& to) {
         to.queue_heaps += lane->rx->queue.capacity();
 }
 
-/// What its sinks found. Before the lcores are asked: what has been looked at was delivered before.
+/// Adds the counts of its sinks. Called before the lcores are asked: heaps that sinks have counted were
+/// delivered before.
 void add_sinks(const Stream& stream, stats::StreamSnapshot& to) {
     const auto add_sink = [&to](const Sink& sink) {
         to.heaps_verified += sink.verified();
@@ -76,7 +77,7 @@ stats::Snapshot Snapshots::take(LcoreLook::Depth depth) {
     return snap;
 }
 
-/// What is known of streams before their lcores are asked.
+/// Adds the data of streams that is known before their lcores are asked.
 void Snapshots::add_streams(stats::Snapshot& snap) const {
     for (std::size_t i = 0; i < of_.plan.receives.size(); i++) {
         const ReceivePlan& r = of_.plan.receives[i];
@@ -112,7 +113,7 @@ void Snapshots::add_lcores(stats::Snapshot& snap, LcoreLook::Depth depth) {
     }
 }
 
-/// From what the lcore counted when it last answered.
+/// Returns the lcore's lane, from its last answer.
 stats::LcoreSnapshot Snapshots::snapshot_of(const Worker& w) const {
     stats::LcoreSnapshot l;
     l.lcore = w.layout->lcore;

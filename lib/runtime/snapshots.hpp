@@ -17,13 +17,13 @@
 
 namespace spead::runtime {
 
-/// Takes snapshots of a run: what its parts and its lcores have counted, and what explains the counts.
+/// Takes snapshots of a run: the counts of its parts and lcores, and the details that explain them.
 ///
-/// Main thread only. It reads the parts and changes none of them; it keeps the base of cleared counters, and
-/// why streams get nothing.
+/// Main thread only. It reads the parts and changes none of them. It keeps the base of cleared counters, and
+/// why streams receive nothing.
 class Snapshots {
   public:
-    /// What a snapshot is made from; all of it outlives the object.
+    /// Refers to the objects that a snapshot is made from; all outlive it.
     struct Sources {
         const Plan& plan;
         const RunClock& clock;
@@ -35,20 +35,21 @@ class Snapshots {
         const HealthMonitor& health;
     };
 
-    /// `by_configuration`: advice names keys of a configuration, not options of a command.
+    /// Takes the sources. `by_configuration`: advice names configuration keys instead of command-line
+    /// options.
     Snapshots(const Sources& sources, LcoreCounts& counts, bool by_configuration)
         : of_(sources), counts_(counts), by_configuration_(by_configuration) {}
 
     /// Returns counts since the start. Throws LcoreLost only for full_then_forget.
     stats::Snapshot take(LcoreLook::Depth depth = LcoreLook::Depth::counts);
-    /// Returns counts since the start with everything that explains them, and follows the findings.
+    /// Returns counts since the start with all details that explain them, and updates the findings.
     stats::Snapshot take_detailed();
-    /// Returns the snapshot less what was counted before the counters were cleared.
+    /// Returns the snapshot less the counts before the counters were cleared.
     stats::Snapshot since_cleared(stats::Snapshot snap) const;
-    /// Begins counts and marks anew: returns with all lcores' consent, or throws LcoreLost.
+    /// Restarts counts and marks. Returns when all lcores have done so, or throws LcoreLost.
     void clear();
-    /// Notes that streams, senders or ports of these names are others now. What happened before is what was
-    /// seen of them then: take_detailed() goes before every change.
+    /// Notes that the streams, senders or ports of these names have changed. Call take_detailed() before
+    /// every change, because it records the state until then.
     void parts_changed(const std::vector<std::string>& names);
 
   private:
@@ -62,9 +63,9 @@ class Snapshots {
     const Sources of_;
     LcoreCounts& counts_;
     const bool by_configuration_;
-    std::optional<stats::Snapshot> base_;  ///< of when the counters were cleared
+    std::optional<stats::Snapshot> base_;  ///< taken when the counters were cleared
     stats::FindingLog findings_;
-    std::map<std::uint32_t, std::vector<std::string>> unowned_;  ///< by stream's number; when last looked
+    std::map<std::uint32_t, std::vector<std::string>> unowned_;  ///< by stream's number; at the last look
     std::chrono::steady_clock::time_point next_look_at_absences_{};
 };
 

@@ -21,81 +21,81 @@ namespace spead::runtime {
 
 struct Worker;
 
-/// One stream on one lcore: a lane, with what the control world keeps of it.
+/// Holds a stream's lane on one lcore.
 struct StreamLane {
     StreamLane() = default;
     StreamLane(const StreamLane&) = delete;
     StreamLane& operator=(const StreamLane&) = delete;
-    /// Heaps that users hold keep the lane, and its filter is nothing of theirs.
+    /// Detaches the filter. Heaps that users hold keep the lane alive, but do not need its filter.
     ~StreamLane() {
         if (rx)
             rx->filter.reset();
     }
 
     std::shared_ptr<recv::SpeadLane> rx;   ///< with the arena, if that is the stream's own
-    const memory::Arena* arena = nullptr;  ///< where its heaps lie
+    const memory::Arena* arena = nullptr;  ///< of its heaps
     bool owns_arena = false;               ///< no other stream has heaps there
     Worker* worker = nullptr;
-    std::uint16_t slot = 0;           ///< by which the lcore's classifiers name the lane
-    Consumers::Feed* feed = nullptr;  ///< null: it has users, or has left the consumers
+    std::uint16_t slot = 0;           ///< index of the lane in the lcore's classifiers
+    Consumers::Feed* feed = nullptr;  ///< null: it has users, or was removed from the consumers
     std::shared_ptr<Sink> sink;       ///< null: it has users
     std::shared_ptr<UserQueues> users;
     std::shared_ptr<UserQueues::Queue> user_queue;
-    /// What the lcore counted when it last answered.
+    /// Holds the counts of the lcore's last answer.
     stats::StreamCounters counts;
-    Consumers::Done done;  ///< heaps that its sink was given
+    Consumers::Done done;  ///< heaps given to its sink
     LaneDetails details;
     stats::PeakRecord queued;          ///< heaps in its hand-over queue
     stats::PeakRecord memory_used;     ///< bytes
-    capture::TapCounters tap_counts;   ///< of the capture that runs
+    capture::TapCounters tap_counts;   ///< of the running capture
     bool blocked = false;              ///< waits for its consumer
     bool stopped = false;              ///< by a stop item
-    bool over = false;                 ///< stopped, and all its heaps were handed over
-    std::vector<std::uint64_t> stops;  ///< stop items by place; only where the run may end by them
+    bool over = false;                 ///< stopped, and all its heaps were delivered
+    std::vector<std::uint64_t> stops;  ///< stop items by place; only where they may end the run
 
-    /// What becomes of its heaps; null: it has left those who take them.
+    /// Returns the tally of its heaps; null: it was removed from the consumers or users.
     const HeapTally* tally() const noexcept {
         return user_queue ? static_cast<const HeapTally*>(user_queue.get()) : feed;
     }
 };
 
-/// A lane on its way out: no packet comes to it any more.
+/// Holds a lane that is being removed: no packet reaches it any more.
 struct Leaving {
     std::unique_ptr<StreamLane> lane;
     enum class Step : std::uint8_t { flush, consume, reclaim } step = Step::flush;
-    bool waits_for_user = false;  ///< who may take any time for the heaps that are left
+    bool waits_for_user = false;  ///< the user may take any time for the remaining heaps
 };
 
 struct Stream {
-    std::uint32_t number = 0;  ///< no other stream of the run has it
+    std::uint32_t number = 0;  ///< unique in the run
     std::string name;
     std::shared_ptr<Sink> sink;         ///< null: it has users, or is not enabled
     std::shared_ptr<UserQueues> users;  ///< of SinkKind::user
-    bool source_ended = false;          ///< its users were handed all that the port's source had
+    bool source_ended = false;          ///< its users were given all heaps of the port's source
     std::vector<std::unique_ptr<StreamLane>> lanes;
     std::vector<Leaving> leaving;
-    /// Place of each endpoint in the lanes' tables: kept while others come and go.
+    /// Holds the index of each endpoint in the lanes' tables; kept while others are added and removed.
     std::vector<Endpoint> places;
-    std::vector<Endpoint> in_use;                         ///< of places: what its packets come for
-    std::vector<std::shared_ptr<Sink>> old_sinks;         ///< that leaving lanes still have
-    stats::StreamSnapshot past;                           ///< what lanes that it no longer has have counted
-    std::vector<stats::EndpointCounters> past_endpoints;  ///< as places; likewise
-    stats::EndpointCounters former;                       ///< of endpoints that have no place any more
+    std::vector<Endpoint> in_use;                         ///< the places that receive packets
+    std::vector<std::shared_ptr<Sink>> old_sinks;         ///< still used by lanes that are being removed
+    stats::StreamSnapshot past;                           ///< counts of its former lanes
+    std::vector<stats::EndpointCounters> past_endpoints;  ///< in the order of places; likewise
+    stats::EndpointCounters former;                       ///< of endpoints without a place
     stats::StreamTimes past_times;
-    std::unique_ptr<capture::Capture> capture;  ///< its taps are on the lanes, as lanes
-    std::uint64_t capture_number = 0;           ///< of the captures of the run
-    bool blocked = false;                       ///< waits for its consumer, when look() last looked
-    bool stopped = false;  ///< by a stop item, on all lcores; only of streams that have several
+    std::unique_ptr<capture::Capture> capture;  ///< its taps are on the lanes, in their order
+    std::uint64_t capture_number = 0;           ///< among the run's captures
+    bool blocked = false;                       ///< waits for its consumer, as of the last look()
+    bool stopped = false;  ///< by a stop item, on all lcores; only for streams with several
     std::optional<stats::LastEvent> last_event;  ///< of its sink or its lcores
 
-    std::vector<const StreamLane*> all_lanes() const;  ///< those that leave, too
-    /// No packet comes to its lanes any more.
+    std::vector<const StreamLane*> all_lanes() const;  ///< with those that are being removed
+    /// Begins to remove its lanes; no packet reaches them any more.
     void retire_lanes();
-    /// Lanes that leave keep the former sink.
+    /// Begins to remove the sink; lanes that are being removed keep it.
     void retire_sink(std::shared_ptr<Sink> successor);
 };
 
-/// Returns the stream's lane on the worker; null: it has none there.
+/// Returns the stream's lane on the worker; null: none.
 const StreamLane* lane_on(const Stream& stream, const Worker& worker);
 
 }  // namespace spead::runtime

@@ -18,7 +18,7 @@ bool is_bad(StreamEvent e) {
 std::string sentence_of(const std::string& stream, const stats::LastEvent& event) {
     const char* const what =
         event.kind == StreamEvent::stuck || event.kind == StreamEvent::unstuck ? "send" : "stream";
-    // That a sink failed is a sentence by itself; the others are states that the stream is in.
+    // A failed sink has a sentence of its own; the others are states of the stream.
     return is_bad(event.kind) && event.kind != StreamEvent::sink_failed
                ? fmt::format("{} {} is {}: {}", what, stream, name_of(event.kind), event.text)
                : fmt::format("{} {}: {}", what, stream, event.text);
@@ -55,7 +55,7 @@ void StreamHealth::begin(double now, const Counts& counts) {
     interval_counts_ = counts;
 }
 
-/// Notices silence and its end.
+/// Detects silence and its end.
 void StreamHealth::listen(double now, const Counts& counts) {
     if (counts.packets != packets_) {
         packets_ = counts.packets;
@@ -63,7 +63,7 @@ void StreamHealth::listen(double now, const Counts& counts) {
             silent_ = false;
             raise(StreamEvent::back, now,
                   fmt::format("packets come again after {:.1f} s", now - last_packet_));
-            // What is judged begins with them.
+            // The evaluation begins with them.
             interval_ = now;
             interval_counts_ = counts;
         }
@@ -74,7 +74,7 @@ void StreamHealth::listen(double now, const Counts& counts) {
     }
 }
 
-/// Judges an interval when it is over.
+/// Evaluates an interval when it is over.
 void StreamHealth::judge(double now, const Counts& counts) {
     const double seconds = now - interval_;
     if (seconds < kInterval)

@@ -11,7 +11,7 @@
 
 namespace spead::runtime {
 
-/// What is expected of a stream; 0: nothing.
+/// Holds the limits of a stream; 0: not checked.
 struct HealthLimits {
     double silent_after = 0;    ///< seconds
     double loss_threshold = 0;  ///< fraction of heaps
@@ -21,18 +21,18 @@ struct HealthLimits {
     bool operator==(const HealthLimits&) const = default;
 };
 
-/// Not an end of something bad.
+/// Returns whether the event is a fault rather than the end of one.
 bool is_bad(stats::StreamEvent e);
-/// As it is logged and reported at prompts. `stream`: its name, or that of the sender.
+/// Returns the event as the log and prompts show it. `stream`: its name, or that of the sender.
 std::string sentence_of(const std::string& stream, const stats::LastEvent& event);
 
-/// Watches one stream: is it silent, does it lose heaps, is it slow? Each change is reported once. Pure: time
-/// and counts come from outside, the time in seconds of the run, never backwards.
+/// Watches one stream for silence, lost heaps and a low rate. Reports each change once. Pure: the caller
+/// passes counts and time, in seconds of the run, never decreasing.
 ///
-/// Silence is noticed at any update(). Losses and the rate are judged over intervals of kInterval: losing
-/// begins above the threshold and is over at half of it, slow begins below kSlow of the expected rate and is
-/// over at kFast, so that a stream on the edge does not raise an event every second. Intervals in which
-/// nothing comes are silence where that is watched, and slow otherwise; they say nothing about losses.
+/// Silence is detected at any update(). Losses and the rate are evaluated over intervals of kInterval. Losing
+/// begins above the threshold and ends at half of it; slow begins below kSlow of the expected rate and ends
+/// at kFast. So a stream near a limit does not raise an event every second. An interval without packets
+/// counts as silence if that is watched, and else as slow; it does not affect losing.
 class StreamHealth {
   public:
     static constexpr double kInterval = 1;
@@ -42,22 +42,22 @@ class StreamHealth {
     struct Counts {
         std::uint64_t packets = 0;
         std::uint64_t bytes = 0;
-        std::uint64_t heaps = 0;  ///< that ended
-        std::uint64_t lost = 0;   ///< of them, incomplete or thrown away
+        std::uint64_t heaps = 0;  ///< finished
+        std::uint64_t lost = 0;   ///< of them, incomplete or discarded
     };
     static Counts counts_of(const stats::StreamSnapshot& s);
 
     explicit StreamHealth(const HealthLimits& limits) : limits_(limits) {}
 
-    /// What is expected from now on; nothing: it rests until something is. What was noticed so far is
-    /// forgotten, and what comes is judged anew; events stay counted, for the life of the stream.
+    /// Sets new limits; without limits it rests until it gets some. Forgets the present state and starts
+    /// anew; the counts of events stay for the life of the stream.
     void expect(const HealthLimits& limits);
 
-    /// What has changed, oldest first. Counts that run backwards are those of a stream that began anew.
+    /// Returns the changes, oldest first. Decreasing counts mean that the stream began anew.
     std::vector<stats::LastEvent> update(double now, const Counts& counts);
 
     const HealthLimits& limits() const noexcept { return limits_; }
-    /// "ok", "silent", "losing", "slow" or "losing, slow"; empty: nothing is expected.
+    /// Returns "ok", "silent", "losing", "slow" or "losing, slow"; empty: there are no limits.
     std::string state() const;
     std::uint64_t events(stats::StreamEvent e) const { return events_[static_cast<std::size_t>(e)]; }
     const std::optional<stats::LastEvent>& last_event() const noexcept { return last_; }
@@ -74,9 +74,9 @@ class StreamHealth {
     bool losing_ = false;
     bool slow_ = false;
     std::uint64_t packets_ = 0;  ///< at the last update
-    double last_packet_ = 0;     ///< when one was noticed, or the watch began
-    double interval_ = 0;        ///< when it began
-    Counts interval_counts_;     ///< then
+    double last_packet_ = 0;     ///< at the last packet, or the start of the watch
+    double interval_ = 0;        ///< its start
+    Counts interval_counts_;     ///< at its start
     std::vector<stats::LastEvent> news_;
     std::array<std::uint64_t, stats::kStreamEvents> events_{};
     std::optional<stats::LastEvent> last_;

@@ -8,7 +8,7 @@
 #include "base/log.hpp"
 #include "runtime/lossless.hpp"
 
-/// The streams of a run: their lanes on lcores, and where those get their packets from.
+/// Holds the streams of a run: their lanes on lcores, and the sources of their packets.
 namespace spead::runtime {
 
 namespace {
@@ -43,7 +43,7 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     return c;
 }
 
-/// A lane whose heaps lie in an arena of its own.
+/// Holds a lane whose heaps lie in an arena of its own.
 struct LaneWithArena {
     LaneWithArena(const recv::LaneConfig& config, std::size_t bytes)
         : arena(bytes, config.window.max_heap_bytes), lane(config, heap::PoolPlacer(arena, 0)) {}
@@ -129,7 +129,7 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
             s.retire_lanes();
         if (c.new_sink) {
             s.retire_sink(std::move(fresh.sinks[i]));
-            // Those of a stream that is stopped take what is left.
+            // The users of a stopped stream take the remaining heaps.
             if (plans[i].enabled)
                 s.users = std::move(fresh.users[i]);
         }
@@ -147,7 +147,7 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
     }
 }
 
-/// Not known to its lcore or the consumers yet.
+/// Makes a lane that neither its lcore nor the consumers know yet.
 std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const ReceivePlan& r, Worker& worker) {
     auto lane = std::make_unique<StreamLane>();
     const recv::LaneConfig config =
@@ -170,7 +170,7 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
     return lane;
 }
 
-/// The stream has a lane on every lcore that the queues deliver it to.
+/// Makes a lane of the stream on every lcore that the queues deliver it to.
 void StreamSet::make_lanes(Stream& stream, std::size_t receive, const ReceivePlan& r,
                            const std::vector<QueueLayout>& queues) {
     std::vector<std::unique_ptr<StreamLane>> lanes;
@@ -188,7 +188,7 @@ void StreamSet::make_lanes(Stream& stream, std::size_t receive, const ReceivePla
         install(stream, std::move(lane));
 }
 
-/// The lcore and the consumers have it from now on; packets come once a classifier names it.
+/// Gives the lane to the lcore and the consumers; packets arrive once a classifier names it.
 void StreamSet::install(Stream& stream, std::unique_ptr<StreamLane> lane) {
     Worker& worker = *lane->worker;
     stream.lanes.reserve(stream.lanes.size() + 1);
@@ -205,8 +205,8 @@ void StreamSet::install(Stream& stream, std::unique_ptr<StreamLane> lane) {
     reserve_memory(worker, true);
 }
 
-/// Every stream reserves an equal part of its lcore's memory, or all of its own, and those that leave, too,
-/// as long as packets may still come to them.
+/// Reserves for every stream an equal amount of its lcore's memory, or its own memory. Streams that are being
+/// removed keep theirs as long as packets may still reach them.
 void StreamSet::reserve_memory(Worker& worker, bool with_leaving) {
     std::vector<const StreamLane*> staying;
     if (with_leaving)
@@ -241,8 +241,8 @@ void StreamSet::reserve_memory(Worker& worker, bool with_leaving) {
         std::move(quotas));
 }
 
-/// The endpoints keep their places in the lanes' tables; new ones take those that are free: of no endpoint
-/// that packets may still be counted for, in tables that are about to be exchanged or in lanes that leave.
+/// Keeps the endpoints' places in the lanes' tables. New endpoints get free places: those that no packet may
+/// still be counted for, in tables about to be exchanged or in lanes that are being removed.
 void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
     const std::vector<Endpoint> before = std::exchange(stream.in_use, endpoints);
     const bool counting = !stream.leaving.empty();

@@ -21,7 +21,8 @@
 
 namespace spead::runtime {
 
-/// The streams of a run: their lanes on lcores, the lanes on their way out, and what former streams counted.
+/// Holds the streams of a run: their lanes on lcores, the lanes that are being removed, and the counts of
+/// former streams.
 ///
 /// Main thread only. A lane belongs to the set before its lcore or its consumer knows it, and until neither
 /// does. Waits end with the lcores' patience (LcoreSet).
@@ -31,13 +32,13 @@ class StreamSet {
 
     struct Makers {
         std::function<std::unique_ptr<Sink>(const SinkPlan&, const std::string& stream)> sink;
-        /// The filter of a stream on one of its lcores; null: none.
+        /// Makes the filter of a stream on one of its lcores; null: none.
         std::function<std::unique_ptr<recv::PacketFilter>(const ReceivePlan&)> filter;
-        /// Whose heaps a stream with SinkKind::user has; the same ones each time.
+        /// Returns the queues for the heaps of a stream with SinkKind::user; the same object each time.
         std::function<std::shared_ptr<UserQueues>(const std::string& stream)> users;
     };
 
-    /// All of them outlive the set. A sink that failed is a problem of the run.
+    /// Refers to all of them; they outlive the set. A sink that failed is a problem of the run.
     StreamSet(LcoreSet& lcores, PortSet& ports, Consumers& consumers, EventReporter& events, Makers makers,
               std::vector<std::string>& problems)
         : lcores_(lcores),
@@ -46,74 +47,76 @@ class StreamSet {
           events_(events),
           makers_(std::move(makers)),
           problems_(problems) {}
-    /// end_users().
+    /// Calls end_users().
     ~StreamSet();
     StreamSet(const StreamSet&) = delete;
     StreamSet& operator=(const StreamSet&) = delete;
 
-    /// Makes the streams of a run that begins, with their lanes where `queues` deliver to. Throws Error.
+    /// Makes the streams of a run that begins, with lanes where `queues` deliver to. Throws Error.
     void make(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues);
 
     /// Returns the streams of the plan, in its order.
     const Streams& current() const noexcept { return current_; }
-    /// Returns streams that are removed, with lanes that still leave.
+    /// Returns streams that are removed, with the lanes that still end.
     const Streams& removed() const noexcept { return removed_; }
-    /// Returns what streams that are no more have counted.
+    /// Returns the counts of former streams.
     const stats::StreamSnapshot& removed_counts() const noexcept { return removed_counts_; }
     stats::StreamSnapshot& removed_counts() noexcept { return removed_counts_; }
-    /// Returns whether lanes are on their way out that wait for no user.
+    /// Returns whether lanes are being removed that wait for no user.
     bool any_leaving() const;
 
-    /// New streams and sinks of a change, at their places in the plan.
+    /// Holds the new streams and sinks of a change, at their indices in the plan.
     struct Fresh {
         Streams streams;
         std::vector<std::shared_ptr<Sink>> sinks;
-        std::vector<std::shared_ptr<UserQueues>> users;  ///< of those that have users instead of a sink
+        std::vector<std::shared_ptr<UserQueues>> users;  ///< of streams with users instead of a sink
     };
-    /// Makes what most often cannot be made, before anything has changed. Throws Error.
+    /// Makes the objects that are most likely to fail, before anything has changed. Throws Error.
     Fresh make_fresh(const std::vector<ReceivePlan>& wanted, const Change& change);
-    /// Puts the streams into the order of the wanted plan; those that are removed are on their way out.
+    /// Brings the streams into the order of the wanted plan, and begins to remove the others.
     void exchange(const Change& change, Streams fresh);
-    /// Makes the lanes what the plan says, which is that of exchange(); others are on their way out. Throws
+    /// Changes the lanes to the plan, which is that of exchange(), and begins to remove the others. Throws
     /// Error.
     void renew(const std::vector<ReceivePlan>& plans, const std::vector<QueueLayout>& queues,
                const Change& change, Fresh fresh);
-    /// Refuses, with an Error, to give a stream new lanes while its user leaves the heaps of many former ones
+    /// Throws Error if a stream would get new lanes while its user leaves the heaps of many former ones
     /// untaken: each of them keeps its memory.
     void check_users(std::size_t stream) const;
-    /// Reserves an equal part of its lcore's memory for every stream; those that leave, too, if
-    /// `with_leaving`.
+    /// Reserves for every stream an equal amount of its lcore's memory; with `with_leaving` also for those
+    /// that are being removed.
     void reserve_memory(Worker& worker, bool with_leaving);
 
-    /// Lets go of lanes that their lcores and consumers are done with.
+    /// Destroys lanes that their lcores and consumers no longer use.
     void let_go();
-    /// No stream waits for consumers that take no more. `silent_too`: also where an lcore is silent.
+    /// Stops streams from waiting for consumers that take no more. `silent_too`: also where an lcore is
+    /// silent.
     void let_go_of_consumers(bool silent_too);
-    /// Tells users of the streams that have ended, and ends those whose port's source has. `on_their_way`:
+    /// Ends the user queues of ended streams and of those whose port's source has ended. `on_their_way`:
     /// packets are between two lcores.
     void serve_users(const std::vector<ReceivePlan>& plans, bool on_their_way);
-    /// No heap will come any more to any user.
+    /// Ends all user queues: no heap comes any more.
     void end_users() noexcept;
-    /// Stops a stream on all its lcores that a stop item has stopped on one.
+    /// Stops a stream on all its lcores when a stop item has stopped it on one.
     void share_stops(const std::vector<ReceivePlan>& plans);
-    /// Whether every endpoint of every enabled stream has seen a stop item, on whichever lcore.
+    /// Returns whether every endpoint of every enabled stream has seen a stop item, on any lcore.
     bool all_stopped(const std::vector<ReceivePlan>& plans) const;
 
-    /// Begins the times of heaps anew, of lanes that are no more.
+    /// Restarts the heap times of former lanes.
     void forget_times();
 
-    /// Reports sinks that have failed since; `now` in seconds of the run.
+    /// Reports newly failed sinks; `now` in seconds of the run.
     void watch_sinks(double now);
     /// Adds the latest event of sinks and lcores to the streams of a snapshot, after HealthMonitor::add_to().
     void add_last_events(stats::Snapshot& snap) const;
-    /// Notes that an lcore has fallen silent, or is back. Returns the streams that have a lane there.
+    /// Notes that an lcore is silent, or answers again. Returns the streams with a lane there.
     std::vector<std::string> note_silence(const Worker& worker, bool silent, double now,
                                           const std::string& text);
 
-    /// Looks again which streams wait for their consumers: Stream::blocked.
+    /// Updates which streams wait for their consumers: Stream::blocked.
     void look_for_blocked();
     std::vector<std::string> blocked() const;
-    /// Returns packets of the lanes' streams that were lost although their source could wait, as problems.
+    /// Returns packets of former and present streams that were lost although their source could wait, as
+    /// problems.
     std::vector<std::string> lost_although_waited();
 
   private:
@@ -139,7 +142,7 @@ class StreamSet {
     Streams removed_;
     stats::StreamSnapshot removed_counts_;
     std::uint32_t last_number_ = 0;
-    double now_ = 0;  ///< seconds of the run, when watch_sinks() was called last
+    double now_ = 0;  ///< seconds of the run, at the last watch_sinks()
 };
 
 }  // namespace spead::runtime

@@ -6,7 +6,7 @@
 #include "base/units.hpp"
 #include "runtime/stream_set.hpp"
 
-/// Events of streams: sinks that failed, lcores that fell silent, consumers that keep them waiting.
+/// Reports events of streams: failed sinks, silent lcores, and consumers that delay them.
 namespace spead::runtime {
 
 void StreamSet::watch_sinks(double now) {
@@ -20,7 +20,7 @@ void StreamSet::watch_sinks(double now) {
         }
 }
 
-/// One that has failed is reported once.
+/// Reports a failed sink once.
 void StreamSet::look_at_sink(Stream& stream, Sink& sink) {
     const std::optional<std::string> news = sink.news();
     if (!news)
@@ -31,7 +31,7 @@ void StreamSet::look_at_sink(Stream& stream, Sink& sink) {
     problems_.push_back(fmt::format("stream {}: {}", stream.name, stream.last_event->text));
 }
 
-/// After HealthMonitor::add_to().
+/// Adds the latest events, after HealthMonitor::add_to().
 void StreamSet::add_last_events(stats::Snapshot& snap) const {
     for (std::size_t i = 0; i < current_.size(); i++) {
         stats::StreamSnapshot& s = snap.streams[i];
@@ -78,8 +78,8 @@ std::vector<std::string> StreamSet::blocked() const {
     return names;
 }
 
-/// A stream whose source could wait loses packets only if more heaps were in flight at once than there was
-/// memory for, or if nobody waited for its consumer any more, which has been reported.
+/// Returns losses of streams whose source could wait. Such a stream loses packets only if more heaps were in
+/// flight at once than the memory holds, or if it no longer waited for its consumer, which was reported.
 std::vector<std::string> StreamSet::lost_although_waited() {
     std::vector<std::string> problems;
     if (consumers_.failed() || consumers_.budget_used_up())

@@ -5,15 +5,14 @@
 
 #include "runtime/stream_set.hpp"
 
-/// Lanes of streams on their way out, and streams that end: by a stop item, or because nobody takes their
-/// heaps.
+/// Removes lanes of streams, and ends streams: by a stop item, or because their heaps are not taken.
 namespace spead::runtime {
 
 namespace {
 
 enum class Flushed : std::uint8_t { no, partly, all };
 
-/// Ends the lane's heaps. A consumer that is waited for (on_full = block) makes room when it can.
+/// Flushes the lane's heaps. A consumer that is waited for (on_full = block) makes room when it can.
 Flushed flush(LcoreSet& lcores, const StreamLane& lane) {
     const auto flush_lane = [](const recv::RxAgent* receiver, heap::Window* window, std::uint16_t slot) {
         // Not while a source still names it: a change that failed half way may leave that.
@@ -89,7 +88,7 @@ void StreamSet::let_go(Stream& stream) {
     });
 }
 
-/// A step further on the way out; true when the lane is no longer known to its lcore or the consumers.
+/// Takes the next step of the removal. Returns true when neither the lane's lcore nor the consumers know it.
 bool StreamSet::leave(Stream& stream, Leaving& leaving) {
     StreamLane& lane = *leaving.lane;
     Worker& w = *lane.worker;
@@ -160,7 +159,7 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
     return true;
 }
 
-/// The stream keeps what its lane has counted.
+/// Adds the lane's counts to the stream.
 void StreamSet::fold(Stream& stream, const StreamLane& lane) {
     Worker& w = *lane.worker;
     stream.past.add(lane.counts, lane.done.delivered, lane.done.unwritten);
@@ -174,7 +173,7 @@ void StreamSet::fold(Stream& stream, const StreamLane& lane) {
     std::erase(w.lanes, &lane);
 }
 
-/// Consumers that have no memory, or had their number of heaps, take no more: no stream may wait for them.
+/// Stops streams from waiting for consumers that have no memory, or have had their number of heaps.
 void StreamSet::let_go_of_consumers(bool silent_too) {
     if (!consumers_.failed() && !consumers_.budget_used_up())
         return;
@@ -194,7 +193,8 @@ void StreamSet::let_go_of_consumers(bool silent_too) {
     }
 }
 
-/// A stop item comes to one lcore and stops the stream on all. A silent lcore is told when it is back.
+/// Stops a stream on all lcores when a stop item has stopped it on one. A silent lcore is stopped when it
+/// answers again.
 void StreamSet::share_stops(const std::vector<ReceivePlan>& plans) {
     for (std::size_t i = 0; i < current_.size(); i++) {
         Stream& s = *current_[i];

@@ -6,15 +6,15 @@
 #include "base/error.hpp"
 #include "runtime/stream_set.hpp"
 
-/// Streams whose heaps a user takes: when they end, and what they must have.
+/// Handles streams whose heaps a user takes: their end, and their limits.
 namespace spead::runtime {
 
 namespace {
 
-/// Lanes of a stream that may wait for its user to take their heaps, before there are new ones.
+/// Limits the lanes of a stream whose heaps the user has not taken, before it gets new ones.
 constexpr std::size_t kMostUntaken = 8;
 
-/// Whether the lcores have handed over all that the lanes had.
+/// Returns whether the lcores have delivered all heaps of the lanes.
 bool has_handed_over(const Stream& stream) {
     return std::all_of(stream.lanes.begin(), stream.lanes.end(), [](const auto& p) { return p->over; }) &&
            std::all_of(stream.leaving.begin(), stream.leaving.end(),
@@ -65,7 +65,8 @@ void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their
     }
 }
 
-/// The lcores have had all packets; those that wait for room in a window first become heaps.
+/// Ends a source whose packets the lcores have all had. Packets that wait for room in a window become heaps
+/// first.
 void StreamSet::end_source(Stream& stream) {
     const auto stop = [](const recv::RxAgent* receiver, heap::Window* window) {
         for (const recv::Source* const s : receiver->sources())

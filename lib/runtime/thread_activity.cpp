@@ -16,10 +16,10 @@ namespace {
 
 constexpr std::size_t kMostThreads = 4096;
 constexpr std::size_t kMostNames = 3;
-/// Of /proc/PID/stat: state is field 3, processor field 39 (proc(5)).
+/// Names the field of the state in /proc/PID/stat, 3; the processor is field 39 (proc(5)).
 constexpr std::size_t kStateField = 3;
 constexpr std::size_t kCpuField = 39;
-/// A thread that ran for less of the time did not have its CPU.
+/// Limits the fraction of time below which a thread did not have its CPU.
 constexpr double kHardly = 0.05;
 
 template <typename T>
@@ -35,7 +35,8 @@ struct Stat {
     unsigned cpu = 0;
 };
 
-/// The name stands in parentheses and may contain any byte, parentheses included. Other users choose theirs.
+/// Parses the line. The name stands in parentheses and may contain any byte, parentheses included. Other
+/// users choose theirs.
 std::optional<Stat> parse_stat(const std::string& text) {
     const std::size_t open = text.find('(');
     const std::size_t close = text.rfind(')');

@@ -91,7 +91,7 @@ void UserQueues::set_ended(bool ended) noexcept {
     wake();
 }
 
-/// Those who sleep look at the queues again.
+/// Wakes waiting threads, which look at the queues again.
 void UserQueues::wake() noexcept {
     woken_ = true;
     eventfd_write(wake_fd_, 1);
@@ -99,7 +99,7 @@ void UserQueues::wake() noexcept {
 
 std::optional<HeapLoan> UserQueues::try_take() noexcept {
     const std::lock_guard lock(mutex_);
-    // What comes between a look and arm() is seen by arm().
+    // A heap that comes between a look and arm() is seen by arm().
     while (first_ == last_)
         if (!fetch() && arm())
             return std::nullopt;
@@ -142,8 +142,8 @@ bool UserQueues::no_more() const noexcept {
     return ended_;
 }
 
-/// Whether there were any: the next queue's heaps, several at once, since a turn at the ring costs more than
-/// a heap.
+/// Takes several heaps from the next queue at once, since one ring access costs more than a heap. Returns
+/// whether there were any.
 bool UserQueues::fetch() noexcept {
     for (std::size_t i = 0; i < queues_.size(); i++) {
         const std::size_t at = (next_ + i) % queues_.size();
@@ -159,9 +159,9 @@ bool UserQueues::fetch() noexcept {
     return false;
 }
 
-/// False: a heap has come meanwhile. The descriptor is not readable afterwards, unless the stream has ended.
-/// A lcore that was about to signal when the queue was armed anew may make it readable without a heap, once;
-/// so it is cleared at every turn.
+/// Arms the descriptor. Returns false when a heap has come meanwhile. Afterwards the descriptor is not
+/// readable, unless the stream has ended. An lcore that was about to signal may make it readable once without
+/// a heap; so it is cleared at every turn.
 bool UserQueues::arm() noexcept {
     if (woken_ && !ended_) {
         eventfd_t count = 0;
@@ -186,7 +186,7 @@ void UserQueues::drop_if_abandoned() noexcept {
         drop_all();
 }
 
-/// Not for ever, if an lcore is as fast.
+/// Drops heaps, with a limit: an lcore may be as fast.
 void UserQueues::drop_all() noexcept {
     constexpr int kRounds = 4096;
     const auto drop = [](Queue& from, std::span<heap::HeapHandle> heaps) {

@@ -16,11 +16,11 @@
 
 namespace spead::runtime {
 
-/// A heap in a user's hands, with all that its memory needs: it may be destroyed on any thread, at any time,
-/// also when the stream, its lcore and the engine are gone.
+/// Holds a heap for a user, with all objects that its memory needs. It may be destroyed on any thread, at any
+/// time, also after the stream, its lcore and the engine.
 struct HeapLoan {
-    std::shared_ptr<heap::HeapQueue> queue;  ///< with what owns the heap's memory
-    heap::HeapHandle heap;                   ///< goes first
+    std::shared_ptr<heap::HeapQueue> queue;  ///< with the owner of the heap's memory
+    heap::HeapHandle heap;                   ///< destroyed first
 
     HeapLoan() = default;
     HeapLoan(std::shared_ptr<heap::HeapQueue> q, heap::HeapHandle h) noexcept
@@ -37,15 +37,15 @@ struct HeapLoan {
     ~HeapLoan() { heap.reset(); }
 };
 
-/// The hand-over queues of one stream whose heaps a user takes: the seam between the engine and the user's
-/// threads. Shared by both, and outlives neither of its sides: whoever goes last destroys it.
+/// Holds the hand-over queues of one stream whose heaps a user takes: the interface between the engine and
+/// the user's threads. Both sides share it; the last one destroys it.
 ///
-/// The engine's thread adds a queue for each lcore of the stream, and removes it when the lcore is done with
-/// it. User threads take heaps from all of them in turn. Every function may be called by any thread; a mutex
-/// guards them, which no lcore ever takes and which nobody holds while waiting.
+/// The engine's thread adds a queue for each lcore of the stream, and removes it when the lcore has finished
+/// with it. User threads take heaps from all of them in turn. Any thread may call every function. A mutex
+/// guards them; no lcore ever takes it, and no thread holds it while waiting.
 class UserQueues {
   public:
-    /// One queue, with what became of its heaps.
+    /// Holds one queue, and counts the outcome of its heaps.
     class Queue : public HeapTally {
       public:
         explicit Queue(std::shared_ptr<heap::HeapQueue> q) : queue_(std::move(q)) {}
@@ -63,37 +63,36 @@ class UserQueues {
 
     // The engine's side.
 
-    /// Adds a queue, from which heaps may come: set_ended(false). `queue` shares the ownership of all that
-    /// its heaps need. Throws Error when there is no room in the descriptor set.
+    /// Adds a queue, from which heaps may come: set_ended(false). `queue` shares the ownership of all objects
+    /// that its heaps need. Throws Error when there is no room in the descriptor set.
     std::shared_ptr<Queue> add(std::shared_ptr<heap::HeapQueue> queue);
-    /// To be called after the lcore's last push, until it returns something: what became of the queue's
-    /// heaps, all of which were taken. It is one of the queues no more then. Heaps that users hold stay
-    /// valid.
+    /// Removes a queue after the lcore's last push. Call it until it returns the outcome of the queue's
+    /// heaps, all of which were taken by then. Heaps that users hold stay valid.
     std::optional<HeapTally::Done> remove(const Queue& queue);
-    /// Takes and drops what is there, if the user does not want it any more.
+    /// Takes and drops waiting heaps, if the user has abandoned the queues.
     void drop_if_abandoned() noexcept;
-    /// Says whether heaps may still come. Users who wait are woken.
+    /// Sets whether heaps may still come. Wakes waiting users.
     void set_ended(bool ended) noexcept;
 
     // The user's side.
 
-    /// Takes a heap that is there; empty: there is none. fd() becomes readable with the next one then.
+    /// Takes a waiting heap; empty: there is none. Then fd() becomes readable with the next one.
     std::optional<HeapLoan> try_take() noexcept;
-    /// Waits for a heap for so long (-1: no limit). Empty: ended(), or the time is over.
+    /// Waits for a heap, for the timeout at most (-1: no limit). Empty: ended(), or the time is over.
     std::optional<HeapLoan> take(std::int64_t timeout_ns);
-    /// Whether no heap is there, and none will come.
+    /// Returns whether no heap is waiting, and none will come.
     bool ended() const noexcept;
-    /// Whether no heap will come besides those that are there: what set_ended() said last.
+    /// Returns whether no heap will come besides the waiting ones: the last set_ended().
     bool no_more() const noexcept;
-    /// Returns a descriptor that becomes readable when try_take() found nothing and a heap, or the end, has
-    /// come since. It stays readable after the end.
+    /// Returns a descriptor that becomes readable when a heap or the end comes after try_take() has found
+    /// nothing. After the end it stays readable.
     int fd() const noexcept { return epoll_fd_; }
-    /// Takes no heaps any more: those that wait, and those that come until remove(), go back unseen and count
-    /// as unwritten.
+    /// Takes no heaps any more: waiting ones, and those that come until remove(), go back unseen and count as
+    /// unwritten.
     void abandon() noexcept;
 
   private:
-    /// Few enough that they need not wait in the queue for a policy of full queues to be true to its word.
+    /// Limits the heaps taken at once, so that the queue's policy for full queues stays true.
     static constexpr std::size_t kBurst = 16;
 
     void close_fds() const noexcept;
@@ -107,7 +106,7 @@ class UserQueues {
     mutable std::mutex mutex_;
     // Guarded.
     std::vector<std::shared_ptr<Queue>> queues_;
-    std::size_t next_ = 0;  ///< where heaps are looked for first
+    std::size_t next_ = 0;  ///< the next queue to look at
     // Heaps that were fetched together: [first_, last_) of fetched_, all of fetched_from_.
     std::array<heap::HeapHandle, kBurst> fetched_;
     std::size_t first_ = 0;

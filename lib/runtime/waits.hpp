@@ -5,13 +5,13 @@
 
 namespace spead::runtime {
 
-/// How long the main thread sleeps before it looks again at what it waits for.
+/// Holds the main thread's sleep between two looks in a wait.
 inline constexpr std::chrono::milliseconds kStep{1};
 
-/// A round of waiting for the end of a run that took longer was none of waiting: see WaitingTime.
+/// Limits the length of a round that counts as waiting for the end of a run: see WaitingTime.
 inline constexpr std::chrono::milliseconds kRound{20};
 
-/// Given where a wait takes a descriptor that ends it: there is none.
+/// Means no descriptor, in waits that take one to end them.
 inline constexpr int kNoInterrupt = -1;
 
 }  // namespace spead::runtime

@@ -20,15 +20,15 @@ namespace spead::runtime {
 
 struct StreamLane;
 
-/// One worker lcore with what it owns.
+/// Holds one worker lcore with the objects that it owns.
 struct Worker {
     explicit Worker(const WorkerLayout& l) : layout(&l), watch(l.lcore, l.cpu) {}
 
     const WorkerLayout* layout;
     memory::Arena arena;
     std::optional<heap::Reservations> reservations;  ///< of arena
-    std::vector<StreamLane*> lanes;                  ///< what the lcore has of streams
-    /// Where packets come from: queues of ports, and lcores that pass theirs on. None is removed.
+    std::vector<StreamLane*> lanes;                  ///< the lanes of streams on the lcore
+    /// Holds the sources of packets: queues of ports, and lcores that pass theirs on. None is ever removed.
     std::vector<std::unique_ptr<recv::Source>> sources;
     std::vector<std::size_t> source_ports;  ///< index of each source's port
     std::unique_ptr<LcoreLoop> loop;
@@ -36,17 +36,17 @@ struct Worker {
     bool launched = false;
     bool lost = false;  ///< its lcore has not answered for too long, and is not asked again
 
-    /// What the lcore counted when it last answered.
+    /// Holds the counts of the lcore's last answer.
     struct Counts {
-        std::vector<stats::RxCounters> ports;  ///< as sources
+        std::vector<stats::RxCounters> ports;  ///< in the order of sources
         stats::LcoreCounters lcore;
-        std::vector<SourceDetails> sources;  ///< as sources
+        std::vector<SourceDetails> sources;  ///< in the order of sources
     };
     Counts counts;
     stats::PeakRecord longest_loop;
-    std::vector<stats::PeakRecord> buffers_taken;  ///< as sources; of the queue's pool
+    std::vector<stats::PeakRecord> buffers_taken;  ///< in the order of sources; of the queue's pool
     std::unique_ptr<LcoreLook> spare;              ///< memory for the next look
-    /// Packets of streams that it no longer has, by the stream's number, and of streams that are no more.
+    /// Holds the packets of streams that it no longer has, by the stream's number, and of former streams.
     std::map<std::uint32_t, std::uint64_t> past;
     std::uint64_t removed = 0;
 };

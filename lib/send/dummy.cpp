@@ -4,13 +4,13 @@
 
 #include "send/transmitter.hpp"
 
-/// Sending without a packet leaving: everything up to the driver's transmit function, and then the mbufs go
-/// back. DPDK 22.11 has no call that makes a driver write a descriptor without sending it, and an empty burst
-/// is answered at the door (mlx5, af_packet and most others) or costs a system call (net_af_xdp); but where
-/// the driver can be asked for what it is done with, that goes through its queue and completions.
+/// Sends without a packet leaving: does everything up to the driver's transmit function, and then frees the
+/// mbufs. DPDK 22.11 has no call that makes a driver write a descriptor without sending it. An empty burst
+/// returns at once (mlx5, af_packet and most others) or costs a system call (net_af_xdp). If the driver can
+/// be asked for completed packets, that exercises its queue and completions.
 namespace spead::send {
 
-/// The copy of a slot has what its next packets are made of, and references of its own.
+/// Copies the slot for dummies: its next packets, with references of the copy's own.
 void Transmitter::copy_for_dummies(const Slot& from) noexcept {
     dummy_.packets = from.packets;
     dummy_.destination = from.destination;
@@ -63,7 +63,7 @@ DummyResult Transmitter::dummy(std::uint32_t packets) noexcept {
     return result;
 }
 
-/// The next frames of the copy, as build_run and build_single would make them; 0: no mbufs.
+/// Builds the next frames of the copy, as build_run and build_single would; 0: no mbufs.
 std::uint32_t Transmitter::build_dummies(std::uint32_t room, rte_mbuf** frames) noexcept {
     if (!frames_.has_run(dummy_)) {
         const Packetiser::Packet packet = dummy_.packets.next();

@@ -9,12 +9,12 @@
 namespace spead::send {
 namespace {
 
-/// DPDK's interface knows no const; drivers only read what they send.
+/// Casts const away: DPDK's interface has no const, but drivers only read sent data.
 void* writable(const std::byte* data) {
     return const_cast<std::byte*>(data);
 }
 
-/// IO addresses are virtual ones (the sender checks EAL's mode).
+/// Attaches the payload. IO addresses are virtual ones (the sender checks EAL's mode).
 void attach(rte_mbuf& m, const std::byte* payload, std::uint32_t length,
             rte_mbuf_ext_shared_info* info) noexcept {
     void* const at = writable(payload);
@@ -52,8 +52,8 @@ FrameBuilder::FrameBuilder(const Pools& pools, const Options& options) noexcept
     }
 }
 
-/// An mbuf fresh from its pool has refcnt 1, no next and one segment; the rest is whatever its last user
-/// left.
+/// Fills in the first segment. An mbuf fresh from its pool has refcnt 1, no next and one segment; other
+/// fields are undefined.
 void FrameBuilder::first_segment(rte_mbuf& m, std::uint32_t length, std::uint32_t total,
                                  std::uint32_t segments) const noexcept {
     m.data_off = RTE_PKTMBUF_HEADROOM;
@@ -166,7 +166,7 @@ FrameBuilder::Result FrameBuilder::any_pieces(Slot& slot, const Packetiser::Pack
     return result;
 }
 
-/// `only`: the payload if it is in one piece.
+/// Copies the packet. `only`: the payload if it is in one piece.
 FrameBuilder::Result FrameBuilder::copy(Slot& slot, const Packetiser::Packet& packet, const Piece& only,
                                         std::uint32_t wanted) noexcept {
     const DestinationHeader& net = *slot.destination;
@@ -198,7 +198,7 @@ FrameBuilder::Result FrameBuilder::copy(Slot& slot, const Packetiser::Packet& pa
     return {&m, total, false, false};
 }
 
-/// An mbuf with the packet's headers; null when there is none.
+/// Returns an mbuf with the packet's headers; null when there is none.
 rte_mbuf* FrameBuilder::make_head(Slot& slot, const Packetiser::Packet& packet,
                                   std::uint32_t wanted) noexcept {
     const DestinationHeader& net = *slot.destination;
@@ -237,8 +237,8 @@ FrameBuilder::Result FrameBuilder::attach_one(Slot& slot, const Packetiser::Pack
     return {head, headers + packet.payload_length, true, false};
 }
 
-/// Headers in a first mbuf, then a segment per piece: registered memory as it lies, the little that may stand
-/// between device memory copied.
+/// Makes headers in a first mbuf, then a segment per piece. Registered memory is sent without a copy; short
+/// pieces between device memory are copied.
 FrameBuilder::Result FrameBuilder::chain(Slot& slot, const Packetiser::Packet& packet, const Pieces& pieces,
                                          std::uint32_t wanted) noexcept {
     if (!externals_.ensure(pieces.n, std::max(pieces.n, wanted)) ||

@@ -15,19 +15,19 @@
 
 namespace spead::send {
 
-/// Free mbufs of one pool, fetched in bulk for one burst.
+/// Holds free mbufs of one pool, fetched in bulk for one burst.
 class MbufStash {
   public:
     explicit MbufStash(rte_mempool* pool) noexcept : pool_(pool) {}
     MbufStash(const MbufStash&) = delete;
     MbufStash& operator=(const MbufStash&) = delete;
 
-    /// Makes sure of `n` <= kBurst mbufs, fetching up to `wanted` <= kBurst when any are missing. False:
-    /// there are not as many.
+    /// Ensures `n` <= kBurst mbufs, fetching up to `wanted` <= kBurst when any are missing. Returns false
+    /// when there are too few.
     bool ensure(std::uint32_t n, std::uint32_t wanted) noexcept {
         return n_ >= n || fetch(n, std::max(n, wanted));
     }
-    /// The last `n` of them; valid until the next ensure.
+    /// Takes the last `n` of them; valid until the next ensure.
     rte_mbuf** take(std::uint32_t n) noexcept { return &at_[n_ -= n]; }
     rte_mbuf* take() noexcept { return at_[--n_]; }
     void give_back() noexcept {
@@ -48,49 +48,51 @@ class MbufStash {
 /// Turns packets into chains of mbufs. Belongs to the lcore; knows nothing of queues, order or pace.
 class FrameBuilder {
   public:
-    /// How packets are made; fixed for the life of a sender.
+    /// Holds the options of a sender's packets; fixed for its life.
     struct Options {
-        bool external = false;  ///< payload may be sent from where it lies
+        bool external = false;  ///< payload may be sent without a copy
         bool always = false;    ///< even when a copy is cheaper
         UdpChecksum checksum = UdpChecksum::none;
         std::uint32_t l2_length = 14;  ///< bytes before the IPv4 header
     };
 
-    /// Segments of a packet at most: headers and three pieces of payload. A packet of more pieces is copied.
+    /// Limits the segments of a packet: headers and three pieces of payload. A packet of more pieces is
+    /// copied.
     static constexpr std::uint32_t kMaxSegments = 4;
     static constexpr std::uint32_t kMaxPieces = kMaxSegments - 1;
-    /// Payload up to here is copied: cheaper than a second mbuf.
+    /// Limits the payload that is copied because that is cheaper than a second mbuf.
     static constexpr std::uint32_t kCheapCopy = 128;
 
-    /// What became of a packet.
+    /// Holds the result of building a packet.
     struct Result {
-        rte_mbuf* frame = nullptr;  ///< null: no mbuf or no reference to be had, try again later
+        rte_mbuf* frame = nullptr;  ///< null: no mbuf or no reference, try again later
         std::uint32_t bytes = 0;    ///< of the frame
         bool external = false;
-        bool unregistered = false;  ///< it was copied, for want of registered memory
+        bool unregistered = false;  ///< it was copied because its memory is unregistered
     };
 
     FrameBuilder(const Pools& pools, const Options& options) noexcept;
 
-    /// Whether packets of the slot's run can be made by a run function.
+    /// Returns whether packets of the slot's run can be made by a run function.
     bool has_run(const Slot& slot) const noexcept {
         return slot.packets.run().packets != 0 && options_.checksum != UdpChecksum::software &&
                PacketStamp::fits(*slot.destination, slot.packets);
     }
-    /// Whether payload of that kind and length should go as it lies, if enough packets follow.
+    /// Returns whether payload of that kind and length should be sent without a copy, if enough packets
+    /// follow.
     bool wants_external(PieceKind kind, std::uint32_t payload) const noexcept {
         return kind == PieceKind::device ||
                (kind == PieceKind::registered && options_.external && payload > cheap_copy_);
     }
 
-    /// Make the next `n` <= min(kBurst, run) packets of the slot's run: headers and one external segment
-    /// each, or all in one. `wanted` is how many packets the burst still has room for. Return false when
-    /// there are no mbufs or references for all. The slot is not advanced.
+    /// Makes the next `n` <= min(kBurst, run) packets of the slot's run: headers and one external segment
+    /// each; the next function: all in one. `wanted` is how many packets the burst still has room for.
+    /// Returns false when there are no mbufs or references for all. Does not advance the slot.
     bool external_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept;
     bool copied_run(Slot& slot, std::uint32_t n, std::uint32_t wanted, rte_mbuf** frames) noexcept;
 
-    /// Makes `packet`, which is the slot's next one; `may_external`: enough packets follow it for the driver
-    /// to release its memory. The slot is not advanced.
+    /// Makes `packet`, which is the slot's next one. `may_external`: enough packets follow it for the driver
+    /// to release its memory. Does not advance the slot.
     Result single(Slot& slot, const Packetiser::Packet& packet, bool may_external,
                   std::uint32_t wanted) noexcept;
 
@@ -104,7 +106,7 @@ class FrameBuilder {
   private:
     struct Pieces {
         std::array<Piece, kMaxPieces> at;
-        std::uint32_t n = 0;  ///< may be more than are kept
+        std::uint32_t n = 0;  ///< may exceed the number kept
         bool all_in_regions = true;
         bool device = false;
         bool unregistered = false;

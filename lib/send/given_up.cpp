@@ -3,17 +3,17 @@
 
 #include "send/transmitter.hpp"
 
-/// Heaps that are not sent, or not to their end: cut, timed out, or abandoned with their sender.
+/// Handles heaps that are not sent, or not completely: cut, timed out, or abandoned with their sender.
 namespace spead::send {
 
-/// What is left of an open heap is never built.
+/// Gives up the rest of an open heap, which is never built.
 void Transmitter::give_up(Slot& slot, Progress progress) noexcept {
     cut_packets_ += slot.entry.layout->packets - slot.made;
     close(slot, progress);
     heaps_.skip_given_up();
 }
 
-/// Gives the heap up if it is one of those that are cut.
+/// Gives the heap up if the cut covers it.
 void Transmitter::cut(Slot& slot) noexcept {
     const bool spared = slot.entry.control || (slot.made != 0 && cut_ != Cut::begun);
     if (slot.progress == Progress::open && !spared)
@@ -26,8 +26,8 @@ void Transmitter::cut(Cut cut_now) noexcept {
         cut(slot);
 }
 
-/// Gives up heaps whose deadline is over and that the driver has not got whole. Deadlines are in the order of
-/// submission.
+/// Gives up heaps whose deadline is over and that the driver has not fully taken. Deadlines are in the order
+/// of submission.
 void Transmitter::time_out(std::uint64_t now) noexcept {
     accept_entries();
     next_deadline_ = now + timeout_ticks_;

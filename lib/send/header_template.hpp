@@ -15,14 +15,14 @@
 
 namespace spead::send {
 
-/// Who makes the UDP checksum.
+/// Says where the UDP checksum is made.
 enum class UdpChecksum : std::uint8_t {
-    none,      ///< nobody: 0 on the wire
-    software,  ///< we do, over header and payload
-    port       ///< the port does (RTE_ETH_TX_OFFLOAD_UDP_CKSUM); we give it the pseudo header's sum
+    none,      ///< nowhere: 0 on the wire
+    software,  ///< in software, over header and payload
+    port       ///< in the port (RTE_ETH_TX_OFFLOAD_UDP_CKSUM); software gives it the pseudo header's sum
 };
 
-/// Everything before the SPEAD packet for one destination.
+/// Holds all headers before the SPEAD packet for one destination.
 class DestinationHeader {
   public:
     DestinationHeader(const wire::NetHeaderSpec& spec, UdpChecksum checksum) noexcept
@@ -33,7 +33,7 @@ class DestinationHeader {
           dst_port_(spec.dst_port),
           checksum_(checksum) {}
 
-    /// Bytes: 42, or 46 with a VLAN tag.
+    /// Returns the length in bytes: 42, or 46 with a VLAN tag.
     std::size_t length() const noexcept { return net_.length(); }
 
     void set_dst_mac(const MacAddress& mac) noexcept { net_.set_dst_mac(mac); }
@@ -58,7 +58,7 @@ class DestinationHeader {
     }
 
   private:
-    /// What a port that completes the sum expects in the field: the folded, uninverted sum of the pseudo
+    /// Returns the field's value for a port that completes the sum: the folded, uninverted sum of the pseudo
     /// header.
     std::uint16_t pseudo_sum(std::size_t udp_payload) const noexcept {
         std::uint32_t sum = (src_ip_ >> 16) + (src_ip_ & 0xFFFF) + (dst_ip_ >> 16) + (dst_ip_ & 0xFFFF) +
@@ -73,18 +73,18 @@ class DestinationHeader {
     UdpChecksum checksum_;
 };
 
-/// All headers of the packets of one heap that are alike (Packetiser::Run): only PAYLOAD_OFFSET is patched
-/// per packet.
+/// Holds the headers of the similar packets of one heap (Packetiser::Run): only PAYLOAD_OFFSET is patched per
+/// packet.
 class alignas(64) PacketStamp {
   public:
-    /// Headers of more bytes have no stamp.
+    /// Limits the headers; longer ones have no stamp.
     static constexpr std::size_t kCapacity = 192;
 
     static bool fits(const DestinationHeader& destination, const Packetiser& packets) noexcept {
         return destination.length() + packets.run_header() <= kCapacity;
     }
 
-    /// Requires fits(destination, packets).
+    /// Sets the headers. Requires fits(destination, packets).
     void set(const DestinationHeader& destination, const Packetiser& packets,
              wire::Flavour flavour) noexcept {
         const std::size_t net = destination.length();
@@ -98,7 +98,7 @@ class alignas(64) PacketStamp {
     std::uint32_t length() const noexcept { return length_; }
 
     /// Writes the headers of the packet whose payload starts at `offset` of the heap. `out` has room for
-    /// kCapacity bytes, of which those beyond length() may be overwritten with anything.
+    /// kCapacity bytes; those beyond length() are undefined afterwards.
     [[gnu::always_inline]] void write(std::uint8_t* out, std::uint64_t offset) const noexcept {
         // Fixed sizes become a few wide stores; 96 bytes hold the usual headers without repeated pointers.
         std::memcpy(out, bytes_.data(), 96);

@@ -8,27 +8,27 @@
 #include "wire/flavour.hpp"
 #include "wire/spead.hpp"
 
-/// How a heap is cut into packets. Source: the packets that spead2's sender makes of the same heap; the SPEAD
+/// Cuts a heap into packets. Source: the packets that spead2's sender makes of the same heap; the SPEAD
 /// specification leaves the cut to the sender.
 namespace spead::send {
 
-/// HEAP_CNT, HEAP_LENGTH, PAYLOAD_OFFSET and PAYLOAD_LENGTH, in every packet.
+/// Counts HEAP_CNT, HEAP_LENGTH, PAYLOAD_OFFSET and PAYLOAD_LENGTH, which every packet has.
 inline constexpr std::uint32_t kSpecials = 4;
-/// Bytes of a packet before its other item pointers.
+/// Holds the bytes of a packet before its other item pointers.
 inline constexpr std::uint32_t kPacketPrefix =
     static_cast<std::uint32_t>(wire::kSpeadHeader + kSpecials * wire::kItemPointer);
-/// The smallest packet size: prefix, one pointer, 8 bytes of payload.
+/// Holds the smallest packet size: prefix, one pointer, 8 bytes of payload.
 inline constexpr std::size_t kMinPacketSize = kPacketPrefix + 16;
 
-/// What may be done with a piece of payload.
+/// Says how a piece of payload may be sent.
 enum class PieceKind : std::uint8_t {
     registered,    ///< inside one region: may be sent without a copy
-    device,        ///< the same, and the CPU may not read it: can only be sent without a copy
+    device,        ///< the same, but the CPU may not read it: can only be sent without a copy
     unregistered,  ///< user memory outside every region: always copied, and counted
-    owned          ///< bytes the heap itself keeps (descriptors, padding): always copied
+    owned          ///< bytes of the heap itself (descriptors, padding): always copied
 };
 
-/// Payload bytes that are consecutive in the heap and in memory, of one kind.
+/// Holds payload bytes that are consecutive in the heap and in memory, of one kind.
 struct Piece {
     const std::byte* data = nullptr;
     std::uint64_t length = 0;  ///< at least 1
@@ -37,13 +37,13 @@ struct Piece {
     bool operator==(const Piece&) const = default;
 };
 
-/// A heap cut for one packet size: everything the packetiser needs, worked out when the heap is submitted so
-/// that the lcore only walks it. Read-only once made.
+/// Holds a heap cut for one packet size: all data for the packetiser, computed at submission so that the
+/// lcore only reads it. Read-only once made.
 struct HeapLayout {
     wire::Flavour flavour;
     bool repeat_pointers = false;
-    std::uint32_t packet_size = 0;        ///< bytes of a packet at most, a multiple of 8
-    std::uint32_t max_pointers = 0;       ///< item pointers per packet at most, besides the four specials
+    std::uint32_t packet_size = 0;        ///< largest packet in bytes, a multiple of 8
+    std::uint32_t max_pointers = 0;       ///< most item pointers per packet besides the four specials
     std::vector<std::uint64_t> pointers;  ///< in network byte order
     std::vector<Piece> pieces;            ///< the payload in heap order, padding included
     std::uint64_t payload_length = 0;     ///< sum of the pieces, HEAP_LENGTH on the wire; at least 1
@@ -52,21 +52,21 @@ struct HeapLayout {
     bool has_unregistered = false;
 };
 
-/// A packet size rounded down to a multiple of 8. Throws Error when it is below kMinPacketSize or above what
-/// a UDP datagram holds.
+/// Returns a packet size rounded down to a multiple of 8. Throws Error when it is below kMinPacketSize or
+/// above the limit of a UDP datagram.
 std::uint32_t usable_packet_size(std::size_t max_packet_size);
 
-/// Item pointers that fit a packet of `packet_size` (usable) bytes besides the specials, 8 payload bytes kept
-/// free.
+/// Returns how many item pointers fit a packet of `packet_size` (usable) bytes besides the specials, with 8
+/// payload bytes kept free.
 constexpr std::uint32_t max_pointers(std::uint32_t packet_size) noexcept {
     return (packet_size - kPacketPrefix - 8) / 8;
 }
 
-/// Payload bytes that a heap of `items` items must have at least: every packet that carries pointers needs
-/// some, and a receiver takes a packet without any for a duplicate. Shorter payloads are padded.
+/// Returns the least payload bytes of a heap of `items` items. Every packet with pointers needs some, because
+/// a receiver takes a packet without payload for a duplicate. Shorter payloads are padded.
 std::uint64_t min_payload(std::uint64_t items, std::uint32_t max_pointers) noexcept;
 
-/// Number of packets of a layout whose other members are set.
+/// Returns the number of packets of a layout whose other members are set.
 std::uint64_t count_packets(const HeapLayout& layout) noexcept;
 
 }  // namespace spead::send

@@ -15,28 +15,28 @@ namespace spead::send {
 
 class OutgoingHeap;
 
-/// A submitted heap on its way from the heap source to the lcore.
+/// Holds a submitted heap between the heap source and the lcore.
 struct alignas(16) Entry {
     OutgoingHeap* heap = nullptr;  ///< the lcore only passes it on
     const HeapLayout* layout = nullptr;
     void* user = nullptr;
     std::uint64_t cnt = 0;
-    std::uint64_t deadline = 0;  ///< ticks; when it is given up, or 0: never
+    std::uint64_t deadline = 0;  ///< ticks after which it is given up; 0: never
     double rate = -1;            ///< bytes per second, 0: unlimited, below 0: the sender's
     std::uint32_t substream = 0;
     bool group_end = true;  ///< the last heap of its group, whose heaps are interleaved
     bool control = false;   ///< no request_cut touches it
 };
 
-/// How far a heap has come.
+/// Says how far a heap has come.
 enum class Progress : std::uint8_t {
     open,      ///< packets are left to be built
     built,     ///< none are left
-    aborted,   ///< what was left was given up
+    aborted,   ///< the rest was given up
     timed_out  ///< likewise, because of its deadline
 };
 
-/// One heap that is being sent. Owned by the lcore, but for what PayloadRefs says.
+/// Holds one heap that is being sent. Owned by the lcore; PayloadRefs has the exceptions.
 struct alignas(64) Slot {
     Packetiser packets;
     const DestinationHeader* destination = nullptr;
@@ -46,16 +46,16 @@ struct alignas(64) Slot {
     Pacer::Cost cost = 0;
     std::uint64_t serial = 0;
     std::uint64_t made = 0;  ///< packets built
-    std::uint64_t end = 0;   ///< built: serial number of the packet after its last one
-    Slot* next = nullptr;    ///< in Turns, whose the two are; null: it is in none
+    std::uint64_t end = 0;   ///< when built: serial number of the packet after its last one
+    Slot* next = nullptr;    ///< belongs to Turns, as prev; null: in no ring
     Slot* before = nullptr;
     Entry entry;
     PacketStamp stamp;
     PayloadRefs refs;
 };
 
-/// The heaps that the lcore knows, oldest first, in fixed memory. Those that no group has had yet are the
-/// newest ones; a heap may be popped before one has had it.
+/// Holds the heaps that the lcore knows, oldest first, in fixed memory. Those without a group yet are the
+/// newest ones; a heap may be popped before it had one.
 class InFlight {
   public:
     /// Goes through slots, oldest first.
@@ -74,15 +74,15 @@ class InFlight {
         std::uint64_t serial_;
     };
 
-    /// Room for `heaps` heaps, in EAL memory on `numa`. Throws Error when there is none.
+    /// Reserves room for `heaps` heaps, in EAL memory on `numa`. Throws Error when there is none.
     InFlight(std::uint32_t heaps, int numa, const std::string& where);
-    /// Every reference must have come back (drained), else the memory is left alone for ever: drivers would
-    /// write to it.
+    /// Frees the memory if every reference has come back (drained). Otherwise leaves it allocated: drivers
+    /// would write to it.
     ~InFlight();
     InFlight(const InFlight&) = delete;
     InFlight& operator=(const InFlight&) = delete;
 
-    /// Bytes of EAL memory for `heaps` heaps, the queues to and from the heap source included.
+    /// Returns the bytes of EAL memory for `heaps` heaps, with the queues to and from the heap source.
     static std::size_t memory(std::uint32_t heaps) noexcept;
 
     Iterator begin() const noexcept { return {*this, begin_}; }
@@ -90,28 +90,28 @@ class InFlight {
     bool empty() const noexcept { return begin_ == end_; }
     std::uint64_t room() const noexcept { return mask_ + 1 - (end_ - begin_); }
 
-    /// A new heap, the newest. Only where there is room.
+    /// Adds the newest heap. Call it only if there is room.
     Slot& push() noexcept {
         Slot& slot = slots_[end_ & mask_];
         slot.serial = end_++;
         return slot;
     }
     Slot& oldest() const noexcept { return slots_[begin_ & mask_]; }
-    /// Forgets the oldest heap, whether or not a group has had it. Only where there is one.
+    /// Removes the oldest heap, whether or not it had a group. Call it only if there is one.
     void pop() noexcept {
         ++begin_;
         fresh_ = std::max(fresh_, begin_);
     }
 
-    /// Whether there is a heap that no group has had yet.
+    /// Returns whether there is a heap without a group yet.
     bool any_fresh() const noexcept { return fresh_ != end_; }
-    /// Forgets the oldest of them that were given up, so that the first one is open. To be called when one
-    /// was given up, and when a group has all of its own.
+    /// Removes the oldest of them that were given up, so that the first one is open. Call it when one was
+    /// given up, and when a group has all of its own.
     void skip_given_up() noexcept {
         while (any_fresh() && slots_[fresh_ & mask_].progress != Progress::open)
             ++fresh_;
     }
-    /// The oldest of them, which a group has from now on; null: there is none.
+    /// Takes the oldest of them for a group; null: there is none.
     Slot* take_fresh() noexcept { return any_fresh() ? &slots_[fresh_++ & mask_] : nullptr; }
 
   private:

@@ -15,13 +15,12 @@
 
 namespace spead::send {
 
-/// What a user sends: items that refer to the user's memory, in order.
+/// Holds a user's heap to send: items that refer to the user's memory, in order.
 ///
-/// Built by one thread, the one that submits it. From the submission until its completion is polled the heap
-/// is in flight: neither the heap nor the memory its items refer to may change, move or go away (changing the
-/// heap throws). Afterwards it may be changed and sent again, which costs nothing when only the bytes behind
-/// the items changed. A heap may be submitted several times over to one sender; two senders must not share
-/// it.
+/// One thread builds and submits it. From the submission until its completion is polled the heap is in
+/// flight: neither the heap nor the memory of its items may change, move or be freed (changing the heap
+/// throws). Afterwards it may be changed and sent again; that costs nothing when only the bytes behind the
+/// items changed. A heap may be submitted several times to one sender; two senders must not share it.
 ///
 /// Errors are thrown as spead::Error and leave the heap as it was.
 class OutgoingHeap {
@@ -47,7 +46,7 @@ class OutgoingHeap {
     Handle add_descriptor(std::span<const std::byte> encoded);
     /// Encodes `descriptor` for this heap's flavour (bug_compat: wire::kBugCompat...) and adds it.
     Handle add_descriptor(const wire::Descriptor& descriptor, unsigned bug_compat = 0);
-    /// Stream control: the receiver learns that the stream starts, or that it ends.
+    /// Adds stream control: the stream starts; the next: it ends.
     Handle add_start() { return add_immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStart); }
     Handle add_stop() { return add_immediate(wire::item::kStreamCtrl, wire::stream_ctrl::kStop); }
 
@@ -55,21 +54,21 @@ class OutgoingHeap {
     void set_item(Handle item, std::span<const std::byte> data);
     void set_immediate(Handle item, std::uint64_t value);
 
-    /// Every packet carries all item pointers, so that a receiver understands the heap without its first
-    /// packet.
+    /// Sets whether every packet carries all item pointers, so that a receiver understands the heap without
+    /// its first packet.
     void set_repeat_pointers(bool repeat);
     bool repeat_pointers() const noexcept { return repeat_pointers_; }
 
-    /// The heap's own heap count, sent instead of the sender's sequence and without advancing it.
+    /// Sets the heap's own heap count, sent instead of the sender's sequence and without advancing it.
     void set_cnt(std::optional<std::uint64_t> cnt);
     std::optional<std::uint64_t> cnt() const noexcept { return cnt_; }
 
     bool in_flight() const noexcept { return in_flight_ != 0; }
 
-    /// The heap cut for packets of `max_packet_size` bytes (UDP payload), its memory looked up in `regions`
-    /// (null: none). Kept until the heap, the size or the regions change; while the heap is in flight it is
-    /// never made anew. Throws when the packets are too small for the heap or the payload is too long for the
-    /// flavour; allocates only when something changed.
+    /// Returns the heap cut for packets of `max_packet_size` bytes (UDP payload), with its memory looked up
+    /// in `regions` (null: none). Kept until the heap, the size or the regions change; never made again while
+    /// the heap is in flight. Throws when the packets are too small for the heap or the payload is too long
+    /// for the flavour. Allocates only when something changed.
     const HeapLayout& layout(std::size_t max_packet_size, const memory::RegionTable* regions);
 
   private:
@@ -93,7 +92,7 @@ class OutgoingHeap {
 
     wire::Flavour flavour_;
     bool repeat_pointers_ = false;
-    bool stale_ = true;              ///< layout_ must be made anew
+    bool stale_ = true;              ///< layout_ must be made again
     bool reads_immediates_ = false;  ///< an immediate's bytes are user memory, read at each submission
     std::uint32_t in_flight_ = 0;
     std::optional<std::uint64_t> cnt_;

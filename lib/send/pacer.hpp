@@ -6,7 +6,7 @@
 
 namespace spead::send {
 
-/// How fast a stream may send.
+/// Holds the rate limit of a stream.
 struct Pacing {
     double rate = 0;                   ///< bytes of UDP payload per second; 0: unlimited
     std::uint64_t burst_size = 65536;  ///< bytes handed out before the clock is consulted
@@ -15,32 +15,32 @@ struct Pacing {
     bool operator==(const Pacing&) const = default;
 };
 
-/// Tells when the next packet may go. Time is a cycle counter that the caller reads and passes in; nothing
-/// here looks at a clock.
+/// Computes when the next packet may be sent. Time is a cycle counter that the caller reads and passes in;
+/// nothing here reads a clock.
 ///
-/// Bytes are handed out freely until burst_size is reached; then the time they cost is added to two clocks
-/// and sending waits for both. `due` advances by bytes / rate whatever really happened, so that the average
-/// rate is met although the caller comes late. `earliest` is the time at which the last burst went plus bytes
-/// / (rate x ratio), so that catching up is never faster than that. Times carry 64 bits of fraction: the
-/// rounding of one cost is 2^-64 of it, so equal costs added for ever do not drift. Time without anything to
-/// send earns no credit (resume).
+/// Bytes are granted freely until burst_size is reached. Then their cost in time is added to two clocks, and
+/// sending waits for both. `due` advances by bytes / rate whatever really happened, so that the average rate
+/// is met although the caller comes late. `earliest` is the time of the last burst plus bytes / (rate x
+/// ratio), so that catching up is never faster than that. Times carry 64 bits of fraction: the rounding of
+/// one cost is 2^-64 of it, so equal costs added without end do not drift. Time without anything to send
+/// earns no credit (resume).
 ///
 /// Not thread-safe; belongs to the lcore.
 class Pacer {
   public:
-    /// Time in cycles with 64 fractional bits.
+    /// Holds time in cycles with 64 fractional bits.
     __extension__ using Fixed = unsigned __int128;
 
-    /// What a byte costs at some rate; 0: nothing.
+    /// Holds the cost of a byte at some rate; 0: none.
     using Cost = Fixed;
 
-    /// `hz`: cycles per second of the counter, above 0. The pacing must be valid (rate >= 0, ratio >= 1).
+    /// Takes `hz`, the counter's cycles per second, above 0. The pacing must be valid (rate >= 0, ratio >=
+    /// 1).
     Pacer(double hz, const Pacing& pacing) noexcept : hz_(hz) { set(pacing); }
 
-    /// Takes effect at the next ready(), which must be asked before more is handed out. What was handed out
-    /// at the stream's rate and has not been waited for costs from then on what it costs at the new rate: a
-    /// wait that has begun becomes shorter or longer. Credit for being late is lost. The same pacing again
-    /// changes nothing.
+    /// Changes the pacing from the next ready(), which must be called before more is granted. Bytes granted
+    /// at the stream's rate and not waited for yet get the cost of the new rate: a running wait becomes
+    /// shorter or longer. Credit for being late is lost. The same pacing again changes nothing.
     void set(const Pacing& pacing) noexcept {
         if (pacing == pacing_)
             return;
@@ -55,11 +55,11 @@ class Pacer {
             scale_ *= static_cast<long double>(cost_) / static_cast<long double>(before);
         restart_ = true;
     }
-    /// There was no way to send until now: the next ready() gives no credit for that time.
+    /// Notes that sending was impossible until now: the next ready() gives no credit for that time.
     void restart() noexcept { restart_ = true; }
     const Pacing& pacing() const noexcept { return pacing_; }
 
-    /// What a byte costs at `rate` bytes per second, for charge(bytes, cost). 0: unlimited.
+    /// Returns the cost of a byte at `rate` bytes per second, for charge(bytes, cost). 0: unlimited.
     Cost cost_of(double rate) const noexcept {
         if (!(rate > 0))
             return 0;
@@ -73,7 +73,7 @@ class Pacer {
     }
     Cost cost() const noexcept { return cost_; }
 
-    /// Whether a packet may be handed out now.
+    /// Returns whether a packet may be sent now.
     bool ready(std::uint64_t now) noexcept {
         if (restart_) [[unlikely]]
             begin_anew(now);
@@ -85,17 +85,18 @@ class Pacer {
         return handed_ < pacing_.burst_size || settle(now);
     }
 
-    /// After ready() returned true: whether nothing of this burst has been handed out, and when it is due.
+    /// Returns, after ready() returned true, whether no byte of this burst was granted yet; the next: its due
+    /// time.
     bool burst_begins() const noexcept { return handed_ == 0; }
     std::uint64_t burst_time() const noexcept {
         return static_cast<std::uint64_t>(std::max(due_, earliest_) >> 64);
     }
 
-    /// Bytes that may be handed out before ready() must be asked again; a packet may exceed them. At least 1
+    /// Returns the bytes that may be granted before the next ready(); a packet may exceed them. At least 1
     /// after ready() returned true.
     std::uint64_t budget() const noexcept { return pacing_.burst_size - handed_; }
 
-    /// Bytes were handed out (at most 2^22 at once) at the stream's rate, or at that of their heap.
+    /// Charges granted bytes (at most 2^22 at once) at the stream's rate, or at that of their heap.
     void charge(std::uint64_t bytes) noexcept {
         handed_ = std::min(handed_ + bytes, pacing_.burst_size);
         wait_.stream = std::min(wait_.stream + bytes * cost_, kLongest);
@@ -105,20 +106,20 @@ class Pacer {
         wait_.own = std::min(wait_.own + bytes * cost, kLongest);
     }
 
-    /// There was nothing to send until now: the next packet is due now, not earlier.
+    /// Notes that there was nothing to send until now: the next packet is due now, not earlier.
     void resume(std::uint64_t now) noexcept {
         const Fixed at = Fixed{now} << 64;
         due_ = std::max(due_, at - std::min(at, wait_.all()));
     }
 
-    /// Whether sending waits for next_time().
+    /// Returns whether sending waits for next_time().
     bool waiting() const noexcept { return waiting_; }
     std::uint64_t next_time() const noexcept { return static_cast<std::uint64_t>(earliest_ >> 64); }
 
   private:
     static constexpr Fixed kLongest = Fixed{1} << 125;  ///< 2^61 cycles: decades
 
-    /// Time that bytes cost.
+    /// Holds the time that bytes cost.
     struct Wait {
         Fixed stream = 0;  ///< at the stream's rate
         Fixed own = 0;     ///< at the rates of their heaps
@@ -130,8 +131,8 @@ class Pacer {
             std::min(static_cast<long double>(time) * by, static_cast<long double>(kLongest)));
     }
 
-    /// The rate is another, or there was an outage: what is left to be waited for is worth something else,
-    /// and there is no credit.
+    /// Restarts after a change of rate or an outage: the remaining wait has a new cost, and there is no
+    /// credit.
     void begin_anew(std::uint64_t now) noexcept {
         restart_ = false;
         const Fixed at = Fixed{now} << 64;
@@ -178,7 +179,8 @@ class Pacer {
     Wait wait_;                 ///< what they cost
     Wait begun_;                ///< what those before them cost
     Fixed due_ = 0;             ///< when the next burst is due at the rate
-    Fixed earliest_ = 0;        ///< when it may go at the catching-up rate; while waiting, the later of both
+    Fixed earliest_ = 0;        ///< when it may be sent at the catching-up rate; while waiting, the later of
+                                ///< both
     long double scale_ = 1;     ///< new cost of a byte by its old one, of rates set since the last ready()
 };
 

@@ -26,9 +26,10 @@ namespace spead::send {
 /// The layout must outlive the walk and stay as it is.
 class Packetiser {
   public:
-    /// One packet. header_length + payload_length is the UDP payload, at most the layout's packet size.
+    /// Describes one packet. header_length + payload_length is the UDP payload, at most the layout's packet
+    /// size.
     struct Packet {
-        std::uint64_t offset = 0;  ///< of the payload in the heap
+        std::uint64_t offset = 0;  ///< of its payload in the heap
         std::uint32_t payload_length = 0;
         std::uint32_t header_length = 0;  ///< SPEAD header and all item pointers
         std::uint32_t first_pointer = 0;  ///< into the layout's pointers
@@ -37,17 +38,17 @@ class Packetiser {
         bool operator==(const Packet&) const = default;
     };
 
-    /// The packets from here on that are alike: equal lengths, equal pointers, payload in one piece, one
+    /// Describes the next packets that are similar: equal lengths, equal pointers, payload in one piece, one
     /// after the other in memory. Only the heap offset differs.
     struct Run {
         const std::byte* data = nullptr;  ///< payload of the first one
-        std::uint64_t packets = 0;        ///< 0: the next packet is on its own
+        std::uint64_t packets = 0;        ///< 0: the next packet has no similar ones
         PieceKind kind = PieceKind::unregistered;
     };
 
     Packetiser() = default;
 
-    /// `cnt` fits the layout's flavour.
+    /// Starts a heap; `cnt` fits the layout's flavour.
     void start(const HeapLayout& layout, std::uint64_t cnt) noexcept {
         layout_ = &layout;
         offset_ = piece_offset_ = 0;
@@ -71,7 +72,7 @@ class Packetiser {
 
     bool done() const noexcept { return offset_ == layout_->payload_length; }
 
-    /// The next packet; not to be called when done.
+    /// Returns the next packet; not to be called when done.
     Packet next() const noexcept {
         Packet p;
         p.offset = offset_;
@@ -125,13 +126,13 @@ class Packetiser {
         }
     }
 
-    /// The payload of `packet` if it is in one piece, else a piece without data.
+    /// Returns the payload of `packet` if it is in one piece, else a piece without data.
     Piece only_piece(const Packet& packet) const noexcept {
         if (piece_->length - piece_offset_ < packet.payload_length)
             return {};
         return {piece_->data + piece_offset_, packet.payload_length, piece_->kind};
     }
-    /// Whether `packet`, which next() returned, is the heap's last one.
+    /// Returns whether `packet`, which next() returned, is the heap's last one.
     bool is_last(const Packet& packet) const noexcept {
         return packet.offset + packet.payload_length == layout_->payload_length;
     }
@@ -139,11 +140,11 @@ class Packetiser {
     const Run& run() const noexcept { return run_; }
     std::uint32_t run_payload() const noexcept { return run_payload_; }
     std::uint32_t run_header() const noexcept { return kPacketPrefix + 8 * run_pointers_; }
-    /// PAYLOAD_OFFSET of the run's first packet, in network order; each following one is run_payload()
-    /// further.
+    /// Returns PAYLOAD_OFFSET of the run's first packet, in network order; each following one is
+    /// run_payload() further.
     std::uint64_t offset() const noexcept { return offset_; }
 
-    /// The header that the packets of every run of this heap share, its PAYLOAD_OFFSET 0: run_header() bytes.
+    /// Writes the common header of all runs of this heap, with PAYLOAD_OFFSET 0: run_header() bytes.
     void write_run_header(std::uint8_t* out) const noexcept {
         write_header({0, run_payload_, run_header(), 0, run_pointers_}, out);
     }
@@ -164,7 +165,7 @@ class Packetiser {
         }
     }
 
-    /// Where a packet's PAYLOAD_OFFSET stands, from its first byte.
+    /// Holds the place of PAYLOAD_OFFSET from a packet's first byte.
     static constexpr std::size_t kOffsetAt = 24;
 
   private:
@@ -186,11 +187,11 @@ class Packetiser {
     }
 
     const HeapLayout* layout_ = nullptr;
-    std::uint64_t offset_ = 0;      ///< payload bytes behind us
-    const Piece* piece_ = nullptr;  ///< where offset_ lies
+    std::uint64_t offset_ = 0;      ///< payload bytes of earlier packets
+    const Piece* piece_ = nullptr;  ///< the piece at offset_
     std::uint64_t piece_offset_ = 0;
     Run run_;
-    std::uint32_t pointer_ = 0;  ///< pointers behind us; stays 0 when they are repeated
+    std::uint32_t pointer_ = 0;  ///< pointers of earlier packets; stays 0 when they are repeated
     std::uint32_t run_payload_ =
         0;  // between two that would else be loaded at once, soon after one was stored
     std::uint32_t run_pointers_ = 0;

@@ -14,16 +14,16 @@ namespace spead::send {
 ///
 /// DPDK counts the users of an external buffer in 16 bits and adds to that count in steps of int16_t, so
 /// references are taken in batches: the count starts at kBatch, all of it ours, and giving one to an mbuf
-/// costs nothing. What is left of a batch in the end is given back at once; that share is also the guard that
-/// keeps a batch from ending while more mbufs will be attached. A heap that needs more than a batch goes on
-/// with the other one, if its mbufs have come back.
+/// costs nothing. The unused rest of a batch is given back at once in the end; until then it also keeps the
+/// batch from ending while more mbufs will be attached. A heap that needs more than a batch continues with
+/// the other one, if its mbufs have come back.
 ///
-/// Owned by the sending lcore; mbufs may be freed by any thread.
+/// Owned by the sending lcore; any thread may free mbufs.
 class PayloadRefs {
   public:
     static constexpr std::uint16_t kBatch = 32767;
 
-    /// To be called once, at the object's final address.
+    /// Initialises the counts. Call it once, at the object's final address.
     void initialise() noexcept {
         for (Batch& batch : batches_) {
             batch.info.free_cb = &released;
@@ -31,8 +31,8 @@ class PayloadRefs {
         }
     }
 
-    /// The shared info for the next `n` <= kBatch mbufs, or null while both batches are out (try again
-    /// later). `last`: no more will follow, which spares a heap of one packet all atomic additions.
+    /// Returns the shared info for the next `n` <= kBatch mbufs, or null while both batches are out (try
+    /// again later). `last`: no more will follow, which saves a heap of one packet all atomic additions.
     rte_mbuf_ext_shared_info* reserve(std::uint16_t n, bool last = false) noexcept {
         if (left_ >= n) [[likely]]
             return &batches_[current_].info;
@@ -47,10 +47,10 @@ class PayloadRefs {
         return &other.info;
     }
 
-    /// `n` of the reserved mbufs were attached.
+    /// Notes that `n` of the reserved mbufs were attached.
     void attached(std::uint16_t n) noexcept { left_ = static_cast<std::uint16_t>(left_ - n); }
 
-    /// No more mbufs will be attached (until the next reserve).
+    /// Notes that no more mbufs will be attached (until the next reserve).
     void close() noexcept {
         Batch& batch = batches_[current_];
         if (left_ != 0 && rte_mbuf_ext_refcnt_update(&batch.info, static_cast<std::int16_t>(-left_)) == 0)
@@ -58,14 +58,14 @@ class PayloadRefs {
         left_ = 0;
     }
 
-    /// After close: every mbuf has been freed, and what their readers did happened before.
+    /// Returns, after close, whether every mbuf has been freed. Its readers' accesses happened before.
     bool drained() const noexcept {
         return !batches_[0].out.load(std::memory_order_acquire) &&
                !batches_[1].out.load(std::memory_order_acquire);
     }
 
   private:
-    /// A cache line of its own: other threads write it.
+    /// Has a cache line of its own, because other threads write it.
     struct alignas(64) Batch {
         rte_mbuf_ext_shared_info info{};
         std::atomic<bool> out{false};
@@ -76,7 +76,7 @@ class PayloadRefs {
     }
 
     std::array<Batch, 2> batches_;
-    std::uint16_t left_ = 0;  ///< references of the current batch that no mbuf has
+    std::uint16_t left_ = 0;  ///< references of the current batch without an mbuf
     std::uint8_t current_ = 0;
 };
 

@@ -20,14 +20,16 @@
 namespace spead::send {
 namespace {
 
-/// Threads that may keep mbufs in a cache of their own: the sender's, and those of two receivers on a ring.
+/// Counts the threads that may keep mbufs in a cache of their own: the sender's, and those of two receivers
+/// on a ring.
 constexpr std::uint32_t kCachingThreads = 3;
 
-/// mbufs that are in nobody's use and yet not to be had: bursts under construction, and mempool caches, which
+/// Counts mbufs that are unused and yet unavailable: bursts under construction, and mempool caches, which
 /// hold up to 1.5 times their size.
 constexpr std::uint32_t kWithheld = 4 * kBurst + kCachingThreads * kPoolCache * 3 / 2;
 
-/// Packets copied at once where copies are the exception (unregistered memory, the tail before an idle time).
+/// Holds the number of packets copied at once if copies are the exception (unregistered memory, the tail
+/// before an idle time).
 constexpr std::uint32_t kOccasionalCopies = 256;
 
 rte_mempool* make_pool(const char* purpose, std::uint32_t mbufs, std::uint32_t room, int numa,

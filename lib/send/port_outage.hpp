@@ -6,7 +6,7 @@
 
 namespace spead::send {
 
-/// Tells for how long a port has taken nothing of what it was offered, and given nothing back. From kSeconds
+/// Measures for how long a port has taken nothing that it was offered, and given nothing back. From kSeconds
 /// on that is an outage.
 ///
 /// Time counts only while the port is asked: an lcore that did not run cannot say that the port took nothing.
@@ -15,13 +15,13 @@ class PortOutage {
   public:
     static constexpr double kSeconds = 1;
 
-    /// `hz`: ticks per second, of the `now` of refused().
+    /// Takes `hz`, the ticks per second of the `now` of refused().
     explicit PortOutage(double hz) noexcept
         : outage_(static_cast<std::uint64_t>(hz * kSeconds)),
           longest_step_(static_cast<std::uint64_t>(hz * kLongestStep)) {}
 
-    /// The port was asked in vain. Returns by how many ticks an outage has become longer; at
-    /// its beginning, all of it.
+    /// Notes that the port took nothing. Returns by how many ticks an outage has become longer; at its
+    /// beginning, all of it.
     std::uint64_t refused(std::uint64_t now) noexcept {
         const bool lasted = lasts();
         const std::uint64_t step = asked_ ? std::min(now - std::min(now, last_), longest_step_) : 0;
@@ -30,20 +30,20 @@ class PortOutage {
         ticks_ += step;
         return lasted ? step : lasts() ? ticks_ : 0;
     }
-    /// The port was not asked, for want of packets or of a queue.
+    /// Notes that the port was not asked, for lack of packets or of a queue.
     void pause() noexcept { asked_ = false; }
-    /// The port took something or gave something back, or is another.
+    /// Notes that the port took something or gave something back, or is another.
     void end() noexcept {
         asked_ = false;
         ticks_ = 0;
     }
 
-    /// Whether the port was asked in vain since.
+    /// Returns whether the port has taken nothing since.
     bool begun() const noexcept { return asked_ || ticks_ != 0; }
     bool lasts() const noexcept { return ticks_ >= outage_; }
 
   private:
-    /// Between two questions, at most so much counts. Idle lcores rest for less.
+    /// Limits the counted time between two attempts. Idle lcores rest for less.
     static constexpr double kLongestStep = 0.05;
 
     std::uint64_t outage_;

@@ -66,7 +66,7 @@ std::vector<DestinationHeader> headers_of(const SenderConfig& config) {
     return headers;
 }
 
-/// Everything that can be wrong with a configuration.
+/// Checks everything that can be wrong with a configuration.
 SenderConfig checked(SenderConfig config) {
     const std::string where = where_of(config);
     if (config.destinations.empty())
@@ -106,7 +106,7 @@ SenderConfig checked(SenderConfig config) {
     return config;
 }
 
-/// Under physical IO addresses the address of user memory is not known to us.
+/// Returns whether IO addresses are virtual. With physical ones, the address of user memory is unknown.
 bool virtual_addresses(const SenderConfig& config) {
     const bool yes = rte_eal_iova_mode() == RTE_IOVA_VA;
     if (!yes && config.zero_copy == ZeroCopy::always)
@@ -164,7 +164,7 @@ struct Sender::Impl {
     std::vector<Entry> entries;
 };
 
-/// Device memory cannot be copied, so nothing may ask for that.
+/// Refuses layouts that would need a copy of device memory, which cannot be copied.
 void Sender::Impl::check_device(const HeapLayout& layout) const {
     const char* obstacle = !frames.external ? "the port or the zero_copy mode copies payload"
                            : frames.checksum == UdpChecksum::software ? "UDP checksums are made by the CPU"

@@ -16,10 +16,10 @@
 
 namespace spead::send {
 
-/// An rte_ring of values for one thread on each side, in EAL memory of its own: no name of EAL's is used up.
+/// Holds an rte_ring of values for one thread on each side, in EAL memory of its own: it uses no EAL name.
 ///
-/// A value goes as several ring elements of 16 bytes, which rte_ring copies with wide moves (it copies
-/// elements of odd sizes by 4 bytes). Only whole values are enqueued, so only whole values are ever seen.
+/// A value takes several ring elements of 16 bytes, which rte_ring copies with wide moves (it copies elements
+/// of odd sizes by 4 bytes). Only whole values are enqueued, so only whole values are dequeued.
 template <typename T>
 class SpscRing {
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) % 16 == 0);
@@ -27,7 +27,7 @@ class SpscRing {
     static constexpr unsigned kElements = sizeof(T) / kElement;
 
   public:
-    /// Room for at least `capacity` values. Throws Error when there is no memory.
+    /// Reserves room for at least `capacity` values. Throws Error when there is no memory.
     SpscRing(std::uint32_t capacity, int numa, const std::string& where) {
         ring_ = static_cast<rte_ring*>(
             rte_zmalloc_socket("send_ring", memory(capacity), RTE_CACHE_LINE_SIZE, numa));
@@ -44,16 +44,16 @@ class SpscRing {
     SpscRing(const SpscRing&) = delete;
     SpscRing& operator=(const SpscRing&) = delete;
 
-    /// Bytes of EAL memory.
+    /// Returns the bytes of EAL memory.
     static std::size_t memory(std::uint32_t capacity) noexcept {
         return sizeof(rte_ring) + std::size_t{slots(capacity)} * kElement;
     }
 
-    /// All of them or none.
+    /// Pushes all of them or none.
     bool push(std::span<const T> values) noexcept {
         return rte_ring_enqueue_bulk_elem(ring_, values.data(), kElement, count(values.size()), nullptr) != 0;
     }
-    /// As many as there are and fit; returns how many.
+    /// Pops as many as there are and fit; returns how many.
     std::size_t pop(std::span<T> out) noexcept {
         return rte_ring_dequeue_burst_elem(ring_, out.data(), kElement, count(out.size()), nullptr) /
                kElements;
@@ -61,7 +61,7 @@ class SpscRing {
     bool empty() const noexcept { return rte_ring_empty(ring_) != 0; }
 
   private:
-    /// A ring of 2^n slots holds 2^n - 1 elements.
+    /// Returns the number of slots. A ring of 2^n slots holds 2^n - 1 elements.
     static unsigned slots(std::uint32_t capacity) noexcept {
         return static_cast<unsigned>(std::bit_ceil(std::uint64_t{capacity} * kElements + 1));
     }

@@ -11,8 +11,8 @@ namespace spead::send {
 
 namespace {
 
-/// Long enough for an lcore that is late, short enough that a change of rate shows at once and that a queue
-/// of packets that wait for their time is not full.
+/// Holds how far ahead packets are given to a pacing port. It is long enough for a late lcore. It is short
+/// enough that a change of rate takes effect at once and that the queue of waiting packets does not fill.
 constexpr double kHorizonSeconds = 0.001;
 
 }  // namespace
@@ -36,7 +36,7 @@ Transmitter::Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscR
     dummy_.refs.initialise();
 }
 
-/// Moves what the heap source submitted into slots. There is always room: the heap source keeps to max_heaps.
+/// Moves submissions into slots. There is always room: the heap source keeps to max_heaps.
 void Transmitter::accept_entries() noexcept {
     for (;;) {
         const std::size_t room = std::min<std::uint64_t>(arrived_.size(), heaps_.room());
@@ -52,7 +52,7 @@ void Transmitter::accept_entries() noexcept {
         if (n < arrived_.size())
             break;
     }
-    // The heap source counts before it submits: what came out of the ring is counted.
+    // The heap source counts before it submits, so all packets from the ring are counted.
     learn_known();
 }
 
@@ -73,7 +73,7 @@ Backlog Transmitter::backlog() const noexcept {
     return b;
 }
 
-/// Packets that are built go where they were going.
+/// Sets the MAC address; built packets keep theirs.
 void Transmitter::set_mac(std::uint32_t substream, const MacAddress& mac) noexcept {
     destinations_[substream].set_dst_mac(mac);
     for (Slot& slot : heaps_)
@@ -81,7 +81,7 @@ void Transmitter::set_mac(std::uint32_t substream, const MacAddress& mac) noexce
             slot.stamped = false;
 }
 
-/// Of all packets that are not built yet, as the next one.
+/// Sets the source of all packets that are not built yet, as the next function does for other fields.
 void Transmitter::set_source(const MacAddress& mac, Ipv4 ip) noexcept {
     for (DestinationHeader& destination : destinations_)
         destination.set_source(mac, ip);
@@ -113,8 +113,8 @@ bool Transmitter::next_group(std::uint64_t now) noexcept {
     return true;
 }
 
-/// The oldest heaps that no group has had, up to the end of theirs. The first one is open; others may have
-/// been given up, and have no turn.
+/// Takes the oldest heaps without a group, up to the end of their group. The first one is open; others may
+/// have been given up, and have no turn.
 void Transmitter::begin_group() noexcept {
     while (Slot* const slot = heaps_.take_fresh()) {
         if (slot->progress == Progress::open) [[likely]] {
@@ -157,7 +157,7 @@ std::uint32_t Transmitter::build(std::uint64_t now) noexcept {
             ++counters_.stalls;
             break;
         }
-        // The port keeps the order: what follows in the burst goes when this one has gone.
+        // The port keeps the order: later packets of the burst wait for this one.
         if (ahead_ != 0 && first) [[unlikely]] {
             port::send_at(**at, due, times_);
             ++counters_.scheduled;
@@ -178,8 +178,8 @@ std::uint32_t Transmitter::build_some(Slot& slot) noexcept {
     return frames_.has_run(slot) ? build_run(slot, room) : build_single(slot, room);
 }
 
-/// Several packets of a run at once: as many as the burst, the pacer, the other heaps' turns and the driver's
-/// habit of keeping memory allow.
+/// Builds several packets of a run at once, within the limits of the burst, the pacer, the other heaps' turns
+/// and the segments that the driver keeps.
 std::uint32_t Transmitter::build_run(Slot& slot, std::uint32_t room) noexcept {
     const Packetiser::Run& run = slot.packets.run();
     const std::uint32_t header = slot.packets.run_header();
@@ -243,14 +243,14 @@ void Transmitter::count_built(Slot& slot, std::uint32_t packets, std::uint64_t b
     known_ -= std::min<std::uint64_t>(known_, packets);
 }
 
-/// Nothing more of the heap is built.
+/// Closes the heap; no more of it is built.
 void Transmitter::close(Slot& slot, Progress progress) noexcept {
     slot.refs.close();
     slot.progress = progress;
     turns_.remove(slot);
 }
 
-/// Gives the burst to the driver; true when it took all.
+/// Gives the burst to the driver. Returns true when it took all.
 bool Transmitter::flush() noexcept {
     const std::uint32_t n = burst_.size();
     const std::uint32_t taken = queue_.tx_burst(burst_.frames(), static_cast<std::uint16_t>(n));
@@ -266,7 +266,7 @@ bool Transmitter::flush() noexcept {
     return taken == n;
 }
 
-/// After a poll in which the port took something or gave a heap back, or was waited for in vain.
+/// Updates the outage after a poll in which the port took something or gave a heap back, or did neither.
 void Transmitter::note_outage(std::uint64_t now, bool moved) noexcept {
     if (!moved) {
         const bool lasted = outage_.lasts();
@@ -274,7 +274,7 @@ void Transmitter::note_outage(std::uint64_t now, bool moved) noexcept {
         counters_.outages += outage_.lasts() && !lasted ? 1 : 0;
         return;
     }
-    // What could not be sent in that time is not made up for.
+    // Data that could not be sent in that time is not caught up.
     if (outage_.lasts())
         pacer_.restart();
     outage_.end();

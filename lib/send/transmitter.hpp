@@ -22,21 +22,22 @@
 
 namespace spead::send {
 
-/// What the heap source and the lcore share besides the two rings.
+/// Holds the data that the heap source and the lcore share besides the two rings.
 struct Shared {
-    /// Packets of all heaps ever submitted, written by the heap source before it puts them into the ring.
+    /// Counts the packets of all heaps ever submitted. Written by the heap source before it puts them into
+    /// the ring.
     alignas(64) std::atomic<std::uint64_t> packets_submitted{0};
     alignas(64) std::atomic<bool> stop{false};
     std::atomic<Cut> cut{Cut::nothing};
 };
 
-/// The lcore's side of a sender: takes heaps from a ring, interleaves and paces them, hands frames to one
-/// queue, and completes the heaps, in order, when every packet was accepted and every mbuf that points at
+/// Runs the lcore's side of a sender: takes heaps from a ring, interleaves and paces them, and gives frames
+/// to one queue. Completes the heaps, in order, when every packet was accepted and every mbuf that points at
 /// their memory is freed.
 ///
-/// Payload goes as it lies only when enough packets are known to follow for the driver to release it: the
-/// rest of the heaps at hand and those in the ring. So a driver that keeps the last segments until more are
-/// sent never keeps a heap open.
+/// Payload is sent without a copy only if enough packets are known to follow for the driver to release it:
+/// the rest of the present heaps and those in the ring. So a driver that keeps the last segments until more
+/// are sent never keeps a heap open.
 class alignas(64) Transmitter {
   public:
     struct Setup {
@@ -47,20 +48,20 @@ class alignas(64) Transmitter {
         Pacing pacing;
         double hz = 0;                      ///< of the `now` that poll gets
         std::uint64_t timeout_ticks = 0;    ///< of entries with a deadline; 0: none has one
-        const HeapLayout* dummy = nullptr;  ///< what dummies are made of when no heap is at hand
+        const HeapLayout* dummy = nullptr;  ///< the source of dummies when there is no heap
         port::SendTimes times;              ///< with a clock: the port paces
     };
 
-    /// References are kept to all but the setup.
+    /// Keeps references to all arguments but the setup.
     Transmitter(Setup setup, const Pools& pools, InFlight& heaps, SpscRing<Entry>& submissions,
                 SpscRing<Completion>& completions, Shared& shared);
 
     bool poll(std::uint64_t now) noexcept;
     bool collect(std::uint64_t now) noexcept;
-    /// Whether the heaps in flight still exist. At the end of the sender their owner may have freed them:
-    /// they are not looked at, nothing is cut, and packets that were never built are not counted.
+    /// Says whether the heaps in flight still exist. At the end of the sender their owner may have freed
+    /// them. Then they are not read, nothing is cut, and unbuilt packets are not counted.
     enum class Heaps : std::uint8_t { there, gone };
-    /// Does what poll does once a stop was requested, without completing.
+    /// Does the work of poll after a requested stop, without completing.
     void abandon(Heaps heaps = Heaps::there) noexcept;
     DummyResult dummy(std::uint32_t packets) noexcept;
 
@@ -110,8 +111,8 @@ class alignas(64) Transmitter {
     void count_built(Slot& slot, std::uint32_t packets, std::uint64_t bytes, std::uint32_t external) noexcept;
     bool flush() noexcept;
     void note_outage(std::uint64_t now, bool moved) noexcept;
-    /// There are packets that the port did not take, no mbufs for more, or nothing is left to be done but to
-    /// get memory back from a driver that does not wait for more packets to free it.
+    /// Returns whether only the port can bring progress: it did not take packets, there are no mbufs for
+    /// more, or only memory is left to be returned by a driver that frees without further packets.
     bool waits_for_port() const noexcept {
         return !burst_.empty() || stalled_ || (resting_ && late_free_ == 0 && !heaps_.empty());
     }
@@ -130,7 +131,7 @@ class alignas(64) Transmitter {
     SpscRing<Entry>& submissions_;
     SpscRing<Completion>& completions_;
     Shared& shared_;
-    Turns turns_;                    ///< heaps of the group that are open
+    Turns turns_;                    ///< open heaps of the group
     std::uint64_t built_ = 0;        ///< packets ever built
     std::uint64_t sent_ = 0;         ///< of those, accepted by the driver, in order
     std::uint64_t known_ = 0;        ///< packets that will certainly be built, from `built_` on
@@ -139,7 +140,7 @@ class alignas(64) Transmitter {
     std::uint64_t next_deadline_ = 0;  ///< nothing times out before
     Cut cut_ = Cut::nothing;
     std::uint32_t late_free_ = 0;
-    bool paced_ = false;   ///< the stream or the heap at hand has a rate
+    bool paced_ = false;   ///< the stream or the present heap has a rate
     bool resting_ = true;  ///< there was nothing to send
     bool stalled_ = false;
     TxBurst burst_;

@@ -5,21 +5,21 @@
 
 namespace spead::send {
 
-/// The heaps of the group that is being sent which have packets left, in turn: a ring through their slots.
+/// Holds the heaps of the present group with packets left, in turn: a ring through their slots.
 ///
-/// A heap is in it by its own links and leaves it by them, so that nothing here names a heap by a number that
-/// another heap may have by then. A heap leaves before it may be popped.
+/// A heap enters and leaves the ring by its own links, so that nothing here names a heap by a number that
+/// another heap may have later. A heap leaves before it may be popped.
 class Turns {
   public:
     bool empty() const noexcept { return current_ == nullptr; }
-    /// Whether there are two or more. Not when empty.
+    /// Returns whether there are two or more. Not when empty.
     bool several() const noexcept { return current_->next != current_; }
-    /// The heap whose turn it is. Not when empty.
+    /// Returns the heap whose turn it is. Not when empty.
     Slot& current() const noexcept { return *current_; }
-    /// Makes it the next one's turn. Not when empty.
+    /// Gives the turn to the next one. Not when empty.
     void pass() noexcept { current_ = current_->next; }
 
-    /// The heap's turn comes after those of all others. It is in no ring.
+    /// Adds the heap after all others. It is in no ring.
     void add(Slot& slot) noexcept {
         if (current_ == nullptr) {
             current_ = slot.next = slot.before = &slot;
@@ -29,7 +29,7 @@ class Turns {
         slot.before = current_->before;
         slot.before->next = slot.next->before = &slot;
     }
-    /// If it was the heap's turn, it is the next one's. Does nothing to a heap that is in no ring.
+    /// Removes the heap; if it had the turn, the next one gets it. Does nothing to a heap that is in no ring.
     void remove(Slot& slot) noexcept {
         if (slot.next == nullptr)
             return;

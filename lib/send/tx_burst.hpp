@@ -11,8 +11,7 @@
 
 namespace spead::send {
 
-/// Packets that were built and that the driver has not taken yet, in order, and what they add up to. Owns
-/// their mbufs.
+/// Holds built packets that the driver has not taken yet, in order, with their sums. Owns their mbufs.
 class TxBurst {
   public:
     struct Sum {
@@ -22,26 +21,26 @@ class TxBurst {
 
     bool empty() const noexcept { return begin_ == end_; }
     std::uint32_t size() const noexcept { return end_ - begin_; }
-    /// Places for more. All, after begin().
+    /// Returns the free places; all, after begin().
     std::uint32_t room() const noexcept { return kBurst - end_; }
     rte_mbuf** frames() noexcept { return &frames_[begin_]; }
-    /// Where the next packets are put.
+    /// Returns the place of the next packets.
     rte_mbuf** next() noexcept { return &frames_[end_]; }
 
-    /// Only when empty.
+    /// Begins at the first place. Call it only when empty.
     void begin() noexcept { begin_ = end_ = 0; }
-    /// `packets` packets were put at next().
+    /// Notes that `packets` packets were put at next().
     void add(std::uint32_t packets, std::uint64_t bytes, std::uint32_t external) noexcept {
         end_ += packets;
         sum_.bytes += bytes;
         sum_.external += external;
     }
-    /// Before add: whose they are. Only where heaps may time out.
+    /// Notes the heap of the packets, before add. Needed only if heaps may time out.
     void own(std::uint32_t packets, std::uint64_t heap) noexcept {
         std::fill_n(&owners_[end_], packets, heap);
     }
 
-    /// The driver took the first `packets`. Returns what they add up to.
+    /// Notes that the driver took the first `packets`. Returns their sums.
     Sum taken(std::uint32_t packets) noexcept {
         Sum left;
         begin_ += packets;
@@ -54,8 +53,8 @@ class TxBurst {
         return gone;
     }
 
-    /// Frees the packets of one heap; what was built after them moves up. Calls f(place) for each, the last
-    /// one first; `place` counts from the first packet that the driver has not taken.
+    /// Frees the packets of one heap and closes the gap. Calls f(place) for each, the last one first; `place`
+    /// counts from the first packet that the driver has not taken.
     template <typename F>
     void drop_packets_of(std::uint64_t heap, F&& f) {
         for (std::uint32_t i = end_; i-- != begin_;) {
@@ -84,7 +83,7 @@ class TxBurst {
     static bool is_external(const rte_mbuf& frame) noexcept { return frame.nb_segs > 1; }
 
     std::array<rte_mbuf*, kBurst> frames_{};
-    std::array<std::uint64_t, kBurst> owners_;  ///< whose they are, where heaps may time out
+    std::array<std::uint64_t, kBurst> owners_;  ///< heap numbers, if heaps may time out
     std::uint32_t begin_ = 0, end_ = 0;
     Sum sum_;
 };

@@ -5,7 +5,7 @@
 
 #include "config/key.hpp"
 
-/// The tables of keys, one file each. Internal to lib/config; others use config/keys.hpp.
+/// Declares the tables of keys, one file each. Internal to lib/config; others use config/keys.hpp.
 namespace spead::config::keys {
 
 std::span<const Key> runtime();

@@ -88,7 +88,7 @@ bool PcapSeries::append(std::span<const std::byte> records, std::uint32_t packet
     return true;
 }
 
-/// Ends the file behind the last record that is whole, and counts those before.
+/// Ends the file after the last whole record, and counts the records before.
 void PcapSeries::give_up() {
     failure_ = file_->failure();
     if (file_->written() < kPcapHeader) {

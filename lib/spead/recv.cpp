@@ -15,7 +15,7 @@
 #include "spead/heap_loan.hpp"
 #include "spead/session.hpp"
 
-/// Streams that a user receives: an edit of the session's plan, and the queues on which its heaps come.
+/// Implements streams that a user receives: an edit of the session's plan, and the queues of its heaps.
 namespace spead {
 
 namespace {
@@ -130,7 +130,7 @@ RecvStats stats_of(const stats::StreamSnapshot& s) {
     return r;
 }
 
-/// Of a stream that the session knows; nothing: it was removed behind the user's back.
+/// Returns the counts of a stream that the session knows; nothing if another call has removed it.
 std::optional<RecvStats> stats_in(const stats::Snapshot& snap, const std::string& name) {
     const auto stream =
         std::find_if(snap.streams.begin(), snap.streams.end(), [&](const auto& s) { return s.name == name; });

@@ -15,7 +15,7 @@ namespace spead::drivers {
 /// Holds names of a generation of cards, and the largest MTU of their network interfaces.
 struct MlxGeneration {
     std::string_view name;           ///< the family's
-    std::string_view kernel_driver;  ///< that the card stays bound to
+    std::string_view kernel_driver;  ///< the card stays bound to it
     std::string_view verbs_module;
     std::uint32_t most_mtu = 0;
 };

@@ -105,7 +105,7 @@ std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
     for (const NamedSocket& s : sockets) {
         const FileDescriptor socket = new_socket();
         const int error = connect_socket(socket, s.path, kGlance);
-        // Of a process too busy to accept, only the name is known.
+        // If a process is too busy to accept, only its name is known.
         if (error == EAGAIN || (error == 0 && listens_rightly(socket, s)))
             names.push_back(s.name);
     }

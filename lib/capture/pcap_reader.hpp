@@ -34,7 +34,7 @@ class PcapReader {
         record,
         end,        ///< the file ended after a whole record
         truncated,  ///< ... inside the record that starts at position()
-        damaged     ///< that record's length cannot be right
+        damaged     ///< its length cannot be right
     };
 
     /// Reads the next record. After a result other than `record` it always returns the same.

@@ -54,7 +54,7 @@ class SPEAD_API DescribedItem {
     std::uint64_t version() const noexcept;
     bool has_value() const noexcept;
 
-    // Of the value; empty, or 0, without one.
+    // These describe the value; empty, or 0, without one.
 
     const std::vector<std::uint64_t>& shape() const noexcept;
     std::uint64_t elements() const noexcept;  ///< product of the shape; 1 for a scalar
@@ -143,7 +143,7 @@ class SPEAD_API ItemGroup {
     /// to another id, replaces that item; the new one has no value, and its version is higher.
     std::vector<std::uint64_t> update(Heap heap);
 
-    /// Return null if there is no such item. Valid until update() replaces it.
+    /// Returns the item, by id or by name; null if there is none. Valid until update() replaces it.
     const DescribedItem* find(std::uint64_t id) const noexcept;
     const DescribedItem* find(std::string_view name) const noexcept;
     /// Returns all ids, ascending.

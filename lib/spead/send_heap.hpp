@@ -32,7 +32,7 @@ struct SendHeap::State {
     /// `heap` is the user's thread's.
     std::atomic<bool> in_flight{false};
     SendResult last{};                             ///< of the last completion
-    std::weak_ptr<door::UserHeapSource> sender{};  ///< who has it in flight
+    std::weak_ptr<door::UserHeapSource> sender{};  ///< of the heap in flight
 };
 
 namespace door {

@@ -196,7 +196,7 @@ struct ReplaySnapshot {
     bool resident = false;  ///< all of them are in memory; else they are read again for each pass
     // In one pass: records = frames + the others.
     std::uint64_t records = 0;
-    std::uint64_t frames = 0;    ///< that can be sent
+    std::uint64_t frames = 0;    ///< ready to send
     std::uint64_t cut = 0;       ///< hold less than was on the wire
     std::uint64_t runts = 0;     ///< shorter than an Ethernet header
     std::uint64_t too_long = 0;  ///< longer than the port sends
@@ -276,7 +276,7 @@ struct PortSnapshot {
     bool link_down = false;            ///< it is known to have no link
     bool joins_groups = false;         ///< the kernel, or a host of ours, reports its groups to the network
 
-    // Of detailed snapshots only.
+    // Only in detailed snapshots.
     std::vector<TalkerSnapshot> talkers;     ///< kTalkers at most, most packets first
     std::uint64_t talkers_others = 0;        ///< packets of senders that are not among them
     std::uint64_t talkers_unattributed = 0;  ///< packets that are no IPv4 datagrams, or await the next sample
@@ -341,8 +341,8 @@ struct Snapshot {
     std::optional<std::vector<Finding>> findings;
 };
 
-/// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all
-/// do, for the removed streams too:
+/// Checks the identities of docs/counters.md, for the removed streams too. Returns one sentence for each that
+/// does not hold; empty when all do:
 ///  - packets and bytes of a stream's endpoints = those of the stream;
 ///  - bursts = those of all sizes; full ones = those of the last size; an lcore's = those of its queues;
 ///  - ended = handed over + waiting + dropped at once; handed over = heaps whose latency is known;

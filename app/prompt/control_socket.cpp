@@ -231,7 +231,7 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
             throw_error(path_, "it is a file, not a socket; give another path");
         unlink(path_.c_str());
     }
-    // Before it has a name, so that nobody else ever sees it.
+    // Before it has a name, so that no other process ever sees it.
     fchmod(socket_.get(), 0600);
     if (bind(socket_.get(), as_address(address), sizeof address) != 0 || chmod(path_.c_str(), 0600) != 0 ||
         listen(socket_.get(), kBacklog) != 0)

@@ -92,7 +92,7 @@ bool PcapSeries::append(std::span<const std::byte> records, std::uint32_t packet
 void PcapSeries::give_up() {
     failure_ = file_->failure();
     if (file_->written() < kPcapHeader) {
-        // Not even its head: nobody could read it.
+        // Not even its head: the file would be unreadable.
         ::unlink(file_->path().c_str());
         packets_ = 0;
         file_.reset();

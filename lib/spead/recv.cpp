@@ -245,7 +245,7 @@ void RecvStream::remove_endpoint(const std::string& endpoint) {
                                  fmt::format("`{}`: {} is none of its endpoints", endpoint, to_string(e)));
         if (r.endpoints.empty())
             throw UsageError(where, fmt::format("`{}` is all that it receives; stop it instead", endpoint));
-        // A range of which only a part is left is reported address by address.
+        // A range that has lost some addresses is listed address by address.
         std::vector<std::string> texts;
         for (const std::string& text : r.endpoint_texts) {
             const std::vector<Endpoint> meant = parse_endpoints(text);

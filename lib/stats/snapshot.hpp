@@ -298,7 +298,7 @@ struct LcoreSnapshot {
     unsigned lcore = 0;
     unsigned cpu = 0;
     std::string poll;  ///< its idle mode
-    // An lcore that does not answer is reported as it was when it last did.
+    // For a silent lcore these are the values of its last answer.
     double silent_s = 0;         ///< how long it has not answered; 0: it answers
     std::uint64_t silences = 0;  ///< how often, for a second or longer
     std::string activity;        ///< its thread's activity meanwhile, as a clause; empty: unknown

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_af_packet: any network interface of the kernel, through packet sockets with memory-mapped rings.
+/// Drives net_af_packet: any network interface of the kernel, through packet sockets with memory-mapped
+/// rings.
 ///
 /// Facts (drivers/net/af_packet of DPDK 22.11, packet(7)): one socket per queue pair, all in one
-/// PACKET_FANOUT_HASH group, so every pair receives a share and all must be read. A frame lives in a slot of
-/// `framesz` bytes: 32 of them are lost when sending (larger frames vanish silently), 66 when receiving
-/// (larger frames are cut silently). blocksz is a multiple of framesz and of the page, framecnt of the frames
-/// in a block. Queue setup wants mbufs of framesz - 32 bytes. The kernel drops frames above the netdev's MTU,
-/// except those of a sender on this machine that leaves segmentation to its interface: veth passes them
-/// whole; ethdev's own MTU is stuck at 1500 and means nothing. The rings are locked memory. Starting the
-/// device writes the netdev's flags, which needs CAP_NET_ADMIN.
+/// PACKET_FANOUT_HASH group, so every pair receives some packets and all must be read. A frame lives in a
+/// slot of `framesz` bytes: 32 of them are lost when sending (larger frames vanish silently), 66 when
+/// receiving (larger frames are cut silently). blocksz is a multiple of framesz and of the page, framecnt of
+/// the frames in a block. Queue setup wants mbufs of framesz - 32 bytes. The kernel drops frames above the
+/// netdev's MTU, except those of a sender on this machine that relies on segmentation by its interface: veth
+/// passes them whole. ethdev's own MTU is always 1500 and without effect. The rings are locked memory.
+/// Starting the device writes the netdev's flags, which needs CAP_NET_ADMIN.
 #include <algorithm>
 #include <filesystem>
 #include <linux/capability.h>
@@ -37,7 +38,7 @@ constexpr std::uint32_t kLeastSlots = 64;
 constexpr std::uint32_t kMostSlots = 16384;
 constexpr std::uint16_t kMaxQueues = 16;
 
-/// Geometry of one queue pair's rings; the receive and the transmit ring are alike.
+/// Holds the geometry of one queue pair's rings; the receive and the transmit ring are alike.
 struct Rings {
     std::uint32_t slot = kDefaultSlot;    ///< framesz
     std::uint32_t block = 0;              ///< blocksz
@@ -51,12 +52,13 @@ std::uint32_t page_size() {
     return static_cast<std::uint32_t>(::sysconf(_SC_PAGESIZE));
 }
 
-/// Largest framesz whose frames still fit one mbuf.
+/// Returns the largest framesz whose frames still fit one mbuf.
 std::uint32_t largest_slot() {
     return (port::kMaxDataRoom - port::kHeadroom + kTxOverhead) / page_size() * page_size();
 }
 
-/// The packet sockets of this process on the interface: one per queue, made in the order of the queues.
+/// Returns the packet sockets of this process on the interface: one per queue, made in the order of the
+/// queues.
 std::vector<int> sockets_of(const port::PreparedDevice& plan) {
     const unsigned index = ::if_nametoindex(plan.netdev.c_str());
     std::vector<int> sockets;
@@ -265,7 +267,7 @@ port::PreparedDevice AfPacket::plan(const port::PortRequest& request) const {
     const Rings rings = plan_rings(device, request, rx_frame, queues, plan);
 
     if (request.rx_queues > 0) {
-        // The kernel distributes packets to all pairs: those that nobody asked for must be read too.
+        // The kernel distributes packets over all pairs: unrequested ones must be read, too.
         plan.rx_queues = queues;
     }
     count_pools(plan, request);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_af_xdp: a network interface of the kernel through AF_XDP sockets, with an XDP program of our own that
-/// takes only our endpoints from the kernel (xdp/steer.bpf.c).
+/// Drives net_af_xdp: a network interface of the kernel through AF_XDP sockets, with an XDP program of our
+/// own that takes only our endpoints from the kernel (xdp/steer.bpf.c).
 ///
 /// Facts (drivers/net/af_xdp of DPDK 22.11, the kernel's AF_XDP documentation): a socket is bound to one
-/// queue of the interface and packets can only be redirected to the socket of the queue on which they
-/// arrived, so every queue needs one. The PMD binds combined channels, pairs receive and transmit queues, and
-/// lays the memory that it shares with the kernel over each queue's mempool: it reckons slot i at base + i x
-/// object size, a slot is at most a page, and the mempool's header, the mbuf, its headroom and 256 bytes of
-/// the kernel's come before the frame. 2048 mbufs of each queue are in the kernel's hands, whatever the
-/// number of descriptors, and the PMD never gives them back. It loads the program given by xdp_prog= when the
-/// first queue is set up; when it is closed it takes away any program that the interface has. Without
-/// xdp_prog= it loads one that takes everything.
+/// queue of the interface. Packets can only be redirected to the socket of the queue on which they arrived,
+/// so every queue needs one. The PMD binds combined channels, pairs receive and transmit queues, and lays the
+/// memory that it shares with the kernel over each queue's mempool. It expects slot i at base + i x object
+/// size, a slot is at most a page, and the mempool's header, the mbuf, its headroom and 256 bytes of the
+/// kernel's come before the frame. The kernel holds 2048 mbufs of each queue, whatever the number of
+/// descriptors, and the PMD never gives them back. It loads the program given by xdp_prog= when the first
+/// queue is set up; when it is closed it removes any program from the interface. Without xdp_prog= it loads
+/// one that takes everything.
 #include <algorithm>
 #include <linux/capability.h>
 #include <memory>
@@ -37,20 +37,21 @@ constexpr std::uint32_t kMaxMtu = kMaxFrame - port::kEthernetHeader - port::kVla
 static_assert(kMaxFrame == 3520 && kMaxMtu == 3498);
 
 constexpr std::uint16_t kDescriptors = 2048;  // XSK_RING_CONS__DEFAULT_NUM_DESCS
-/// The kernel's transmit and completion rings may both be full of the pool's mbufs.
+/// Limits the mbufs in the kernel's transmit and completion rings, which may both be full.
 constexpr std::uint32_t kMostSending = 2 * kDescriptors;
-/// The four rings: fill and completion hold addresses, receive and transmit descriptors of 16 bytes.
+/// Holds the bytes of the four rings: fill and completion hold addresses, receive and transmit descriptors of
+/// 16 bytes.
 constexpr std::size_t kRingBytes = std::size_t{kDescriptors} * (2 * 8 + 8 + 16 + 16);
 constexpr std::size_t kMuchMemory = std::size_t{1} << 30;
 
-/// Interfaces that have no zero-copy AF_XDP. On those an empty poll needs no system call; where there is
+/// Returns whether the interface has no zero-copy AF_XDP. Then an empty poll needs no system call. With
 /// zero-copy, the PMD without busy_budget sleeps in the kernel when the driver wants to be woken.
 bool always_copies(const std::string& interface) {
     const std::string driver = kernel_driver(interface);
     return driver == "veth" || driver == "tun";
 }
 
-/// Which queues of the interface the device binds.
+/// Holds the queues of the interface that the device binds.
 struct Queues {
     std::uint16_t first = 0;
     std::uint16_t count = 1;
@@ -119,7 +120,7 @@ port::DeviceString AfXdp::parse(const port::PortRequest& request) {
     return device;
 }
 
-/// Whatever a plan would be refused for; planning changes nothing.
+/// Returns any reason for which a plan would be refused; planning changes nothing.
 std::string AfXdp::why_not(const port::PortRequest& request, const std::string& netdev) const {
     if (const auto facts = port::netdev_facts(netdev); facts && facts->mtu > kMaxMtu) {
         return fmt::format("its MTU is {}, and XDP programs are for at most {}", facts->mtu, kMaxMtu);
@@ -142,7 +143,7 @@ std::string AfXdp::why_not(const port::PortRequest& request, const std::string& 
     return why_no_program(netdev, always_copies(netdev));
 }
 
-/// As many as were asked for, unless the interface distributes its packets over fewer.
+/// Grants the requested queues, unless the interface distributes its packets over fewer.
 std::uint16_t AfXdp::grant_queues(const port::PortRequest& request) const {
     const auto device = parse(request);
     const auto count = device.number("queue_count", 1, STEER_MAX_QUEUES);

@@ -9,16 +9,16 @@
 #include "port/driver.hpp"
 #include "port/sizes.hpp"
 
-/// What the driver files share. Internal to drivers/.
+/// Holds the code that the driver files share. Internal to drivers/.
 namespace spead::drivers {
 
-/// mbufs each lcore may keep for itself; a burst of 64 is taken and given back without the pool's ring.
+/// Limits the mbufs in each lcore's cache; a burst of 64 is taken and given back without the pool's ring.
 inline constexpr std::uint16_t kPoolCache = 128;
 
-/// EAL memory of an ethdev and its PMD's own structures, generously.
+/// Holds the EAL memory of an ethdev and its PMD's own structures, generously.
 inline constexpr std::size_t kDeviceBytes = std::size_t{1} << 20;
 
-/// A plan with the names, the queue counts that were asked for, and the family's capabilities.
+/// Returns a plan with the names, the requested queue counts, and the family's capabilities.
 inline port::PreparedDevice start_plan(const port::Driver& driver, const port::PortRequest& request,
                                        const port::DeviceString& device) {
     port::PreparedDevice plan;
@@ -30,13 +30,13 @@ inline port::PreparedDevice start_plan(const port::Driver& driver, const port::P
     return plan;
 }
 
-/// To be called when the queue counts of the device are known.
+/// Counts the pools. Call it when the queue counts of the device are known.
 inline void count_pools(port::PreparedDevice& plan, const port::PortRequest& request) {
     plan.rx_pools = plan.rx_queues == 0 ? std::uint16_t{0} : std::max<std::uint16_t>(1, request.rx_queues);
 }
 
-/// The configuration's MTU must let through what is sent; devices without an MTU of their own only check
-/// that.
+/// Checks that the configuration's MTU lets sent packets through; devices without an MTU of their own check
+/// only that.
 inline void check_mtu(const port::PortRequest& request) {
     const std::uint32_t needed = port::mtu_of(request.max_tx_packet);
     if (request.mtu != 0 && request.max_tx_packet != 0 && request.mtu < needed) {
@@ -46,7 +46,7 @@ inline void check_mtu(const port::PortRequest& request) {
     }
 }
 
-/// Largest frame that is sent; 0 when nothing is.
+/// Returns the largest sent frame; 0 when nothing is sent.
 inline std::uint32_t tx_frame(const port::PortRequest& request) {
     if (request.max_tx_packet == 0) {
         return 0;
@@ -54,7 +54,8 @@ inline std::uint32_t tx_frame(const port::PortRequest& request) {
     return port::frame_of(request.max_tx_packet) + (request.vlan ? port::kVlanTag : 0);
 }
 
-/// Transmit queue of a device that has copied or freed a packet when tx_burst returns: nothing stays inside.
+/// Returns the transmit queue of a device that has copied or freed a packet when tx_burst returns: nothing
+/// stays inside.
 inline port::QueueSizes copying_tx(const port::PortRequest& request) {
     return port::queue_sizes(request.tx_queues == 0 ? std::uint16_t{0} : std::uint16_t{512}, 1024,
                              port::data_room_of(tx_frame(request)), kPoolCache);

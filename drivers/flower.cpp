@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Messages are those of rtnetlink(7) and linux/{pkt_sched,pkt_cls}.h, sent as tc(8) would.
+/// Sends messages of rtnetlink(7) and linux/{pkt_sched,pkt_cls}.h, as tc(8) would.
 #include "drivers/flower.hpp"
 
 #include <arpa/inet.h>
@@ -27,7 +27,7 @@ namespace spead::drivers {
 
 namespace {
 
-/// One traffic control message on the loopback interface.
+/// Builds one traffic control message on the loopback interface.
 class Message {
   public:
     Message(std::uint16_t type, std::uint32_t parent, std::uint32_t handle, std::uint32_t info) {
@@ -63,7 +63,7 @@ class Message {
         std::memcpy(bytes_.data() + at, &length, sizeof length);
     }
 
-    /// 0, or the kernel's error number.
+    /// Sends the message. Returns 0, or the kernel's error number.
     int send(int socket) {
         const auto length = static_cast<std::uint32_t>(size_);
         std::memcpy(bytes_.data(), &length, sizeof length);

@@ -5,10 +5,9 @@
 
 namespace spead::drivers {
 
-/// Why the kernel cannot do what net_tap's rte_flow is made of (qdiscs multiq and ingress, the flower
-/// classifier, the skbedit action); empty if it can. The kernel is asked in a network namespace that exists
-/// only for the question (which loads the modules); the answer is kept for the life of the process. Control
-/// world.
+/// Returns why the kernel lacks what net_tap's rte_flow needs (qdiscs multiq and ingress, the flower
+/// classifier, the skbedit action); empty if it has it. The kernel is asked in a network namespace made only
+/// for the test (which loads the modules); the answer is kept for the life of the process. Control code.
 const std::string& why_no_flower();
 
 }  // namespace spead::drivers

@@ -49,7 +49,7 @@ void check_packet_socket(const std::string& device, const std::string& where) {
 
 namespace {
 
-/// Fills an ethtool structure. False when the interface's driver does not know the question.
+/// Fills an ethtool structure. Returns false when the interface's driver does not support the request.
 bool ask_ethtool(const std::string& name, void* question) {
     ifreq request{};
     name.copy(request.ifr_name, IFNAMSIZ - 1);

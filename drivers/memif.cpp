@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_memif: shared memory between two processes, which meet at a Unix socket.
+/// Drives net_memif: shared memory between two processes, which connect through a Unix socket.
 ///
 /// Facts (drivers/net/memif of DPDK 22.11): the client makes the memory, so its `bsize` counts for both
-/// directions. A frame longer than bsize is spread over several slots, and that code corrupts memory when the
-/// ring is nearly full: a slot must hold the largest frame. Packets are copied in and out; chains and
-/// external buffers are fine, no offload is reported. Starting a client fails until the server listens.
-/// tx_burst takes nothing until the peer is connected and when the ring is full; packets not fetched when an
-/// end closes are lost, so stopping waits for the peer. A peer's disconnect unmaps the memory in EAL's
-/// interrupt thread without regard to lcores inside a burst, or to the device being stopped at the same time;
-/// port/link_guard.hpp keeps them apart. Closing a server leaves its listening socket behind.
+/// directions. A frame longer than bsize takes several slots, and that code corrupts memory when the ring is
+/// nearly full: a slot must hold the largest frame. Packets are copied in and out; chains and external
+/// buffers are fine, no offload is reported. Starting a client fails until the server listens. tx_burst takes
+/// nothing until the peer is connected and when the ring is full. Packets that are not fetched when an end
+/// closes are lost, so stopping waits for the peer. A peer's disconnect unmaps the memory in EAL's interrupt
+/// thread, even while an lcore is inside a burst, or the device is being stopped; port/link_guard.hpp keeps
+/// these apart. Closing a server leaves its listening socket behind.
 ///
 /// The peer is trusted. The PMD takes regions, rings, and each slot's region, offset and length from the peer
-/// without looking, and adds the offset to an address: docs/drivers.md tells what that lets a peer do. So the
-/// socket is a file of this user's, where the PMD's own default is an abstract address, open to every local
+/// without checks, and adds the offset to an address; docs/drivers.md describes the consequences. So the
+/// socket is a file of this user's, while the PMD's own default is an abstract address, open to every local
 /// user.
 ///
 /// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
@@ -82,7 +82,7 @@ std::optional<SharedRing> read_ring(int fd, std::size_t offset) {
     return cookie == kRingCookie && head && tail ? std::optional{SharedRing{*head, *tail}} : std::nullopt;
 }
 
-/// The rings in one shared region; none when it is not laid out as DPDK's client does.
+/// Returns the rings in one shared region; none when its layout is not that of DPDK's client.
 SharedRings read_rings(int fd) {
     const std::size_t end = read_shared<std::uint32_t>(fd, kFirstBufferAt).value_or(0);
     for (std::uint32_t log2 = 1; log2 <= kMaxLog2Ring; ++log2) {
@@ -102,9 +102,9 @@ SharedRings read_rings(int fd) {
     return {};
 }
 
-/// Packets waiting in this end's transmit rings. Client to server: the client moves the head, the server the
-/// tail. Server to client: the client offers empty slots by moving the head, the server fills them by moving
-/// the tail.
+/// Returns the packets waiting in this end's transmit rings. Client to server: the client moves the head, the
+/// server the tail. Server to client: the client offers empty slots by moving the head, the server fills them
+/// by moving the tail.
 std::uint64_t waiting_in(const SharedRings& shared, bool client, std::uint16_t rx, std::uint16_t tx) {
     if (shared.rings.size() != std::size_t{rx} + tx) {
         return 0;
@@ -133,7 +133,7 @@ bool is_client(const port::DeviceString& device, const std::string& where) {
     throw_usage(where, "role={} of {} is neither client nor server", role, device.name());
 }
 
-/// The entries of /proc/self/fd.
+/// Returns the entries of /proc/self/fd.
 std::vector<int> own_descriptors() {
     std::vector<int> descriptors;
     std::error_code ignored;
@@ -143,7 +143,7 @@ std::vector<int> own_descriptors() {
     return descriptors;
 }
 
-/// Where a device meets its peer.
+/// Holds the address where a device connects to its peer.
 struct Address {
     bool client = true;
     std::string name;  ///< as sun_path: a path, or a zero byte and an abstract name
@@ -166,7 +166,7 @@ bool is_socket(int fd, bool listening) {
            ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) == 0 && (listens != 0) == listening;
 }
 
-/// A Unix socket's address, or its peer's; empty when it has none.
+/// Returns a Unix socket's address, or its peer's; empty when it has none.
 std::string name_of(int fd, int (*ask)(int, sockaddr*, socklen_t*) noexcept) {
     sockaddr_un address{};
     socklen_t length = sizeof address;
@@ -183,7 +183,8 @@ class Memif final : public port::Driver {
   public:
     std::string_view name() const override { return "net_memif"; }
 
-    /// It reports that --no-shconf rules out calls between processes, which it only needs for secondary ones.
+    /// Returns true: the PMD reports that --no-shconf excludes calls between processes, which only secondary
+    /// ones need.
     bool complains() const override { return true; }
 
     port::Capabilities declared() const override {
@@ -227,7 +228,7 @@ class Memif final : public port::Driver {
                                    const port::PortRequest& request);
 };
 
-/// Open ports by the socket they meet their peers at. Main thread only.
+/// Returns the open ports by the sockets of their peers. Main thread only.
 std::map<std::string, unsigned>& users_of_sockets() {
     static std::map<std::string, unsigned> users;
     return users;
@@ -245,9 +246,9 @@ void Memif::released(const port::PreparedDevice& plan) const noexcept {
     --users_of_sockets()[Address::of(plan).name];
 }
 
-/// The connected sockets whose listening end has the device's address: our own end's address when we listen,
-/// the peer's when we do not. They may belong to another memif of this process at the same socket, which does
-/// no harm.
+/// Returns the connected sockets whose listening end has the device's address: our own end's address if we
+/// listen, the peer's otherwise. They may belong to another memif of this process at the same socket, which
+/// does no harm.
 std::vector<int> Memif::connections(const port::PreparedDevice& plan) const {
     const Address address = Address::of(plan);
     std::vector<int> found;
@@ -260,9 +261,9 @@ std::vector<int> Memif::connections(const port::PreparedDevice& plan) const {
     return found;
 }
 
-/// The PMD forgets its listening socket and connections that it has not dealt with yet: they stay open, and
-/// on their events EAL would call the PMD with freed memory. Another kind of descriptor takes the place of
-/// each, silent for ever, because EAL goes on to watch those numbers.
+/// Replaces descriptors that the PMD leaks: its listening socket and unhandled connections stay open, and on
+/// their events EAL would call the PMD with freed memory. Each is replaced by a descriptor without events,
+/// because EAL still watches those numbers.
 void Memif::closing(const port::PreparedDevice& plan) const noexcept {
     const Address address = Address::of(plan);
     if (address.client || users_of_sockets()[address.name] > 1) {
@@ -277,7 +278,7 @@ void Memif::closing(const port::PreparedDevice& plan) const noexcept {
     ::close(silent);
 }
 
-/// Bytes of a slot, which must hold the largest frame in either direction.
+/// Returns the bytes of a slot, which must hold the largest frame in either direction.
 std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const port::PortRequest& request) {
     const auto where = port::where(request);
     const std::uint32_t received = request.rx_queues > 0 ? port::frame_of(request.max_rx_packet) : 0;
@@ -310,7 +311,7 @@ std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const po
     return client ? slot : wanted;
 }
 
-/// log2 of the slots of a ring; the smaller of both ends' counts.
+/// Returns log2 of the slots of a ring; the smaller of both ends' counts.
 std::uint32_t Memif::plan_ring(port::DeviceString& device, std::uint32_t slot,
                                const port::PortRequest& request) {
     if (const auto given = device.number("rsize", 1, kMaxLog2Ring)) {

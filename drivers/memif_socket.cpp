@@ -20,15 +20,16 @@ namespace spead::drivers {
 
 namespace {
 
-/// The PMD's own, for a device that EAL makes, and ours in the directory of this user's sockets.
+/// Holds the PMD's own default, for a device that EAL makes; the next is ours, in the directory of this
+/// user's sockets.
 constexpr std::string_view kDefaultOfPmd = "/run/memif.sock";
 constexpr std::string_view kDefaultName = "memif.sock";
 constexpr std::size_t kMaxSocketName =
     106;  // sun_path, less the abstract address' leading zero and the terminator
 
-/// Whether a socket is bound there. Asked with a socket of another type: the kernel tells the two cases apart
-/// (unix(7): EPROTOTYPE, ECONNREFUSED), and the process that listens notices nothing. A connection that came
-/// and went would make its PMD close a descriptor that EAL still watches.
+/// Returns whether a socket is bound to the path. Tests with a socket of another type: the kernel
+/// distinguishes the two cases (unix(7): EPROTOTYPE, ECONNREFUSED), and the listening process does not
+/// notice. A short connection would make its PMD close a descriptor that EAL still watches.
 bool answers(const std::string& path) {
     const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0) {
@@ -47,7 +48,7 @@ std::string own_sockets() {
     return own_directory([](const char* name) { return std::getenv(name); }, geteuid());
 }
 
-/// The directory of a socket that is a file, which prepare_memif_socket() makes if it is that of this user's
+/// Checks the directory of a socket file. prepare_memif_socket() makes it if it is that of this user's
 /// sockets.
 void check_directory(const std::string& path, const std::string& where) {
     std::string directory = std::filesystem::path(path).parent_path().string();
@@ -63,7 +64,7 @@ void check_directory(const std::string& path, const std::string& where) {
     }
 }
 
-/// The socket of a process that died would keep the PMD from listening.
+/// Removes the socket of a dead process, which would keep the PMD from listening.
 void remove_leftover(const std::string& path) {
     struct stat facts {};
     if (::lstat(path.c_str(), &facts) == 0 && S_ISSOCK(facts.st_mode) && !answers(path)) {

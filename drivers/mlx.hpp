@@ -8,14 +8,14 @@
 #include "port/device_string.hpp"
 #include "port/driver.hpp"
 
-/// What mlx5 and mlx4 have in common: cards that DPDK uses through RDMA's verbs while the kernel keeps them.
-/// Internal to drivers/.
+/// Holds the common parts of mlx5 and mlx4: cards that DPDK uses through RDMA's verbs while the kernel keeps
+/// them. Internal to drivers/.
 namespace spead::drivers {
 
-/// Names of a generation of cards, and the largest MTU of their network interfaces.
+/// Holds names of a generation of cards, and the largest MTU of their network interfaces.
 struct MlxGeneration {
     std::string_view name;           ///< the family's
-    std::string_view kernel_driver;  ///< that the card stays bound to
+    std::string_view kernel_driver;  ///< the card stays bound to it
     std::string_view verbs_module;
     std::uint32_t most_mtu = 0;
 };
@@ -35,15 +35,16 @@ class MlxDriver : public port::Driver {
     void released(const port::PreparedDevice& plan) const noexcept override { restore_netdev_mtu(plan); }
 
   protected:
-    /// The card behind a network interface of the kernel; none, and it is not one of these.
+    /// Returns the card behind a network interface of the kernel; none if it is not one of these.
     std::optional<port::PciDevice> card_of(const std::string& netdev) const;
 
-    /// The card that a request names. Throws Error unless it is there, bound to the kernel's driver, usable
-    /// through verbs (/dev/infiniband) and this process may use it (CAP_NET_RAW): each error names what is
-    /// missing and the command that fixes it.
+    /// Returns the card that a request names. Throws Error unless it exists, is bound to the kernel's driver
+    /// and usable through verbs (/dev/infiniband), and this process may use it (CAP_NET_RAW). Each error
+    /// names the missing condition and the command that fixes it.
     port::PciDevice usable_card(const port::DeviceString& device, const std::string& where) const;
 
-    /// A plan with what depends on the card's network interface: its MTU, the sizes of queues and pools.
+    /// Returns a plan with the values that depend on the card's network interface: its MTU, the sizes of
+    /// queues and pools.
     port::PreparedDevice plan_on(const port::PortRequest& request, const port::DeviceString& device,
                                  const port::NetdevFacts& netdev) const;
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// mlx4: ConnectX-3, through verbs beside the kernel's driver.
+/// Drives mlx4: ConnectX-3, through verbs beside the kernel's driver.
 ///
 /// Facts (drivers/net/mlx4 and doc/guides of DPDK 22.11; not seen on hardware): both ports of a card share
 /// one PCI address, and `port=` (0 or 1) chooses; a second probe of the address finds it taken. Flow rules
-/// take device-managed flow steering, a negative log_num_mgm_entry_size of the module mlx4_core; -7 knows no
-/// VLANs. Rules have no COUNT. Completions are asked for once in 64 packets, however many
-/// segments they have, so nothing bounds the segments that stay inside: what is sent is copied. The PMD does
-/// not write the MTU to the network interface.
+/// need device-managed flow steering, a negative log_num_mgm_entry_size of the module mlx4_core; -7 does not
+/// support VLANs. Rules have no COUNT. Completions are requested once in 64 packets, however many segments
+/// they have. So the segments that stay inside have no bound, and sent packets are copied. The PMD does not
+/// write the MTU to the network interface.
 #include <algorithm>
 #include <memory>
 

@@ -1,28 +1,27 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// mlx5: ConnectX-4 and later, BlueField, through verbs beside the kernel's driver.
+/// Drives mlx5: ConnectX-4 and later, BlueField, through verbs beside the kernel's driver.
 ///
 /// Facts (drivers/net/mlx5 and doc/guides of DPDK 22.11; not seen on hardware): configuring the port writes
-/// rte_eth_conf's MTU to the network interface, so it must be the one the interface is to have. A frame takes
-/// one mbuf, and receiving is vectorised, when MTU + 18 bytes fit behind the headroom; otherwise chains.
-/// Transmit descriptors count segments, are a power of two and more than 32; a completion is asked for after
-/// 32 segments, so up to 31 stay inside until more are sent. Descriptor counts are at most 32768.
+/// rte_eth_conf's MTU to the network interface, so it must be the intended one. A frame takes one mbuf, and
+/// receiving is vectorised, when MTU + 18 bytes fit behind the headroom; otherwise chains. Transmit
+/// descriptors count segments, are a power of two and more than 32; a completion is requested after 32
+/// segments, so up to 31 stay inside until more are sent. Descriptor counts are at most 32768.
 ///
-/// Multi-packet receive queues (mprq_en=1) are for the user to ask for (docs/drivers.md says why): the card
+/// Multi-packet receive queues (mprq_en=1) are the user's choice (docs/drivers.md has the reasons). The card
 /// then writes packets into strides of large buffers from a pool of the PMD's own, 4 x buffers of all queues
-/// + 32 per queue. Descriptors then count strides, and there must be more than a buffer has; so many mbufs of
-/// our pool are taken, one goes with each packet. They start only from rxqs_min_mprq queues on (12 by
-/// default). A stride of 2048 bytes is asked for with jumbo frames, because one that holds a whole frame is
-/// more than cards have: a frame takes as many strides as it fills. Where its end lies in the headroom of the
-/// next one's stride the PMD makes that end a second segment, at most 128 bytes (it has the scatter offload).
-/// Short packets, and all while its pool is empty, are copied into our mbuf, which holds any frame. A packet
-/// that is held pins its whole buffer. A card without striding queues, and numbers it cannot have, are
-/// warnings of the PMD, and one mbuf per packet; a pool that does not fit memory stops the port.
+/// + 32 per queue. Descriptors then count strides, and there must be more than a buffer has. As many mbufs of
+/// our pool are taken; one goes with each packet. They start only from rxqs_min_mprq queues on (12 by
+/// default). A stride of 2048 bytes is requested with jumbo frames, because a stride for a whole frame
+/// exceeds the limits of cards: a frame takes as many strides as it fills. If its end lies in the headroom of
+/// the next one's stride, the PMD makes that end a second segment, at most 128 bytes (it has the scatter
+/// offload). Short packets, and all packets while its pool is empty, are copied into our mbuf, which holds
+/// any frame. A held packet pins its whole buffer. For a card without striding queues, and for unsupported
+/// numbers, the PMD warns and uses one mbuf per packet. A pool that does not fit memory stops the port.
 ///
-/// The engine of flow rules (dv_flow_en=1), inlining (txq_inline_*) and vectors are left as the PMD has them.
-/// tx_pp (send scheduling, ConnectX-6 Dx and later; ConnectX-7 can without it): added when it must be there,
-/// as a card that lacks it then fails to start; the number is the granularity, 500 ns at least. The clock
-/// that packets are stamped with can be read with tx_pp, or where the card shows it; not in isolated mode
-/// else.
+/// The engine of flow rules (dv_flow_en=1), inlining (txq_inline_*) and vectors keep the PMD's defaults.
+/// tx_pp (send scheduling, ConnectX-6 Dx and later; ConnectX-7 can without it) is added when it is required,
+/// because a card without it then fails to start. The number is the granularity, 500 ns at least. The clock
+/// of packet timestamps can be read with tx_pp, or if the card exposes it; otherwise not in isolated mode.
 #include <algorithm>
 #include <memory>
 
@@ -43,8 +42,8 @@ constexpr std::uint32_t kLogStrides = 6;           // MLX5_MPRQ_DEFAULT_LOG_STRI
 constexpr std::uint32_t kLogStrideBytes = 11;      // MLX5_MPRQ_DEFAULT_LOG_STRIDE_SIZE
 constexpr std::uint32_t kLeastMprqQueues = 12;     // MLX5_MPRQ_MIN_RXQS
 constexpr std::uint32_t kMostDescriptors = 32768;  // 1 << 15, cards' maximum
-/// What a buffer of the PMD's pool has besides its strides: 24 bytes for each (rte_mbuf_ext_shared_info), its
-/// own head, headroom, the mempool's header and a page's rest.
+/// Holds the bytes of a buffer of the PMD's pool beside its strides: 24 for each (rte_mbuf_ext_shared_info),
+/// its own head, headroom, the mempool's header and a page's rest.
 constexpr std::size_t kPerStride = 32;
 constexpr std::size_t kPerBuffer = port::kPage + 512;
 
@@ -77,8 +76,8 @@ std::string Mlx5::translate(std::string_view netdev) const {
     return card ? card->address + std::string{netdev.substr(comma)} : std::string{};
 }
 
-/// In switchdev mode the card's interface stands among those that represent its virtual functions (their
-/// physical port is called pf0vf1, its own p0).
+/// Returns the card's interface. In switchdev mode it is among those that represent its virtual functions
+/// (their physical port is called pf0vf1, its own p0).
 port::NetdevFacts Mlx5::netdev_of(const port::PciDevice& card, const std::string& where) const {
     std::vector<std::string> own;
     std::ranges::copy_if(card.netdevs, std::back_inserter(own), [this](const std::string& name) {

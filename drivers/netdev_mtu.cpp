@@ -19,10 +19,10 @@ namespace {
 struct Raised {
     std::string netdev;
     std::uint32_t mtu;
-    std::uint32_t before;  ///< 0: not known
+    std::uint32_t before;  ///< 0: unknown
 };
 
-/// Those of the ports that are open.
+/// Holds the MTUs raised by open ports.
 struct AllRaised {
     std::mutex mutex;
     std::vector<Raised> plans;
@@ -33,7 +33,7 @@ AllRaised& raised() {
     return all;
 }
 
-/// Unless somebody has changed it since.
+/// Restores the MTU unless another program has changed it since.
 void put_back(const Raised& one) noexcept {
     try {
         const auto facts = port::netdev_facts(one.netdev);
@@ -45,7 +45,7 @@ void put_back(const Raised& one) noexcept {
     }
 }
 
-/// From what is to be received, what the driver can do, and the MTU while the port is open.
+/// Advises from the packets to receive, the driver's limits, and the MTU while the port is open.
 port::MtuAdvice advise(const port::PortRequest& request, const std::string& interface, std::uint32_t mtu,
                        std::uint32_t most, const std::string& device) {
     port::MtuAdvice advice;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_null: swallows what is sent, and makes packets of `size` arbitrary bytes as fast as they are polled.
+/// Drives net_null: discards sent packets, and makes packets of `size` arbitrary bytes as fast as they are
+/// polled.
 ///
 /// Facts (drivers/net/null of DPDK 22.11): tx_burst frees every mbuf with rte_pktmbuf_free, so chains and
 /// external buffers are released properly although no offload is reported; copy=1 reads only the first

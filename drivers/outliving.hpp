@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-/// What drivers change of the machine and a process can leave behind.
+/// Restores changes of the machine by drivers that could outlive the process.
 namespace spead::drivers {
 
-/// Puts the MTUs of network interfaces back that open ports have raised, for a process that ends without
+/// Restores the MTUs of network interfaces that open ports have raised, for a process that ends without
 /// closing its ports. Any thread, also while ports are opened and closed.
 void put_back_netdev_mtus() noexcept;
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_pcap: packets out of and into capture files, or by libpcap on a live interface.
+/// Drives net_pcap: packets out of and into capture files, or by libpcap on a live interface.
 ///
 /// Facts (drivers/net/pcap of DPDK 22.11): one queue per rx_pcap or tx_pcap; only rx given means transmit
-/// queues that drop, only tx given means receive queues that never deliver. Nothing tells that a file has
-/// ended, so its records are counted here. A record for which no mbuf is free is lost; Port asks only for
-/// what the pool can hold. Records above 65535 bytes become inconsistent mbufs. Start reads the file from its
-/// beginning and writes the output anew: the file is opened here, and the PMD is given the descriptor's name
-/// below /proc, so that it empties no other file than the one that was checked. Chains are written whole up
-/// to 16128 bytes, a single segment at any size. A full disk is not noticed: every packet counts as sent. No
-/// offload is reported.
+/// queues that drop, only tx given means receive queues that never deliver. The PMD does not report the end
+/// of a file, so its records are counted here. A record without a free mbuf is lost; Port asks only for as
+/// many as the pool can hold. Records above 65535 bytes become inconsistent mbufs. Start reads the file from
+/// its beginning and writes the output anew. The file is opened here, and the PMD gets the descriptor's name
+/// below /proc, so that it truncates no other file than the checked one. Chains are written whole up to 16128
+/// bytes, a single segment at any size. A full disk is not noticed: every packet counts as sent. No offload
+/// is reported.
 #include <algorithm>
 #include <bit>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ std::optional<struct stat> facts_of(const std::string& path) {
     return ::stat(path.c_str(), &facts) == 0 ? std::optional{facts} : std::nullopt;
 }
 
-/// The device string's streams: where each queue reads and writes.
+/// Holds the device string's streams: the source or destination of each queue.
 struct Streams {
     std::vector<std::string> rx_files;
     std::vector<std::string> rx_interfaces;
@@ -66,7 +66,7 @@ Streams streams_of(const port::DeviceString& device, const std::string& where) {
             where, "{} needs rx_pcap=FILE to receive or tx_pcap=FILE to send, for example {},rx_pcap=in.pcap",
             device.name(), device.name());
     }
-    // What the PMD would silently ignore.
+    // Combinations that the PMD would silently ignore.
     if ((both && s.rx() + s.tx() != 0) || (!s.rx_files.empty() && !s.rx_interfaces.empty()) ||
         (!s.tx_files.empty() && !s.tx_interfaces.empty())) {
         throw_usage(
@@ -338,13 +338,13 @@ port::PreparedDevice Pcap::plan(const port::PortRequest& request) const {
     return plan;
 }
 
-/// What a port keeps of its files while it is open.
+/// Holds a port's files while it is open.
 struct OpenFiles {
     std::vector<FileDescriptor> descriptors;
     std::vector<FileUse> uses;
 };
 
-/// The device string that names these files instead.
+/// Returns the device string with these files instead.
 std::string with_outputs(const port::DeviceString& device, const std::vector<std::string>& names) {
     std::string text = device.name();
     auto next = names.begin();

@@ -6,7 +6,7 @@
 
 #include "capture/pcap_format.hpp"
 
-/// What net_pcap will make of a capture file.
+/// Predicts what net_pcap will deliver from a capture file.
 namespace spead::drivers {
 
 using capture::kPcapHeader;
@@ -28,8 +28,8 @@ struct PcapSummary {
 };
 
 /// Reads the whole file once, in pieces (it may be larger than memory). Throws Error when it cannot be opened
-/// or read, is not a regular file, not a pcap file of Ethernet frames (pcapng and compressed files are
-/// recognised, with the command that converts them), or so broken that nothing of it can be replayed.
+/// or read, is not a regular file, or not a pcap file of Ethernet frames; for pcapng and compressed files the
+/// error names the command that converts them. Throws Error, too, when nothing of it can be replayed.
 PcapSummary read_pcap_summary(const std::string& path, const std::string& where);
 
 }  // namespace spead::drivers

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Any card that was taken from the kernel: bound to vfio-pci, uio_pci_generic or igb_uio. EAL finds the PMD.
+/// Drives any card that was taken from the kernel: bound to vfio-pci, uio_pci_generic or igb_uio. EAL finds
+/// the PMD.
 ///
-/// Facts (EAL and the PMDs of DPDK 22.11; not seen on hardware): what a card can do shows when it is open, so
-/// only what all have is declared. Sent packets stay inside until the ring needs room, at most all its
-/// descriptors, so no user memory is lent to it. Without isolation the card's filter lets multicast in
-/// (rte_eth_allmulticast_enable). vfio-pci with an IOMMU takes virtual addresses; without one, and under the
-/// uio drivers, addresses are physical, which takes root to read. The uio drivers have one interrupt, for the
-/// link. The kernel does not see the card: reports for groups are ours to send.
+/// Facts (EAL and the PMDs of DPDK 22.11; not seen on hardware): a card's capabilities are known when it is
+/// open, so only those of all cards are declared. Sent packets stay inside until the ring needs room, at most
+/// all its descriptors, so no user memory is lent to it. Without isolation the card's filter lets multicast
+/// in (rte_eth_allmulticast_enable). vfio-pci with an IOMMU takes virtual addresses. Without one, and under
+/// the uio drivers, addresses are physical, and only root can read these. The uio drivers have one interrupt,
+/// for the link. The kernel does not see the card: our own host reports group membership.
 #include <linux/capability.h>
 #include <memory>
 
@@ -22,7 +23,7 @@ namespace {
 
 constexpr std::uint32_t kStandardMtu = 1500;
 constexpr std::uint32_t kMostMtu = 9702;          // of i40e; ixgbe and ice allow more
-constexpr std::uint32_t kMostDescriptors = 4096;  // what i40e, ixgbe and ice have
+constexpr std::uint32_t kMostDescriptors = 4096;  // the limit of i40e, ixgbe and ice
 
 class Pci final : public port::Driver {
   public:

@@ -4,13 +4,14 @@
 #include <optional>
 #include <string>
 
-/// Unix sockets at which a device meets the process at its other end. That process is trusted: it shares the
-/// memory that packets lie in.
+/// Checks Unix sockets through which a device connects to the process at its other end. That process is
+/// trusted: it shares the memory of the packets.
 namespace spead::drivers {
 
-/// Why the socket at `path` is not one to connect to; none: it is. Another user's (not root's either), in a
-/// directory where anybody can make one: nobody can put theirs in the place of ours or root's there, as far
-/// as it is sticky. One that this process may not write to. Empty text: there is none yet.
+/// Returns why the socket at `path` is unsafe to connect to; none: it is safe. It is unsafe if it is another
+/// user's (except root's), in a directory where any user can make one. If that directory is sticky, no other
+/// user can replace ours or root's socket. It is unusable if this process may not write to it. Empty text: it
+/// does not exist yet.
 std::optional<std::string> why_not_connect(const std::string& path);
 
 }  // namespace spead::drivers

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_ring: what is sent on queue i comes back on queue i, the mbufs themselves, through a ring of 1024
-/// entries.
+/// Drives net_ring: mbufs sent on queue i come back on queue i, through a ring of 1024 entries.
 ///
 /// Facts (drivers/net/ring of DPDK 22.11): chains and external buffers pass through untouched; a full ring
-/// makes tx_burst return less; packets stay in the rings over stop, close and remove, so Port frees them
-/// first; closing frees only the rings of configured receive queues and the others are found again by name,
+/// makes tx_burst return less. Packets stay in the rings over stop, close and remove, so Port frees them
+/// first. Closing frees only the rings of configured receive queues and the others are found again by name,
 /// so a device name can be used again. No byte counts; mbuf->port is not set.
 #include <algorithm>
 
@@ -17,7 +16,7 @@ namespace {
 
 constexpr std::uint16_t kRingEntries = 1024;
 constexpr std::uint16_t kMaxQueues = 16;  // RTE_PMD_RING_MAX_RX_RINGS
-/// A ring is named ETH_RXTX<queue>_<device>, in RTE_RING_NAMESIZE (29) bytes.
+/// Limits the device name. A ring is named ETH_RXTX<queue>_<device>, in RTE_RING_NAMESIZE (29) bytes.
 constexpr std::size_t kMaxName = 17;
 constexpr std::size_t kRingBytes = kRingEntries * 8 + 1024;
 
@@ -26,7 +25,7 @@ class Ring final : public port::Driver {
     std::string_view name() const override { return "net_ring"; }
     std::string_view alias() const override { return "eth_ring"; }
 
-    /// It reports that the rings of an earlier device of the name exist, and uses them.
+    /// Returns true: the PMD reports that the rings of an earlier device of the name exist, and uses them.
     bool complains() const override { return true; }
 
     port::Capabilities declared() const override {

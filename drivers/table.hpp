@@ -6,7 +6,7 @@
 
 #include "port/driver.hpp"
 
-/// Every family of poll-mode drivers that the program knows, one file each beside this one.
+/// Lists every family of poll-mode drivers of the program, one file each beside this one.
 namespace spead::drivers {
 
 const port::Driver& ring();
@@ -22,12 +22,12 @@ const port::Driver& mlx5();
 const port::Driver& mlx4();
 const port::Driver& pci();
 
-/// The families that read the machine's /sys, on another machine; `machine` must outlive them.
+/// Makes the families that read the machine's /sys, for another machine; `machine` must outlive them.
 std::unique_ptr<port::Driver> mlx5_on(const port::Machine& machine);
 std::unique_ptr<port::Driver> mlx4_on(const port::Machine& machine);
 std::unique_ptr<port::Driver> pci_on(const port::Machine& machine);
 
-/// All of them; the objects live as long as the program.
+/// Returns all of them; the objects live as long as the program.
 std::span<const port::Driver* const> table();
 
 }  // namespace spead::drivers

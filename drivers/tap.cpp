@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_tap: a network interface that it makes; what the kernel sends out there is received here, and what is
-/// sent here the kernel receives from there. Laptops and tests, and rte_flow without a NIC: its rules are tc
-/// flower's.
+/// Drives net_tap: a network interface that it makes. Packets that the kernel sends out there are received
+/// here, and packets sent here are received by the kernel. For laptops and tests, and for rte_flow without a
+/// NIC: its rules are tc flower's.
 ///
-/// Facts (drivers/net/tap of DPDK 22.11): receive and transmit queues are equally many, at most 16; without
-/// rules the kernel distributes flows over them; rules match what the kernel sends out of the interface, and
-/// isolation drops the rest there, but only when asked for once the queues are set up (tap_flow_isolate
-/// returns 0 and makes no rule before, and afterwards takes it as done); no COUNT; ethdev's own MTU
-/// is stuck at 1500 and means nothing, the interface's counts. Each queue keeps a chain of as many mbufs as
-/// it has descriptors. Data is announced by a real-time signal of the descriptor; when their queue is full
-/// the kernel sends SIGIO, which would end the process. The port's MAC address is that of the interface, so
-/// that both ends would have the same.
+/// Facts (drivers/net/tap of DPDK 22.11): there are as many receive as transmit queues, at most 16; without
+/// rules the kernel distributes flows over them. Rules match packets that the kernel sends out of the
+/// interface. Isolation drops the rest there, but only if it is requested once the queues are set up
+/// (tap_flow_isolate returns 0 and makes no rule before, and afterwards takes it as done). No COUNT. ethdev's
+/// own MTU is always 1500 and without effect, the interface's counts. Each queue keeps a chain of as many
+/// mbufs as it has descriptors. Data is announced by a real-time signal of the descriptor; when their queue
+/// is full the kernel sends SIGIO, which would end the process. The port's MAC address is that of the
+/// interface, so both ends would have the same.
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -35,7 +35,8 @@ class Tap final : public port::Driver {
   public:
     std::string_view name() const override { return "net_tap"; }
 
-    /// It reports that the kernel cannot do rte_flow (plan() knows), and that there is no secondary process.
+    /// Returns true: the PMD reports that the kernel cannot do rte_flow (plan() checks that), and that there
+    /// is no secondary process.
     bool complains() const override { return true; }
 
     port::Capabilities declared() const override {
@@ -57,7 +58,7 @@ class Tap final : public port::Driver {
 
     port::PreparedDevice plan(const port::PortRequest& request) const override;
 
-    /// The interface exists from here on; its MTU decides what the kernel sends.
+    /// Sets the interface's MTU, which limits the kernel's packets. The interface exists from here on.
     void attached(const port::PreparedDevice& plan) const override {
         std::signal(SIGIO, SIG_IGN);
         port::set_netdev_mtu(plan.peer_netdev, plan.netdev_mtu);

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_vhost: the host's end of a vhost-user socket, whose other end is a virtual machine or net_virtio_user.
+/// Drives net_vhost: the host's end of a vhost-user socket, whose other end is a virtual machine or
+/// net_virtio_user.
 ///
 /// Facts (drivers/net/vhost of DPDK 22.11): every packet is copied into or out of the peer's memory inside
-/// the burst, chains and external buffers included; a burst moves nothing until the peer is connected, and
-/// less than asked when its rings are full. Received packets larger than an mbuf become chains. The socket is
-/// made when the port is configured, and connected to with client=1, where the PMD tries again by itself.
-/// ethdev's MTU means nothing to it. The peer decides how many of the queue pairs run. A port with no queue
-/// in one direction never carries anything in the other. Buffers of the peer are looked up in the memory that
-/// it shares; a peer that takes that memory away ends the process (SIGBUS). So it is trusted, and the socket
-/// that we make is for this user only.
+/// the burst, chains and external buffers included. A burst moves nothing until the peer is connected, and
+/// less than requested when its rings are full. Received packets larger than an mbuf become chains. The
+/// socket is made when the port is configured, and connected to with client=1; then the PMD retries by
+/// itself. ethdev's MTU has no effect on it. The peer decides how many of the queue pairs run. A port with no
+/// queue in one direction never carries anything in the other. Buffers of the peer are looked up in the
+/// memory that it shares; a peer that removes that memory ends the process (SIGBUS). So it is trusted, and
+/// the socket that we make is for this user only.
 #include <algorithm>
 #include <filesystem>
 
@@ -21,7 +22,7 @@ namespace spead::drivers {
 namespace {
 
 constexpr std::uint16_t kMaxQueues = 128;    // VHOST_MAX_QUEUE_PAIRS
-constexpr std::uint16_t kRingEntries = 256;  // the peer's choice; what virtio_user has by default
+constexpr std::uint16_t kRingEntries = 256;  // the peer's choice; virtio_user's default
 
 class Vhost final : public port::Driver {
   public:

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_virtio_user: a virtio network card without a machine around it. Behind it stands the kernel
+/// Drives net_virtio_user: a virtio network card without a machine around it. Its backend is the kernel
 /// (path=/dev/vhost-net, which makes a tap interface) or another process (path=SOCKET of vhost-user: a
 /// virtual switch, or net_vhost).
 ///
-/// Facts (drivers/net/virtio of DPDK 22.11): the backend works on EAL's memory, which it is handed as files,
-/// of which vhost-user takes 8: more, and nothing is ever sent or received, with a line in the log only. User
-/// memory outside it cannot be sent from, so packets are copied into mbufs. A ring holds an mbuf per entry;
+/// Facts (drivers/net/virtio of DPDK 22.11): the backend works on EAL's memory, which it gets as files;
+/// vhost-user takes 8. With more, nothing is ever sent or received, and only the log says so. User memory
+/// outside EAL's cannot be sent from, so packets are copied into mbufs. A ring holds an mbuf per entry;
 /// entries are a power of two. Without mergeable buffers a frame must fit one mbuf. MTU is at most 9698 (9728
-/// less the headers). The ring keeps sent mbufs until it needs room. Interrupts go by event descriptors.
+/// less the headers). The ring keeps sent mbufs until it needs room. Interrupts use event descriptors.
 /// server=1 waits for the backend to connect, while the port opens. The backend works on all of EAL's memory,
-/// and the PMD believes the lengths that it writes: a process there is trusted, and the socket that we make
+/// and the PMD trusts the lengths that it writes. So a process there is trusted, and the socket that we make
 /// is for this user only.
 #include <algorithm>
 #include <bit>
@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::uint16_t kMaxQueues = 8;  // VIRTIO_MAX_VIRTQUEUE_PAIRS
 constexpr std::uint32_t kLeastEntries = 256;
-constexpr std::uint32_t kMostEntries = 1024;  // what the kernel's vhost takes
+constexpr std::uint32_t kMostEntries = 1024;  // the limit of the kernel's vhost
 constexpr std::uint32_t kMostMtu = 9698;
 constexpr std::uint32_t kStandardMtu = 1500;
 
@@ -35,7 +35,7 @@ class VirtioUser final : public port::Driver {
   public:
     std::string_view name() const override { return "net_virtio_user"; }
     std::string_view alias() const override { return "virtio_user"; }
-    /// It reports the MAC address it makes up.
+    /// Returns true: the PMD reports the MAC address that it makes up.
     bool complains() const override { return true; }
 
     port::Capabilities declared() const override {
@@ -57,7 +57,7 @@ class VirtioUser final : public port::Driver {
                                       std::uint32_t frame);
 };
 
-/// Whether the backend is the kernel.
+/// Returns whether the backend is the kernel.
 bool VirtioUser::check_path(const port::DeviceString& device, const port::PortRequest& request) {
     namespace fs = std::filesystem;
     const auto where = port::where(request);
@@ -161,7 +161,7 @@ port::PreparedDevice VirtioUser::plan(const port::PortRequest& request) const {
     const std::uint16_t pairs = plan_queues(device, request);
     const std::uint16_t entries = plan_entries(device, request, frame);
     if (request.rx_queues > 0) {
-        // The backend distributes packets to all pairs: those that nobody asked for must be read too.
+        // The backend distributes packets over all pairs: unrequested ones must be read, too.
         plan.rx_queues = pairs;
     }
     count_pools(plan, request);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// In place of xdp_program.cpp and xdp_rules.cpp where clang or libbpf were missing when this was built:
-/// net_af_xdp refuses every port, because without a program that leaves the kernel its own it would take ARP,
-/// IGMP and remote logins away from the machine.
+/// Replaces xdp_program.cpp and xdp_rules.cpp in builds without clang or libbpf. net_af_xdp then refuses
+/// every port: without our program it would take ARP, IGMP and remote logins away from the machine.
 #include "base/error.hpp"
 #include "drivers/xdp_program.hpp"
 #include "drivers/xdp_rules.hpp"

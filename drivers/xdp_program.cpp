@@ -39,7 +39,7 @@ constexpr unsigned kMostMaps = 16;
 constexpr int kGracePeriod = MEMBARRIER_CMD_GLOBAL;
 constexpr auto kWorkItem = std::chrono::milliseconds{20};
 
-/// A descriptor that is closed at the end.
+/// Owns a descriptor, and closes it.
 class Fd {
   public:
     explicit Fd(int fd = -1) noexcept : fd_(fd) {}
@@ -61,7 +61,7 @@ class Fd {
     int fd_;
 };
 
-/// What libbpf has to say goes where EAL's log goes: the PMD's errors only tell that loading failed.
+/// Sends libbpf's messages to EAL's log: the PMD's errors only say that loading failed.
 int log_libbpf(libbpf_print_level level, const char* format, va_list words) {
     if (level == LIBBPF_DEBUG) {
         return 0;
@@ -96,7 +96,7 @@ std::optional<Program> program_of(int fd) {
         info.id, info.name, {maps.begin(), maps.begin() + static_cast<std::ptrdiff_t>(count)}, info.btf_id};
 }
 
-/// This process's descriptors, and what each stands for: "anon_inode:bpf-prog", "socket:[1234]", ...
+/// Returns this process's descriptors, and their targets: "anon_inode:bpf-prog", "socket:[1234]", ...
 std::vector<std::pair<int, std::string>> all_descriptors() {
     std::vector<std::pair<int, std::string>> found;
     std::error_code ignored;
@@ -109,7 +109,7 @@ std::vector<std::pair<int, std::string>> all_descriptors() {
     return found;
 }
 
-/// Those of a kind ("bpf-prog", "bpf-map", "btf").
+/// Returns those of a kind ("bpf-prog", "bpf-map", "btf").
 std::vector<int> own_descriptors(std::string_view kind) {
     std::vector<int> found;
     for (const auto& [fd, target] : all_descriptors()) {
@@ -120,14 +120,14 @@ std::vector<int> own_descriptors(std::string_view kind) {
     return found;
 }
 
-/// The claims that live, in the order in which they were made.
+/// Returns the present claims, in the order in which they were made.
 std::vector<const XdpClaim*>& claims() {
     static std::vector<const XdpClaim*> live;
     return live;
 }
 
-/// Those of the program, of its types and of its maps; only a map's has a name. The PMD keeps them open, and
-/// to ask for them by id instead would need CAP_SYS_ADMIN.
+/// Returns the descriptors of the program, of its types and of its maps; only a map's has a name. The PMD
+/// keeps them open; finding them by id instead would need CAP_SYS_ADMIN.
 std::vector<std::pair<std::string, int>> descriptors_of(std::uint32_t id) {
     std::vector<std::pair<std::string, int>> found;
     std::vector<std::uint32_t> maps;
@@ -157,8 +157,8 @@ std::vector<std::pair<std::string, int>> descriptors_of(std::uint32_t id) {
     return found;
 }
 
-/// A closed AF_XDP socket keeps its queue until the kernel's grace period is over and a work item has run;
-/// until then nobody can bind that queue.
+/// Waits for the queues. A closed AF_XDP socket keeps its queue until the kernel's grace period is over and a
+/// work item has run; until then the queue cannot be bound.
 void wait_for_queues() noexcept {
     for (int i = 0; i < 2; ++i) {
         (void)::syscall(SYS_membarrier, kGracePeriod, 0, 0);
@@ -166,7 +166,7 @@ void wait_for_queues() noexcept {
     std::this_thread::sleep_for(kWorkItem);
 }
 
-/// Takes this very program away from the interface. 0, or a negative errno.
+/// Removes this very program from the interface. Returns 0, or a negative errno.
 int detach(unsigned if_index, int program) {
     bpf_xdp_attach_opts options{};
     options.sz = sizeof options;
@@ -340,7 +340,7 @@ std::vector<XdpClaim::OpenSocket> XdpClaim::sockets() {
     return found;
 }
 
-/// Made after this claim and before the next one: ports open one after the other.
+/// Returns sockets made after this claim and before the next one: ports open one after the other.
 std::vector<XdpClaim::OpenSocket> XdpClaim::own_sockets() const {
     auto own = sockets();
     const auto among = [](const std::vector<OpenSocket>& all, const OpenSocket& one) {
@@ -371,7 +371,7 @@ void XdpClaim::loaded() noexcept {
     }
 }
 
-/// The kernel tells the mode in which a program is attached by other numbers than it is asked with.
+/// Keeps the foreign program. The kernel reports a program's attach mode by other numbers than in requests.
 void XdpClaim::keep_foreign() noexcept {
     bpf_xdp_query_opts there{};
     there.sz = sizeof there;

@@ -8,75 +8,76 @@
 #include <string>
 #include <vector>
 
-/// The XDP program (xdp/steer.bpf.c) on a network interface: who may load it there, finding it, taking it
-/// away. Internal to drivers/. Control world, main thread only.
+/// Manages the XDP program (xdp/steer.bpf.c) on a network interface: claims it, finds it, removes it.
+/// Internal to drivers/. Control code, main thread only.
 ///
-/// The PMD loads the program, from a path, when it sets up its first receive queue, and takes away whatever
-/// program the interface has when it is closed. So that no other's program is ever touched, the interface is
-/// looked at before the PMD is.
+/// The PMD loads the program, from a path, when it sets up its first receive queue, and removes any program
+/// from the interface when it is closed. The interface is checked before, so that no foreign program is ever
+/// touched.
 namespace spead::drivers {
 
-/// Whether this build has the program (meson option `xdp`).
+/// Returns whether this build has the program (meson option `xdp`).
 bool xdp_built() noexcept;
 
-/// The program as clang made it, an ELF object; empty when it is not built.
+/// Returns the compiled program, an ELF object; empty when it is not built.
 std::span<const unsigned char> steer_object() noexcept;
 
-/// The XDP program that an interface has.
+/// Describes the XDP program of an interface.
 struct AttachedProgram {
     std::uint32_t id = 0;
     std::string name;  ///< as `bpftool prog` shows it; empty when this process may not know (CAP_SYS_ADMIN)
     bool ours = false;
 };
-/// Empty when there is none, or no such interface.
+/// Returns the program; empty when there is none, or no such interface.
 std::optional<AttachedProgram> attached_program(const std::string& netdev);
 
-/// What has become of a program that was put on the interface: empty while it is there, or when the interface
-/// is gone; else what is there now, in words.
+/// Returns what replaced a program on the interface, in words; empty while it is there, or when the interface
+/// has disappeared.
 std::string instead_of_program(const std::string& netdev, std::uint32_t id);
 
-/// Throws Error unless this process may use AF_XDP sockets and load BPF programs, naming what it lacks.
+/// Throws Error unless this process may use AF_XDP sockets and load BPF programs, naming the missing
+/// capability.
 void check_xdp_privileges(const std::string& device, const std::string& where);
 
-/// Why the kernel does not take our program: to be loaded, and, if `attach`, to be put on the interface, from
-/// which it is taken at once. Empty when it does. Attaching resets the queues of a real card; veth does not
-/// mind.
+/// Returns why the kernel does not accept our program. With `attach`, it is also put on the interface, and
+/// removed at once. Empty when it does. Attaching resets the queues of a real card; veth is not affected.
 std::string why_no_program(const std::string& netdev, bool attach);
 
-/// Throws Error when the interface has the XDP program of somebody else.
+/// Throws Error when the interface has another program's XDP program.
 void check_no_foreign_program(const std::string& netdev, const std::string& where);
 
-/// The right to have our program on an interface, which one process of a network namespace has at a time. The
-/// kernel takes it back when the process ends, however it ends.
+/// Claims the right to have our program on an interface; one process of a network namespace has it at a time.
+/// The kernel ends the claim when the process ends, in any way.
 class XdpClaim {
   public:
-    /// Takes away a program of ours that a crashed process left. Throws Error when another process has the
-    /// interface, or somebody else's program is on it.
+    /// Makes the claim, and removes a program of ours that a crashed process left. Throws Error when another
+    /// process has the interface, or a foreign program is on it.
     explicit XdpClaim(std::string netdev);
     ~XdpClaim();
     XdpClaim(const XdpClaim&) = delete;
     XdpClaim& operator=(const XdpClaim&) = delete;
 
-    /// A path from which the program can be loaded while the claim lives; needs no file system.
+    /// Returns a path from which the program can be loaded during the claim; needs no file system.
     std::string program_path() const;
 
-    /// The port's AF_XDP sockets, one per queue and in their order: readable while packets wait there.
+    /// Returns the port's AF_XDP sockets, one per queue and in their order: readable while packets wait
+    /// there.
     std::vector<int> queue_sockets() const;
 
-    /// To be called when the PMD has put its program on the interface.
+    /// Notes that the PMD has put its program on the interface.
     void loaded() noexcept;
 
-    /// To be called before the PMD is closed: it forgets the descriptors of its program and maps, and
-    /// DPDK 22.11 those of its sockets too, which keeps the queues bound. It takes away any program that the
-    /// interface has; one that was put over ours is kept in hand therefore.
+    /// Remembers descriptors before the PMD is closed: it forgets those of its program and maps, and DPDK
+    /// 22.11 those of its sockets too, which keeps the queues bound. The PMD removes any program from the
+    /// interface, so a program that replaced ours is kept.
     void remember() noexcept;
-    /// To be called after: closes those, takes the program away if the PMD did not, puts the one that was
-    /// over ours back, waits until the queues can be bound again, gives up the claim. Does nothing the second
-    /// time.
+    /// Closes those descriptors after the PMD is closed, and ends the claim. Removes the program if the PMD
+    /// did not, restores the one that replaced ours, and waits until the queues can be bound again. Does
+    /// nothing the second time.
     void release() noexcept;
 
   private:
-    /// A descriptor, and what it stands for as /proc/self/fd tells it.
+    /// Holds a descriptor, and its target in /proc/self/fd.
     struct OpenSocket {
         int fd = -1;
         std::string target;
@@ -101,8 +102,8 @@ class XdpClaim {
     std::vector<OpenSocket> bound_;   ///< the PMD's for this interface
 };
 
-/// A descriptor, which the caller owns, of a map of the program on the interface. Throws Error when this
-/// process has not loaded that program or it has no such map.
+/// Returns a descriptor, which the caller owns, of a map of the program on the interface. Throws Error when
+/// this process has not loaded that program or it has no such map.
 int open_map(const std::string& netdev, const std::string& map);
 
 }  // namespace spead::drivers

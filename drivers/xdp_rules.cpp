@@ -57,7 +57,7 @@ class XdpRules final : public port::RuleTable {
     std::vector<port::RuleState> rules() const override;
     std::string out_of_force() const override;
     std::vector<port::PassedPackets> passed() const override;
-    /// Every rule serves all queues.
+    /// Returns true: every rule serves all queues.
     bool spreads() const noexcept override { return true; }
 
   private:
@@ -147,7 +147,7 @@ std::vector<SteerKey> XdpRules::passed_keys() const {
     return keys;
 }
 
-/// The program may have passed packets before it had rules.
+/// Clears the counts: the program may have passed packets before it had rules.
 void XdpRules::forget_passed() noexcept {
     for (const SteerKey& key : passed_keys()) {
         (void)bpf_map_delete_elem(passed_, &key);

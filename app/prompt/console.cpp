@@ -97,7 +97,7 @@ void Console::own_session() {
     NotificationQueue notifications;
     session.notifications = &notifications;
     if (isatty(STDIN_FILENO) == 1) {
-        // The log, which tells of events too, would be written into what is typed.
+        // The log, which reports events too, would be written into the typed line.
         std::optional<PromptLog> log;
         std::optional<Notifications::Listening> listening;
         if (isatty(STDERR_FILENO) == 1)

@@ -105,7 +105,7 @@ std::vector<std::string> living(const std::vector<NamedSocket>& sockets) {
     for (const NamedSocket& s : sockets) {
         const FileDescriptor socket = new_socket();
         const int error = connect_socket(socket, s.path, kGlance);
-        // Of a process too busy to accept, only the name is known.
+        // If a process is too busy to accept, only its name is known.
         if (error == EAGAIN || (error == 0 && listens_rightly(socket, s)))
             names.push_back(s.name);
     }
@@ -231,7 +231,7 @@ ControlSocket::ControlSocket(std::string path) : path_(std::move(path)), socket_
             throw_error(path_, "it is a file, not a socket; give another path");
         unlink(path_.c_str());
     }
-    // Before it has a name, so that nobody else ever sees it.
+    // Before it has a name, so that no other process ever sees it.
     fchmod(socket_.get(), 0600);
     if (bind(socket_.get(), as_address(address), sizeof address) != 0 || chmod(path_.c_str(), 0600) != 0 ||
         listen(socket_.get(), kBacklog) != 0)

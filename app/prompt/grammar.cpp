@@ -277,7 +277,7 @@ Grammar::Found Grammar::understand(const std::vector<std::string>& words,
     }
     const auto whole = std::find_if(candidates.begin(), candidates.end(),
                                     [&](std::size_t c) { return patterns_[c].complete(words.size()); });
-    // A name that is wrong is reported before what is missing behind it.
+    // A wrong name is reported before missing words behind it.
     const std::size_t chosen = whole != candidates.end() ? *whole : candidates.front();
     Found found{&commands_[chosen], {}};
     for (std::size_t i = 0; i < words.size(); i++) {

@@ -65,7 +65,7 @@ std::vector<Handshakes::Greeted> Handshakes::take(Clock::time_point now) {
         if (end == std::string::npos && one.text.size() <= kLongest) {
             if (there && now >= one.end)
                 turn_away(one.connection, "the client sent nothing for too long");
-            // Somebody who only looks whether anybody listens says nothing, and goes.
+            // A process that only checks for a listener sends nothing, and disconnects.
             return !there || now >= one.end;
         }
         auto greeting = end <= kLongest ? Greeting::parse(std::string_view(one.text).substr(0, end))

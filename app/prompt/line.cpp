@@ -133,7 +133,7 @@ bool Line::wait_quiet(double seconds) const {
 bool Line::wait_connected(double seconds) const {
     if (gone_)
         return false;
-    // No event asked for: a hang-up is told nevertheless.
+    // No event requested: a hang-up is reported nevertheless.
     std::array<pollfd, 2> fds{pollfd{stop_, POLLIN, 0}, pollfd{in_, 0, 0}};
     return poll_again(fds.data(), fds.size(), milliseconds(seconds)) == 0;
 }

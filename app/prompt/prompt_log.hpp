@@ -12,7 +12,8 @@ namespace spead::app {
 /// EAL runs. One at a time; any thread may log.
 class PromptLog {
   public:
-    /// Redirects to `ear`, which outlives it. If no stream can be made, nothing is changed.
+    /// Redirects to a session's notifications, which outlive it. If no stream can be made, nothing is
+    /// changed.
     explicit PromptLog(NotificationQueue& queue);
     /// Writes unread lines to standard error.
     ~PromptLog();

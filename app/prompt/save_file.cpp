@@ -25,7 +25,7 @@ constexpr mode_t kMode = 0644;
 class Draft {
   public:
     Draft(int directory, const std::string& target, const std::string& path) : directory_(directory) {
-        // O_EXCL follows no link and takes no file that somebody has put there.
+        // O_EXCL follows no link and takes no planted file.
         for (unsigned i = 0; !file_ && i < kTries; i++) {
             name_ = fmt::format("{}.{}-{}", target, getpid(), i);
             file_ = FileDescriptor(

@@ -57,7 +57,7 @@ void run_terminal(Context& context, Line& line) {
         line.hear(session.notifications->fd(),
                   [&session, &editor] { editor.interrupt(session.notifications->take()); });
     editor.begin();
-    // At its own terminal one can go on typing when nobody reads the answers any more.
+    // At the process's own terminal, typing goes on when the answers are no longer read.
     while (!session.over && !(session.attached && line.gone())) {
         char c = 0;
         const Line::Got got = line.get(c);

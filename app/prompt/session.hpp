@@ -14,8 +14,8 @@ namespace spead::app {
 inline constexpr const char* kPrompt = "dpdk-spead> ";
 
 /// Runs typed commands with line editing, until `quit`, Ctrl-D, the end of the line, or stop. Ctrl-C ends the
-/// process when the session is its own, and the typed line when it is attached. `session.wait` is set: any
-/// key ends a wait.
+/// process when the session is its own, and the typed line when it is attached. Its `wait` is set: any key
+/// ends a wait.
 void run_terminal(Context& context, Line& line);
 
 /// Holds the result of a script.

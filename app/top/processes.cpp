@@ -46,7 +46,7 @@ std::vector<RunningProcess> ask(const std::string& socket, milliseconds patience
         if (const std::string name = observe::text_in(info, "name"); !name.empty() && name == printable(name))
             return {{name, client.pid(), socket, user}};
     } catch (const std::exception&) {
-        // It has ended, or is somebody else's.
+        // It has ended, or is another user's.
     }
     return {};
 }

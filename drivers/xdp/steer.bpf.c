@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause OR GPL-2.0-only
-/* The XDP program: UDP packets to endpoints of ours go to the AF_XDP socket of the queue on which they
- * arrived, everything else stays with the kernel: other ports, fragments, ARP, IGMP, ICMP, TCP, whatever is
- * truncated.
+/* Sends UDP packets for our endpoints to the AF_XDP socket of the queue on which they arrived. Everything
+ * else stays with the kernel: other ports, fragments, ARP, IGMP, ICMP, TCP, truncated packets.
  *
  * Built by clang for the BPF machine (drivers/meson.build), embedded into the library, loaded by net_af_xdp.
  */
@@ -35,7 +34,7 @@ struct {
     __type(value, struct SteerValue);
 } endpoints SEC(".maps");
 
-/* What a person who waits for packets wants to know: what came instead. */
+/* Counts the packets that went to the kernel, for a user who waits for others. */
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_HASH);
     __uint(max_entries, STEER_MAX_PASSED);
@@ -45,14 +44,14 @@ struct {
 
 struct vlan_tag {
     __be16 control;
-    __be16 protocol; /* of what follows */
+    __be16 protocol; /* of the next header */
 };
 
 static __always_inline int is_vlan(__be16 protocol) {
     return protocol == bpf_htons(ETH_P_8021Q) || protocol == bpf_htons(ETH_P_8021AD);
 }
 
-/* The entry of the packet's endpoint, from any source or from this one. */
+/* Returns the entry of the packet's endpoint, from any source or from this one. */
 static __always_inline struct SteerValue* find(const struct iphdr* ip, const struct udphdr* udp) {
     struct SteerKey key = {.address = ip->daddr, .port = udp->dest};
     struct SteerValue* value = bpf_map_lookup_elem(&endpoints, &key);

@@ -4,7 +4,7 @@
 
 #include <linux/types.h>
 
-/* What the XDP program (steer.bpf.c) and the process that fills its maps agree on. */
+/* Defines the maps between the XDP program (steer.bpf.c) and the process that fills them. */
 
 /* Names as the kernel shows them (`bpftool prog`, `bpftool map`); it keeps 15 characters. */
 #define STEER_PROGRAM "dpdk_spead_xdp"
@@ -15,11 +15,11 @@
 #define STEER_MAX_QUEUES 1024
 #define STEER_MAX_ENDPOINTS 16384
 #define STEER_ANY_VLAN 0xffff
-/* Endpoints of which it is counted what was left to the kernel: those that come first, so that made-up ones
- * cost no memory. */
+/* Limits the endpoints with counts of packets left to the kernel: the first ones, so that forged ones cost no
+ * memory. */
 #define STEER_MAX_PASSED 64
 
-/* Whom a packet is for, and from whom: all in network order. */
+/* Holds the destination and source of a packet, all in network order. */
 struct SteerKey {
     __u32 address;
     __u32 source; /* 0: any */
@@ -34,7 +34,7 @@ struct SteerValue {
     __u32 unused; /* 0 */
 };
 
-/* Of UDP packets to one endpoint that were left to the kernel, by address and port; one per CPU. */
+/* Counts UDP packets to one endpoint that were left to the kernel, by address and port; one per CPU. */
 struct SteerPassed {
     __u64 packets;
     __u32 source; /* of the last of them, network order */

@@ -8,7 +8,7 @@
 
 namespace spead {
 
-/// Wakes a thread that sleeps on a descriptor until an lcore has something for it.
+/// Wakes a thread that sleeps on a descriptor until an lcore has data for it.
 ///
 /// The lcore makes a system call only while the event is armed. The sleeper does:
 ///
@@ -16,29 +16,30 @@ namespace spead {
 ///     if (there_is_something()) event.withdraw(); else sleep_on(event.fd());
 ///     event.clear();
 ///
-/// An announcement is never missed: the lcore publishes first and looks then, and the sleeper arms first.
+/// An announcement is never missed: the lcore first publishes and then looks, and the sleeper arms first.
 class ArmedEvent {
   public:
-    /// Throws Error, with `where`, when the process has no descriptor left.
+    /// Makes the descriptor. Throws Error, with `where`, when the process has none left.
     explicit ArmedEvent(const std::string& where);
     ArmedEvent(const ArmedEvent&) = delete;
     ArmedEvent& operator=(const ArmedEvent&) = delete;
 
     // The sleeper: one thread at a time.
 
-    /// Returns what becomes readable. Sometimes it does so early (an announcement that was late): look again.
+    /// Returns the descriptor that becomes readable. Sometimes it does so early (a late announcement): look
+    /// again.
     int fd() const noexcept { return fd_.get(); }
     void arm() noexcept {
         armed_.store(true, std::memory_order_relaxed);
         std::atomic_thread_fence(std::memory_order_seq_cst);
     }
     void withdraw() noexcept { armed_.store(false, std::memory_order_relaxed); }
-    /// Withdraws, and takes back what made the descriptor readable.
+    /// Withdraws, and makes the descriptor unreadable.
     void clear() noexcept;
 
     // The lcore, and any other thread.
 
-    /// Call after what is announced was published.
+    /// Announces published data. Call it after the publication.
     void announce() noexcept {
         std::atomic_thread_fence(std::memory_order_seq_cst);
         if (armed_.load(std::memory_order_relaxed)) [[unlikely]]

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <cstring>
 
-/// Loads and stores of big-endian (network order) integers at any alignment.
+/// Loads and stores big-endian (network order) integers at any alignment.
 ///
 /// The caller guarantees that the bytes exist; nothing here checks a length.
 namespace spead {

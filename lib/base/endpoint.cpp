@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kScheme = "spead://";
 
-/// Digits only, no sign, at most `max`; nothing when the text is anything else.
+/// Parses digits only, no sign, at most `max`; nothing for any other text.
 std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t max) {
     std::uint32_t value = 0;
     const char* end = text.data() + text.size();
@@ -22,7 +22,7 @@ std::optional<std::uint32_t> parse_number(std::string_view text, std::uint32_t m
     return value;
 }
 
-/// Why `text` is no IPv4 address, or the address.
+/// Holds the address, or why `text` is none.
 struct Parsed {
     Ipv4 address;
     std::string problem;
@@ -60,7 +60,7 @@ Parsed read_ipv4(std::string_view text) {
     return {{value}, {}};
 }
 
-/// The part of `text` from the last `mark` on, cut off it; nothing when there is no mark.
+/// Cuts `text` at the last `mark` and returns the part after it; nothing when there is no mark.
 std::optional<std::string_view> cut_at(std::string_view& text, char mark) {
     const std::size_t at = text.find(mark);
     if (at == std::string_view::npos)
@@ -94,7 +94,7 @@ std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t defau
     else if (rest.find("://") != std::string_view::npos)
         fail(fmt::format("the only scheme is {}", kScheme));
 
-    // Cut from the right: source, port, range; what is left is the address.
+    // Cut from the right: source, port, range; the rest is the address.
     const auto source_text = cut_at(rest, '@');
     const auto port_text = cut_at(rest, ':');
     const auto range_text = cut_at(rest, '+');

@@ -7,10 +7,10 @@
 #include <string_view>
 #include <vector>
 
-/// Where a stream is sent to: an IPv4 address and a UDP port, optionally only from one source.
+/// Defines stream endpoints: an IPv4 address and a UDP port, optionally only from one source.
 namespace spead {
 
-/// An IPv4 address in host order (239.1.2.3 is 0xEF010203).
+/// Holds an IPv4 address in host order (239.1.2.3 is 0xEF010203).
 struct Ipv4 {
     std::uint32_t value = 0;
 
@@ -27,20 +27,20 @@ struct Endpoint {
     constexpr auto operator<=>(const Endpoint&) const = default;
 };
 
-/// "239.1.2.3"; throws UsageError that quotes the text; `where` is its where().
+/// Parses "239.1.2.3". Throws UsageError that quotes the text; `where` is its where().
 Ipv4 parse_ipv4(std::string_view text, std::string_view where = {});
 std::string to_string(Ipv4 address);
 
-/// Largest number of addresses one range may name.
+/// Limits the number of addresses in one range.
 inline constexpr std::uint32_t kMaxEndpointRange = 4096;
 
-/// Expands `[spead://]A.B.C.D[+N][:PORT][@SOURCE]` into N+1 endpoints with consecutive addresses.
-/// The port is mandatory unless `default_port` is not 0. Throws UsageError that says which part is wrong: no
-/// number, an octet or a port out of range, a range above kMaxEndpointRange or past 255.255.255.255 or across
-/// the edge of the multicast block, a multicast source.
+/// Expands `[spead://]A.B.C.D[+N][:PORT][@SOURCE]` into N+1 endpoints with consecutive addresses. The port is
+/// mandatory unless `default_port` is not 0. Throws UsageError that names the wrong part: no number, an octet
+/// or a port out of range, a range above kMaxEndpointRange or past 255.255.255.255 or across the edge of the
+/// multicast block, a multicast source.
 std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t default_port = 0);
 
-/// "239.1.2.3:7148", with "@10.0.0.7" when a source is named.
+/// Formats "239.1.2.3:7148", with "@10.0.0.7" when a source is named.
 std::string to_string(const Endpoint& endpoint);
 
 }  // namespace spead

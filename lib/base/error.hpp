@@ -13,7 +13,7 @@
 
 namespace spead {
 
-/// Returns what an exception says, for a user: std::bad_alloc's own words tell nobody anything.
+/// Returns an exception's message for a user. Replaces that of std::bad_alloc, which explains nothing.
 inline const char* reason_of(const std::exception& error) noexcept {
     return dynamic_cast<const std::bad_alloc*>(&error) != nullptr
                ? "no memory is left for it; give the process or its control group more, or lower [memory] "
@@ -21,7 +21,7 @@ inline const char* reason_of(const std::exception& error) noexcept {
                : error.what();
 }
 
-/// throw_error("port p0", "cannot ... {}", x)
+/// Throws Error: throw_error("port p0", "cannot ... {}", x).
 template <typename... Args>
 [[noreturn]] void throw_error(const std::string& where, fmt::format_string<Args...> format, Args&&... args) {
     throw Error(where, fmt::format(format, std::forward<Args>(args)...));

@@ -6,7 +6,7 @@
 
 namespace spead {
 
-/// A file descriptor that is closed with its owner.
+/// Owns a file descriptor, and closes it.
 class FileDescriptor {
   public:
     FileDescriptor() = default;
@@ -23,7 +23,7 @@ class FileDescriptor {
 
     int get() const { return fd_; }
     explicit operator bool() const { return fd_ >= 0; }
-    /// The descriptor; it is the caller's from now on.
+    /// Releases the descriptor to the caller.
     [[nodiscard]] int release() noexcept { return std::exchange(fd_, -1); }
 
   private:

@@ -21,12 +21,12 @@ namespace fs = std::filesystem;
 
 constexpr int kMostLinks = 40;
 
-/// Who writes a whole file locks all of it. Who appends locks one byte that no file has, a different one
-/// each.
+/// Holds the offset of appenders' locks. A writer of a whole file locks all of it. An appender locks one byte
+/// beyond any file's end, a different one each.
 constexpr off_t kFirstAppender = off_t{1} << 61;
 constexpr off_t kAppenders = off_t{1} << 20;
 
-/// The file system has locks, and the lock was had; or somebody has one that is in the way.
+/// Says whether the lock was taken, another process has a conflicting one, or the file system has no locks.
 enum class Locked : std::uint8_t { yes, taken, unknown };
 
 Locked set_lock(int descriptor, off_t start, off_t length) {
@@ -40,7 +40,7 @@ Locked set_lock(int descriptor, off_t start, off_t length) {
     return errno == EAGAIN || errno == EACCES ? Locked::taken : Locked::unknown;
 }
 
-/// Whether somebody who may write the file has locked some of these bytes; 0: all that follow.
+/// Returns whether a process that may write the file has locked some of these bytes; 0: all from there on.
 bool is_locked_by_writer(int descriptor, off_t start, off_t length) {
     struct flock lock {};
     // A lock for reading is hindered by those for writing only.
@@ -55,7 +55,7 @@ bool reads(FileUse::Way way) {
     return way == FileUse::Way::read || way == FileUse::Way::read_anew;
 }
 
-/// Whether two uses of one file leave each other alone.
+/// Returns whether two uses of one file do not conflict.
 bool agree(FileUse::Way one, FileUse::Way other) {
     using Way = FileUse::Way;
     return (reads(one) && reads(other)) || (one == Way::append && other == Way::append) ||
@@ -68,7 +68,7 @@ off_t next_appender() {
     return kFirstAppender + getpid() * kAppenders + number.fetch_add(1) % kAppenders;
 }
 
-/// Returns whether nobody else appends. Throws Error when another process is in the way.
+/// Returns whether there is no other appender. Throws Error when another process conflicts.
 bool keep_others_out(int descriptor, const std::string& path, FileUse::Way way, const std::string& where) {
     const bool append = way == FileUse::Way::append;
     const bool alone = !is_locked_by_writer(descriptor, kFirstAppender, 0);
@@ -107,8 +107,8 @@ struct FileUse::Entry {
     std::string path;
     Way way{};
     std::string user;
-    std::optional<FileIdentity> known;  ///< of a file that was opened
-    bool open = false;                  ///< so `known` is true for certain
+    std::optional<FileIdentity> known;  ///< of an open file
+    bool open = false;                  ///< so `known` is certain
 
     bool is(const FileIdentity& other) const {
         if (open)

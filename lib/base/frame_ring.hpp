@@ -9,16 +9,16 @@
 
 namespace spead {
 
-/// Frames on their way from a worker lcore to the control world (IGMP, ARP): copies, in fixed memory.
+/// Passes frames from a worker lcore to control code (IGMP, ARP): copies, in fixed memory.
 ///
-/// One thread on each side. The lcore never waits: what finds no room is for it to count.
+/// One thread on each side. The lcore never waits: it counts frames without room.
 class FrameRing {
   public:
     static constexpr std::size_t kFrames = 32;
     static constexpr std::size_t kFrameBytes = 1536;  ///< any frame of an ordinary link, with tags
 
-    /// The lcore: where to put a frame of `length` bytes before commit(); null when it is too long or the
-    /// ring is full.
+    /// Returns the place for a frame of `length` bytes before commit(); null when it is too long or the ring
+    /// is full. On the lcore.
     std::uint8_t* reserve(std::size_t length) noexcept {
         const std::uint32_t tail = tail_.load(std::memory_order_relaxed);
         if (length > kFrameBytes || tail - head_.load(std::memory_order_acquire) == kFrames)
@@ -31,7 +31,7 @@ class FrameRing {
         tail_.store(tail_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
     }
 
-    /// The control world: hands each frame that is there to `use`, as a span that lasts as long as the call.
+    /// Gives each waiting frame to `use`, as a span that lasts as long as the call. In control code.
     template <typename Use>
     void take_all(Use&& use) {
         std::uint32_t head = head_.load(std::memory_order_relaxed);

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 
-/// What one heap may have at most, whatever it is sent: the window keeps to it, senders should, too.
+/// Limits the contents of one heap, whatever its packets hold: the window keeps to them, and senders should,
+/// too.
 namespace spead {
 
-/// Different item words, those of descriptors included.
+/// Limits the different item words, those of descriptors included.
 inline constexpr std::uint32_t kMaxHeapItems = 8192;
-/// Ranges of bytes that came ahead of those before them.
+/// Limits the ranges of bytes that arrived before earlier ones.
 inline constexpr std::uint32_t kMaxHeapRanges = 8192;
 
 }  // namespace spead

@@ -12,9 +12,8 @@
 
 namespace spead {
 
-/// Waits for so long, or until `fd` becomes readable (a signal's descriptor; -1: none), which is left so.
-/// Throws Error then: whoever starts something for `where` and has to wait for others gives up at once.
-/// Control world.
+/// Waits for the time, or until `fd` becomes readable (a signal's descriptor; -1: none). Then throws Error,
+/// so that the start of `where` gives up at once; `fd` stays readable. Control code.
 inline void wait_interruptibly(int fd, std::chrono::nanoseconds time, std::string_view where,
                                std::string_view what) {
     constexpr long kSecond = 1'000'000'000;

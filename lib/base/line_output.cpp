@@ -19,11 +19,11 @@ namespace spead {
 
 namespace {
 
-/// A terminal that is writable has room for so much in practice; a pipe for PIPE_BUF.
+/// Holds the bytes that a writable terminal takes in practice; a pipe takes PIPE_BUF.
 constexpr std::size_t kCarefulPiece = 256;
 
-/// Writes of up to PIPE_BUF bytes do not mix with those of other processes, so pieces end with a line if one
-/// ends in them.
+/// Returns a piece to write. Writes of up to PIPE_BUF bytes do not mix with those of other processes, so
+/// pieces end with a line if possible.
 std::string_view piece_of(std::string_view text, std::size_t most) noexcept {
     if (text.size() <= most)
         return text;
@@ -37,7 +37,7 @@ bool is_same(const struct stat& a, const struct stat& b) noexcept {
 
 }  // namespace
 
-/// Another open file of the same pipe or terminal: O_NONBLOCK on fd_ itself would be everybody's who has it.
+/// Opens the same pipe or terminal again: O_NONBLOCK on fd_ itself would affect all of its users.
 void LineOutput::look() noexcept {
     struct stat now {};
     if (fstat(fd_, &now) != 0) {
@@ -62,7 +62,7 @@ void LineOutput::look() noexcept {
     }
 }
 
-/// Bytes that were taken; 0: it would have to wait; -1: nobody can take any more.
+/// Returns the bytes written; 0: it would have to wait; -1: the reader has gone.
 ssize_t LineOutput::write_some(std::string_view text) noexcept {
     for (;;) {
         ssize_t taken = 0;
@@ -87,7 +87,7 @@ bool LineOutput::wait_writable(std::chrono::milliseconds longest) const noexcept
     return poll(&fd, 1, static_cast<int>(longest.count())) > 0;
 }
 
-/// Writes as much as is taken now. Returns whether anything was.
+/// Writes as much as is accepted now. Returns whether anything was.
 bool LineOutput::write_kept() noexcept {
     std::size_t done = 0;
     while (done < kept_.size() || dropped_ > 0) {

@@ -19,8 +19,7 @@ namespace spead {
 /// Keeps text that a pipe, a terminal or a socket does not take at once, up to kMostKept bytes, and writes it
 /// later. If more comes, a caller waits for the reader, for at most kWait in each kWindow. A reader that took
 /// nothing in all that time is not waited for again before it has taken something. Lines that do not fit then
-/// are dropped, and a note on their number stands in their place. Files and other devices are written to at
-/// once.
+/// are dropped, and a note on their number replaces them. Files and other devices are written to at once.
 ///
 /// Thread-safe. Not for signal handlers, nor for lcores of the data path.
 class LineOutput {
@@ -31,7 +30,7 @@ class LineOutput {
     static constexpr std::chrono::milliseconds kWait{200};
     static constexpr std::chrono::milliseconds kWindow{1000};
 
-    /// Does not own `fd`. If something else takes its number later, the lines go there.
+    /// Writes to `fd`, which it does not own. If another file takes its number later, the lines go there.
     explicit LineOutput(int fd) noexcept : fd_(fd) {}
     LineOutput(const LineOutput&) = delete;
     LineOutput& operator=(const LineOutput&) = delete;
@@ -42,8 +41,8 @@ class LineOutput {
     /// nothing else is. Throws std::bad_alloc.
     void put(std::string_view text);
 
-    /// Writes as much of what is kept as the reader takes now. Does not wait. Returns whether all is written.
-    /// For a caller who comes by regularly, so that a reader gets lines, and the note, without a next line.
+    /// Writes as much of the kept text as the reader takes now. Does not wait. Returns whether all is
+    /// written. Call it regularly, so that a reader gets lines, and the note, without a next line.
     bool flush() noexcept;
 
     /// Does what flush() does, and waits for the reader until it has taken nothing for `patience`.
@@ -54,7 +53,7 @@ class LineOutput {
         unknown,
         waitless,  ///< a write to it never waits for a reader, or fails with EAGAIN
         socket,
-        careful,  ///< a pipe or terminal that cannot be opened a second time: polled before small writes
+        careful,  ///< a pipe or terminal that cannot be opened again: polled before small writes
     };
 
     void look() noexcept;
@@ -66,9 +65,9 @@ class LineOutput {
     int target() const noexcept { return own_ ? own_.get() : fd_; }
 
     const int fd_;
-    std::mutex mutex_;  ///< guards all that follows
+    std::mutex mutex_;  ///< guards all members below
     Kind kind_ = Kind::unknown;
-    struct stat facts_ {};       ///< of what fd_ was when it was last looked at
+    struct stat facts_ {};       ///< of fd_ at the last look
     FileDescriptor own_;         ///< the same pipe or terminal, opened again without waiting
     std::string kept_;           ///< not yet written; may begin within a line
     std::uint64_t dropped_ = 0;  ///< lines since the last note
@@ -77,8 +76,8 @@ class LineOutput {
     Clock::duration waited_{};  ///< since window_
 };
 
-/// The one for standard error, as long as the process lasts: all that the program writes there goes through
-/// it.
+/// Returns the one for standard error, as long as the process lasts: all output of the program there goes
+/// through it.
 LineOutput& standard_error();
 
 }  // namespace spead

@@ -7,21 +7,22 @@
 
 #include "base/endpoint.hpp"
 
-/// Where the program listens for TCP connections.
+/// Defines where the program listens for TCP connections.
 namespace spead {
 
 inline constexpr Ipv4 kLoopback{0x7F000001};
 
 struct ListenAddress {
     Ipv4 address = kLoopback;  ///< 0.0.0.0: every address of this machine
-    std::uint16_t port = 0;    ///< 0: one that is free
+    std::uint16_t port = 0;    ///< 0: any free one
     constexpr bool operator==(const ListenAddress&) const = default;
 };
 
-/// "127.0.0.1:9100", or "9100" for that port of the loopback address; throws UsageError that quotes the text.
+/// Parses "127.0.0.1:9100", or "9100" for that port of the loopback address. Throws UsageError that quotes
+/// the text.
 ListenAddress parse_listen_address(std::string_view text, const std::string& where = {});
 
-/// "127.0.0.1:9100".
+/// Formats "127.0.0.1:9100".
 std::string to_string(const ListenAddress& listen);
 
 }  // namespace spead

@@ -35,7 +35,7 @@ std::array<int, kLogTypes>& type_ids() {
     return ids;
 }
 
-/// Registered at load time as well, so that EAL's --log-level finds the types by name.
+/// Registers the types at load time as well, so that EAL's --log-level finds them by name.
 [[maybe_unused]] const bool registered_early = (type_ids(), true);
 
 constexpr std::array<std::string_view, 5> kLevelNames{"error", "warning", "notice", "info", "debug"};

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-/// Log lines of the control world, through DPDK's log (types `spead.*`), so that `--log-level` and EAL's log
+/// Writes log lines of control code through DPDK's log (types `spead.*`), so that `--log-level` and EAL's log
 /// stream apply to them. Usable before rte_eal_init and without it: lines then go to standard error.
 /// Thread-safe.
 ///
@@ -19,24 +19,24 @@ namespace spead {
 
 enum class LogType : std::uint8_t { app, config, runtime, port, driver, recv, send, memory, heap, count_ };
 
-/// Values are RTE_LOG_*.
+/// Lists log levels; the values are RTE_LOG_*.
 enum class LogLevel : std::uint8_t { error = 4, warning = 5, notice = 6, info = 7, debug = 8 };
 
-/// Whether a line of this type and level would be written.
+/// Returns whether a line of this type and level would be written.
 bool log_enabled(LogType type, LogLevel level) noexcept;
 
-/// One line, without its newline. Control characters in `text` (a name off the wire) are shown as \xNN.
+/// Logs one line, without its newline. Control characters in `text` (a received name) are shown as \xNN.
 void log_text(LogType type, LogLevel level, std::string_view text);
 
 /// Sets levels from `--log-level` or `[runtime] log_level`: a level ("error", "warning", "notice", "info",
 /// "debug") for all of spead.*, or DPDK's "pattern:level" ("pmd.net.memif:debug"), several separated by `;`.
-/// Throws UsageError naming the part that is wrong and the levels there are.
+/// Throws UsageError naming the wrong part and the existing levels.
 void set_log_level(std::string_view text, std::string_view where = {});
 
-/// The same checks, without effect.
+/// Makes the same checks, without effect.
 void check_log_level(std::string_view text, std::string_view where = {});
 
-/// Logs that there was no memory for a line: what reports trouble must not be trouble itself.
+/// Logs that there was no memory for a line. Does not throw: the report of a failure must not fail itself.
 void log_unsayable(LogType type, LogLevel level) noexcept;
 
 template <typename... Args>
@@ -71,8 +71,8 @@ void log_debug(LogType type, fmt::format_string<Args...> format, Args&&... args)
     log(type, LogLevel::debug, format, std::forward<Args>(args)...);
 }
 
-/// Lets at most `lines` through per `interval_s`, so that what a stranger can trigger cannot flood the log.
-/// One per kind of event, usually a static or a member. Thread-safe.
+/// Lets at most `lines` through per `interval_s`, so that events from outside cannot flood the log. One per
+/// kind of event, usually a static or a member. Thread-safe.
 class LogLimiter {
   public:
     explicit LogLimiter(unsigned lines = 5, double interval_s = 10.0)
@@ -82,13 +82,12 @@ class LogLimiter {
         bool pass = false;
         std::uint64_t suppressed = 0;  ///< lines held back since the last one that passed; 0 unless pass
     };
-    /// `now_s`: seconds on any monotonic clock.
+    /// Asks for one line. `now_s`: seconds on any monotonic clock.
     Verdict ask(double now_s);
     Verdict ask();
 
-    /// Whether the flood is over: lines were held back, and none was asked for since a whole interval.
-    /// Returns how many were held back since the last one that passed, once; else 0. For whoever comes by
-    /// regularly.
+    /// Ends a flood: lines were held back, and none came in a whole interval. Returns once how many were held
+    /// back since the last one that passed; else 0. Call it regularly.
     std::uint64_t settle(double now_s);
     std::uint64_t settle();
 
@@ -102,7 +101,7 @@ class LogLimiter {
     std::uint64_t suppressed_ = 0;
 };
 
-/// As log(), but through a limiter; says how many lines were held back before this one.
+/// Does as log(), but through a limiter; says how many lines were held back before this one.
 template <typename... Args>
 void log_limited(LogLimiter& limiter, LogType type, LogLevel level, fmt::format_string<Args...> format,
                  Args&&... args) {
@@ -121,8 +120,8 @@ void log_limited(LogLimiter& limiter, LogType type, LogLevel level, fmt::format_
     }
 }
 
-/// Says once, when a flood that log_limited() cut short is over, how many lines of it were never shown.
-/// `what` is what they were about, as in "port p0: its link".
+/// Logs once, after a flood that log_limited() cut short, how many of its lines were never shown. `what` is
+/// their subject, as in "port p0: its link".
 inline void log_settled(LogLimiter& limiter, LogType type, LogLevel level, std::string_view what) {
     if (const std::uint64_t held_back = limiter.settle(); held_back > 0 && log_enabled(type, level))
         log_text(type, level,

@@ -27,7 +27,7 @@ std::string LineLimiter::shape_of(std::string_view line) {
     return shape;
 }
 
-/// Tells of floods that have been over for a while, and forgets what has not come for long.
+/// Reports floods that ended a while ago, and forgets shapes without recent lines.
 std::string LineLimiter::settle(double now_s) {
     std::string text;
     std::erase_if(shapes_, [&](const auto& entry) {
@@ -72,13 +72,13 @@ std::string LineLimiter::pass(std::string_view line, double now_s) {
 
 namespace {
 
-/// A line that has not ended by then is taken for one.
+/// Limits a line; a longer text counts as one.
 constexpr std::size_t kLongestLine = 16384;
 
-/// The program's own lines begin so (base/log.cpp).
+/// Holds the start of the program's own lines (base/log.cpp).
 constexpr std::string_view kOurs = "spead.";
 
-/// Where the log goes. Never destroyed.
+/// Holds the log's destination. Never destroyed.
 struct State {
     std::mutex mutex;
     std::FILE* file = nullptr;
@@ -101,7 +101,7 @@ void write_line(State& s, int level, std::string_view line) {
         return;
     }
     standard_error().put(std::string(line) + '\n');
-    // Nothing may come after it that would write it.
+    // No later line may come that would flush it.
     if (critical)
         standard_error().finish(LineOutput::kWait);
 }
@@ -120,7 +120,7 @@ ssize_t on_log(void*, const char* text, std::size_t size) noexcept {
         for (std::size_t end = 0; (end = s.begun.find('\n')) != std::string::npos;
              s.begun.erase(0, end + 1)) {
             const std::string line = s.begun.substr(0, end);
-            // Whoever asks for more than notices wants to see all of them.
+            // A user who asks for more than notices wants to see all of them.
             if (line.starts_with(kOurs) || level > static_cast<int>(RTE_LOG_NOTICE)) {
                 write_line(s, level, line);
                 continue;

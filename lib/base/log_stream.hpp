@@ -11,18 +11,17 @@
 
 namespace spead {
 
-/// Lets so many lines of the same shape through within ten seconds: what others can have a library log as
-/// often as they like must not fill the disks. Lines are of one shape when they differ in numbers only. Not
-/// thread-safe.
+/// Limits lines of the same shape within ten seconds: messages that others can trigger in a library must not
+/// fill the disks. Lines have one shape when they differ in numbers only. Not thread-safe.
 class LineLimiter {
   public:
     static constexpr unsigned kLines = 20;
     static constexpr double kSeconds = 10;
-    /// Shapes that are known at a time; of more, those that came least recently are forgotten.
+    /// Limits the shapes that are known at a time; the ones without recent lines are forgotten.
     static constexpr std::size_t kMostShapes = 64;
 
-    /// What to write for a line, which has no newline, at this time: the line, perhaps with a word on others
-    /// before it; empty: nothing. Floods that are over since are told of first.
+    /// Returns the text to write for a line, which has no newline, at this time: the line, perhaps after a
+    /// note on others; empty: nothing. Ended floods are reported first.
     std::string pass(std::string_view line, double now_s);
 
   private:
@@ -39,20 +38,20 @@ class LineLimiter {
     std::map<std::string, Shape> shapes_;
 };
 
-/// DPDK's log, with a limit on what DPDK says (the program's own lines have their own: LogLimiter), written
-/// to standard error (base/line_output.hpp) and the system's log, or to whoever asked for it.
+/// Writes DPDK's log to standard error (base/line_output.hpp) and the system's log, or to a reader. Limits
+/// DPDK's lines; the program's own lines have their own limit (LogLimiter).
 ///
-/// One for the process, from install() on, for ever: a thread may log until the process has ended.
+/// One for the process, from install() on, without end: a thread may log until the process has ended.
 /// Thread-safe.
 class LogStream {
   public:
-    /// Again and again does nothing. Where no stream can be made EAL's own stays.
+    /// Installs the stream; further calls do nothing. If no stream can be made, EAL's own stays.
     static void install() noexcept;
 
     using Reader = std::function<void(std::string_view line)>;
-    /// Lines go to `reader` instead of standard error from now on; null: as before. What is critical or worse
-    /// always goes to standard error, since nothing may come after it. Returns when the former reader is not
-    /// called any more.
+    /// Sends lines to `reader` instead of standard error from now on; null: back to standard error. Critical
+    /// or worse lines always go to standard error, since nothing may come after them. Returns when the former
+    /// reader is no longer called.
     static void redirect(Reader reader);
 };
 

@@ -8,11 +8,11 @@
 
 namespace spead {
 
-/// An Ethernet address, in the order of the wire.
+/// Holds an Ethernet address, in the order of the wire.
 using MacAddress = std::array<std::uint8_t, 6>;
 
-/// "02:53:50:44:00:01": six pairs of hexadecimal digits between colons. Throws UsageError that quotes the
-/// text; `where` is its where().
+/// Parses "02:53:50:44:00:01": six pairs of hexadecimal digits between colons. Throws UsageError that quotes
+/// the text; `where` is its where().
 MacAddress parse_mac(std::string_view text, std::string_view where = {});
 
 std::string mac_text(const MacAddress& mac);

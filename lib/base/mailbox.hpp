@@ -17,7 +17,7 @@
 
 namespace spead {
 
-/// Work for a worker lcore, with everything that the work needs besides what the lcore owns.
+/// Holds work for a worker lcore, with all data that the lcore does not own.
 class LcoreJob {
   public:
     LcoreJob() = default;
@@ -29,9 +29,9 @@ class LcoreJob {
     virtual void run() noexcept = 0;
 };
 
-/// A function without captures and the arguments that it is called with, by reference. The job owns the
-/// arguments, so that the function may run, or run on, when whoever asked for it has given up and gone.
-/// Pointers among them point to what lives as long as the lcore may run: to nothing on a caller's stack.
+/// Calls a function without captures with its arguments, by reference. The job owns the arguments, so that
+/// the function may run, or run on, after its caller has given up. Pointers among them must stay valid as
+/// long as the lcore may run, so never point to a caller's stack.
 template <typename Function, typename... Arguments>
 class LcoreCall final : public LcoreJob {
     static_assert(std::is_empty_v<Function>,
@@ -42,7 +42,7 @@ class LcoreCall final : public LcoreJob {
 
   public:
     using Returned = std::invoke_result_t<Function&, Arguments&...>;
-    /// What the function returns; std::monostate for void.
+    /// Holds the function's result; std::monostate for void.
     using Result = std::conditional_t<std::is_void_v<Returned>, std::monostate, Returned>;
 
     explicit LcoreCall(Function function, Arguments... arguments)
@@ -56,7 +56,7 @@ class LcoreCall final : public LcoreJob {
             result_.emplace(std::apply(function_, arguments_));
         }
     }
-    /// For whoever asked, once the job is finished.
+    /// Takes the result, once the job is finished. For the caller.
     Result take_result() { return std::move(*result_); }
 
   private:
@@ -65,15 +65,15 @@ class LcoreCall final : public LcoreJob {
     std::optional<Result> result_;
 };
 
-/// How the control world has something done by a worker lcore: it posts a job, the lcore runs it between
-/// bursts. Nothing the lcore owns is ever touched by another thread while the lcore runs.
+/// Makes a worker lcore do work for control code, which posts a job; the lcore runs it between bursts. While
+/// the lcore runs, no other thread ever touches its objects.
 ///
 /// open() before the lcore's loop starts; serve() and close() belong to the lcore; the rest belongs to one
-/// thread of the control world. While the mailbox is closed that thread runs the job itself. Whatever becomes
-/// of whoever posted a job, the mailbox owns the job as long as the lcore may run it.
+/// control thread. While the mailbox is closed that thread runs the job itself. If the caller gives up, the
+/// mailbox still owns the job as long as the lcore may run it.
 class Mailbox {
   public:
-    /// An lcore that may sleep is woken by an event descriptor (eventfd(2)) for what is posted; -1: it polls.
+    /// Sets the event descriptor (eventfd(2)) that wakes a sleeping lcore for a posted job; -1: it polls.
     void set_waker(int fd) noexcept { waker_ = fd; }
 
     void open() noexcept {
@@ -81,7 +81,8 @@ class Mailbox {
         state_.store(State::idle, std::memory_order_release);
     }
 
-    /// The lcore, between bursts: one load while nothing is posted. Returns whether it ran something.
+    /// Runs a posted job, on the lcore between bursts; one load when there is none. Returns whether it ran
+    /// one.
     bool serve() noexcept {
         if (state_.load(std::memory_order_relaxed) != State::posted) [[likely]]
             return false;
@@ -89,8 +90,7 @@ class Mailbox {
         return true;
     }
 
-    /// The lcore, before it leaves its loop: runs what is posted. Nothing happens to a mailbox that is
-    /// closed.
+    /// Runs a posted job before the lcore leaves its loop. Does nothing to a closed mailbox.
     void close() noexcept {
         State now = state_.load(std::memory_order_relaxed);
         while (now != State::closed) {
@@ -102,7 +102,7 @@ class Mailbox {
         }
     }
 
-    /// Has the lcore run the job. False: it still has another one, and `job` stays with the caller.
+    /// Posts the job. Returns false when the lcore still has another one; `job` then stays with the caller.
     [[nodiscard]] bool post(std::unique_ptr<LcoreJob>& job) {
         if (job_ != nullptr)
             return false;
@@ -117,11 +117,11 @@ class Mailbox {
         return true;
     }
 
-    /// Whether a job is there, finished or not.
+    /// Returns whether there is a job, finished or not.
     bool busy() const noexcept { return job_ != nullptr; }
 
-    /// Waits until the job that is there is finished. False: it was not within `patience`, in which time
-    /// hardly counts in which this thread did not run.
+    /// Waits until the job is finished. Returns false when it was not within `patience`. Time in which this
+    /// thread did not run hardly counts.
     [[nodiscard]] bool wait(std::chrono::nanoseconds patience) const {
         WaitingTime waited(kLongestRound);
         for (unsigned round = 0; !finished(); round++) {
@@ -135,7 +135,7 @@ class Mailbox {
         return true;
     }
 
-    /// The job that is there, if it is finished; else null.
+    /// Takes the job, if it is finished; else null.
     std::unique_ptr<LcoreJob> take() noexcept {
         if (!finished())
             return nullptr;
@@ -144,8 +144,7 @@ class Mailbox {
         return std::move(job_);
     }
 
-    /// The job that is there, if the lcore has not begun with it: it will not. Null: it has begun, or is
-    /// finished.
+    /// Takes back a job that the lcore has not begun and will not run. Null: it has begun, or is finished.
     std::unique_ptr<LcoreJob> withdraw() noexcept {
         State expected = State::posted;
         if (!state_.compare_exchange_strong(expected, State::idle, std::memory_order_acq_rel))
@@ -153,9 +152,9 @@ class Mailbox {
         return std::move(job_);
     }
 
-    /// Has the lcore run `function(arguments...)` and returns what that returns (std::monostate for void).
-    /// None: it was not finished within `patience`. The function then does not run any more, unless it had
-    /// begun; then the mailbox keeps it, and takes nothing else until it is finished.
+    /// Runs `function(arguments...)` on the lcore and returns its result (std::monostate for void). Returns
+    /// none when it was not finished within `patience`. Then the function does not run any more, unless it
+    /// had begun; in that case the mailbox keeps it, and takes no other job until it is finished.
     template <typename Function, typename... Arguments>
     auto call(std::chrono::nanoseconds patience, Function function, Arguments... arguments) {
         using Call = LcoreCall<Function, Arguments...>;
@@ -175,7 +174,7 @@ class Mailbox {
   private:
     enum class State : std::uint8_t { closed, idle, posted, running, done };
 
-    /// A round of waiting that took longer than this was no waiting.
+    /// Limits the length of a round that counts as waiting.
     static constexpr std::chrono::milliseconds kLongestRound{5};
 
     bool finished() const noexcept {
@@ -193,7 +192,7 @@ class Mailbox {
 
     alignas(64) std::atomic<State> state_{State::closed};
     int waker_ = -1;
-    alignas(64) std::unique_ptr<LcoreJob> job_;  ///< the control world's, but while posted or running
+    alignas(64) std::unique_ptr<LcoreJob> job_;  ///< control code's, except while posted or running
 };
 
 }  // namespace spead

@@ -26,7 +26,7 @@ namespace {
 
 using Facts = struct stat;
 
-/// As the kernel has it (path_resolution(7)).
+/// Limits followed links, as the kernel does (path_resolution(7)).
 constexpr unsigned kMostLinks = 40;
 
 std::optional<std::vector<uid_t>>& users_instead() {
@@ -35,7 +35,7 @@ std::optional<std::vector<uid_t>>& users_instead() {
     return users;
 }
 
-/// The user that ran the process through sudo.
+/// Returns the user that ran the process through sudo.
 std::optional<uid_t> invoking_user() {
     const char* const text = geteuid() == 0 ? secure_getenv("SUDO_UID") : nullptr;
     if (text == nullptr)
@@ -52,8 +52,8 @@ bool trusted(uid_t user) {
     return user == 0 || user == geteuid() || user == invoking_user();
 }
 
-/// In a user namespace, users outside it look like this one: the machine's root too, to whom most directories
-/// belong.
+/// Returns whether the user may be the machine's root. In a user namespace, all users outside it have one
+/// number, also the machine's root, to which most directories belong.
 bool is_root_outside(uid_t user) {
     static const uid_t outside = [] {
         std::ifstream map("/proc/self/uid_map");
@@ -83,7 +83,7 @@ bool may_follow(const Facts& directory, const Facts& link) {
            ((directory.st_mode & S_IWOTH) == 0 || (directory.st_mode & S_ISVTX) != 0);
 }
 
-/// Empty: it may be written.
+/// Returns why it may not be written; empty: it may.
 std::string why_not(const Facts& directory, const Facts& file) {
     if (!others_can_write(directory) || S_ISDIR(file.st_mode))
         return {};
@@ -112,7 +112,7 @@ std::deque<std::string> parts_of(std::string_view path) {
 /// Follows a path to the directory in which its last part stands.
 class Walk {
   public:
-    /// `through_last`: the last part is followed as well, where it is a link.
+    /// Walks the path. `through_last`: follows the last part, too, if it is a link.
     Walk(const std::string& path, bool through_last) {
         if (path.empty()) {
             fail(ENOENT);
@@ -128,9 +128,9 @@ class Walk {
     const FileDescriptor& directory() const { return directory_; }
     FileDescriptor& directory() { return directory_; }
     const Facts& directory_facts() const { return facts_; }
-    /// The last part, no link that is to be followed; empty: the path is that of directory().
+    /// Returns the last part, which is no link to follow; empty: the path is that of directory().
     const std::string& name() const { return name_; }
-    /// It is a link of the kernel's, which only the kernel can follow.
+    /// Returns whether it is a link of the kernel's, which only the kernel can follow.
     bool kernels_link() const { return kernels_link_; }
     int error() const { return error_; }
     const std::string& reason() const { return reason_; }
@@ -155,7 +155,7 @@ class Walk {
         return fstatfs(directory_.get(), &system) == 0 && system.f_type == PROC_SUPER_MAGIC;
     }
 
-    /// False: the walk is over.
+    /// Takes one step. Returns false when the walk is over.
     bool step(bool through_last) {
         const std::string part = parts_.front();
         parts_.pop_front();
@@ -205,7 +205,7 @@ class Walk {
 
     FileDescriptor directory_;
     Facts facts_{};
-    std::deque<std::string> parts_;  ///< that are left
+    std::deque<std::string> parts_;  ///< remaining
     std::string name_;
     unsigned links_ = 0;
     bool kernels_link_ = false;
@@ -224,7 +224,7 @@ OpenedOutput failed(int error) {
     return refused(error, std::strerror(error));
 }
 
-/// What is there now; empty: it may be written, or nothing is there.
+/// Returns why the present file must not be written; empty: it may, or it does not exist.
 std::string why_not(const Walk& walk) {
     Facts facts{};
     if (walk.name().empty() || fstatat(walk.directory().get(), walk.name().c_str(), &facts,

@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
-/// Where a received packet can end. Every packet ends in exactly one of them: either the port refuses it
-/// (PortOutcome other than `stream`), or it belongs to a stream and gets one PacketOutcome.
+/// Lists the possible outcomes of a received packet. Every packet ends in exactly one of them: either the
+/// port refuses it (PortOutcome other than `stream`), or it belongs to a stream and gets one PacketOutcome.
 /// The names are those of the report, the prompt, telemetry and metrics (docs/counters.md).
 namespace spead {
 
@@ -31,7 +31,7 @@ enum class PacketOutcome : std::uint8_t {
 };
 
 enum class PortOutcome : std::uint8_t {
-    stream,        ///< handed to a stream; counted there
+    stream,        ///< given to a stream; counted there
     malformed,     ///< truncated or contradictory Ethernet, IP or UDP lengths
     not_udp,       ///< well formed but not IPv4/UDP
     fragment,      ///< first or later IP fragment
@@ -42,7 +42,7 @@ enum class PortOutcome : std::uint8_t {
     count_
 };
 
-/// How a heap left the window.
+/// Says how a heap left the window.
 enum class HeapEnd : std::uint8_t { complete, evicted, timed_out, flushed, count_ };
 
 inline constexpr std::size_t kPacketOutcomes = static_cast<std::size_t>(PacketOutcome::count_);

@@ -9,7 +9,7 @@ namespace spead {
 
 namespace {
 
-/// C0, DEL, and C1 (U+0080 to U+009F), which terminals heed in UTF-8 too.
+/// Returns whether it is C0, DEL, or C1 (U+0080 to U+009F), which terminals obey in UTF-8 too.
 bool is_control(std::string_view character) {
     const auto first = static_cast<unsigned char>(character[0]);
     return first < 0x20 || first == 0x7F ||

@@ -23,7 +23,7 @@ namespace spead {
 
 namespace {
 
-/// A thread that has not answered is asked again, should its signal have come too early for it.
+/// Holds the interval at which a thread without an answer is asked again, in case its signal came too early.
 constexpr std::chrono::milliseconds kAskAgain{100};
 
 constexpr std::array<std::string_view, 41> kNames{"CHOWN",
@@ -76,7 +76,7 @@ std::uint64_t whole(std::uint32_t low, std::uint32_t high) {
     return low | std::uint64_t{high} << 32;
 }
 
-/// As capset(2) of this thread; nothing but system calls, for a signal handler.
+/// Does capset(2) for this thread; nothing but system calls, for a signal handler.
 bool apply(std::uint64_t kept) noexcept {
     __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
     Sets sets{};
@@ -109,7 +109,7 @@ int signal_number() {
     return SIGRTMAX - 1;
 }
 
-/// It stays: one that a thread takes late would end the process otherwise.
+/// Installs the handler, which stays: otherwise a late signal would end the process.
 void install_handler() {
     struct sigaction action {};
     action.sa_handler = on_signal;
@@ -130,7 +130,7 @@ std::vector<pid_t> threads() {
     return ids;
 }
 
-/// What /proc says of a thread; none when it has ended.
+/// Holds a thread's facts from /proc; none when it has ended.
 struct TaskFacts {
     std::string name;
     std::uint64_t permitted = 0;

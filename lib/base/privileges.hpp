@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-/// What of root's power the threads of this process have: capabilities(7), which are each thread's own.
+/// Manages the capabilities(7) of this process's threads, which are each thread's own.
 namespace spead {
 
-/// A set of CAP_* numbers.
+/// Holds a set of CAP_* numbers.
 class Privileges {
   public:
     constexpr Privileges() = default;
@@ -33,28 +33,28 @@ class Privileges {
     constexpr Privileges& operator|=(Privileges other) { return *this = *this | other; }
     constexpr bool operator==(const Privileges&) const = default;
 
-    /// "CAP_NET_ADMIN", ..., in the kernel's order.
+    /// Returns the names "CAP_NET_ADMIN", ..., in the kernel's order.
     std::vector<std::string> names() const;
 
   private:
     std::uint64_t bits_ = 0;
 };
 
-/// The capabilities that the calling thread has or could take (its permitted ones).
+/// Returns the capabilities that the calling thread has or could take (its permitted ones).
 Privileges permitted_privileges();
 
-/// From now on no program that this process runs gains anything by being set-user-ID or having capabilities
-/// of its own (PR_SET_NO_NEW_PRIVS). For the calling thread and those it starts.
+/// Prevents programs that this process runs from gaining privileges by being set-user-ID or having
+/// capabilities of their own (PR_SET_NO_NEW_PRIVS). For the calling thread and those it starts.
 void refuse_new_privileges() noexcept;
 
-/// Leaves the calling thread, and programs that it runs, with no capabilities, whoever's they are. False: the
-/// kernel did not do it.
+/// Drops all capabilities of the calling thread, and of programs that it runs, for any user. Returns false
+/// when the kernel did not do it.
 bool give_up_privileges_here() noexcept;
 
-/// Leaves all threads of this process with those capabilities of `kept` that they have, takes the others from
-/// the bounding set where the thread may (CAP_SETPCAP), and leaves nothing to programs that they run but what
-/// these have by being root's. Threads that DPDK has started are reached by a signal, SIGRTMAX - 1, whose
-/// handler, which stays, asks the kernel. Sleeps and polls of theirs may return early once.
+/// Reduces all threads of this process to those capabilities of `kept` that they have. Removes the others
+/// from the bounding set if the thread may (CAP_SETPCAP). Programs that they run get none but those that
+/// root's programs have. Threads of DPDK are reached by a signal, SIGRTMAX - 1, whose handler, which stays,
+/// calls the kernel. Their sleeps and polls may return early once.
 ///
 /// Returns the names of threads that still have more after `patience` (one that blocks every signal, or that
 /// gets no CPU); empty: all have done it. For one thread at a time.

@@ -10,7 +10,7 @@
 
 namespace spead {
 
-/// Starts a thread that runs `function`. Throws Error naming `what` when the system makes no more threads.
+/// Starts a thread that runs `function`. Throws Error naming `what` when the system cannot make one.
 template <typename Function>
 std::thread start_thread(const std::string& what, Function&& function) {
     try {

@@ -17,7 +17,7 @@ std::string folded(std::string_view word) {
     return text;
 }
 
-/// Optimal string alignment distance.
+/// Returns the optimal string alignment distance.
 std::size_t distance(std::string_view a, std::string_view b) {
     std::vector<std::size_t> before(b.size() + 1);
     std::vector<std::size_t> previous(b.size() + 1);

@@ -5,18 +5,18 @@
 #include <string>
 #include <string_view>
 
-/// "Did you mean": the nearest of the known words, for error messages.
+/// Finds the nearest of the known words, for "did you mean" in errors.
 namespace spead {
 
-/// The known word with the smallest edit distance (insertions, deletions, replacements, swaps of neighbours)
-/// to `word`, or an empty view when none is near enough to be what was meant. `-` and `_` are the same,
-/// letters' case does not matter.
+/// Returns the known word with the smallest edit distance (insertions, deletions, replacements, swaps of
+/// neighbours) to `word`, or an empty view when none is near enough. Treats `-` and `_` as equal and ignores
+/// case.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> known);
 
-/// " (did you mean `queue_depth`?)" or an empty string.
+/// Returns " (did you mean `queue_depth`?)" or an empty string.
 std::string hint(std::string_view word, std::span<const std::string_view> known);
 
-/// "a, b or c".
+/// Returns "a, b or c".
 std::string list_of(std::span<const std::string_view> words);
 
 }  // namespace spead

@@ -11,8 +11,8 @@
 
 namespace spead {
 
-/// Prints for people. A reader that has gone (a closed pipe) is no reason to end: nothing is thrown. Standard
-/// error is never waited for long (LineOutput).
+/// Prints for people. If the reader has gone (a closed pipe), nothing is thrown. Never waits long for
+/// standard error (LineOutput).
 template <typename... Args>
 void tell(std::FILE* to, fmt::format_string<Args...> format, Args&&... args) {
     const std::string text = fmt::format(format, std::forward<Args>(args)...);

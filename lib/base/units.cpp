@@ -74,7 +74,8 @@ constexpr std::array kDurationUnits{
 constexpr std::string_view kDurationAccepted =
     "give seconds as a bare number, or with ns, us, ms, s, min or h";
 
-/// "1.5 GiB" -> {"1.5", "GiB"}; `number` is empty when the text does not start with a plain decimal number.
+/// Splits "1.5 GiB" into {"1.5", "GiB"}; `number` is empty when the text does not start with a plain decimal
+/// number.
 struct Split {
     std::string_view number;
     std::string_view unit;
@@ -102,7 +103,7 @@ bool negative(std::string_view text) {
     return text.size() > 1 && text.front() == '-';
 }
 
-/// Shared by rates and durations.
+/// Parses a number with a unit, for rates and durations.
 double parse_real(std::string_view text, std::string_view where, std::span<const RealUnit> units, double max,
                   std::string_view what, std::string_view accepted) {
     if (negative(text))
@@ -139,7 +140,8 @@ std::string fixed_text(double value) {
     return {buffer.data(), error == std::errc{} ? end : buffer.data()};
 }
 
-/// The number with the first unit that gives a short text meaning exactly `value`, else with the last one.
+/// Returns the number with the first unit that gives a short text meaning exactly `value`, else with the last
+/// one.
 std::string exact_text(double value, std::span<const RealUnit> units,
                        double (*parse)(std::string_view, std::string_view)) {
     constexpr std::size_t kShort = 12;
@@ -173,7 +175,7 @@ std::string three_digits(double value) {
     return fmt::format("{:.0f}", value);
 }
 
-/// The largest scale that leaves at least 1 after rounding to three digits.
+/// Returns the largest scale that leaves at least 1 after rounding to three digits.
 const Scale& scale_for(double value, std::span<const Scale> scales, double step) {
     std::size_t i = 0;
     while (i + 1 < scales.size() && value / scales[i].factor >= step - 0.5)

@@ -5,31 +5,31 @@
 #include <string>
 #include <string_view>
 
-/// Sizes, rates and durations as people write them, and back.
+/// Parses and formats sizes, rates and durations as people write them.
 ///
 /// Every parse function takes the whole text, accepts one space before the unit, and throws UsageError that
-/// quotes the text and lists the accepted units. `where` names the option or file:line the text came from and
-/// may be empty. Overflow, negative numbers, infinities and NaN are errors, never wrapped or clamped.
+/// quotes the text and lists the accepted units. `where` names the option or file:line of the text and may be
+/// empty. Overflow, negative numbers, infinities and NaN are errors, never wrapped or clamped.
 namespace spead {
 
-/// Largest value the parsers return: sizes in bytes, rates in bytes per second, durations in seconds.
+/// Limits the parsers' results: sizes in bytes, rates in bytes per second, durations in seconds.
 inline constexpr std::uint64_t kMaxSize = std::uint64_t{1} << 62;
 inline constexpr double kMaxRate = 1e15;
 inline constexpr double kMaxDuration = 1e9;
 
-/// "9200", "64KiB", "1.5GiB", "1GB" -> bytes. KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB powers of
-/// 1000; a bare number is bytes. "16M" is refused, because it does not say which. A fraction must give whole
-/// bytes.
+/// Parses "9200", "64KiB", "1.5GiB", "1GB" to bytes. KiB, MiB, GiB, TiB are powers of 1024; kB, MB, GB, TB
+/// powers of 1000; a bare number is bytes. "16M" is refused, because it does not say which. A fraction must
+/// give whole bytes.
 std::uint64_t parse_size(std::string_view text, std::string_view where = {});
 
-/// "10Gbps", "2.5Gb/s", "1.25GB/s" -> bytes per second; small b is bits, capital B bytes. A bare number is
-/// refused, except 0, because tools differ in what it means.
+/// Parses "10Gbps", "2.5Gb/s", "1.25GB/s" to bytes per second; small b is bits, capital B bytes. A bare
+/// number is refused, except 0, because its meaning differs between tools.
 double parse_rate(std::string_view text, std::string_view where = {});
 
-/// "5", "5s", "250ms", "10us", "2min", "1h" -> seconds. A bare number is seconds.
+/// Parses "5", "5s", "250ms", "10us", "2min", "1h" to seconds. A bare number is seconds.
 double parse_duration(std::string_view text, std::string_view where = {});
 
-/// "65536", "-1" -> an integer in [min, max].
+/// Parses "65536", "-1" to an integer in [min, max].
 std::int64_t parse_integer(std::string_view text, std::int64_t min, std::int64_t max,
                            std::string_view where = {});
 

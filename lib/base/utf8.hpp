@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string_view>
 
-/// UTF-8 by RFC 3629: shortest forms, no surrogates, up to U+10FFFF.
+/// Checks UTF-8 by RFC 3629: shortest forms, no surrogates, up to U+10FFFF.
 namespace spead {
 
-/// Returns how many bytes the character has that `bytes` begins with; 0 when none does.
+/// Returns the length in bytes of the first character in `bytes`; 0 when there is no valid one.
 constexpr std::size_t utf8_length(std::string_view bytes) {
     if (bytes.empty())
         return 0;
@@ -32,7 +32,7 @@ constexpr std::size_t utf8_length(std::string_view bytes) {
     return shortest && !surrogate && code <= 0x10FFFF ? length : 0;
 }
 
-/// Returns whether `bytes` is UTF-8 without NUL: what both TOML and JSON can carry.
+/// Returns whether `bytes` is UTF-8 without NUL, which both TOML and JSON can carry.
 constexpr bool is_text(std::string_view bytes) {
     while (!bytes.empty()) {
         const std::size_t length = utf8_length(bytes);

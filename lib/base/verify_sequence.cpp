@@ -15,9 +15,9 @@ constexpr std::uint32_t kMultiplier = 48271;
 constexpr std::uint32_t kModulus = 2147483647;  // 2^31 - 1
 static_assert(kVerifyPeriod == kModulus - 1);
 
-/// a * b mod 2^31-1 for a, b in [1, 2^31-2]. 2^31 is 1 modulo a Mersenne prime, so the high bits are added to
-/// the low ones, and one subtraction finishes. Written without a branch, so that a loop of them becomes
-/// vector instructions.
+/// Returns a * b mod 2^31-1 for a, b in [1, 2^31-2]. 2^31 is 1 modulo a Mersenne prime, so the high bits are
+/// added to the low ones, and one subtraction finishes. Written without a branch, so that a loop of them
+/// becomes vector instructions.
 constexpr std::uint32_t multiply(std::uint32_t a, std::uint32_t b) noexcept {
     const std::uint64_t product = std::uint64_t{a} * b;
     const std::uint32_t sum =
@@ -43,7 +43,7 @@ constexpr Powers make_powers() noexcept {
 }
 constexpr Powers kPowers = make_powers();
 
-/// kMultiplier ^ exponent; exponent below 2^32.
+/// Returns kMultiplier ^ exponent; exponent below 2^32.
 std::uint32_t power(std::uint64_t exponent) noexcept {
     std::uint32_t result = kPowers[0][exponent & 0xFF];
     for (std::size_t w = 1; w < kWindows; w++)
@@ -51,8 +51,8 @@ std::uint32_t power(std::uint64_t exponent) noexcept {
     return result;
 }
 
-/// Sixteen words at a time: lane i holds every 16th word, so the lanes' multiplications do not wait for each
-/// other.
+/// Computes sixteen words at a time: lane i holds every 16th word, so the lanes' multiplications do not wait
+/// for each other.
 class Lanes {
   public:
     static constexpr std::size_t kWords = 16;
@@ -86,7 +86,7 @@ class Lanes {
     std::array<std::uint32_t, kWords> x_;
 };
 
-/// A place in the sequence: a word, and how many of its bytes come before.
+/// Holds a place in the sequence: a word, and how many of its bytes come before.
 struct Place {
     std::uint64_t word;
     std::size_t skip;
@@ -97,7 +97,7 @@ Place place_of(std::uint64_t first_word, std::uint64_t byte_offset) noexcept {
     return {word, static_cast<std::size_t>(byte_offset % 4)};
 }
 
-/// The bytes of the place's word that come after `skip`; at most `size` of them are wanted.
+/// Holds the bytes of the place's word that come after `skip`; at most `size` of them are wanted.
 struct Head {
     std::array<std::byte, 4> bytes;
     std::size_t size;

@@ -6,7 +6,7 @@
 
 namespace spead {
 
-/// Adds up how long a thread has waited, round by round. Time in which the thread did not run, because its
+/// Sums the time that a thread has waited, round by round. Time in which the thread did not run, because its
 /// process was stopped or the machine was busy, hardly counts: a round counts for `longest_round` at most.
 class WaitingTime {
   public:

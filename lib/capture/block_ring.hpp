@@ -9,17 +9,17 @@
 
 namespace spead::capture {
 
-/// A part of a capture's buffer with whole records in it.
+/// Holds a part of a capture's buffer with whole records in it.
 struct Block {
     std::byte* data = nullptr;
     std::uint32_t used = 0;     ///< bytes
     std::uint32_t packets = 0;  ///< records
 };
 
-/// Blocks on their way from one thread to one other. Neither side ever waits, whatever becomes of the other.
+/// Passes blocks from one thread to one other. Neither side ever waits for the other.
 class BlockRing {
   public:
-    /// Never full as long as there are at most `blocks` blocks.
+    /// Makes a ring that is never full as long as there are at most `blocks` blocks.
     explicit BlockRing(std::size_t blocks) : slots_(std::bit_ceil(blocks)), mask_(slots_.size() - 1) {}
 
     void push(Block* block) noexcept {
@@ -27,7 +27,7 @@ class BlockRing {
         slots_[tail & mask_] = block;
         tail_.store(tail + 1, std::memory_order_release);
     }
-    /// Null when there is none.
+    /// Takes the next block; null when there is none.
     Block* pop() noexcept {
         const std::size_t head = head_.load(std::memory_order_relaxed);
         if (head == tail_.load(std::memory_order_acquire))
@@ -36,7 +36,7 @@ class BlockRing {
         head_.store(head + 1, std::memory_order_release);
         return block;
     }
-    /// Blocks in it; for the side that pushes, at most so many.
+    /// Returns the blocks in it; for the side that pushes it is an upper limit.
     std::size_t size() const noexcept {
         return tail_.load(std::memory_order_relaxed) - head_.load(std::memory_order_acquire);
     }

@@ -16,21 +16,22 @@ namespace spead::capture {
 
 namespace {
 
-/// Large enough for the longest record, and for disks to like it; small enough that there are some.
+/// Holds the least size of a block: enough for the longest record and for efficient writes, and small enough
+/// for several blocks.
 constexpr std::uint64_t kLeastBlock = std::uint64_t{128} << 10;
 constexpr std::uint64_t kMostBlock = std::uint64_t{1} << 20;
 static_assert(kLeastBlock >= kPcapRecordHeader + kLongestRecord);
-/// Blocks that each lcore should have at least: one being filled, some on their way.
+/// Holds the blocks that each lcore should have at least: one being filled, some on their way.
 constexpr std::uint64_t kBlocks = 8;
-/// Packets that an lcore takes at once.
+/// Holds the packets that an lcore takes at once.
 constexpr std::uint64_t kBurst = 64;
-/// A packet waits so long at most before it is on its way to the file.
+/// Limits the time before a packet is on its way to the file.
 constexpr double kFlushSeconds = 0.1;
-/// An idle writer sleeps so long; a buffer of the default size holds several times of it at 100 Gb/s.
+/// Holds the sleep of an idle writer; a buffer of the default size holds several times of it at 100 Gb/s.
 constexpr std::chrono::microseconds kShortestNap{100};
 constexpr std::chrono::microseconds kLongestNap{1600};
 
-/// Before any of them is emptied.
+/// Refuses files that are in use, before any of them is truncated.
 void refuse_files_in_use(const Options& options, const std::string& where) {
     std::vector<FileUse> uses;
     for (const std::string& file : options.files)
@@ -117,7 +118,7 @@ void Capture::fail(Writer& writer) {
                             human_size(writer.series->bytes()));
 }
 
-/// One block from each tap.
+/// Takes one block from each tap.
 bool Capture::take(Writer& writer) {
     bool any = false;
     for (Tap::Way* const way : writer.ways) {
@@ -141,7 +142,7 @@ void Capture::run(Writer& writer) {
         on_thread_();
     std::chrono::microseconds nap = kShortestNap;
     for (;;) {
-        // Looked at first: what was passed on before it was set is found below.
+        // Read first: blocks that were passed on before it was set are found below.
         const bool last = ending_.load(std::memory_order_acquire);
         if (take(writer)) {
             nap = kShortestNap;

@@ -20,33 +20,32 @@
 
 namespace spead::capture {
 
-/// A capture of one stream's packets into pcap files: a bounded buffer, a tap for each lcore that receives
+/// Captures one stream's packets into pcap files, with a bounded buffer, a tap for each lcore that receives
 /// the stream, and a writer thread for each file.
 ///
-/// Control world; one thread calls everything here. Life:
+/// Control code; one thread calls everything here. Life:
 ///
-///     Capture c("s0", options, lanes, hz);       files are made, writers run; throws Error
-///     lane.tap = &c.tap(i);                      on the lcore (its mailbox), or before it runs; each lane
-///     its
-///                                                own i, from 0
-///     ... until c.over(), or whenever wanted ...
-///     lane.tap = nullptr;                        on the lcore, or after it was joined
-///     c.end();                                   never before every tap is off its lane
-///     ... until c.ended(); who can wait calls finish() instead ...
-///     snapshot() with add() for each tap         still answers
+///     Capture c("s0", options, lanes, hz);   makes the files and starts the writers; throws Error
+///     lane.tap = &c.tap(i);                  on the lcore (its mailbox), or before it runs; each lane has
+///                                            its own i, from 0
+///     ... until c.over(), or at any time ...
+///     lane.tap = nullptr;                    on the lcore, or after it was joined
+///     c.end();                               never before every tap is off its lane
+///     ... until c.ended(), or call finish() to wait ...
+///     snapshot() with add() for each tap     still answers
 ///
-/// A stream that is received normally may be captured besides (options.only = false): what its packets become
-/// is not changed by it, and a full buffer or disk costs it nothing. With options.only they end here; arming
-/// that on a running lane leaves its open heaps to their timeout.
+/// With options.only = false, a stream is captured besides being received: the outcomes of its packets do not
+/// change, and a full buffer or disk does not affect it. With options.only packets end here; if that begins
+/// on a running lane, its open heaps end by their timeout.
 class Capture {
   public:
-    /// The buffer is cut into blocks at once. `hz`: ticks per second of the `now` that taps are given.
-    /// `on_thread` is run first by each writer thread (to choose its CPUs). `wait_for`: the source is
-    /// lossless and waits until a burst of frames of so many bytes has room; 0: what has no room is dropped.
-    /// An empty file may be left behind when another one cannot be made.
+    /// Cuts the buffer into blocks at once. `hz`: ticks per second of the taps' `now`. Each writer thread
+    /// first runs `on_thread` (to choose its CPUs). `wait_for`: the source is lossless and waits until a
+    /// burst of frames of so many bytes has room; 0: packets without room are dropped. If another file cannot
+    /// be made, an empty one may be left behind.
     Capture(const std::string& stream, const Options& options, std::size_t taps, std::uint64_t hz,
             std::function<void()> on_thread = {}, std::uint32_t wait_for = 0);
-    /// finish().
+    /// Calls finish().
     ~Capture();
     Capture(const Capture&) = delete;
     Capture& operator=(const Capture&) = delete;
@@ -54,29 +53,30 @@ class Capture {
     Tap& tap(std::size_t i) noexcept { return taps_[i]; }
     std::size_t taps() const noexcept { return taps_.size(); }
 
-    /// It takes no more packets: it has its number of them, a file could not be written, or close().
+    /// Returns whether it takes no more packets: it has its limit, a file could not be written, or close()
+    /// was called.
     bool over() const noexcept { return limit_.over.load(std::memory_order_acquire); }
-    /// It has lasted as long as it was to.
+    /// Returns whether its duration is over.
     bool out_of_time() const noexcept;
-    /// It takes no more packets from now on: over().
+    /// Takes no more packets from now on: over().
     void close() noexcept;
-    /// Why a file could not be written, with how much is kept; empty when all is well. May be asked at any
-    /// time, is complete after finish().
+    /// Returns why a file could not be written, with how much is kept; empty when there is no failure. May be
+    /// called at any time, is complete after finish().
     std::string failure() const;
 
-    /// Nothing more comes: no lane may have a tap any more. The writer threads write what is buffered, end
-    /// the files and themselves. Does not wait for them. Idempotent.
+    /// Ends the capture: no lane may have a tap any more. The writer threads write the buffered packets,
+    /// complete the files and end. Does not wait for them. Idempotent.
     void end() noexcept;
-    /// After end(): all files are whole, and finish() does not wait.
+    /// Returns, after end(), whether all files are complete, so that finish() does not wait.
     bool ended() const noexcept;
-    /// end(), and waits as long as the disks take for what is buffered. Idempotent.
+    /// Calls end(), and waits as long as the disks take for the buffered packets. Idempotent.
     void finish();
 
-    /// The writers' side. Ask it before the taps' counters are read, then add() those: what is written was
-    /// taken before.
+    /// Returns the writers' counts. Call it before the taps' counters are read, then add() those: written
+    /// packets were taken before.
     stats::CaptureSnapshot snapshot() const;
 
-    /// The smallest buffer for so many lcores and files, in bytes, where nothing waits.
+    /// Returns the smallest buffer for so many lcores and files, in bytes, if no source waits.
     static std::uint64_t least_buffer(std::size_t taps, std::size_t files) noexcept;
 
   private:
@@ -113,7 +113,7 @@ class Capture {
     std::string failure_;
 };
 
-/// What a tap counted, into the snapshot of its capture.
+/// Adds a tap's counts to the snapshot of its capture.
 void add(stats::CaptureSnapshot& snapshot, const TapCounters& counters);
 
 }  // namespace spead::capture

@@ -7,12 +7,13 @@
 
 namespace spead::capture {
 
-/// The longest record that is written: any frame of IPv4, whole.
+/// Limits a written record: any frame of IPv4, whole.
 inline constexpr std::uint32_t kLongestRecord = 65535;
 
-/// What is captured, and where to. Plain data, with the defaults of the command line and the file.
+/// Holds the options of a capture. Plain data, with the defaults of the command line and the file.
 struct Options {
-    std::vector<std::string> files;  ///< one or more, with a writer thread each; packets go by block
+    std::vector<std::string> files;  ///< at least one; each has a writer thread, and packets are distributed
+                                     ///< by block
     std::uint64_t rotate_size = 0;   ///< bytes of a file, at most, before the next one is begun; 0: no limit
     double rotate_seconds = 0;       ///< of packets' time in a file, at most; 0: no limit
     std::uint32_t snap_length = kLongestRecord;      ///< bytes of a packet that are kept, 1..kLongestRecord

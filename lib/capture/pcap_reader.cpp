@@ -14,7 +14,7 @@
 namespace spead::capture {
 
 namespace {
-/// Holds any record.
+/// Holds the size of the window, which fits any record.
 constexpr std::size_t kWindow = std::size_t{1} << 20;
 static_assert(kWindow > kPcapRecordHeader + kPcapMaxRecord);
 }  // namespace
@@ -65,7 +65,7 @@ void PcapReader::rewind() noexcept {
     records_ = 0;
 }
 
-/// The `count` bytes at `offset`; the caller knows that the file has them.
+/// Returns the `count` bytes at `offset`; the caller knows that the file has them.
 const std::uint8_t* PcapReader::at(std::uint64_t offset, std::size_t count) {
     if (offset < start_ || offset + count > start_ + filled_)
         fill(offset, count);

@@ -11,11 +11,11 @@
 namespace spead::capture {
 
 /// Reads the records of one classic pcap file in order, through a window: the file may be larger than memory,
-/// and nothing in it is believed. Control world; throws Error with the file, the byte and the reason when it
-/// cannot be opened or read.
+/// and all of its fields are checked. Control code; throws Error with the file, the byte and the reason when
+/// it cannot be opened or read.
 class PcapReader {
   public:
-    /// Opens it and reads its head; see parse_pcap_header for what is refused. It must be a regular file.
+    /// Opens it and reads its head; see parse_pcap_header for the refused ones. It must be a regular file.
     PcapReader(const std::string& path, const std::string& where);
     ~PcapReader();
     PcapReader(PcapReader&& other) noexcept;
@@ -32,22 +32,22 @@ class PcapReader {
     };
     enum class Next : std::uint8_t {
         record,
-        end,        ///< the file ended behind a whole record
+        end,        ///< the file ended after a whole record
         truncated,  ///< ... inside the record that starts at position()
-        damaged     ///< that record's length cannot be right
+        damaged     ///< its length cannot be right
     };
 
-    /// Once it has not answered `record`, it always answers the same.
+    /// Reads the next record. After a result other than `record` it always returns the same.
     Next next(Record& out);
 
-    /// Where the next record starts, or the one that is not whole.
+    /// Returns the start of the next record, or of the incomplete one.
     std::uint64_t position() const noexcept { return position_; }
-    /// Whole records read so far.
+    /// Returns the number of whole records read so far.
     std::uint64_t records() const noexcept { return records_; }
     const PcapFileHeader& header() const noexcept { return header_; }
     const std::string& path() const noexcept { return path_; }
     std::uint64_t size() const noexcept { return size_; }
-    /// From the first record again.
+    /// Starts again from the first record.
     void rewind() noexcept;
 
   private:

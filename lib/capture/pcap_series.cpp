@@ -88,11 +88,11 @@ bool PcapSeries::append(std::span<const std::byte> records, std::uint32_t packet
     return true;
 }
 
-/// Ends the file behind the last record that is whole, and counts those before.
+/// Ends the file after the last whole record, and counts the records before.
 void PcapSeries::give_up() {
     failure_ = file_->failure();
     if (file_->written() < kPcapHeader) {
-        // Not even its head: nobody could read it.
+        // Not even its head: the file would be unreadable.
         ::unlink(file_->path().c_str());
         packets_ = 0;
         file_.reset();

@@ -14,32 +14,32 @@
 
 namespace spead::capture {
 
-/// The capture file that one writer thread writes; with rotation, a series of them: "x.pcap" becomes
-/// x-00000.pcap, x-00001.pcap, ... Every file is whole by itself, and a record is in one file.
+/// Writes the capture file of one writer thread; with rotation, a series of them: "x.pcap" becomes
+/// x-00000.pcap, x-00001.pcap, ... Every file is complete by itself, and a record is in one file.
 ///
 /// One thread at a time. The constructor throws Error; later failures are reported by failure(), and end the
-/// series: the file then ends behind the last record that the disk took.
+/// series: the file then ends after the last record that the disk took.
 class PcapSeries {
   public:
     /// Makes the first file. `where` is for errors.
     PcapSeries(const std::string& path, const Options& options, const std::string& where);
 
-    /// Whole records, as PcapRecordHeader and bytes. False after a failure.
+    /// Writes whole records, as PcapRecordHeader and bytes. Returns false after a failure.
     bool write(std::span<const std::byte> records, std::uint32_t packets);
-    /// Ends the last file. False after a failure.
+    /// Ends the last file. Returns false after a failure.
     bool finish();
 
-    /// What files hold: packets given minus those lost to a failure.
+    /// Returns the packets in files: given ones minus those lost to a failure.
     std::uint64_t packets() const noexcept { return closed_packets_ + packets_; }
     std::uint64_t bytes() const noexcept { return closed_bytes_ + (file_ ? file_->size() : 0); }
     std::uint64_t files() const noexcept { return number_; }
     const std::string& failure() const noexcept { return failure_; }
-    /// As the user named it.
+    /// Returns the path as the user named it.
     const std::string& path() const noexcept { return path_; }
 
-    /// The name of file `number` of a series.
+    /// Returns the name of file `number` of a series.
     static std::string numbered(const std::string& path, std::uint64_t number);
-    /// The name of the first file that a capture into `path` makes.
+    /// Returns the name of the first file that a capture into `path` makes.
     static std::string first_name(const std::string& path, const Options& options);
 
   private:
@@ -56,7 +56,7 @@ class PcapSeries {
     std::uint32_t snap_length_;
     bool direct_;
     std::unique_ptr<OutputFile> file_;
-    std::vector<FileUse> closed_;     ///< files of the series that nobody may overwrite while it lasts
+    std::vector<FileUse> closed_;     ///< files of the series, protected from overwriting meanwhile
     std::uint64_t number_ = 0;        ///< files made
     std::uint64_t packets_ = 0;       ///< of the file being written
     std::uint64_t first_ns_ = 0;      ///< time of its first packet

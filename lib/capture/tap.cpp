@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// Copies the first `length` bytes of a packet; there are at least so many.
+/// Copies the first `length` bytes of a packet, which has at least that many.
 void copy_packet(const rte_mbuf& mbuf, std::byte* to, std::size_t length) noexcept {
     for (const rte_mbuf* m = &mbuf; length != 0; m = m->next) {
         const std::size_t n = std::min<std::size_t>(length, m->data_len);
@@ -46,9 +46,9 @@ Tap::Tap(std::byte* memory, std::uint32_t block_bytes, std::size_t blocks, std::
         ways_.emplace_back(blocks);
 }
 
-/// When the packet came, in ns since 1970. The one place for it: a port's own time stamp belongs here. The
-/// clock is read once a burst (through the vDSO, without a system call); its packets are a nanosecond apart,
-/// so that their order survives being distributed over files.
+/// Returns the packet's arrival, in ns since 1970. If a port's own time stamps are ever used, they belong
+/// here. Reads the clock once a burst (through the vDSO, without a system call). The packets of a burst get
+/// times a nanosecond apart, so that their order is kept in several files.
 std::uint64_t Tap::arrival_ns(const rte_mbuf&, std::uint64_t now) noexcept {
     if (now != clock_at_) {
         timespec time{};
@@ -63,7 +63,7 @@ std::uint64_t Tap::arrival_ns(const rte_mbuf&, std::uint64_t now) noexcept {
     return last_ns_;
 }
 
-/// One of the packets that the capture may still take.
+/// Claims one of the packets that the capture may still take.
 bool Tap::claim() noexcept {
     return !limit_.counted || limit_.left.fetch_sub(1, std::memory_order_relaxed) > 0;
 }
@@ -98,7 +98,7 @@ Tap::Offer Tap::offer(const rte_mbuf& mbuf, std::uint64_t now) noexcept {
     return Offer::taken;
 }
 
-/// Passes the full block on and begins another. False: all of them wait for the disks.
+/// Passes the full block on and begins another. Returns false when all of them wait for the disks.
 bool Tap::next_block(std::uint64_t now) noexcept {
     pass_on();
     if (free_.empty())
@@ -112,7 +112,7 @@ bool Tap::next_block(std::uint64_t now) noexcept {
     return true;
 }
 
-/// What the writers are done with.
+/// Collects blocks that the writers have finished.
 void Tap::collect() noexcept {
     for (Way& way : ways_)
         while (Block* const block = way.back.pop())
@@ -125,7 +125,7 @@ bool Tap::blocked() noexcept {
     return free_.size() < reserve_ && !limit_.over.load(std::memory_order_relaxed);
 }
 
-/// To the writer that has least to do; to each in turn while they keep up.
+/// Passes blocks to the writer with the least work; to each in turn while they keep up.
 void Tap::pass_on() noexcept {
     if (block_ == nullptr)
         return;

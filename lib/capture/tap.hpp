@@ -13,7 +13,7 @@ struct rte_mbuf;
 
 namespace spead::capture {
 
-/// What one lcore counted of a capture. Written by the lcore; read like its other counters.
+/// Counts the packets of a capture on one lcore. Written by the lcore; read like its other counters.
 struct TapCounters {
     std::uint64_t taken = 0;         ///< packets put into the buffer
     std::uint64_t taken_bytes = 0;   ///< of them, as kept
@@ -22,22 +22,22 @@ struct TapCounters {
     std::uint64_t ended = 0;         ///< packets that came when the capture was over
 };
 
-/// What a capture and its taps share: whether it is over, and how many packets it may still take.
+/// Shares the state of a capture with its taps: whether it is over, and how many packets it may still take.
 struct Limit {
     std::atomic<bool> over{false};
     std::atomic<std::int64_t> left{0};  ///< only if `counted`
     bool counted = false;
 };
 
-/// The receiving side of a capture, on one lcore: copies packets into blocks of the capture's buffer, as
-/// records of the file, and passes full blocks on to the writer threads. It never waits, allocates or makes a
-/// system call; a packet that finds no room is counted.
+/// Copies packets on one lcore into blocks of the capture's buffer, as records of the file, and passes full
+/// blocks on to the writer threads. It never waits, allocates or makes a system call; a packet without room
+/// is counted.
 ///
 /// A Capture makes it and owns its memory. offer() and housekeep() belong to the lcore that has it as its
 /// lane's tap; counters too, as those of a lane.
 class Tap {
   public:
-    /// One writer thread: blocks to it, and blocks back.
+    /// Connects to one writer thread: blocks to it, and blocks back.
     struct Way {
         explicit Way(std::size_t blocks) : there(blocks), back(blocks) {}
         BlockRing there;
@@ -47,32 +47,32 @@ class Tap {
     enum class Offer : std::uint8_t {
         taken,
         full,  ///< no room
-        over   ///< the capture has its packets, or has failed
+        over   ///< the capture has its limit, or has failed
     };
 
-    /// Blocks of `block_bytes` in `memory`, for `ways` writers. `flush_ticks`: a block is passed on so long
-    /// after its first packet, full or not. `reserve`: a lossless source waits while fewer blocks are free;
-    /// 0: it does not.
+    /// Uses blocks of `block_bytes` in `memory`, for `ways` writers. `flush_ticks`: a block is passed on that
+    /// long after its first packet, full or not. `reserve`: a lossless source waits while fewer blocks are
+    /// free; 0: it does not.
     Tap(std::byte* memory, std::uint32_t block_bytes, std::size_t blocks, std::size_t ways,
         std::uint32_t snap_length, bool only, Limit& limit, std::uint64_t flush_ticks,
         std::size_t reserve = 0);
     Tap(const Tap&) = delete;
     Tap& operator=(const Tap&) = delete;
 
-    /// Packets end here rather than go on to the stream's heaps.
+    /// Returns whether packets end here rather than become heaps of the stream.
     bool only() const noexcept { return only_; }
 
-    /// A packet of the stream; `now` are ticks, the same for all packets of a burst. The mbuf stays the
-    /// caller's.
+    /// Offers a packet of the stream; `now` are ticks, the same for all packets of a burst. The mbuf stays
+    /// the caller's.
     Offer offer(const rte_mbuf& mbuf, std::uint64_t now) noexcept;
-    /// May ever be blocked().
+    /// Returns whether it may ever be blocked().
     bool may_block() const noexcept { return reserve_ != 0; }
-    /// A source that loses nothing by waiting should not be asked for a burst now.
+    /// Returns whether a lossless source should not be polled now.
     bool blocked() noexcept;
-    /// Every few milliseconds: what few packets there are get to the file, too.
+    /// Passes on partly filled blocks, too. Call it every few milliseconds.
     void housekeep(std::uint64_t now) noexcept;
 
-    /// Once the lcore does not have it any more: what is left goes to a writer.
+    /// Passes the rest to a writer, once the lcore no longer has it.
     void flush() noexcept;
 
     const TapCounters& counters() const noexcept { return counters_; }

@@ -32,8 +32,8 @@ HeapQueue::Ring HeapQueue::make_ring(const char* name, std::size_t entries, unsi
         throw_error("heap queue", "no memory for {} entries", entries);
     if (rte_ring_init(ring.get(), name, count, flags | RING_F_EXACT_SZ) != 0)
         throw_error("heap queue", "cannot make a ring of {} entries", entries);
-    // Relaxed tail sync with no limit to the distance of head and tail: nobody ever waits for a thread that
-    // was descheduled in the middle of its turn. In the plain mode take_oldest, on the RX lcore, would.
+    // Relaxed tail sync with no limit to the distance of head and tail: no thread ever waits for one that was
+    // descheduled in the middle of its turn. In the plain mode take_oldest, on the RX lcore, would.
     rte_ring_set_cons_htd_max(ring.get(), count);
     rte_ring_set_prod_htd_max(ring.get(), count);
     return ring;

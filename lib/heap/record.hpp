@@ -57,7 +57,7 @@ struct alignas(64) Record {
     memory::Block payload;
     memory::Block item_block;   ///< empty while the inline items suffice
     memory::Block range_block;  ///< empty while the inline ranges suffice
-    // Of live heaps only.
+    // Only for live heaps.
     std::uint32_t number;       ///< heaps that its window had begun, with it, modulo 2^32
     std::uint32_t visited;      ///< packets at the last check for being idle
     std::uint32_t witness_for;  ///< place + 1 of the heap in doubt that counts it as a witness

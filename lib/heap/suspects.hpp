@@ -28,7 +28,7 @@ class Suspects {
         if (s == nullptr) {
             s = std::min_element(list_.begin(), list_.end(),
                                  [](const Suspect& a, const Suspect& b) { return a.score < b.score; });
-            // Many sources with a ghost each push nobody out who has made many.
+            // Many sources with a ghost each do not push out one with many.
             if (s->score > 1) {
                 s->score--;
                 return;

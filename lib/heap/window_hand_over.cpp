@@ -30,7 +30,7 @@ bool Window::must_wait(const Record& next) noexcept {
     if (leaves_room(next) || placer_.quota() == 0) [[likely]]
         return false;
     reclaim();
-    // If nobody has anything to give back, waiting would not help.
+    // If no consumer has heaps to give back, waiting would not help.
     return !leaves_room(next) && (waits_ ? records_elsewhere() != 0 : !queue_->empty());
 }
 

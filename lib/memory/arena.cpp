@@ -12,7 +12,8 @@ std::size_t Arena::capacity_for(std::size_t bytes, std::size_t largest) noexcept
 
 namespace {
 
-/// At most 4 Mi units: the bookkeeping stays below 1/20 of the memory it describes.
+/// Returns the unit, so that there are at most 4 Mi units: the bookkeeping stays below 1/20 of the memory it
+/// describes.
 std::size_t unit_for(std::size_t capacity, std::size_t largest) {
     return std::min(largest, std::max(Arena::kMinUnit, std::bit_ceil(capacity >> 22)));
 }

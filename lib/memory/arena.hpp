@@ -12,7 +12,7 @@
 
 namespace spead::memory {
 
-/// A block of an Arena: power-of-two size, aligned to its size within the arena.
+/// Describes a block of an Arena: power-of-two size, aligned to its size within the arena.
 struct Block {
     static constexpr std::uint8_t kNone = 0xff;
 
@@ -22,34 +22,34 @@ struct Block {
     explicit operator bool() const noexcept { return base != nullptr; }
 };
 
-/// Fixed memory for heaps, cut into power-of-two size classes as lengths off the wire ask for them: a binary
-/// buddy system, so that any mix of heap sizes can use the whole budget and no size has to be foretold.
+/// Holds fixed memory for heaps, cut into power-of-two size classes as received lengths need them: a binary
+/// buddy system. So any mix of heap sizes can use the whole budget and no size has to be known before.
 /// Recently freed blocks wait, uncoalesced, in a short stack per class: in steady state alloc and free are a
 /// pop and a push.
 ///
-/// Constructed in the control world; then alloc, free and shrink belong to one thread, the owning lcore. They
-/// never allocate, never wait and take O(number of classes) at worst, except that an alloc that would
-/// otherwise fail first empties the stacks (at most kStack blocks per class).
+/// Constructed in control code; then alloc, free and shrink belong to one thread, the owning lcore. They
+/// never allocate, never wait and take O(number of classes) at worst. Only an alloc that would otherwise fail
+/// first empties the stacks (at most kStack blocks per class).
 class Arena {
   public:
     static constexpr std::size_t kMinUnit = 256;
     static constexpr std::size_t kAlignment = 64;
 
     Arena() = default;
-    /// `bytes` is rounded up to a multiple of `largest` (itself rounded up to a power of two), so that at
-    /// least one block of the largest class exists. Throws Error as Mapping does.
+    /// Makes an arena. `bytes` is rounded up to a multiple of `largest` (itself rounded up to a power of
+    /// two), so that at least one block of the largest class exists. Throws Error as Mapping does.
     Arena(std::size_t bytes, std::size_t largest);
 
-    /// What `bytes` are rounded up to: the capacity that such an arena will have.
+    /// Returns `bytes` rounded up: the capacity of such an arena.
     static std::size_t capacity_for(std::size_t bytes, std::size_t largest) noexcept;
 
-    /// Size of the block that `bytes` take in an arena of `capacity` bytes made for blocks of up to
+    /// Returns the size of the block for `bytes` in an arena of `capacity` bytes made for blocks of up to
     /// `largest`.
     static std::size_t block_for(std::size_t bytes, std::size_t capacity, std::size_t largest) noexcept;
 
-    /// A block of at least `bytes`; an empty Block when none is left or `bytes` exceeds the largest class.
-    /// Whoever wants to use all of its class asks for class_size(bytes): AddressSanitizer reports what goes
-    /// beyond `bytes`, and any use of a block that was freed.
+    /// Returns a block of at least `bytes`; an empty Block when none is left or `bytes` exceeds the largest
+    /// class. To use the whole class, ask for class_size(bytes): AddressSanitizer reports uses beyond
+    /// `bytes`, and any use of a freed block.
     Block alloc(std::size_t bytes) noexcept {
         const unsigned order = order_of(bytes);
         if (order >= orders_) [[unlikely]]
@@ -64,7 +64,7 @@ class Arena {
         return alloc_slow(order, bytes);
     }
 
-    /// `block` is not empty, and was allocated here.
+    /// Frees `block`, which is not empty, and was allocated here.
     void free(Block block) noexcept {
         in_use_ -= unit_ << block.order;
         poison(block.base, unit_ << block.order);
@@ -76,11 +76,11 @@ class Arena {
         release(unit_index(block), block.order);
     }
 
-    /// Gives back the part of `block` that is not needed to hold `bytes`; the base stays.
+    /// Gives back the part of `block` that is not needed for `bytes`; the base stays.
     Block shrink(Block block, std::size_t bytes) noexcept;
 
     std::size_t size_of(Block block) const noexcept { return unit_ << block.order; }
-    /// Size of the class that would hold `bytes`.
+    /// Returns the size of the class for `bytes`.
     std::size_t class_size(std::size_t bytes) const noexcept { return unit_ << order_of(bytes); }
     std::size_t unit() const noexcept { return unit_; }
     std::size_t largest() const noexcept { return unit_ << (orders_ - 1); }

@@ -18,7 +18,7 @@ void copy_libc(void* to, const void* from, std::size_t length) noexcept {
 
 #if defined(__x86_64__)
 
-/// Whole vectors from the front, then one that ends at the last byte, overlapping what is already there.
+/// Copies whole vectors from the front, then one that ends at the last byte and overlaps the former.
 __attribute__((target("avx2"))) void copy_avx2(void* to, const void* from, std::size_t length) noexcept {
     if (length < 32) {
         std::memcpy(to, from, length);
@@ -70,7 +70,7 @@ __attribute__((target("avx512f"))) void copy_avx512(void* to, const void* from, 
 
 #endif
 
-/// Those that the CPU can run, the best first.
+/// Holds the implementations that the CPU can run, the best first.
 struct Choices {
     std::array<CopyChoice, 3> list{};
     std::size_t count = 0;

@@ -33,7 +33,7 @@ HugePageTurn::HugePageTurn(const std::string& directory, std::chrono::millisecon
     }
 }
 
-/// True when it is of no use to try again.
+/// Takes the turn. Returns true when another try is useless.
 bool HugePageTurn::take() {
     const int fd = open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0)

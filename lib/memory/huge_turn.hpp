@@ -6,14 +6,15 @@
 
 namespace spead::memory {
 
-/// While it lives, no other process of this program and user counts or takes huge pages: what was counted as
-/// free is still free when it is taken. Control world; not to be nested. Processes that wait in vain (5 s by
-/// default), and those whose user has no directory of their own (/run for root, $XDG_RUNTIME_DIR for others),
-/// go on without: their pages may go to another process meanwhile, and that fails with a message.
+/// Keeps other processes of this program and user from counting or taking huge pages during its life, so that
+/// counted free pages are still free when they are taken. Control code; not to be nested. Processes that wait
+/// in vain (5 s by default), and those whose user has no directory of their own (/run for root,
+/// $XDG_RUNTIME_DIR for others), go on without it. Their pages may then go to another process, and that fails
+/// with a message.
 class HugePageTurn {
   public:
     HugePageTurn() : HugePageTurn(own_directory(), std::chrono::seconds(5)) {}
-    /// `directory` is one that other users cannot write to; empty: there is none.
+    /// Takes the turn. Other users cannot write `directory`; empty: there is none.
     HugePageTurn(const std::string& directory, std::chrono::milliseconds patience);
     ~HugePageTurn();
     HugePageTurn(const HugePageTurn&) = delete;
@@ -27,7 +28,7 @@ class HugePageTurn {
     bool take();
 
     std::string path_;
-    int fd_ = -1;  ///< of the file at path_, which is there as long as somebody has the turn
+    int fd_ = -1;  ///< of the file at path_, which exists while a process has the turn
 };
 
 }  // namespace spead::memory

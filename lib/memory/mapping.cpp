@@ -34,7 +34,7 @@ void* map(std::size_t length, int extra_flags) {
     return p == MAP_FAILED ? nullptr : p;
 }
 
-/// Makes it resident. Kernels before 5.14 do not know how.
+/// Says whether memory was made resident. Kernels before 5.14 do not know how.
 enum class Populated : unsigned char { yes, no, unknown };
 Populated populate(void* at, std::size_t length) {
     if (madvise(at, length, MADV_POPULATE_WRITE) == 0)
@@ -42,8 +42,8 @@ Populated populate(void* at, std::size_t length) {
     return errno == EINVAL ? Populated::unknown : Populated::no;
 }
 
-/// From hugetlbfs, resident; null when pages of this size are too few, or a control group does not let us
-/// have them, which without being asked for first would be a SIGBUS at the first touch.
+/// Maps resident memory from hugetlbfs. Returns null when pages of this size are too few, or a control group
+/// forbids them; without that check the first touch would be a SIGBUS.
 void* map_huge(std::size_t length, std::size_t page) {
     const int flags = MAP_HUGETLB | std::countr_zero(page) << MAP_HUGE_SHIFT;
     void* p = nullptr;
@@ -67,14 +67,14 @@ bool transparent_huge_pages_enabled() {
     return !text.empty() && text.find("[never]") == std::string::npos;
 }
 
-/// A file that holds one number; nothing when it is not there or holds a word ("max").
+/// Reads a file that holds one number; nothing when it is missing or holds a word ("max").
 std::optional<std::size_t> number_in(const std::string& path) {
     std::ifstream file(path);
     std::size_t number = 0;
     return file >> number ? std::optional(number) : std::nullopt;
 }
 
-/// MemAvailable; 0 when unknown.
+/// Returns MemAvailable; 0 when unknown.
 std::size_t available_on_machine(const std::string& meminfo) {
     std::ifstream file(meminfo);
     std::string key;
@@ -88,7 +88,7 @@ std::size_t available_on_machine(const std::string& meminfo) {
     return 0;
 }
 
-/// The process's group in the unified hierarchy, from a line "0::/a/b"; empty when it has none.
+/// Returns the process's group in the unified hierarchy, from a line "0::/a/b"; empty when it has none.
 std::string unified_group(const std::string& membership) {
     std::ifstream file(membership);
     for (std::string line; std::getline(file, line);)
@@ -97,7 +97,7 @@ std::string unified_group(const std::string& membership) {
     return {};
 }
 
-/// The group's cache of files that nobody used lately, which the kernel gives up before it refuses memory.
+/// Returns the group's cache of files without recent use, which the kernel frees before it refuses memory.
 std::size_t idle_cache(const std::string& directory) {
     std::ifstream file(directory + "/memory.stat");
     std::string key;
@@ -108,7 +108,7 @@ std::size_t idle_cache(const std::string& directory) {
     return 0;
 }
 
-/// What the limits of a group and of all above it leave.
+/// Returns the memory that the limits of a group and of all above it leave.
 std::size_t left_by_groups(const std::string& root, std::string group) {
     std::size_t left = SIZE_MAX;
     for (;;) {
@@ -140,7 +140,7 @@ Mapping::Mapping(std::size_t length) {
     length_ = round_up(std::clamp(length, std::size_t{1}, kAddressSpace), kHugePage);
     mapped_ = length_;
     void* huge = map_huge(mapped_, kHugePage);
-    // Of larger pages half of one may stay unused, not more.
+    // Half a page may stay unused, not more.
     if (huge == nullptr && length_ >= kGiantPage / 2) {
         mapped_ = round_up(length_, kGiantPage);
         huge = map_huge(mapped_, kGiantPage);

@@ -7,17 +7,17 @@
 
 namespace spead::memory {
 
-/// Anonymous memory for heap payloads, outside EAL: from hugetlbfs when enough pages of 2 MiB or of 1 GiB
-/// are free, else with transparent huge pages asked for, else plain pages. All of it is resident when the
+/// Maps anonymous memory for heap payloads, outside EAL: from hugetlbfs when enough pages of 2 MiB or of 1
+/// GiB are free, else with transparent huge pages requested, else plain pages. All of it is resident when the
 /// constructor returns, so that receiving never takes a page fault and resident memory does not grow later.
-/// Control world only.
+/// Control code only.
 class Mapping {
   public:
     enum class Backing : unsigned char { hugetlb, transparent, plain };
 
     Mapping() = default;
     /// Maps at least `length` bytes (rounded up to 2 MiB). Throws Error, with the sum, when the machine's
-    /// available memory does not hold it.
+    /// available memory does not suffice.
     explicit Mapping(std::size_t length);
     ~Mapping();
     Mapping(Mapping&& other) noexcept;
@@ -48,16 +48,16 @@ constexpr std::string_view name_of(Mapping::Backing b) {
     return "4 KiB pages";
 }
 
-/// Where the kernel tells of memory; other files in tests.
+/// Names the kernel's sources about memory; other files in tests.
 struct MemorySources {
     std::string meminfo = "/proc/meminfo";
     std::string membership = "/proc/self/cgroup";
     std::string groups = "/sys/fs/cgroup";  ///< the unified hierarchy (cgroup v2)
 };
 
-/// Bytes that new allocations can use without swapping: MemAvailable, or less where a control group that the
-/// process is in, or one above it, has a limit (memory.max - memory.current, without the cache of files that
-/// the kernel gives up first); 0 when unknown, 1 when there are none.
+/// Returns the bytes that new allocations can use without swapping: MemAvailable, or less if a control group
+/// of the process, or one above it, has a limit (memory.max - memory.current, without the file cache that the
+/// kernel frees first). 0 when unknown, 1 when there are none.
 std::size_t available_memory(const MemorySources& sources = {});
 
 }  // namespace spead::memory

@@ -15,9 +15,8 @@
 #include <sanitizer/asan_interface.h>
 #endif
 
-/// Memory that nobody may touch at the moment, told to AddressSanitizer. A pool's free blocks are ordinary
-/// memory to it otherwise, and the use of a heap that was given back would go unseen. Nothing in other
-/// builds.
+/// Reports memory that is not to be touched at present to AddressSanitizer. Otherwise a pool's free blocks
+/// are ordinary memory to it, and it would miss the use of a returned heap. Does nothing in other builds.
 namespace spead::memory {
 
 inline void poison([[maybe_unused]] const void* base, [[maybe_unused]] std::size_t length) noexcept {
@@ -32,7 +31,7 @@ inline void unpoison([[maybe_unused]] const void* base, [[maybe_unused]] std::si
 #endif
 }
 
-/// Whether touching one byte at `p` would be reported.
+/// Returns whether touching one byte at `p` would be reported.
 inline bool is_poisoned([[maybe_unused]] const void* p) noexcept {
 #ifdef SPEAD_POISON
     return __asan_address_is_poisoned(p) != 0;
@@ -41,7 +40,7 @@ inline bool is_poisoned([[maybe_unused]] const void* p) noexcept {
 #endif
 }
 
-/// Whether this build reports at all.
+/// Says whether this build reports at all.
 inline constexpr bool kPoisons =
 #ifdef SPEAD_POISON
     true;

@@ -22,7 +22,8 @@ std::string range(std::uintptr_t begin, std::uintptr_t end) {
     return fmt::format("[{:#x}, {:#x}) ({} bytes)", begin, end, end - begin);
 }
 
-/// No two tables share one: a result kept from a table that is no more is stale for another at its address.
+/// Returns a new generation. No two tables share one: a result of a former table is stale for another at its
+/// address.
 std::uint64_t next_generation() noexcept {
     static std::atomic<std::uint64_t> last{0};
     return last.fetch_add(1, std::memory_order_relaxed) + 1;
@@ -103,7 +104,7 @@ void RegionTable::remove(const std::byte* base) {
         View found;
         if (read(i, found) && found.begin == address(base)) {
             slot(i).version.fetch_add(1, std::memory_order_release);
-            // What is written into the slot next must not be seen before the version.
+            // The next writes into the slot must not be seen before the version.
             std::atomic_thread_fence(std::memory_order_seq_cst);
             generation_.store(next_generation(), std::memory_order_release);
             return;

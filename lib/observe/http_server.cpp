@@ -221,7 +221,7 @@ bool HttpServer::read(Client& client) {
             continue;
         if (size < 0)
             return errno == EAGAIN;
-        // Somebody who sends no more may still read the answer.
+        // A client that sends no more may still read the answer.
         if (size == 0)
             return !client.leaving && end_of_head(client.request) != std::string::npos;
         taken += static_cast<std::size_t>(size);

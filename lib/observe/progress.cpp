@@ -127,7 +127,7 @@ void Progress::above(std::string_view line) {
 void Progress::finish() {
     if (out_ == nullptr)
         return;
-    // Nobody calls above() any more when this returns.
+    // When this returns, above() is no longer called.
     LogStream::redirect({});
     const std::lock_guard lock(mutex_);
     if (const std::string blank = erased(); !blank.empty())

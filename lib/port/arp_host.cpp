@@ -38,7 +38,7 @@ void ArpHost::receive(std::span<const std::uint8_t> frame, Time now) {
     if (own_.ip.value != 0 && packet->sender_ip == own_.ip) {
         conflict_ = packet->sender_mac;
     }
-    // An announcement, or a request to somebody else, tells of a new MAC address as well as an answer does.
+    // An announcement, or a request to another host, shows a new MAC address as well as a reply does.
     if (const auto found = neighbours_.find(packet->sender_ip); found != neighbours_.end()) {
         found->second = {packet->sender_mac, 0, now + kRefresh};
     }

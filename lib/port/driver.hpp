@@ -77,7 +77,7 @@ struct PreparedDevice {
     std::string peer_netdev;       ///< the kernel's interface at the other end (net_tap), else empty
     bool own_mac = false;          ///< the device reports the MAC address of its peer: Port takes another
     std::uint32_t eal_mtu = 0;     ///< value for rte_eth_conf.rxmode.mtu; 0 leaves EAL's default
-    std::uint32_t netdev_mtu = 0;  ///< what apply() sets the netdev's MTU to; 0: leave it alone
+    std::uint32_t netdev_mtu = 0;  ///< set by apply() on the netdev; 0: unchanged
     MtuAdvice mtu_advice;          ///< among the remarks, too, where it is not enough
     std::uint16_t rx_queues = 0;   ///< of the device; may be more than were asked for (Port merges them)
     std::uint16_t tx_queues = 0;   ///< of the device; may be more than were asked for (the surplus is idle)

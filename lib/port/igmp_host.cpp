@@ -376,7 +376,7 @@ void IgmpHost::report(Output& out, Ipv4 group, Group& state) {
             out.record(wire::IgmpRecordType::block, group, blocked);
         }
     }
-    // A change of mode tells of all sources, too.
+    // A change of mode reports all sources, too.
     for (auto& [source, times] : state.source_changes) {
         times--;
     }

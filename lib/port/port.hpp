@@ -108,7 +108,7 @@ class Port {
 
     const std::string& name() const noexcept;         ///< the configuration's
     const std::string& device_name() const noexcept;  ///< EAL's: "net_ring0"
-    const std::string& devargs() const noexcept;      ///< what the device was attached with
+    const std::string& devargs() const noexcept;      ///< of the attached device
     std::string driver_name() const;                  ///< "net_ring"
     const std::string& netdev() const noexcept;       ///< empty when the kernel does not see it
     unsigned if_index() const noexcept;               ///< of the netdev; 0 when there is none

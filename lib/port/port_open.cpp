@@ -336,7 +336,7 @@ void Port::State::identify() {
                static_cast<std::uint8_t>(port_id >> 8),
                static_cast<std::uint8_t>(port_id)};
     } else if (device.own_mac) {
-        // Beside that of the other end, which is nobody else's: locally administered, and no group's.
+        // A unique address beside that of the other end: locally administered, and no group's.
         mac[0] = static_cast<std::uint8_t>((mac[0] | 0x02U) & 0xFEU);
         mac[5] ^= 1U;
     }

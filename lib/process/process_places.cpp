@@ -74,7 +74,7 @@ class Search {
             !seen_.insert({facts.st_dev, facts.st_ino}).second)
             return;
         const bool own = facts.st_uid == 0 || facts.st_uid == search_.user;
-        // A service's directory is its own user's from root's hands; a user's session is nobody's to trust.
+        // Root has given a service's directory to its user; a user's session directory is not to be trusted.
         const bool services = made_by_root && facts.st_uid == above.st_uid && !others_write(above) &&
                               parent.find("/run/user/") == std::string::npos;
         found_.push_back({directory, facts.st_uid, (own || services) && !others_write(facts)});

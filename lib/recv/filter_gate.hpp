@@ -22,7 +22,7 @@ class FilterGate {
     bool pass(const FilterPacket& packet, stats::StreamCounters& counters) noexcept;
     /// Frees the buffers that holders have given back.
     void reclaim(stats::StreamCounters& counters) noexcept;
-    /// Tells the filter, once, that no more packets come.
+    /// Notifies the filter, once, that no more packets come.
     void ending() noexcept {
         if (!std::exchange(reported_, true))
             filter_->ending();

@@ -41,7 +41,7 @@ bool FlowTemplate::learn(const std::uint8_t* frame, const wire::UdpView& udp, co
         if (i > packet.first_item)
             return false;
         const auto place = static_cast<std::uint16_t>(at);
-        switch (flavour.id(raw)) {  // of a repeated special the last one counts
+        switch (flavour.id(raw)) {  // the last of repeated specials counts
             case wire::item::kHeapCnt:
                 cnt_at_ = place;
                 break;

@@ -12,9 +12,10 @@
 namespace spead::replay {
 
 namespace {
-/// mbufs count their bytes in 16 bits.
+/// Limits a frame: mbufs count their bytes in 16 bits.
 constexpr std::uint32_t kLongestFrame = 65535;
-/// What rounding up costs is less than a record's header: frames take no more memory than their files.
+/// Holds the alignment of frames. Rounding up costs less than a record's header, so frames take no more
+/// memory than their files.
 constexpr std::size_t kAlignment = 16;
 }  // namespace
 
@@ -74,7 +75,7 @@ void Loader::rewind() {
     counts_ = {};
 }
 
-/// Where the next record is; null at the end of the pass.
+/// Returns the source of the next record; null at the end of the pass.
 Loader::Source* Loader::next_source() {
     if (!begun_) {
         for (Source& s : sources_)
@@ -94,7 +95,7 @@ Loader::Source* Loader::next_source() {
     return next;
 }
 
-/// The record's time in the run; never before that of the last one.
+/// Returns the record's time in the run; never before that of the last one.
 std::uint64_t Loader::time_of(const Source& source) {
     const bool first = last_ == nullptr;
     if (first || (order_ == Order::sequence && &source != last_)) {

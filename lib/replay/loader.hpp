@@ -14,7 +14,7 @@
 
 namespace spead::replay {
 
-/// What became of the records of a pass: records = frames + the rest.
+/// Counts the records of a pass by their fate: records = frames + the rest.
 struct LoadCounts {
     std::uint64_t records = 0;   ///< whole ones in the files
     std::uint64_t frames = 0;    ///< to be sent
@@ -27,12 +27,12 @@ struct LoadCounts {
 
 /// Reads capture files as one, record by record, and puts their frames, rewritten, into windows.
 ///
-/// A file's records keep their order, whatever their times say. One that is up to kClockStep earlier than one
-/// before it counts as of that one's time (the lcores of a capture are so far apart). One that is earlier
-/// still tells that the clock was set back: from there on the file's times count from where they were.
+/// A file's records keep their order, whatever their times are. A record that is up to kClockStep earlier
+/// than one before it gets that one's time (the lcores of a capture differ by so much). If it is earlier
+/// still, the clock was set back: from there on the file's times continue from the former ones.
 ///
-/// One thread. Throws Error when a file cannot be read. A file that is not whole ends before the record that
-/// is not, and that is one of the warnings.
+/// One thread. Throws Error when a file cannot be read. An incomplete file ends before the incomplete record,
+/// and that is one of the warnings.
 class Loader {
   public:
     enum class Order : std::uint8_t {
@@ -41,31 +41,31 @@ class Loader {
     };
     static constexpr std::uint64_t kClockStep = 1'000'000'000;  ///< ns
 
-    /// Opens all files and reads their heads. `longest_frame`: bytes that the port sends.
+    /// Opens all files and reads their heads. `longest_frame`: the port's limit in bytes.
     Loader(const std::vector<std::string>& files, Order order, RewriteRules rules,
            std::uint32_t longest_frame, const std::string& where);
 
-    /// fill() ends early, as at the end of a pass, once `stop` is set. It outlives this.
+    /// Ends fill() early, as at the end of a pass, once `stop` is set. `stop` outlives this.
     void stop_with(const std::atomic<bool>& stop) noexcept { stop_ = &stop; }
 
-    /// Bytes of all files; what their frames take in memory is less.
+    /// Returns the bytes of all files; their frames take less memory.
     std::uint64_t size() const noexcept;
 
-    /// Empties the window and puts in what comes next, until it is full or the pass ends. Returns whether the
-    /// pass goes on. Times go on from pass to pass.
+    /// Empties the window and puts the next frames in, until it is full or the pass ends. Returns whether the
+    /// pass goes on. Times continue from pass to pass.
     bool fill(CaptureWindow& window);
 
-    /// The next fill() begins with the first record again.
+    /// Makes the next fill() begin with the first record again.
     void rewind();
 
-    /// Of this pass; whole once fill() has returned false.
+    /// Returns the counts of this pass; complete once fill() has returned false.
     const LoadCounts& counts() const noexcept { return counts_; }
-    /// From the beginning of a pass to the beginning of the next, in ns; known once fill() has returned
-    /// false.
+    /// Returns the time from the beginning of a pass to that of the next, in ns; known once fill() has
+    /// returned false.
     std::uint64_t period_ns() const noexcept { return period_; }
     const std::vector<std::string>& warnings() const noexcept { return warnings_; }
     /// Returns a sentence about the old destinations of `map` that no datagram had; none if there are none,
-    /// or no pass is whole yet.
+    /// or no pass is complete yet.
     std::optional<std::string> unmatched() const;
 
   private:
@@ -73,7 +73,7 @@ class Loader {
         capture::PcapReader reader;
         capture::PcapReader::Record record{};
         bool there = false;       ///< `record` is the next one
-        std::uint64_t time = 0;   ///< of `record`: the file's, made never to go back
+        std::uint64_t time = 0;   ///< of `record`: the file's, made never to decrease
         std::uint64_t shift = 0;  ///< added to the file's times, since its clock was set back
     };
 
@@ -93,7 +93,7 @@ class Loader {
     bool whole_ = false;                       ///< a pass has come to its end
     LoadCounts counts_;
     bool begun_ = false;            ///< the pass
-    const Source* last_ = nullptr;  ///< where the last record came from
+    const Source* last_ = nullptr;  ///< source of the last record
     std::uint64_t origin_ = 0;      ///< the file's time that is `base_` in the run
     std::uint64_t base_ = 0;
     std::uint64_t latest_ = 0;  ///< time in the run of the last record

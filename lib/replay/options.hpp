@@ -10,9 +10,9 @@
 
 namespace spead::replay {
 
-/// When packets are sent.
+/// Says when packets are sent.
 enum class Timing : std::uint8_t {
-    original,  ///< as the capture's times say, divided by `speed`
+    original,  ///< at the capture's times, divided by `speed`
     bytes,     ///< at `rate` bytes of frames per second
     packets,   ///< at `rate` packets per second
     greedy     ///< as fast as the port takes them
@@ -24,7 +24,7 @@ struct Options {
     Timing timing = Timing::original;
     double speed = 1;
     double rate = 0;
-    std::int64_t passes = 1;                          ///< -1: for ever
+    std::int64_t passes = 1;                          ///< -1: no end
     std::uint64_t memory = std::uint64_t{512} << 20;  ///< bytes of frames kept at once
     RewriteRules rules;
 };

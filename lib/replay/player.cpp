@@ -20,10 +20,10 @@ namespace {
 
 const char* const kWhere = "replay";
 constexpr std::uint16_t kCache = 128;
-/// Room of an mbuf that only refers to its frame.
+/// Holds the room of an mbuf that only refers to its frame.
 constexpr std::uint32_t kNoRoom = port::kHeadroom;
 
-/// What the queue can hold, what the driver may keep until more is sent, and what caches withhold.
+/// Returns the mbufs for the queue, for the driver's kept ones, and for those that caches withhold.
 std::uint32_t mbufs_of(const Player::Config& c) {
     return c.descriptors + c.capabilities.late_free_segments + 3U * kCache;
 }
@@ -82,7 +82,7 @@ CaptureWindow* Player::done() noexcept {
     return done_.pop({&d, 1}) == 0 ? nullptr : d.window;
 }
 
-/// Makes sure that there is a frame to be sent.
+/// Ensures that there is a frame to be sent.
 bool Player::next_window() noexcept {
     while (current_.window == nullptr || at_ == current_.window->frames.size()) {
         if (current_.window != nullptr) {
@@ -105,7 +105,7 @@ void Player::window_done() noexcept {
     at_ = 0;
     if (current_.passes > 0)
         current_.passes--;
-    // Nothing at all would be sent for ever.
+    // Otherwise it would send nothing without end.
     if (current_.passes != 0 && !current_.window->frames.empty() &&
         !abandoned_.load(std::memory_order_relaxed)) {
         current_.later_ns += current_.period_ns;
@@ -135,7 +135,7 @@ bool Player::due(const Frame& frame, std::uint64_t now) noexcept {
     return now >= next_time_;
 }
 
-/// Null when there is no mbuf or no reference to be had.
+/// Makes a packet. Returns null when there is no mbuf or no reference.
 rte_mbuf* Player::make(const Frame& frame) noexcept {
     rte_mbuf_ext_shared_info* const info = external_ ? current_.window->refs.reserve(1) : nullptr;
     if (external_ && info == nullptr)
@@ -205,7 +205,7 @@ bool Player::transmit(std::uint64_t now) noexcept {
     if (sent == 0) {
         outage_.refused(now);
     } else if (outage_.begun()) [[unlikely]] {
-        // What could not be sent in that time is not made up for.
+        // Data that could not be sent in that time is not caught up.
         if (outage_.lasts())
             pacer_.restart();
         outage_.end();

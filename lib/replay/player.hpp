@@ -20,7 +20,7 @@ struct rte_mempool;
 
 namespace spead::replay {
 
-/// What the lcore counted. Read through its mailbox or after it was joined.
+/// Holds the lcore's counts. Read through its mailbox or after it was joined.
 struct PlayerCounters {
     std::uint64_t packets = 0;    ///< given to the driver
     std::uint64_t bytes = 0;      ///< of frames
@@ -30,24 +30,24 @@ struct PlayerCounters {
     std::uint64_t passes = 0;   ///< over the last window of the captures, complete
     std::uint64_t tx_full = 0;  ///< bursts the driver did not take whole
     std::uint64_t stalls = 0;   ///< polls without a free mbuf
-    std::uint64_t starved = 0;  ///< times that the reading thread was waited for
+    std::uint64_t starved = 0;  ///< times that the lcore waited for the reading thread
 };
 
-/// A window on its way to the lcore: sent `passes` times, each `period_ns` after the last one.
+/// Passes a window to the lcore: sent `passes` times, each `period_ns` after the last one.
 struct alignas(16) Play {
     CaptureWindow* window = nullptr;
     std::uint64_t later_ns = 0;  ///< added to its frames' times
     std::uint64_t period_ns = 0;
-    std::int64_t passes = 1;  ///< -1: for ever
+    std::int64_t passes = 1;  ///< -1: no end
     bool ends_pass = false;   ///< it is the last window of the captures
 };
 
-/// The sending duty of a replay, on one lcore: windows come from the reading thread, their frames go to a
-/// queue at their times, and the windows go back. Frames are sent from where they lie where the port can,
-/// else copied.
+/// Sends the frames of a replay on one lcore: windows come from the reading thread, their frames go to a
+/// queue at their times, and the windows go back. Frames are sent without a copy if the port can, else
+/// copied.
 ///
-/// Made and destroyed in the control world; poll() belongs to the lcore; play(), done() and end() to the
-/// thread that reads.
+/// Made and destroyed in control code; poll() belongs to the lcore; play(), done() and end() to the thread
+/// that reads.
 class Player {
   public:
     static constexpr std::uint64_t kLate = 1'000'000;  ///< ns
@@ -66,35 +66,35 @@ class Player {
     };
 
     explicit Player(const Config& config);
-    /// Every packet must have come back: the port is stopped, or has sent them.
+    /// Destroys the player. Every packet must have come back: the port is stopped, or has sent them.
     ~Player();
     Player(const Player&) = delete;
     Player& operator=(const Player&) = delete;
 
-    /// EAL memory that it takes.
+    /// Returns its EAL memory.
     static std::size_t memory_need(const Config& config);
 
-    /// False when as many windows as were announced are on their way.
+    /// Passes a window on. Returns false when the announced number of windows is on the way.
     bool play(const Play& play) noexcept { return plays_.push({&play, 1}); }
-    /// A window that was sent as often as asked; some of its packets may still be with the driver
+    /// Returns a window that was sent as often as asked; some of its packets may still be with the driver
     /// (PayloadRefs::drained). Null: none.
     CaptureWindow* done() noexcept;
-    /// No more windows come.
+    /// Says that no more windows come.
     void end() noexcept { ended_.store(true, std::memory_order_release); }
-    /// The lcore gives up what it has not sent. Any thread.
+    /// Makes the lcore give up its unsent frames. Any thread.
     void abandon() noexcept { abandoned_.store(true, std::memory_order_release); }
-    /// Everything was given to the driver, or abandoned. Any thread.
+    /// Returns whether everything was given to the driver, or abandoned. Any thread.
     bool finished() const noexcept { return finished_.load(std::memory_order_acquire); }
 
-    /// Sends what is due. Returns whether it did anything. `now`: ticks that never go back.
+    /// Sends due frames. Returns whether it did anything. `now`: ticks that never decrease.
     bool poll(std::uint64_t now) noexcept;
-    /// Before this there is nothing to do; 0: not known.
+    /// Returns a time before which there is nothing to do; 0: unknown.
     std::uint64_t next_time() const noexcept { return next_time_; }
 
-    /// Frames are sent from where they lie.
+    /// Returns whether frames are sent without a copy.
     bool external() const noexcept { return external_; }
     const PlayerCounters& counters() const noexcept { return counters_; }
-    /// mbufs that the driver still has.
+    /// Returns the mbufs that the driver still has.
     std::size_t mbufs_out() const noexcept;
 
   private:

@@ -15,9 +15,9 @@ namespace {
 
 const char* const kWhere = "replay";
 constexpr std::uint64_t kMostWindow = std::uint64_t{1} << 30;
-/// Far more than what lies in memory is ever cut into.
+/// Limits the windows, far above the number that memory is cut into.
 constexpr std::size_t kMostWindows = 4096;
-/// What the reading thread waits for takes longer than this to come.
+/// Holds the sleep of the reading thread; its events take longer than that.
 constexpr std::chrono::microseconds kNap{200};
 
 }  // namespace
@@ -108,7 +108,7 @@ void Replay::publish() {
     counts_ = loader_.counts();
 }
 
-/// Null when the run is to end.
+/// Waits for a window. Returns null when the run is to end.
 CaptureWindow* Replay::wait_for_window() {
     waiting_.store(true, std::memory_order_relaxed);
     CaptureWindow* window = nullptr;

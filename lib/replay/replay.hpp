@@ -21,54 +21,53 @@
 
 namespace spead::replay {
 
-/// Capture files sent again through a port's transmit queue.
+/// Sends capture files again through a port's transmit queue.
 ///
 /// Captures that fit the memory are read once and then sent from there, pass after pass. Larger ones go
-/// through eight windows of it: a thread reads ahead, each pass anew.
+/// through eight windows of it: a thread reads ahead, again for each pass.
 ///
-/// Control world; one thread calls everything here but what Player says otherwise. Order: constructor (files
+/// Control code; unless Player says otherwise, one thread calls everything here. Order: constructor (files
 /// are opened; throws Error), prepare() once the port is open, start() once it is started, the lcore polls
 /// player() until finished(), stop(), the port is stopped, and only then this is destroyed.
 class Replay {
   public:
-    /// Opens the files; the port may be planned only. `longest_frame`: bytes that it sends.
+    /// Opens the files; the port may be planned only. `longest_frame`: the port's limit in bytes.
     Replay(const Options& options, std::uint32_t longest_frame);
-    /// stop().
+    /// Calls stop().
     ~Replay();
     Replay(const Replay&) = delete;
     Replay& operator=(const Replay&) = delete;
 
-    /// EAL memory that prepare() will take, for a queue of so many descriptors.
+    /// Returns the EAL memory of prepare(), for a queue of so many descriptors.
     static std::size_t memory_need(const port::Capabilities& capabilities, std::uint16_t descriptors,
                                    std::uint32_t longest_frame);
 
-    /// Makes the memory for frames and makes it known to the port. `queue`: of the port, or what stands in
-    /// front of one. `hz`: ticks per second of the lcore's clock.
+    /// Allocates memory for frames and registers it with the port. `queue`: of the port, or one in front of
+    /// it. `hz`: ticks per second of the lcore's clock.
     void prepare(const port::Port& port, const port::TxQueue& queue, double hz);
-    /// The reading thread starts; `on_thread` is run first by it. Nothing is sent before as much as there is
-    /// room for has been read.
+    /// Starts the reading thread, which first runs `on_thread`. Nothing is sent before the memory is filled.
     void start(std::function<void()> on_thread = {});
     Player& player() noexcept { return *player_; }
-    /// Everything was given to the driver, or the reading failed.
+    /// Returns whether everything was given to the driver, or the reading failed.
     bool finished() const noexcept;
-    /// The lcore gives up what it has not sent, and the reading thread ends. The lcore must be polling, or
+    /// Makes the lcore give up its unsent frames, and ends the reading thread. The lcore must be polling, or
     /// have been joined before.
     void stop() noexcept;
 
-    /// The thread has read what it has memory for, and waits for the lcore or has ended. Any thread.
+    /// Returns whether the thread has filled the memory, and waits for the lcore or has ended. Any thread.
     bool reading_done() const noexcept { return waiting_.load(std::memory_order_relaxed); }
-    /// Between the port's stop and its close: its device forgets the memory.
+    /// Unregisters the memory from the device, between the port's stop and its close.
     void leave_port() { registration_.reset(); }
 
-    /// Why files could not be read on; empty when all is well. Any thread.
+    /// Returns why files could not be read further; empty when there is no failure. Any thread.
     std::string failure() const;
-    /// Files that are not whole, records that cannot be sent, and destinations of `map` that no datagram had;
-    /// complete after stop().
+    /// Returns warnings: incomplete files, records that cannot be sent, and destinations of `map` that no
+    /// datagram had. Complete after stop().
     std::vector<std::string> warnings() const;
-    /// The files end before their last record.
+    /// Returns whether a file ends before its last record.
     bool damaged() const;
 
-    /// Without what the lcore counted: see add().
+    /// Returns the counts without the lcore's: see add().
     stats::ReplaySnapshot snapshot() const;
 
   private:
@@ -93,14 +92,14 @@ class Replay {
     std::thread thread_;
     std::atomic<bool> stop_{false};
     std::atomic<bool> waiting_{false};
-    mutable std::mutex mutex_;  ///< of what follows
+    mutable std::mutex mutex_;  ///< of the members below
     std::string failure_;
     std::vector<std::string> warnings_;
     std::optional<std::string> unmatched_;
     LoadCounts counts_;
 };
 
-/// What the lcore counted, into the snapshot.
+/// Adds the lcore's counts to the snapshot.
 void add(stats::ReplaySnapshot& snapshot, const PlayerCounters& counters);
 
 }  // namespace spead::replay

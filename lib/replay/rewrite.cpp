@@ -11,7 +11,7 @@ namespace spead::replay {
 
 namespace {
 
-/// A checksum field whose words change.
+/// Updates a checksum field for changed words.
 class Sum {
   public:
     explicit Sum(std::uint16_t checksum) : sum_(static_cast<std::uint16_t>(~checksum)) {}
@@ -83,7 +83,7 @@ Rewritten rewrite(std::span<std::uint8_t> frame, const RewriteRules& rules) noex
     if (rules.source_mac && frame.size() >= wire::kEthernetHeader)
         std::copy(rules.source_mac->begin(), rules.source_mac->end(), frame.begin() + 6);
     if (rules.strip_vlan)
-        // Of any frame, also those that are no datagrams.
+        // For any frame, not only for datagrams.
         while (frame.size() - result.skip >= wire::kEthernetHeader + wire::kVlanTag) {
             std::uint8_t* const at = &frame[result.skip];
             const std::uint16_t type = load_be16(at + 12);

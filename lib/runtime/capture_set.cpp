@@ -59,7 +59,7 @@ bool CaptureSet::stop(Stream& stream) {
                            *lane->worker, [](recv::SpeadLane* rx) { rx->tap = nullptr; }, lane->rx.get())
                        .has_value();
     if (!all_off) {
-        // That lcore may still write into it.
+        // The lcore may still write into it.
         problems_.push_back(fmt::format(
             "stream {}: its capture cannot be ended, because an lcore does not answer", stream.name));
         static_cast<void>(stream.capture.release());

@@ -144,7 +144,7 @@ QueueAssignment ChangeAssignment::queues_of(const Plan& wanted, const Cpus& cpus
         to.queues.insert(to.queues.end(), s.queues.begin(), s.queues.end());
         to.rules.insert(to.rules.end(), s.rules.begin(), s.rules.end());
     }
-    // Queues that are polled for answers only (senders' of_.ports) are assigned to nobody.
+    // Queues that are polled for replies only (senders' of_.ports) get no streams.
     for (const QueueLayout& q : of_.layout.queues)
         if (std::none_of(to.queues.begin(), to.queues.end(), [&q](const QueueLayout& other) {
                 return other.port == q.port && other.queue == q.queue;

@@ -122,7 +122,7 @@ void Consumers::start(unsigned threads, const std::vector<unsigned>& cpus, bool 
                 run(t);
             });
     } catch (const std::exception& error) {
-        // Nobody waits for heaps to be taken.
+        // No thread waits for heaps to be taken.
         fail(error.what());
         throw;
     }

@@ -110,7 +110,7 @@ class Engine {
     /// their rate. Unchanged parts lose nothing. A removed stream leaves its groups, is flushed and drained.
     /// A removed sender first sends its heaps in flight.
     ///
-    /// Ports are added, too, if EngineHooks::drivers has a driver for them. A port that was opened stays
+    /// Ports are added, too, if the hooks have a driver for them. A port that was opened stays
     /// open when the rest of the change fails.
     ///
     /// Throws Error, and has changed nothing, when a difference cannot be made during a run (ports, memory,

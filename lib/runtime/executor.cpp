@@ -86,7 +86,7 @@ bool Executor::serve() {
         }
         lock.lock();
         any = true;
-        // Closed by what has just run: nobody comes back to it.
+        // Closed by the job that has just run: it is not run again.
         if (!over && !closed_) {
             again_.push_back(job);
             continue;

@@ -197,7 +197,7 @@ HugeMemory huge_memory(const port::Machine& machine) {
         return std::pair(a.node, b.page) < std::pair(b.node, a.page);
     });
     for (const std::size_t page : sizes) {
-        // Free pages that are reserved by somebody who has not touched them yet.
+        // Free pages that are reserved for another process which has not touched them yet.
         take(memory.pages, page,
              count_in(files, fmt::format("{}/hugepages-{}kB/resv_hugepages", kAllPages, page / kKiB)));
         std::size_t free = 0;
@@ -224,7 +224,7 @@ std::size_t sum_of(const EalMemory& need) {
 std::optional<HugeShortage> huge_shortage(const HugeMemory& have, const EalMemory& need) {
     const std::size_t bytes = sum_of(need);
     if (!distributed(have, need)) {
-        // The node that lacks most is told of, unless it is only all of them together.
+        // The node that lacks most is named, unless only all of them together lack memory.
         int node = -1;
         std::size_t missing = bytes - std::min(bytes, have.free_bytes());
         for (const auto& [on, part] : need)

@@ -24,7 +24,7 @@ void LcoreLoop::run() noexcept {
     bool worked = false;
     while (!quit_.load(std::memory_order_acquire)) {
         std::uint64_t now = rte_rdtsc();
-        // Before the mailbox, where somebody may want to know why packets were lost in this very loop.
+        // Before the mailbox, whose job may ask why packets were lost in this very loop.
         counters_.loop(now - before, worked, rest_ticks_, interrupted);
         before = now;
         rest_ticks_ = 0;

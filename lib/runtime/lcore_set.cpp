@@ -87,7 +87,7 @@ void LcoreSet::stop(Clock::duration longest) {
         }
         rte_eal_wait_lcore(w->layout->lcore);
         w->launched = w->lost = false;
-        // It may have finished what it was asked before it was given up: nobody waits for that any more.
+        // It may have finished its job before it was given up; the result is no longer wanted.
         static_cast<void>(w->loop->mailbox().take());
         heard(*w);
     }

@@ -43,7 +43,7 @@ LinkHost::LinkHost(const port::Port& port, std::uint16_t queue, Ipv4 address,
 }
 
 LinkHost::~LinkHost() {
-    // A driver that still has mbufs would write to memory of somebody else's.
+    // A driver that still has mbufs would write to memory with another owner.
     if (rte_mempool_full(pool_) != 0)
         rte_mempool_free(pool_);
 }

@@ -22,7 +22,7 @@ constexpr bool waits_for_consumer(const ReceivePlan& r, bool lossless) {
 struct HeapMemory {
     std::size_t bytes = 0;                        ///< of its arena
     std::size_t largest = 0;                      ///< longest heap that the arena's blocks hold
-    std::size_t streams = 1;                      ///< that share it
+    std::size_t streams = 1;                      ///< sharing it
     std::span<const ReceivePlan* const> waiting;  ///< those of them that may lose nothing
     bool own = false;                             ///< of one stream, by ReceivePlan::memory
 };

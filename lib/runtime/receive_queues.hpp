@@ -22,7 +22,7 @@ namespace spead::runtime {
 struct Queue {
     std::size_t port = 0;
     std::uint16_t queue = 0;
-    Worker* worker = nullptr;                        ///< whose lcore polls it
+    Worker* worker = nullptr;                        ///< its lcore polls the queue
     std::unique_ptr<recv::Distributor> distributor;  ///< null while one lcore has had all of it
     struct Reader {
         recv::Source* source;

@@ -60,7 +60,7 @@ void SenderSet::follow_next_hops() {
 
 /// Gives changed MAC addresses to the sender's lcore. A destination without a reply keeps its last one.
 void SenderSet::follow_next_hops(SendStream& s) {
-    // A silent lcore is told when it is back.
+    // A silent lcore gets it when it answers again.
     if (s.hops.empty() || s.worker->watch.silent())
         return;
     const auto follow = [&](NextHop& hop, const std::optional<MacAddress>& mac) {

@@ -309,7 +309,7 @@ void SenderSet::add_to(stats::Snapshot& snap) const {
         one.counters = s->counts;
         one.control_heaps = s->counts.control_heaps;
         one.impair = s->plan.impair;
-        // After the run nobody makes heaps any more.
+        // After the run no heaps are made.
         const bool done = !s->heap_source || s->heap_source->done();
         one.state = !s->plan.enabled           ? "stopped"
                     : !ports_[s->port].is_on() ? "waiting"

@@ -254,7 +254,7 @@ void Shutdown::flush_receives() {
     if (wait_for(flush, {&EndProgress::received, patience_.consumer}) == EndWait::Result::done)
         return;
     of_.notes.problems.push_back(consumer_stuck() + "; the heaps that wait for it are dropped");
-    // Told now: its thread is joined next, which may never end.
+    // Reported now: its thread is joined next, which may never end.
     log_error(LogType::runtime, "{}", of_.notes.problems.back());
     for (const auto& w : of_.lcores)
         static_cast<void>(of_.lcores.try_ask(

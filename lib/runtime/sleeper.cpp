@@ -16,7 +16,7 @@ namespace {
 
 void watch(int epoll, int fd, bool edge) {
     epoll_event event{};
-    // Nobody reads the counter that a device raises (DPDK's own loop waits for edges, too).
+    // The counter that a device raises is never read (DPDK's own loop waits for edges, too).
     event.events = edge ? EPOLLIN | EPOLLET : EPOLLIN;
     event.data.fd = fd;
     if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) != 0)

@@ -176,8 +176,8 @@ class Pacer {
     bool waiting_ = false;
     bool restart_ = true;
     std::uint64_t handed_ = 0;  ///< bytes since the clock was last consulted, at most burst_size
-    Wait wait_;                 ///< what they cost
-    Wait begun_;                ///< what those before them cost
+    Wait wait_;                 ///< their cost
+    Wait begun_;                ///< the cost of those before
     Fixed due_ = 0;             ///< when the next burst is due at the rate
     Fixed earliest_ = 0;        ///< when it may be sent at the catching-up rate; while waiting, the later of
                                 ///< both

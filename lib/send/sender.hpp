@@ -56,7 +56,7 @@ struct SenderConfig {
     /// Holds the time-out in ticks of the lcore's clock, from the submission on, after which an unsent heap
     /// is given up (SendStatus::timed_out); 0: never. Control heaps wait without limit.
     std::uint64_t timeout_ticks = 0;
-    std::uint64_t (*clock)() = nullptr;  ///< that clock, for submissions; null: the TSC
+    std::uint64_t (*clock)() = nullptr;  ///< the lcore's clock, for submissions; null: the TSC
     std::uint32_t max_heaps = 4;         ///< in flight; also the largest group
     ZeroCopy zero_copy = ZeroCopy::automatic;
     bool udp_checksum = false;    ///< true: a valid one (by the port where it can); false: 0

@@ -135,7 +135,7 @@ class alignas(64) Transmitter {
     std::uint64_t built_ = 0;        ///< packets ever built
     std::uint64_t sent_ = 0;         ///< of those, accepted by the driver, in order
     std::uint64_t known_ = 0;        ///< packets that will certainly be built, from `built_` on
-    std::uint64_t cut_packets_ = 0;  ///< that will never be built, or never sent
+    std::uint64_t cut_packets_ = 0;  ///< never built, or never sent
     std::uint64_t timeout_ticks_ = 0;
     std::uint64_t next_deadline_ = 0;  ///< nothing times out before
     Cut cut_ = Cut::nothing;

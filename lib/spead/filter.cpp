@@ -5,7 +5,7 @@
 
 #include "spead/filter_adapter.hpp"
 
-/// Filters of the user's own.
+/// Runs filters of the user's own.
 namespace spead {
 
 std::uint32_t Packet::source_address() const noexcept {

@@ -9,7 +9,7 @@
 
 namespace spead {
 
-/// A packet of a stream, before its payload goes anywhere. Valid during PacketFilter::keep.
+/// Gives access to a packet of a stream before its payload is placed. Valid during PacketFilter::keep.
 class SPEAD_API Packet {
   public:
     std::uint32_t source_address() const noexcept;  ///< IPv4, host byte order

@@ -8,17 +8,17 @@
 
 namespace spead {
 
-/// Where a Packet gets what it shows from.
+/// Holds the source of a Packet's data.
 struct Packet::View {
     const recv::FilterPacket& packet;
 };
 
 namespace door {
 
-/// A filter of the user's as the lcore has it. Not installed.
+/// Adapts a user's filter to the lcore. Not installed.
 class UserFilter final : public recv::PacketFilter {
   public:
-    /// `filter` is not null.
+    /// Takes `filter`, which is not null.
     explicit UserFilter(std::unique_ptr<spead::PacketFilter> filter) noexcept;
     ~UserFilter() override;
 

@@ -8,7 +8,7 @@
 #include "spead/heap_loan.hpp"
 #include "wire/flavour.hpp"
 
-/// Heaps in the user's hands.
+/// Gives users access to heaps.
 namespace spead {
 
 static_assert(sizeof(runtime::HeapLoan) == Heap::kLoanBytes && alignof(runtime::HeapLoan) <= alignof(void*));
@@ -20,7 +20,7 @@ std::span<const std::uint64_t> words_of(const heap::HeapHandle& h) noexcept {
     return h.item_words();
 }
 
-/// Whether all of [begin, begin + length) arrived.
+/// Returns whether all of [begin, begin + length) arrived.
 bool arrived(const heap::HeapHandle& h, const std::vector<heap::Range>& missing, std::uint64_t begin,
              std::uint64_t length) noexcept {
     return h.contiguous() || std::none_of(missing.begin(), missing.end(), [&](const heap::Range& hole) {

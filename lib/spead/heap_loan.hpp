@@ -6,10 +6,10 @@
 #include "runtime/user_queues.hpp"
 #include "spead/recv.hpp"
 
-/// What a Heap of the front door is made of. Not installed.
+/// Holds the inner parts of a Heap. Not installed.
 namespace spead::door {
 
-/// Reaches into a Heap.
+/// Gives access to a Heap's inside.
 struct HeapAccess {
     static runtime::HeapLoan& loan(Heap& heap) noexcept {
         return *std::launder(reinterpret_cast<runtime::HeapLoan*>(heap.loan_));

@@ -13,7 +13,7 @@
 #include "wire/item_type.hpp"
 #include "wire/numpy_header.hpp"
 
-/// From what a user says of an item to what a descriptor says.
+/// Converts a user's item description to a descriptor.
 namespace spead::door {
 
 namespace {

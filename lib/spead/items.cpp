@@ -16,7 +16,7 @@
 #include "wire/item_type.hpp"
 #include "wire/value.hpp"
 
-/// Items by their descriptors.
+/// Decodes items by their descriptors.
 namespace spead {
 
 static_assert(std::endian::native == std::endian::little);
@@ -46,7 +46,7 @@ struct IsComplex : std::false_type {};
 template <class F>
 struct IsComplex<std::complex<F>> : std::true_type {};
 
-/// Puts a decoded field into a T, if that can hold it.
+/// Converts a decoded field to a T, if that can hold it.
 template <class T>
 struct Convert {
     T& to;
@@ -108,7 +108,7 @@ struct Convert {
     using float_of = typename FloatOf<T>::type;
 };
 
-/// Numbers of whole bytes that stand as T has them, but for the byte order: most arrays.
+/// Returns whether numbers are in whole bytes and in T's form, but for the byte order: most arrays.
 template <class T>
 bool is_plain(const wire::ItemType& type) noexcept {
     if constexpr (std::same_as<T, bool> || std::same_as<T, char> || IsComplex<T>::value) {
@@ -270,7 +270,7 @@ void ItemGroup::State::forget(std::uint64_t id) {
     by_id.erase(found);
 }
 
-/// Versions go on by id and by name, so that whoever compares them sees every change.
+/// Takes a descriptor. Versions continue by id and by name, so that a comparison shows every change.
 void ItemGroup::State::describe(std::span<const std::byte> bytes) {
     const auto ignore = [this] { ignored_descriptors++; };
     if (bytes.empty() || bytes.size() > kLongestDescriptor)
@@ -313,7 +313,7 @@ void ItemGroup::State::describe(std::span<const std::byte> bytes) {
     by_id.insert_or_assign(id, std::move(item));
 }
 
-/// False: it is not described, or is not what its descriptor says.
+/// Sets a value. Returns false when it is not described, or differs from its descriptor.
 bool ItemGroup::State::set(const Item& item, const std::shared_ptr<const Heap>& heap) {
     DescribedItem::State* const s = find(item.id);
     if (s == nullptr)

@@ -15,7 +15,7 @@
 
 namespace spead {
 
-/// What a field of an item's elements is.
+/// Names the kind of a field of an item's elements.
 enum class FieldKind : std::uint8_t {
     unsigned_integer,  ///< 1 to 64 bits
     signed_integer,    ///< 1 to 64 bits
@@ -32,7 +32,7 @@ struct ItemField {
     std::uint64_t bits = 0;
 };
 
-/// An item that a descriptor has described, with its latest value. Lives in its ItemGroup.
+/// Holds an item that a descriptor has described, with its latest value. Lives in its ItemGroup.
 ///
 /// Elements are counted in row-major order, the last index fastest, however the sender arranged them.
 class SPEAD_API DescribedItem {
@@ -49,16 +49,16 @@ class SPEAD_API DescribedItem {
     /// Returns the fields of each element, usually one.
     const std::vector<ItemField>& fields() const noexcept;
 
-    /// Returns 1 and one more for each value that has come. An item that is described anew begins higher than
+    /// Returns 1 and one more for each received value. An item that is described again begins higher than
     /// those that it replaces.
     std::uint64_t version() const noexcept;
     bool has_value() const noexcept;
 
-    // Of the value; empty, or 0, without one.
+    // These describe the value; empty, or 0, without one.
 
     const std::vector<std::uint64_t>& shape() const noexcept;
     std::uint64_t elements() const noexcept;  ///< product of the shape; 1 for a scalar
-    /// Returns the bytes as they came; of an immediate, those that the item takes.
+    /// Returns the bytes as received; for an immediate, those that the item takes.
     std::span<const std::byte> bytes() const noexcept;
 
     /// Returns a scalar as a T: an integer type, float, double, bool, char or std::complex of float or
@@ -82,8 +82,8 @@ class SPEAD_API DescribedItem {
             return std::nullopt;
         return values;
     }
-    /// Returns the elements where they lie, if that is how this machine has an array of T: one field of T's
-    /// kind, width and byte order, aligned, in row-major order. Empty otherwise: ask array().
+    /// Returns the elements without a copy, if they have the form of this machine's array of T: one field of
+    /// T's kind, width and byte order, aligned, in row-major order. Empty otherwise: call array().
     template <class T>
     std::span<const T> view() const noexcept {
         if (!is_native(kind_of<T>(), sizeof(T), alignof(T)))
@@ -91,11 +91,11 @@ class SPEAD_API DescribedItem {
         return {reinterpret_cast<const T*>(bytes().data()), static_cast<std::size_t>(elements())};
     }
     /// Returns characters or a string: a one-dimensional array of characters, or one element of `character`,
-    /// `bytes` (as they are) or `text` (as UTF-8). Empty: it is none.
+    /// `bytes` (as they are) or `text` (as UTF-8). Empty for any other.
     std::optional<std::string> text() const;
 
-    /// Decodes all elements into `out`, which has room for elements() of them. False, and what is in `out`
-    /// is undefined: no value, another size, no such field, or an element does not fit a T.
+    /// Decodes all elements into `out`, which has room for elements() of them. Returns false, with `out`
+    /// undefined, when there is no value, another size, no such field, or an element does not fit a T.
     template <class T>
     bool read(std::size_t field, std::span<T> out) const;
 
@@ -123,35 +123,34 @@ class SPEAD_API DescribedItem {
     std::unique_ptr<State> state_;
 };
 
-/// Remembers the descriptors that heaps bring, and the latest values of the items that they describe.
+/// Remembers the descriptors in heaps, and the latest values of the items that they describe.
 ///
-/// One thread at a time. Senders may send anything: what cannot be understood is left out and counted, and
-/// memory is in proportion to what came, within the limits below.
+/// One thread at a time. Senders may send anything: invalid items are left out and counted, and memory is in
+/// proportion to the received data, within the limits below.
 class SPEAD_API ItemGroup {
   public:
-    /// `most_items`: descriptors beyond that many items are ignored.
+    /// Makes a group. `most_items`: descriptors beyond that many items are ignored.
     explicit ItemGroup(std::size_t most_items = 4096);
     ItemGroup(ItemGroup&&) noexcept;
     ItemGroup& operator=(ItemGroup&&) noexcept;
     ~ItemGroup();
 
     /// Takes the descriptors and then the values from a heap. Returns the ids that have a new value, in the
-    /// order of Heap::items(). An item of more than kCopied bytes keeps the heap, and with it the memory
-    /// of its stream, until its next value.
+    /// order of Heap::items(). An item of more than kCopied bytes keeps the heap, and with it the memory of
+    /// its stream, until its next value.
     ///
-    /// A descriptor that says what is known already changes nothing. One that says something else for an id,
-    /// or gives its name to another id, replaces that item; the new one has no value, and its version is
-    /// higher.
+    /// A descriptor that repeats known facts changes nothing. One that differs for an id, or gives its name
+    /// to another id, replaces that item; the new one has no value, and its version is higher.
     std::vector<std::uint64_t> update(Heap heap);
 
-    /// Return null if there is no such item. Valid until update() replaces it.
+    /// Returns the item, by id or by name; null if there is none. Valid until update() replaces it.
     const DescribedItem* find(std::uint64_t id) const noexcept;
     const DescribedItem* find(std::string_view name) const noexcept;
     /// Returns all ids, ascending.
     std::vector<std::uint64_t> ids() const;
     std::size_t size() const noexcept;
 
-    /// Items of heaps that were left out: not described, not understood, or not arrived as a whole; and
+    /// Returns the number of ignored items of heaps: not described, invalid, or incomplete; the next: of
     /// descriptors likewise, or beyond the limits.
     std::uint64_t ignored_values() const noexcept;
     std::uint64_t ignored_descriptors() const noexcept;

@@ -9,16 +9,16 @@
 
 namespace spead::door {
 
-/// The thread that EAL knows as the main lcore: started by the first session, it carries out one session
+/// Runs the thread that EAL knows as the main lcore: started by the first session, it carries out one session
 /// after the other and lives as long as the operating system process. It blocks all signals, and so do the
 /// lcores that EAL starts from it. Any thread may post.
 class MainThread {
   public:
     /// Returns the process's thread, started at the first call. Throws Error when no thread can be started,
-    /// and in a child of fork(2), where neither the thread nor EAL's are.
+    /// and in a child of fork(2), which has neither the thread nor EAL's.
     static MainThread& instance();
 
-    /// Runs the function, which throws nothing, behind those posted before.
+    /// Runs the function, which throws nothing, after those posted before.
     void post(std::function<void()> function);
     bool is_this_thread() const noexcept { return std::this_thread::get_id() == thread_.get_id(); }
 
@@ -32,7 +32,8 @@ class MainThread {
     std::thread thread_;
 };
 
-/// Whether this is the operating system process in which the first session was started, or none was yet.
+/// Returns whether this is the operating system process in which the first session was started, or none was
+/// yet.
 bool is_own_process() noexcept;
 
 }  // namespace spead::door

@@ -8,18 +8,17 @@
 
 namespace spead {
 
-/// Memory that ports may read directly: heaps whose items lie in it are sent without a copy where the port
-/// can do that. Any thread. A handle: all copies mean the same memory, which is registered until the last of
-/// them and the last heap in flight from it are gone. Memory of an ended session is copied from, as any
-/// other.
+/// Holds memory that ports may read directly: heaps with items in it are sent without a copy if the port can
+/// do that. Any thread. A handle: all copies mean the same memory, which is registered until the last of them
+/// and the last heap in flight from it are gone. Memory of an ended session is copied from, as any other.
 class SPEAD_API Memory {
   public:
-    /// Maps memory of our own, zeroed, on huge pages where some are free. Throws Error, with the sum, when
-    /// the machine does not have it.
+    /// Maps memory of our own, zeroed, on huge pages if some are free. Throws Error, with the sum, when the
+    /// machine does not have it.
     static Memory huge(const Process& process, std::size_t bytes);
 
     /// Registers memory of the user's, who frees it only after the last handle is gone and every heap that
-    /// refers to it was completed: nobody tells the library of a free(), and ports would go on reading. Give
+    /// refers to it was completed. The library does not notice a free(), and ports would go on reading. Give
     /// whole pages (4 KiB, aligned), and few large ranges rather than many small ones. Throws Error: an empty
     /// range, one that overlaps another, too many, a device that refuses.
     Memory(const Process& process, void* base, std::size_t bytes);

@@ -17,7 +17,7 @@ namespace spead::door {
 
 namespace {
 
-/// Returns what EAL would be told of the device; as it was typed where that cannot be known.
+/// Returns EAL's name of the device; as it was typed if that is unknown.
 std::string device_of(const std::string& typed) {
     port::PortRequest request;
     request.device = typed;
@@ -39,7 +39,7 @@ std::string chosen_interface() {
     return std::move(lone.device);
 }
 
-/// "receive[3].heaps.queue_depth": "queue_depth".
+/// Returns the last part of a path: "ring" of "receive[3].heaps.queue_depth".
 std::string key_of(std::string_view path) {
     const std::size_t dot = path.rfind('.');
     return std::string(dot == std::string_view::npos ? path : path.substr(dot + 1));

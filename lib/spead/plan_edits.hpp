@@ -11,15 +11,15 @@
 #include "runtime/plan.hpp"
 #include "spead/process.hpp"
 
-/// How calls of the front door become edits of a plan. Control world, pure but for what is looked up of the
-/// machine's interfaces.
+/// Converts calls of the library to edits of a plan. Control code; pure but for look-ups of the machine's
+/// interfaces.
 namespace spead::door {
 
 /// Returns the plan of a session without streams and ports. Throws Error for CPUs that it may not use.
 runtime::Plan first_plan(const ProcessConfig& config);
 
-/// Returns the name of the plan's port that `interface` means (RecvConfig::interface), which is added unless
-/// it is there. Throws Error, listing the candidates, when none is named and none can be chosen.
+/// Returns the name of the plan's port for `interface` (RecvConfig::interface), which is added unless it is
+/// there. Throws Error, listing the candidates, when none is named and none can be chosen.
 std::string port_for(runtime::Plan& plan, const std::string& interface);
 
 /// Returns the prefix with the lowest number that no stream and no sender has.

@@ -17,17 +17,17 @@ class Session;
 /// Says how EAL (DPDK's environment) is started, once per operating system process.
 struct ProcessConfig {
     std::string name = "dpdk-spead";     ///< also EAL's --file-prefix
-    std::optional<unsigned> main_cpu{};  ///< where the process's own thread runs; default: the first allowed
+    std::optional<unsigned> main_cpu{};  ///< of the process's own thread; default: the first allowed
     std::vector<unsigned> lcores{};      ///< CPUs that streams may have; empty: all allowed but main_cpu
-    /// Bytes of EAL memory (packet buffers) for ports that come later; used where no huge pages are free,
-    /// since EAL's memory cannot grow then.
+    /// Holds the bytes of EAL memory (packet buffers) for ports that are opened later; used if no huge pages
+    /// are free, since EAL's memory cannot grow then.
     std::size_t eal_memory = std::size_t{256} << 20;
     std::vector<std::string> eal{};   ///< further arguments of EAL
     std::string log_level = "error";  ///< "error", "warning", "notice", "info" or "debug"; to standard error
 
     /// Returns the defaults, changed by DPDK_SPEAD_NAME, DPDK_SPEAD_MAIN_CPU, DPDK_SPEAD_LCORES ("2,3,4" or
     /// "2-4"), DPDK_SPEAD_EAL_MEMORY ("512MiB"), DPDK_SPEAD_EAL (words) and DPDK_SPEAD_LOG_LEVEL. Throws
-    /// UsageError, with the variable's name, for a value that cannot be.
+    /// UsageError, with the variable's name, for an invalid value.
     static SPEAD_API ProcessConfig from_environment();
 };
 
@@ -45,11 +45,11 @@ class SPEAD_API Process {
     /// Starts EAL and the control loop. Throws Error and UsageError.
     explicit Process(const ProcessConfig& config = ProcessConfig::from_environment());
 
-    /// Returns the session that runs, or starts one from the environment.
+    /// Returns the present session, or starts one from the environment.
     static Process shared();
 
-    /// Ends all streams and then the session: senders finish what they have begun, streams hand their last
-    /// heaps over. Waits for that with a bound. Heaps that are out stay readable. Idempotent.
+    /// Ends all streams and then the session: senders finish the heaps that they have begun, streams hand
+    /// their last heaps over. The wait for that is bounded. Heaps that users hold stay readable. Idempotent.
     void stop() noexcept;
     bool running() const noexcept;
 
@@ -57,7 +57,7 @@ class SPEAD_API Process {
     /// while it has not.
     std::vector<std::string> problems() const;
 
-    /// Returns all counters as JSON, as the program's --json file has them. Throws Error once it has ended.
+    /// Returns all counters as JSON, as in the program's --json file. Throws Error once it has ended.
     std::string report() const;
 
   private:

@@ -15,7 +15,7 @@
 #include "spead/heap_loan.hpp"
 #include "spead/session.hpp"
 
-/// Streams that a user receives: an edit of the session's plan, and the queues on which its heaps come.
+/// Implements streams that a user receives: an edit of the session's plan, and the queues of its heaps.
 namespace spead {
 
 namespace {
@@ -130,7 +130,7 @@ RecvStats stats_of(const stats::StreamSnapshot& s) {
     return r;
 }
 
-/// Of a stream that the session knows; nothing: it was removed behind the user's back.
+/// Returns the counts of a stream that the session knows; nothing if another call has removed it.
 std::optional<RecvStats> stats_in(const stats::Snapshot& snap, const std::string& name) {
     const auto stream =
         std::find_if(snap.streams.begin(), snap.streams.end(), [&](const auto& s) { return s.name == name; });
@@ -246,7 +246,7 @@ void RecvStream::remove_endpoint(const std::string& endpoint) {
         if (r.endpoints.empty())
             throw UsageError(where,
                              fmt::format("`{}` is its last endpoint; stop the stream instead", endpoint));
-        // A range of which only a part is left is reported address by address.
+        // A range that has lost some addresses is listed address by address.
         std::vector<std::string> texts;
         for (const std::string& text : r.endpoint_texts) {
             const std::vector<Endpoint> meant = parse_endpoints(text);

@@ -15,11 +15,11 @@
 
 namespace spead {
 
-/// What an idle receive lcore does: polls without a pause, pauses more and more, or sleeps until the port
-/// interrupts.
+/// Says what an idle receive lcore does: polls without a pause, pauses more and more, or sleeps until the
+/// port interrupts.
 enum class Poll : std::uint8_t { adaptive, busy, interrupt };
 
-/// What happens to a finished heap that finds no room because the user is slow. `automatic` blocks where the
+/// Says what happens to a finished heap without room because the user is slow. `automatic` blocks if the
 /// source loses nothing by waiting (files, rings, memif), and drops the newest heap elsewhere.
 enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 
@@ -28,9 +28,8 @@ class PacketFilter;
 /// Describes a stream; names and defaults as in the configuration's [[receive]].
 struct RecvConfig {
     std::vector<std::string> endpoints{};  ///< "239.10.10.0+15:7148": sixteen groups
-    /// Where packets come from, as a person names it: a network interface, an IP address of this machine, a
-    /// PCI address, an RDMA device or a DPDK device string. Empty: $DPDK_SPEAD_INTERFACE, or the only
-    /// candidate.
+    /// Names the source of packets as users do: a network interface, an IP address of this machine, a PCI
+    /// address, an RDMA device or a DPDK device string. Empty: $DPDK_SPEAD_INTERFACE, or the only candidate.
     std::string interface {};
     std::string name{};              ///< in logs and reports; empty: chosen
     std::vector<unsigned> lcores{};  ///< CPUs, several share the heaps; empty: the next that is free
@@ -52,7 +51,7 @@ struct RecvConfig {
     bool start = true;  ///< false: the stream receives from start() on
 };
 
-/// One item pointer of a heap.
+/// Holds one item pointer of a heap.
 struct Item {
     std::uint64_t id = 0;
     bool immediate = false;              ///< `value` is the item's value; else `bytes` are
@@ -67,13 +66,13 @@ namespace door {
 struct HeapAccess;
 }
 
-/// A received heap, lent to the user: a move-only handle. Its memory is valid until the handle is destroyed,
-/// on any thread, also after the stream or the session has ended; until then it keeps all of the stream's
-/// memory (RecvConfig::memory) on its lcore. A stream that cannot get its heaps back runs out of memory and
-/// counts what it then has to drop, or stops where its source can wait.
+/// Lends a received heap to the user: a move-only handle. Its memory is valid until the handle is destroyed,
+/// on any thread, also after the stream or the session has ended. Until then it keeps all of the stream's
+/// memory (RecvConfig::memory) on its lcore. A stream that does not get its heaps back runs out of memory.
+/// Then it drops and counts packets, or stops if its source can wait.
 ///
-/// Different heaps may be used by different threads; one by several threads at once as long as none of them
-/// moves, assigns or destroys it.
+/// Different heaps may be used by different threads. Several threads may use one heap at once as long as none
+/// of them moves, assigns or destroys it.
 class SPEAD_API Heap {
   public:
     Heap() noexcept;
@@ -83,29 +82,29 @@ class SPEAD_API Heap {
     Heap& operator=(const Heap&) = delete;
     ~Heap();
 
-    /// False: the handle is empty, and nothing else here may be called.
+    /// Returns false when the handle is empty; then no other function may be called.
     explicit operator bool() const noexcept;
     std::uint64_t cnt() const noexcept;
-    /// Whether all bytes arrived and every item lies within them.
+    /// Returns whether all bytes arrived and every item lies within them.
     bool complete() const noexcept;
-    /// Returns the heap's length as its packets told; where none did, one past the last byte that arrived.
+    /// Returns the heap's length by its packets; if none had it, one past the last byte that arrived.
     std::uint64_t length() const noexcept;
     std::uint64_t received() const noexcept;  ///< bytes that arrived
     std::uint32_t packets() const noexcept;
     unsigned address_bits() const noexcept;  ///< XX of SPEAD-64-XX
-    /// Returns when the first and the last packet came, in nanoseconds since 1970, by the port's clock; 0
-    /// where the port does not tell.
+    /// Returns when the first packet came, and next the last one, in nanoseconds since 1970, by the port's
+    /// clock; 0: unknown.
     std::uint64_t first_time() const noexcept;
     std::uint64_t last_time() const noexcept;
 
     /// Returns length() bytes. Bytes that did not arrive are undefined.
     std::span<const std::byte> payload() const noexcept;
-    /// Bytes [begin, end) of the payload.
+    /// Describes bytes [begin, end) of the payload.
     struct Hole {
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
     };
-    /// Returns what did not arrive of payload(), in order; empty for complete heaps.
+    /// Returns the missing parts of payload(), in order; empty for complete heaps.
     std::vector<Hole> missing() const;
     /// Returns the items, those with bytes in the order of the payload, then immediates in the order of their
     /// values; without those of the packets themselves (heap count, heap length, payload offset and length).
@@ -151,10 +150,10 @@ struct RecvStats {
 };
 
 /// Receives heaps. Any thread may call anything, several at once may take heaps; one iterator is for one
-/// thread. Nobody may use the stream while it is moved, assigned or destroyed.
+/// thread. No thread may use the stream while it is moved, assigned or destroyed.
 ///
 /// Heaps of one lcore come in the order in which they finished. Destroying the stream stops it and drops the
-/// heaps that wait; heaps that are out stay valid.
+/// waiting heaps; heaps that users hold stay valid.
 class SPEAD_API RecvStream {
   public:
     /// Opens the port, unless another stream has; takes lcores and memory; joins the groups. Throws Error and
@@ -164,20 +163,20 @@ class SPEAD_API RecvStream {
     RecvStream& operator=(RecvStream&&) noexcept;
     ~RecvStream();
 
-    /// Empty after a move.
+    /// Returns the name; empty after a move.
     const std::string& name() const noexcept;
 
     /// Waits for the next heap. Empty: the stream has ended, by stop(), a stop item, the end of a file or of
     /// the session, and all its heaps were taken.
     std::optional<Heap> get();
-    /// The same with a limit: empty, too, when the time is over.
+    /// Does the same with a limit: empty, too, when the time is over.
     std::optional<Heap> get_for(std::chrono::nanoseconds patience);
-    /// Takes a heap that is there. When there is none, fd() becomes readable with the next one.
+    /// Takes a waiting heap. When there is none, fd() becomes readable with the next one.
     std::optional<Heap> try_get();
-    /// Whether no heap is there and none will come, unless start() is called.
+    /// Returns whether no heap is waiting and none will come, unless start() is called.
     bool ended() const noexcept;
-    /// Returns a descriptor for poll, epoll and asynchronous frameworks: readable when try_get() found
-    /// nothing and a heap, or the end, has come since. After the end it stays readable. Owned by the stream.
+    /// Returns a descriptor for poll, epoll and asynchronous frameworks. It becomes readable when a heap or
+    /// the end comes after try_get() has found nothing. After the end it stays readable. Owned by the stream.
     int fd() const noexcept;
 
     // Changes while it runs. Each throws Error, and has changed nothing, when the change cannot be.
@@ -191,8 +190,8 @@ class SPEAD_API RecvStream {
     void remove_endpoint(const std::string& endpoint);
     void move_to(const std::vector<unsigned>& lcores);  ///< CPUs
 
-    /// Asks the lcores. After the end of the session: its last counts, of which `heaps_waiting` may have been
-    /// taken since.
+    /// Returns the counts, from the lcores. After the end of the session: its last counts, of which
+    /// `heaps_waiting` may have been taken since.
     RecvStats stats() const;
 
     /// Iterates until the stream ends: for (const spead::Heap& heap : stream).

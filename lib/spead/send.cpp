@@ -22,9 +22,9 @@ namespace {
 
 using Kind = door::UserHeapSource::Kind;
 
-/// What is left of the heaps in flight is given up then.
+/// Limits the wait for heaps in flight; then the rest is given up.
 constexpr std::chrono::seconds kFinishPatience{5};
-/// Given up heaps complete as soon as the port gives their memory back.
+/// Limits the wait for heaps that were given up. They complete as soon as the port gives their memory back.
 constexpr std::chrono::seconds kStopPatience{5};
 
 runtime::SendPlan plan_of(const SendConfig& config) {
@@ -48,7 +48,7 @@ runtime::SendPlan plan_of(const SendConfig& config) {
     plan.first_count = config.first_cnt;
     plan.count_step = config.cnt_step;
     plan.udp_checksum = config.udp_checksum;
-    // Of the heaps that the engine would make by itself. The user's have whatever size they have.
+    // The generated heaps of the engine. The user's have any size.
     plan.heap_size = 64;
     plan.address_bits = 48;
     return plan;
@@ -110,7 +110,7 @@ SendStream::State::~State() {
     session->remove_sender(name);
 }
 
-/// Whether no heap is in flight any more.
+/// Returns whether no heap is in flight any more.
 bool SendStream::State::finish(std::chrono::seconds patience) const noexcept {
     for (;;)
         try {

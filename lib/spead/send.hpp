@@ -27,8 +27,8 @@ struct SendConfig {
     double burst_rate_ratio = 1.05;        ///< how much faster late packets catch up
     std::uint8_t ttl = 1;
     std::uint8_t dscp = 0;
-    /// Where packets to unicast endpoints go: the host's MAC address, or the router's. Empty: the kernel
-    /// knows, on interfaces that it sees.
+    /// Holds the MAC address for packets to unicast endpoints: the host's, or the router's. Empty: the kernel
+    /// finds it, on interfaces that it sees.
     std::string dst_mac{};
     bool udp_checksum = false;
     std::uint32_t max_packet_size = 1472;  ///< UDP payload bytes
@@ -38,7 +38,7 @@ struct SendConfig {
     std::uint64_t cnt_step = 1;
 };
 
-/// How to describe an item to receivers: a descriptor of the SPEAD protocol.
+/// Describes an item for receivers: a descriptor of the SPEAD protocol.
 struct ItemDescription {
     std::uint64_t id = 0;
     std::string name{};
@@ -48,20 +48,20 @@ struct ItemDescription {
     std::string format{};               ///< fields as "u12", "f32", "c8", of any width: "u12 u12"
 };
 
-/// Items to be sent, which refer to the user's memory, in order. Built by one thread at a time.
+/// Holds items to be sent, which refer to the user's memory, in order. Built by one thread at a time.
 ///
 /// From its submission until its completion a heap is in flight: neither the heap nor the memory of its items
-/// may change or go away; changing the heap throws Error. Afterwards it can be changed and sent again, which
-/// costs nothing where only the bytes behind the items changed.
+/// may change or be freed; changing the heap throws Error. Afterwards it can be changed and sent again; that
+/// costs nothing if only the bytes behind the items changed.
 class SPEAD_API SendHeap {
   public:
-    /// `address_bits`: XX of SPEAD-64-XX, 8..56 in steps of 8.
+    /// Makes an empty heap. `address_bits`: XX of SPEAD-64-XX, 8..56 in steps of 8.
     explicit SendHeap(unsigned address_bits = 48);
     SendHeap(SendHeap&&) noexcept;
     SendHeap& operator=(SendHeap&&) noexcept;
-    /// A heap in flight waits for its completion first, so that memory that is destroyed after it is not read
-    /// any more. After 10 s its stream is stopped, which gives the heap up; after 20 s the wait ends, and the
-    /// log says that the memory may still be read.
+    /// Waits for the completion of a heap in flight first, so that memory that is destroyed after it is no
+    /// longer read. After 10 s its stream is stopped, which gives the heap up; after 20 s the wait ends, and
+    /// the log says that the memory may still be read.
     ~SendHeap();
 
     // Each returns the item's number in the heap and throws Error for an id below 5 or above the flavour's.
@@ -120,7 +120,7 @@ struct SendStats {
 /// Sends heaps from the user's memory. One thread at a time uses send, try_send, async_send, wait_for, flush,
 /// poll and end; any thread may use the others.
 ///
-/// Items in registered Memory are sent without a copy where the port can; all others are copied by the lcore.
+/// Items in registered Memory are sent without a copy if the port can; all others are copied by the lcore.
 /// When the session or the port ends, heaps in flight complete as aborted, and further ones are refused with
 /// an Error. Destroying the stream waits 5 s for the heaps in flight, and gives up the rest.
 class SPEAD_API SendStream {
@@ -139,12 +139,12 @@ class SPEAD_API SendStream {
     /// until it is completed. Throws Error: the heap is in flight, is empty, has more items than a packet
     /// holds, an unknown substream, a count that does not fit; or the stream has stopped.
     void send(SendHeap& heap, const SendOptions& options = {});
-    /// The same without waiting: false when max_heaps are in flight.
+    /// Does the same without waiting. Returns false when max_heaps are in flight.
     bool try_send(SendHeap& heap, const SendOptions& options = {});
-    /// As send(), with a future of what becomes of the heap. It is fulfilled by this stream's calls: poll(),
+    /// Does as send(), and returns a future of the heap's result. Calls of this stream fulfil it: poll(),
     /// wait_for(), flush(), send(). When the stream ends before, the heap's status is `aborted`.
     std::future<SendResult> async_send(SendHeap& heap, const SendOptions& options = {});
-    /// The same with a function, which those calls run on the calling thread.
+    /// Does the same with a function, which those calls run on the calling thread.
     void async_send(SendHeap& heap, std::function<void(const SendResult&)> done,
                     const SendOptions& options = {});
 
@@ -152,7 +152,7 @@ class SPEAD_API SendStream {
     void wait_for(const SendHeap& heap);
     /// Waits until no heap is in flight, sent or not.
     void flush();
-    /// Takes completions that are there; returns how many. Never waits. From the first call of fd() on, the
+    /// Takes the present completions; returns how many. Never waits. From the first call of fd() on, the
     /// descriptor becomes readable with the next completion, and when the stream ends.
     std::size_t poll();
     int fd() const noexcept;
@@ -160,7 +160,7 @@ class SPEAD_API SendStream {
 
     /// Sends a heap with a stop item to every endpoint, and waits for it.
     void end();
-    /// Gives up what is not sent: heaps complete as aborted.
+    /// Gives up unsent heaps, which complete as aborted.
     void stop() noexcept;
 
     // Changes while it runs. Each throws Error, and has changed nothing, when the change cannot be.

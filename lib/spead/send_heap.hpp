@@ -18,8 +18,8 @@ class UserHeapSource;
 
 namespace spead {
 
-/// A heap of the user's and where it is. Shared with the stream that sends it, so that an lcore never looks
-/// at a heap that was destroyed.
+/// Holds a user's heap and its state. Shared with the stream that sends it, so that an lcore never reads a
+/// destroyed heap.
 struct SendHeap::State {
     explicit State(unsigned address_bits) : heap(wire::Flavour(address_bits)) {}
 
@@ -28,15 +28,16 @@ struct SendHeap::State {
 
     send::OutgoingHeap heap;
     std::vector<std::span<const std::byte>> memory{};  ///< the user's that the heap refers to, by item
-    /// Set by the submission, cleared once the completion was taken: then `heap` is the user's thread's.
+    /// Says whether the heap is in flight. Set by the submission, cleared once the completion was taken: then
+    /// `heap` is the user's thread's.
     std::atomic<bool> in_flight{false};
     SendResult last{};                             ///< of the last completion
-    std::weak_ptr<door::UserHeapSource> sender{};  ///< who has it in flight
+    std::weak_ptr<door::UserHeapSource> sender{};  ///< of the heap in flight
 };
 
 namespace door {
 
-/// Returns the descriptor in the form of the wire. Throws UsageError, which quotes what cannot be.
+/// Returns the descriptor in the form of the wire. Throws UsageError, which quotes the invalid part.
 wire::Descriptor descriptor_of(const ItemDescription& item);
 
 }  // namespace door

@@ -29,13 +29,13 @@ namespace spead::door {
 
 namespace {
 
-/// EAL may have to clear many huge pages.
+/// Limits the wait for the start: EAL may have to clear many huge pages.
 constexpr auto kStartPatience = std::chrono::minutes(2);
-/// Longer than an engine waits for its ports, consumers and lcores together.
+/// Limits the wait for the stop; longer than an engine's waits for its ports, consumers and lcores together.
 constexpr auto kStopPatience = std::chrono::seconds(90);
-/// How long a stream whose source can wait holds up the end for a user who takes no heap.
+/// Limits how long a stream whose source can wait delays the end for a user who takes no heap.
 constexpr auto kUserPatience = std::chrono::seconds(2);
-/// Descriptors of a session without ports.
+/// Counts the descriptors of a session without ports.
 constexpr std::size_t kDescriptors = 64;
 
 std::mutex sessions;
@@ -87,7 +87,7 @@ struct Session::State {
                 const std::function<void(runtime::Plan&)>& take_out);
 };
 
-/// Which users, filters and heap sources the engine makes is for the streams to say.
+/// Returns the engine's hooks; the streams decide which users, filters and heap sources it makes.
 runtime::EngineHooks Session::State::engine_hooks() {
     runtime::EngineHooks s;
     s.user_queues = [this](const std::string& stream) {
@@ -171,7 +171,7 @@ std::shared_ptr<Session> Session::shared(const ProcessConfig& config) {
     return session != nullptr ? session : start_first(config);
 }
 
-/// Under the lock, as the next.
+/// Returns the present session. Under the lock, as the next.
 std::shared_ptr<Session> Session::living() {
     std::shared_ptr<Session> session = the_session.lock();
     return session && session->running() ? session : nullptr;
@@ -187,7 +187,7 @@ std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     auto state = std::make_shared<State>(config);
     runtime::need_descriptors(kDescriptors);
     set_log_level(config.log_level, "log_level");
-    // Others take huge pages, too: what is free must stay so until EAL has taken it.
+    // Other processes take huge pages, too: free ones must stay so until EAL has taken them.
     std::optional<memory::HugePageTurn> turn(std::in_place);
     // On this thread, whose CPUs the process may use; EAL pins the other one.
     state->layout = runtime::lay_out(state->plan, state->options, drivers::table());
@@ -251,7 +251,7 @@ runtime::Engine& Session::engine() {
     return *state_->engine;
 }
 
-/// Carries the change out with one more stream, whose hooks the engine asks for meanwhile.
+/// Carries out a change with one more stream, whose hooks the engine calls meanwhile.
 std::string Session::State::add(const runtime::Plan& wanted, const std::string& name, StreamHooks of) {
     check(wanted);
     hooks.insert_or_assign(name, std::move(of));
@@ -304,7 +304,7 @@ void Session::change_sender(const std::string& sender, const std::function<void(
     });
 }
 
-/// `take_out` removes it from a plan.
+/// Removes a stream or sender; `take_out` removes it from a plan.
 void Session::State::remove(const std::string& name, runtime::Engine& running,
                             const std::function<void(runtime::Plan&)>& take_out) {
     runtime::Plan wanted = running.plan();

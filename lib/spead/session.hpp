@@ -17,8 +17,8 @@
 
 namespace spead::door {
 
-/// What a stream of the front door has instead of a sink, a filter and a heap source of the plan's. Called on
-/// the session's thread, perhaps again and again.
+/// Holds a stream's replacements for the plan's sink, filter and heap source. Called on the session's thread,
+/// perhaps repeatedly.
 struct StreamHooks {
     std::shared_ptr<runtime::UserQueues> user_queues{};  ///< of a stream with SinkKind::user
     std::function<std::unique_ptr<recv::PacketFilter>(const runtime::ReceivePlan&)> make_filter{};
@@ -27,23 +27,23 @@ struct StreamHooks {
         make_heap_source{};
 };
 
-/// EAL and one engine on the thread that EAL knows as the main lcore; every stream of the front door is an
+/// Holds EAL and one engine on the thread that EAL knows as the main lcore; every stream of the library is an
 /// edit of the engine's plan.
 ///
 /// Any thread may call anything. Calls are carried out on the session's thread, one after the other, and wait
-/// for it with a bound (runtime::Executor::kPatience); from within a hook there is nothing that may be
-/// called. Not installed: it names the engine.
+/// for it with a bound (runtime::Executor::kPatience). A hook may call nothing here. Not installed: it names
+/// the engine.
 class Session {
   public:
     /// Starts EAL, unless it runs, and an engine without ports. Throws Error, when a session lives, too, and
     /// UsageError.
     static std::shared_ptr<Session> start(const ProcessConfig& config);
-    /// Returns the session that lives; starts one where none does.
+    /// Returns the present session; starts one if there is none.
     static std::shared_ptr<Session> shared(const ProcessConfig& config);
-    /// Returns the session that lives; null: none.
+    /// Returns the present session; null: none.
     static std::shared_ptr<Session> current();
 
-    /// stop().
+    /// Calls stop().
     ~Session();
     Session(const Session&) = delete;
     Session& operator=(const Session&) = delete;
@@ -51,10 +51,10 @@ class Session {
     /// Ends the engine: orderly, and bounded by its patience. Idempotent.
     void stop() noexcept;
     bool running() const noexcept;
-    /// Returns what went wrong, after the session's end.
+    /// Returns the problems, after the session's end.
     std::vector<std::string> problems() const;
 
-    /// Returns what the engine had counted at its end; nothing while it runs.
+    /// Returns the engine's counts at its end; nothing while it runs.
     stats::Snapshot last_snapshot() const;
 
     /// Adds the stream to the plan, on the port that `interface` names, which is opened unless it is open;
@@ -70,8 +70,8 @@ class Session {
     void remove(const std::string& stream) noexcept;
     void remove_sender(const std::string& sender) noexcept;
 
-    /// Runs `function(engine)` on the session's thread. Throws what it throws, and Error when the session has
-    /// ended or does not answer.
+    /// Runs `function(engine)` on the session's thread. Rethrows its exception, and throws Error when the
+    /// session has ended or does not answer.
     template <typename Function>
     auto on_engine(Function&& function) {
         return executor().call([&] { return function(engine()); });

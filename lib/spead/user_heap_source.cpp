@@ -15,9 +15,9 @@ namespace spead::door {
 
 namespace {
 
-/// An lcore that answers completes what was given up in much less.
+/// Limits the wait for heaps that were given up; an lcore that answers completes them in much less.
 constexpr std::chrono::seconds kAbandonedPatience{30};
-/// Between looks at what makes no event: an lcore that does not answer.
+/// Holds the interval between checks for events without a descriptor: an lcore that does not answer.
 constexpr std::chrono::milliseconds kLook{200};
 
 SendStatus status_of(send::SendStatus status) {
@@ -34,7 +34,7 @@ SendStatus status_of(send::SendStatus status) {
 
 }  // namespace
 
-/// What the engine has of it, on the main thread.
+/// Holds the engine's side, on the main thread.
 class UserHeapSource::EngineSide final : public runtime::HeapSource {
   public:
     explicit EngineSide(std::shared_ptr<UserHeapSource> user) : user_(std::move(user)) {}
@@ -145,7 +145,7 @@ void UserHeapSource::complete(Flight& flight, const SendResult& result) {
     completed_.push_back(&flight);
 }
 
-/// Takes what the lcore has completed.
+/// Takes the lcore's completions.
 void UserHeapSource::collect() {
     if (sender_ == nullptr)
         return;
@@ -189,7 +189,8 @@ std::size_t UserHeapSource::dispatch() {
     }
 }
 
-/// Has the next completion make the descriptor readable, if the user has it. True: there is one already.
+/// Makes the next completion signal the descriptor, if the user has it. Returns true when there is one
+/// already.
 bool UserHeapSource::arm_for_user() {
     {
         const std::lock_guard lock(mutex_);
@@ -205,13 +206,13 @@ bool UserHeapSource::arm_for_user() {
     return true;
 }
 
-/// Whether dispatch() would find something.
+/// Returns whether dispatch() would find something.
 bool UserHeapSource::anything_new() {
     const std::lock_guard lock(mutex_);
     return !completed_.empty() || (sender_ != nullptr && sender_->any_completed());
 }
 
-/// Whether the heaps in flight will not complete any more.
+/// Returns whether the heaps in flight will not complete any more.
 bool UserHeapSource::is_given_up() const {
     const std::lock_guard lock(mutex_);
     return sender_ != nullptr && abandoned_ && Clock::now() - *abandoned_ > kAbandonedPatience;
@@ -219,7 +220,7 @@ bool UserHeapSource::is_given_up() const {
 
 bool UserHeapSource::wait(const std::function<bool()>& over, std::optional<Clock::duration> patience) {
     const Clock::time_point begin = Clock::now();
-    /// Whatever ends the wait, the descriptor is not left readable for nothing.
+    /// Keeps the descriptor from staying readable, however the wait ends.
     struct Armed {
         explicit Armed(ArmedEvent& e) : event(e) { event.arm(); }
         ~Armed() { event.clear(); }
@@ -230,7 +231,7 @@ bool UserHeapSource::wait(const std::function<bool()>& over, std::optional<Clock
     bool result = false;
     for (bool waiting = true; waiting;) {
         dispatch();
-        // Armed before the look: what ends the wait is announced.
+        // Armed before the look: every event that ends the wait is announced.
         const Armed armed(*event_);
         if (over()) {
             result = true;
@@ -309,7 +310,7 @@ bool UserHeapSource::engine_done() {
     return sender_->in_flight() == 0;
 }
 
-/// The lcore no longer has the sender, and the driver's queue has ended.
+/// Takes the sender away. The lcore no longer has it, and the driver's queue has ended.
 void UserHeapSource::take_away() noexcept {
     {
         const std::lock_guard lock(mutex_);

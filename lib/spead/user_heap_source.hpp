@@ -28,53 +28,54 @@ namespace spead::door {
 /// moment; the user's side stays. Heaps that are then in flight complete as aborted, and further ones are
 /// refused with an Error. Any thread may call anything; the waits are for one thread at a time.
 ///
-/// A lock orders the two sides. No call of the engine's, of a user's function or of a memory's destructor is
-/// made under it.
+/// A lock orders the two sides. No function of the engine, of a user or of a memory's destructor is called
+/// under it.
 class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
   public:
     using Done = std::function<void(const SendResult&)>;
     using Clock = std::chrono::steady_clock;
 
-    /// `where` is that of errors; `max_heaps` the sender's. Throws Error when there is no descriptor left.
+    /// Takes the `where` of errors and the sender's `max_heaps`. Throws Error when there is no descriptor
+    /// left.
     UserHeapSource(std::string where, std::uint32_t max_heaps);
     UserHeapSource(const UserHeapSource&) = delete;
     UserHeapSource& operator=(const UserHeapSource&) = delete;
 
-    /// Changes the `where` of errors. Before the user's first call.
+    /// Changes the `where` of errors. Call it before the user's first call.
     void set_where(std::string where) { where_ = std::move(where); }
-    /// Returns the engine's side, which outlives neither the sender nor the lcore's use of it. Once.
+    /// Returns the engine's side, which outlives neither the sender nor the lcore's use of it. Call it once.
     std::unique_ptr<runtime::HeapSource> engine_side(send::Sender& sender);
 
     // The user's side.
 
     enum class Kind : std::uint8_t { data, control };
 
-    /// Submits the heap; false when max_heaps are in flight. `done` is called by dispatch(). Throws Error:
-    /// the stream has ended, the heap is in flight or empty, or what send::Sender::submit throws.
+    /// Submits the heap. Returns false when max_heaps are in flight. `done` is called by dispatch(). Throws
+    /// Error: the stream has ended, the heap is in flight or empty, or what send::Sender::submit throws.
     bool try_submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options, Kind kind,
                     const Done& done);
-    /// The same, after a wait for room.
+    /// Does the same, after a wait for room.
     void submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options, Kind kind,
                 const Done& done);
-    /// Takes the completions that are there, calls their functions, and returns how many. Throws what the
-    /// functions throw.
+    /// Takes the present completions, calls their functions, and returns how many. Rethrows the functions'
+    /// exceptions.
     std::size_t dispatch();
-    /// Waits, and dispatches, until `over` returns true. False: `patience` is over, or the heaps in flight
-    /// will never complete, since their lcore does not answer.
+    /// Waits, and dispatches, until `over` returns true. Returns false when `patience` is over, or when the
+    /// heaps in flight will never complete, since their lcore does not answer.
     bool wait(const std::function<bool()>& over, std::optional<Clock::duration> patience = {});
-    /// Waits for the heap on whatever thread, without dispatching. After kHeapPatience the stream is stopped,
-    /// for the heap's memory to become the user's again.
+    /// Waits for the heap on any thread, without dispatching. After kHeapPatience the stream is stopped, so
+    /// that the heap's memory becomes the user's again.
     void wait_for_end_of(const SendHeap::State& heap) noexcept;
 
     std::size_t in_flight() const;
-    /// Has the heaps in flight aborted, and refuses others.
+    /// Aborts the heaps in flight, and refuses others.
     void stop() noexcept;
-    /// Keeps what the heaps in flight refer to, for ever: their memory may still be read.
+    /// Keeps the memory of the heaps in flight allocated without end: it may still be read.
     void keep_for_ever() noexcept;
     /// Returns the descriptor of completions. From the first call on, dispatch() and wait()
     /// leave it armed.
     int fd() noexcept;
-    /// Returns what the sender had counted at its end; nothing before.
+    /// Returns the sender's counts at its end; nothing before.
     std::optional<stats::SendCounters> last_counters() const;
 
     static constexpr std::chrono::seconds kHeapPatience{10};
@@ -82,7 +83,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
   private:
     class EngineSide;
 
-    /// A heap in flight, or completed and not dispatched yet.
+    /// Holds a heap in flight, or completed and not dispatched yet.
     struct Flight {
         std::shared_ptr<SendHeap::State> heap;  ///< null: the place is free
         UserMemory::Handles memory;
@@ -105,7 +106,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     std::string where_;
     const std::shared_ptr<ArmedEvent> event_;
     mutable std::mutex mutex_;
-    send::Sender* sender_ = nullptr;  ///< null: not made yet, or no more
+    send::Sender* sender_ = nullptr;  ///< null: not made yet, or ended
     bool ended_ = false;              ///< the sender is no more
     bool started_ = false;
     bool stopping_ = false;                         ///< the engine wants no more heaps

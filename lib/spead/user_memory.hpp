@@ -13,8 +13,8 @@
 
 namespace spead {
 
-/// Memory that is registered while this lives: for every handle, and for every heap in flight that refers to
-/// it.
+/// Holds memory that is registered during its life: for every handle, and for every heap in flight that
+/// refers to it.
 struct Memory::State {
     State() = default;
     State(const State&) = delete;
@@ -24,7 +24,7 @@ struct Memory::State {
 
     std::shared_ptr<door::Session> session;
     std::span<std::byte> bytes;
-    memory::Mapping own{};    ///< what huge() mapped
+    memory::Mapping own{};    ///< mapped by huge()
     bool registered = false;  ///< with the session's engine
 };
 
@@ -42,8 +42,8 @@ class UserMemory {
     void add(const std::shared_ptr<Memory::State>& memory);
     void remove(const Memory::State& memory) noexcept;
 
-    /// Appends what keeps the registered ones among the ranges registered. Throws Error for memory that
-    /// another thread is unregistering.
+    /// Appends handles for the registered ones among the ranges. Throws Error for memory that another thread
+    /// is unregistering.
     void hold(std::span<const std::span<const std::byte>> ranges, Handles& held);
 
   private:
@@ -54,7 +54,7 @@ class UserMemory {
 
     std::mutex mutex_;
     std::map<const std::byte*, Entry>
-        entries_;  ///< by first byte; in it before, and after, any port knows it
+        entries_;  ///< by first byte; before and after their time here, any port may know them
 };
 
 }  // namespace door

@@ -9,16 +9,17 @@
 
 #include "base/outcome.hpp"
 
-/// Counter blocks of the data path. Each block has one writer, the lcore that owns it, which adds with plain
-/// arithmetic; another thread reads a block only through that lcore's mailbox (between bursts) or after the
-/// lcore has been joined, so every copy is consistent and the identities of stats/snapshot.hpp hold in it.
+/// Holds the counter blocks of the data path. Each block has one writer, the lcore that owns it, which adds
+/// with plain arithmetic. Another thread reads a block only through that lcore's mailbox (between bursts) or
+/// after the lcore has been joined. So every copy is consistent and the identities of stats/snapshot.hpp hold
+/// in it.
 namespace spead::stats {
 
 inline constexpr std::size_t kCacheLine = 64;
 
-/// Holds when something happened first and last, in ticks of the lcores' clock.
+/// Holds the times of the first and last event, in ticks of the lcores' clock.
 struct ActiveTime {
-    std::uint64_t first = 0;  ///< 0: it has not happened
+    std::uint64_t first = 0;  ///< 0: none
     std::uint64_t last = 0;
 
     void seen(std::uint64_t now) noexcept {
@@ -31,8 +32,8 @@ struct ActiveTime {
             first = other.first;
         last = std::max(last, other.last);
     }
-    /// Leaves out what had happened by then. If the beginning of the rest is not known, the end of `before`
-    /// stands for it.
+    /// Removes the events until then. If the beginning of the rest is unknown, the end of `before` replaces
+    /// it.
     void take(const ActiveTime& before) noexcept {
         if (last <= before.last)
             *this = {};
@@ -43,7 +44,7 @@ struct ActiveTime {
     bool operator==(const ActiveTime&) const = default;
 };
 
-/// One stream on one lcore.
+/// Counts for one stream on one lcore.
 struct alignas(kCacheLine) StreamCounters {
     std::array<std::uint64_t, kPacketOutcomes> packets{};
     std::uint64_t bytes = 0;  ///< payload bytes placed into heaps
@@ -51,13 +52,14 @@ struct alignas(kCacheLine) StreamCounters {
     std::array<std::uint64_t, kHeapEnds> heaps_ended{};
     std::uint64_t heaps_live = 0;
     std::uint64_t heaps_pushed = 0;        ///< put into the hand-over queue
-    std::uint64_t heaps_dropped_full = 0;  ///< thrown away because the queue was full
+    std::uint64_t heaps_dropped_full = 0;  ///< discarded because the queue was full
     std::uint64_t heaps_waiting = 0;       ///< ended, not yet in the queue (on_full = block)
     // Informative, outside the identities.
     std::uint64_t packets_reordered = 0;  ///< placed packets that were not the next byte of their heap
     std::uint64_t heaps_interleaved_evictions =
         0;  ///< evicted although still receiving: max_heaps is too small
-    /// Of heaps that were given up: what their lengths announced and did not come. Packets are an estimate.
+    /// Counts the bytes of heaps that were given up which their lengths announced and which did not come.
+    /// Packets are an estimate.
     std::uint64_t missing_bytes = 0;
     std::uint64_t missing_packets = 0;
     ActiveTime active;  ///< its packets; no count: cleared by its lcore
@@ -66,19 +68,19 @@ struct alignas(kCacheLine) StreamCounters {
     std::uint64_t control_bytes = 0;  ///< taken off `bytes` again: of heaps that carried stream control only
     std::uint64_t packets_at_limit =
         0;                           ///< of no_memory: their heap has all item pointers or holes it may have
-    std::uint64_t heaps_ghosts = 0;  ///< evicted after a packet or two: forged or stray counts, as it seems
-    std::uint64_t heaps_dropped_ghosts = 0;  ///< of heaps_dropped_full: ghosts that were not worth a place
-    /// Who began most of the ghosts, and how many of them; counted until the counters are cleared.
+    std::uint64_t heaps_ghosts = 0;  ///< evicted after a packet or two: probably forged or stray counts
+    std::uint64_t heaps_dropped_ghosts = 0;  ///< of heaps_dropped_full: ghosts that got no place
+    /// Holds the source of most of the ghosts, and their number; counted until the counters are cleared.
     std::uint32_t ghosts_source = 0;
     std::uint64_t ghosts_of_source = 0;
     std::uint64_t held_now = 0;      ///< packets that the filter holds at this moment
-    std::uint64_t hold_refused = 0;  ///< it held its fill of them, and the packet was kept or dropped instead
+    std::uint64_t hold_refused = 0;  ///< it held its limit, and the packet was kept or dropped instead
 
     std::uint64_t& operator[](PacketOutcome o) { return packets[static_cast<std::size_t>(o)]; }
     std::uint64_t operator[](PacketOutcome o) const { return packets[static_cast<std::size_t>(o)]; }
 };
 
-/// One endpoint of a stream on one lcore.
+/// Counts for one endpoint of a stream on one lcore.
 struct EndpointCounters {
     std::uint64_t packets = 0;
     std::uint64_t bytes = 0;  ///< payload bytes placed into heaps
@@ -89,18 +91,18 @@ struct EndpointCounters {
     }
 };
 
-/// How many packets a burst had: 1, 2 to 3, 4 to 7... and full ones by themselves.
+/// Counts the bins of bursts by packets: 1, 2 to 3, 4 to 7... and a bin for full ones.
 inline constexpr std::size_t kBurstBins = 7;
 inline constexpr std::uint16_t kFullBurst = 1U << (kBurstBins - 1);
 using BurstSizes = std::array<std::uint64_t, kBurstBins>;
-/// `packets` is 1..kFullBurst.
+/// Returns the bin; `packets` is 1..kFullBurst.
 constexpr std::size_t burst_bin(std::uint16_t packets) {
     return static_cast<std::size_t>(std::bit_width(packets)) - 1;
 }
 
-/// One receive queue of a port.
+/// Counts for one receive queue of a port.
 struct alignas(kCacheLine) RxCounters {
-    std::array<std::uint64_t, kPortOutcomes> packets{};  ///< by outcome; `stream` = handed to streams
+    std::array<std::uint64_t, kPortOutcomes> packets{};  ///< by outcome; `stream` = given to streams
     std::uint64_t bytes = 0;                             ///< frame bytes received
     std::uint64_t bursts = 0;                            ///< non-empty rx_bursts
     std::uint64_t full_bursts = 0;
@@ -109,8 +111,9 @@ struct alignas(kCacheLine) RxCounters {
     std::uint64_t multi_segment = 0;
     ActiveTime active;                   ///< packets; no count: cleared by its lcore
     std::uint64_t oversized_frames = 0;  ///< longer than the link allows, or cut to the port's longest
-    std::uint64_t hosts_full = 0;  ///< IGMP and ARP frames that came faster than they could be looked at
-    /// Mbufs left in the queue's pool when it was looked at, or kNeverLooked. No count: cleared by its lcore.
+    std::uint64_t hosts_full = 0;        ///< IGMP and ARP frames that came faster than our hosts read them
+    /// Holds the fewest mbufs left in the queue's pool at a look, or kNeverLooked. No count: cleared by its
+    /// lcore.
     std::uint32_t fewest_free_mbufs = kNeverLooked;
     static constexpr std::uint32_t kNeverLooked = UINT32_MAX;
 
@@ -118,20 +121,20 @@ struct alignas(kCacheLine) RxCounters {
     std::uint64_t operator[](PortOutcome o) const { return packets[static_cast<std::size_t>(o)]; }
 };
 
-/// What a worker lcore does with its time. A loop is one round over all of its queues.
+/// Counts how a worker lcore uses its time. A loop is one round over all of its queues.
 struct alignas(kCacheLine) LcoreCounters {
     std::uint64_t loops = 0;
-    std::uint64_t busy_loops = 0;   ///< in which there was something to do
+    std::uint64_t busy_loops = 0;   ///< with work to do
     std::uint64_t busy_cycles = 0;  ///< of those
     std::uint64_t idle_cycles = 0;  ///< of the others, rests included
     std::uint64_t sleeps = 0;       ///< rests in which the kernel had the CPU: sleeps, waits for an event
     std::uint64_t cycles = 0;       ///< since the first loop; busy + idle
     std::uint64_t interrupted_cycles = 0;  ///< of them, loops that took longer than work and rest explain
-    /// Longest loop, in cycles, without the rest that it was to take. No count: cleared by its lcore.
+    /// Holds the longest loop, in cycles, without its intended rest. No count: cleared by its lcore.
     std::uint64_t longest_loop = 0;
 
-    /// Counts a loop that took so many cycles, of which it was to rest for `rest` at most. One that took
-    /// `away_after` besides has not had its CPU.
+    /// Counts a loop that took so many cycles, of which it was to rest for `rest` at most. If it took
+    /// `away_after` more, the lcore has not had its CPU.
     void loop(std::uint64_t took, bool busy, std::uint64_t rest, std::uint64_t interrupted_after) noexcept {
         loops++;
         cycles += took;
@@ -144,7 +147,7 @@ struct alignas(kCacheLine) LcoreCounters {
     }
 };
 
-/// One sender ([[send]]) on its lcore.
+/// Counts for one sender ([[send]]) on its lcore.
 struct alignas(kCacheLine) SendCounters {
     std::uint64_t heaps = 0;          ///< with data, completed: all packets given to the driver
     std::uint64_t control_heaps = 0;  ///< heaps without data (stop items), likewise
@@ -163,10 +166,10 @@ struct alignas(kCacheLine) SendCounters {
     std::uint64_t unregistered_packets = 0;  ///< copied because their memory lies outside every region
     std::uint64_t tx_full = 0;               ///< bursts the driver did not take whole
     std::uint64_t stalls = 0;                ///< polls without a free mbuf or reference count
-    /// Times that the port took nothing, and gave nothing back, for a second in which it was asked to.
+    /// Counts the times that the port took nothing, and gave nothing back, for a second of attempts.
     std::uint64_t outages = 0;
-    std::uint64_t outage_ticks = 0;  ///< of the lcore's clock: how long they were
-    // What was done to its packets on purpose (port/impaired_queue.hpp).
+    std::uint64_t outage_ticks = 0;  ///< their length, of the lcore's clock
+    // Impairments of its packets (port/impaired_queue.hpp).
     std::uint64_t impaired_lost = 0;
     std::uint64_t impaired_duplicated = 0;
     std::uint64_t impaired_corrupted = 0;

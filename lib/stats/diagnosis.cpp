@@ -16,9 +16,9 @@ namespace spead::stats {
 
 namespace {
 
-/// A stream may be without packets for so long, in seconds, before that is reported.
+/// Holds the seconds without packets after which a stream is reported.
 constexpr double kPatience = 3;
-/// An absence of so many seconds is more than other work on the CPU explains.
+/// Holds the seconds of absence that other work on the CPU does not explain.
 constexpr double kStopped = 0.5;
 
 std::uint64_t of(const StreamSnapshot& s, PacketOutcome o) {
@@ -128,7 +128,7 @@ void Findings::memory(const StreamSnapshot& s) {
         "had no memory left for their heap", "raise --memory, or take heaps faster");
 }
 
-/// Heaps for which the hand-over queue had no place, or which would have held memory that others need.
+/// Finds heaps that the hand-over queue had no place for, or that would have held memory that others need.
 void Findings::dropped(const StreamSnapshot& s) {
     DroppedWhile why = s.dropped_while;
     explain_dropped(why, s.heaps_without_place() - std::min(s.heaps_without_place(), why.explained()),
@@ -145,15 +145,16 @@ void Findings::dropped(const StreamSnapshot& s) {
         "raise --memory, or do less per heap");
 }
 
-/// Heaps that can have begun before their packets were listened for, at most: one to each endpoint to which
-/// something came, if that began in this time.
+/// Returns an upper limit of the heaps that can have begun before their groups were joined: one for each
+/// endpoint with packets, if that began in this time.
 std::uint64_t first_heaps(const StreamSnapshot& s) {
     return static_cast<std::uint64_t>(
         std::count_if(s.by_endpoint.begin(), s.by_endpoint.end(),
                       [](const EndpointSnapshot& e) { return e.packets != 0 && !e.not_new; }));
 }
 
-/// Ghosts are too many to be heaps of which all but a packet or two were lost on a network that mostly works.
+/// Returns whether ghosts are too many to be heaps with nearly all packets lost, on a network that mostly
+/// works.
 bool haunted(const StreamSnapshot& s) {
     constexpr std::uint64_t kFew = 8;
     return s.heaps_ghosts > kFew && s.heaps_ghosts > s.heaps_started / 64;
@@ -176,8 +177,8 @@ void Findings::ghosts(const StreamSnapshot& s) {
         "(GROUP:PORT@SOURCE); if nobody does, nearly all packets are lost on the way");
 }
 
-/// Heaps that lack packets, as far as what was lost here does not explain it: a packet that was lost leaves
-/// at most one heap incomplete.
+/// Finds incomplete heaps that losses on this machine do not explain: a packet that was lost leaves at most
+/// one heap incomplete.
 void Findings::incomplete(const StreamSnapshot& s) {
     std::uint64_t explained = s.heaps_interleaved_evictions + (haunted(s) ? s.heaps_ghosts : 0);
     for (const PortSnapshot& p : snapshot_.ports)
@@ -211,12 +212,12 @@ void Findings::incomplete(const StreamSnapshot& s) {
             "the switches");
 }
 
-/// Received, and without a packet so far.
+/// Returns whether the stream is received, and without a packet so far.
 bool Findings::waits_for_packets(const StreamSnapshot& s) const {
     return s.received == 0 && (s.state.empty() || s.state == "received");
 }
 
-/// Nothing came at all: what is known of why.
+/// Finds why nothing came at all.
 void Findings::nothing_came(const StreamSnapshot& s) {
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     const double seconds = snapshot_.duration_s - s.changed_s;
@@ -253,7 +254,7 @@ void Findings::nothing_came(const StreamSnapshot& s) {
 }
 
 void Findings::stream(const StreamSnapshot& s) {
-    // What a sender leaves to its interface to cut is reported of the port.
+    // Packets that a sender leaves to its interface to segment are reported with the port.
     const PortSnapshot* const port = find(snapshot_.ports, s.port);
     if (port == nullptr || port->rx_oversized_frames < of(s, PacketOutcome::oversize))
         add(Cause::packets_too_large, Stage::packet, s.name, of(s, PacketOutcome::oversize), "packets",
@@ -284,7 +285,7 @@ void Findings::stream(const StreamSnapshot& s) {
     nothing_came(s);
 }
 
-/// Packets that were lost before they could be fetched: why nobody fetched them.
+/// Finds why packets were lost before an lcore fetched them.
 void Findings::missed(const PortSnapshot& p) {
     MissedWhile why = p.missed_while;
     explain_missed(why, p.nic.missed - std::min(p.nic.missed, why.explained()), p, snapshot_.lcores,
@@ -312,7 +313,8 @@ void Findings::missed(const PortSnapshot& p) {
         "raise --buffer-size, use --poll busy, or send in smaller bursts");
 }
 
-/// Other traffic is normal on a port; it is reported when a stream gets nothing, or less than nobody.
+/// Finds other traffic. It is normal on a port, so it is reported only if a stream gets nothing, or hardly
+/// anything.
 void Findings::unmatched(const PortSnapshot& p) {
     const std::uint64_t count = of(p, PortOutcome::unmatched);
     std::vector<std::string> without;

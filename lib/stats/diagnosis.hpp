@@ -6,15 +6,15 @@
 #include "stats/finding.hpp"
 #include "stats/snapshot.hpp"
 
-/// Why packets or heaps were lost, told from the counters alone. Pure.
+/// Diagnoses why packets or heaps were lost, from the counters alone. Pure.
 namespace spead::stats {
 
-/// One finding for each cause at each place, by place and stage. A detailed snapshot tells more.
+/// Returns one finding for each cause at each place, by place and stage. A detailed snapshot gives more.
 std::vector<Finding> diagnose(const Snapshot& snapshot);
-/// The same of what happened between two snapshots of one run.
+/// Returns the same for the time between two snapshots of one run.
 std::vector<Finding> diagnose(const Snapshot& now, const Snapshot& earlier);
 
-/// Returns what was found by those who have watched the run (stats/finding_log.hpp), else diagnose().
+/// Returns the findings of the log that followed the run (stats/finding_log.hpp), else diagnose().
 std::vector<Finding> findings_of(const Snapshot& snapshot);
 
 }  // namespace spead::stats

@@ -8,7 +8,7 @@
 
 namespace spead::stats {
 
-/// Times in seconds, as they are shown: what a histogram of ticks has counted.
+/// Holds times in seconds, for display: the counts of a histogram of ticks.
 struct Distribution {
     struct Bucket {
         double up_to_s = 0;  ///< the longest time that it counts
@@ -16,16 +16,17 @@ struct Distribution {
         bool operator==(const Bucket&) const = default;
     };
     std::uint64_t count = 0;
-    double min_s = 0;  ///< 0 while nothing was counted, as the next two
+    double min_s = 0;  ///< 0 without counts, as the next two
     double mean_s = 0;
     double max_s = 0;
-    std::vector<Bucket> buckets;  ///< those that counted anything, shortest first
+    std::vector<Bucket> buckets;  ///< those with counts, shortest first
 
-    /// At most so long took `percent` (0 to 100) of all; at most 12.5 % too long, and never above max_s.
+    /// Returns a time that `percent` (0 to 100) of all did not exceed; at most 12.5 % too long, and never
+    /// above max_s.
     double percentile(double percent) const;
 };
 
-/// `hz`: ticks per second, above 0.
+/// Converts ticks. `hz`: ticks per second, above 0.
 Distribution in_seconds(const TickHistogram& ticks, double hz);
 
 }  // namespace spead::stats

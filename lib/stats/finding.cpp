@@ -9,7 +9,7 @@ namespace spead::stats {
 
 namespace {
 
-/// What has not grown for so long says when it did.
+/// Holds the seconds without growth after which a finding says when it grew last.
 constexpr double kLately = 5;
 
 }  // namespace

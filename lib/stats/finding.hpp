@@ -5,19 +5,19 @@
 #include <string>
 #include <string_view>
 
-/// What a diagnosis says; stats/diagnosis.hpp makes it.
+/// Holds the result of a diagnosis; stats/diagnosis.hpp makes it.
 namespace spead::stats {
 
-/// Where something was lost, in the order in which a packet passes.
+/// Says where something was lost, in the order in which a packet passes.
 enum class Stage : std::uint8_t {
     network,   ///< before this machine's port, sender included
-    port,      ///< the NIC, or the socket that stands in for one
+    port,      ///< the NIC, or the socket in its place
     lcore,     ///< the loop that takes packets from the port
-    classify,  ///< which stream it is for
-    packet,    ///< what a packet may be
+    classify,  ///< the choice of its stream
+    packet,    ///< the validity of a packet
     window,    ///< heaps that are open at a time
     memory,    ///< heap memory
-    consumer,  ///< the hand-over queue and who takes heaps from it
+    consumer,  ///< the hand-over queue and its consumers
     transmit,  ///< sending
 };
 std::string_view name_of(Stage stage);
@@ -29,13 +29,13 @@ enum class Cause : std::uint8_t {
     duplicates,           ///< the same packets came more than once
     fragments,            ///< IP fragments
     bad_checksums,        ///< damaged on the way
-    gso_frames,           ///< a sender on this machine leaves it to its interface to cut packets
+    gso_frames,           ///< a sender on this machine relies on its interface to segment packets
     receive_ring_short,   ///< the port's ring ran over although the lcore had time
     no_buffers,           ///< the port's pool of buffers ran dry
     nic_errors,           ///< damaged frames, or packets that could not be sent
     lcore_too_slow,       ///< the port's ring ran over because its lcore was busy all the time
     lcore_silent,         ///< an lcore does not answer, or did not for a while
-    lcore_interrupted,    ///< the port's ring ran over while its lcore was kept away
+    lcore_interrupted,    ///< the port's ring ran over while its lcore was off its CPU
     unmatched,            ///< packets for groups, ports or sources that no stream names
     not_spead,            ///< packets that break a rule of SPEAD
     packets_too_large,    ///< above max_packet_size
@@ -44,12 +44,12 @@ enum class Cause : std::uint8_t {
     out_of_order,         ///< strict order was asked for
     max_live_too_small,   ///< senders interleave more heaps than may be open
     late,                 ///< packets of heaps that had been given up
-    ghosts,               ///< heap counts of which a packet or two came: forged, stray, or nearly lost
+    ghosts,               ///< heap counts with a packet or two: forged, stray, or nearly lost
     heap_limits,          ///< more item pointers or holes than a heap may have
     pool_too_small,       ///< no heap memory
     consumer_holds_pool,  ///< no heap memory because heaps wait for the consumer, or are with it
     consumer_too_slow,    ///< the hand-over queue was full
-    sink_failed,          ///< a full disk, or another error of what heaps were written to
+    sink_failed,          ///< a full disk, or another error of a sink
     send_timeout,         ///< heaps could not be sent in time
     port_takes_nothing,   ///< a port took no packets of a sender for a second or longer
     impaired,             ///< packets were impaired on purpose
@@ -61,21 +61,22 @@ struct Finding {
     Stage stage{};
     std::string where;        ///< name of the stream, port or send
     std::uint64_t count = 0;  ///< how many
-    std::string_view unit;    ///< of what: packets, heaps, frames...
-    std::string what;         ///< what was lost and why: the rest of a sentence after the count and unit
-    std::string fix;          ///< what usually helps
-    /// Seconds of the run in which the count was first above 0, and in which it grew last. Equal to 0 where
-    /// nobody watched it grow.
+    std::string_view unit;    ///< packets, heaps, frames...
+    std::string what;         ///< the loss and its cause: the rest of a sentence after the count and unit
+    std::string fix;          ///< the usual fix
+    /// Holds the seconds of the run at which the count was first above 0, and at which it grew last. Equal to
+    /// 0 if the run was not followed.
     double first_s = 0;
     double last_s = 0;
-    /// The part that it is about was changed after this time, and what it says holds until then; 0: it holds.
+    /// Holds the time at which the part was changed; the finding describes the time until then. 0: it still
+    /// holds.
     double until_s = 0;
 
     /// Returns "s0: 12 heaps were thrown away because the consumer was slow; raise --ring-heaps or do less
-    /// per heap". One that is over says until when, and names no fix.
+    /// per heap". If it has ended, it says when, and names no fix.
     std::string sentence() const;
-    /// Returns the same for somebody who reads it at `now`, in seconds of the run: what has not grown lately
-    /// says when it grew last.
+    /// Returns the same for a reader at `now`, in seconds of the run: if it has not grown lately, it says
+    /// when it grew last.
     std::string sentence(double now) const;
 };
 

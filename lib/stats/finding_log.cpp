@@ -19,7 +19,7 @@ Finding* find_same(std::vector<Finding>& all, const Finding& f) {
     return same == all.end() ? nullptr : &*same;
 }
 
-/// `base` has the part as it is now, if it is one of those named.
+/// Sets the named parts in `base` to their present state.
 template <typename Part>
 void renew(std::vector<Part>& base, const std::vector<Part>& now, const std::vector<std::string>& names) {
     const auto named = [&](const Part& part) {

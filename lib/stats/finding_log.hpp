@@ -9,26 +9,26 @@
 
 namespace spead::stats {
 
-/// Follows a run and finds what is lost and why, so that each finding holds now: what was found of a part
-/// before it was changed is over, and says until when. Pure; control world, one thread.
+/// Follows a run and finds losses and their causes, so that each finding holds now. If a part was changed,
+/// its earlier findings have ended, and say when. Pure; control code, one thread.
 class FindingLog {
   public:
-    /// Takes the next detailed snapshot, which counts from the start of the run, and writes into it the
-    /// evidence and all findings: those that hold, then those that are over.
+    /// Takes the next detailed snapshot, which counts from the start of the run. Writes into it the evidence
+    /// and all findings: present ones, then ended ones.
     void observe(Snapshot& now);
 
-    /// The streams, senders and ports of these names have just been changed, or have come or gone. `now` is
-    /// detailed.
+    /// Notes that the streams, senders and ports of these names have just been changed, added or removed.
+    /// `now` is detailed.
     void changed(Snapshot& now, const std::vector<std::string>& names);
 
-    /// Nothing that has been found so far is reported any more.
+    /// Drops all findings so far.
     void clear(Snapshot& now);
 
   private:
     void find(const Snapshot& now);
 
     LossRecord losses_;
-    Snapshot base_;  ///< parts, as they were when each was changed last
+    Snapshot base_;  ///< parts, as of their last change
     std::vector<Finding> holding_;
     std::vector<Finding> over_;
 };

@@ -10,7 +10,7 @@
 #include <limits>
 #include <vector>
 
-/// Distributions of times and sizes in fixed memory.
+/// Counts distributions of times and sizes in fixed memory.
 namespace spead::stats {
 
 /// Counts values of 0 to 2^ValueBits - 1 in buckets that are linear within each power of two: 2^PrecisionBits
@@ -27,9 +27,9 @@ class LogHistogram {
 
   public:
     static constexpr std::size_t kBuckets = std::size_t{ValueBits - PrecisionBits + 1} << PrecisionBits;
-    /// Values up to this one are told apart to kRelativeError.
+    /// Holds the largest value with kRelativeError.
     static constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max() >> (64 - ValueBits);
-    /// What percentile() says is at most so much above the truth, relative to it, and never below.
+    /// Limits how far percentile() is above the truth, relative to it; it is never below.
     static constexpr double kRelativeError = 1.0 / static_cast<double>(std::uint64_t{1} << PrecisionBits);
 
     struct Bucket {
@@ -49,7 +49,7 @@ class LogHistogram {
         max_ = std::max(max_, value);
     }
 
-    /// As if everything added to `other` had been added here.
+    /// Adds everything that was added to `other`.
     void merge(const LogHistogram& other) noexcept {
         for (std::size_t i = 0; i < kBuckets; i++)
             counts_[i] += other.counts_[i];
@@ -62,17 +62,17 @@ class LogHistogram {
     void clear() noexcept { *this = LogHistogram(); }
 
     std::uint64_t count() const noexcept { return count_; }
-    /// Of all values, modulo 2^64.
+    /// Returns the sum of all values, modulo 2^64.
     std::uint64_t sum() const noexcept { return sum_; }
-    /// 0 when nothing was added, as max(), mean() and percentile().
+    /// Returns 0 when nothing was added, as max(), mean() and percentile().
     std::uint64_t min() const noexcept { return count_ == 0 ? 0 : min_; }
     std::uint64_t max() const noexcept { return max_; }
     double mean() const noexcept {
         return count_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(count_);
     }
 
-    /// The smallest value such that `percent` (0 to 100) of all values are at most as large, rounded up to
-    /// its bucket's highest, but never above max().
+    /// Returns the smallest value such that `percent` (0 to 100) of all values are at most as large, rounded
+    /// up to its bucket's highest, but never above max().
     std::uint64_t percentile(double percent) const noexcept {
         // 99.99 % of 10000 is 9999, and a little more in binary fractions.
         const double rank =
@@ -87,7 +87,7 @@ class LogHistogram {
         return max_;
     }
 
-    /// Those that counted anything, by value.
+    /// Returns the buckets with counts, by value.
     std::vector<Bucket> buckets() const {
         std::vector<Bucket> all;
         for (std::size_t i = 0; i < kBuckets; i++)
@@ -124,9 +124,9 @@ class LogHistogram {
     std::array<std::uint64_t, kBuckets> counts_{};
 };
 
-/// Nanoseconds up to 18 minutes to 0.8 %, in 35 KiB: where latency itself is measured.
+/// Counts nanoseconds up to 18 minutes to 0.8 %, in 35 KiB: for measurements of latency.
 using FineHistogram = LogHistogram<7, 40>;
-/// Up to 18 minutes of nanoseconds, or 1 TiB, to 6.3 %, in 4.6 KiB: one per stream and lcore.
+/// Counts up to 18 minutes of nanoseconds, or 1 TiB, to 6.3 %, in 4.6 KiB: one per stream and lcore.
 using CoarseHistogram = LogHistogram<4, 40>;
 
 }  // namespace spead::stats

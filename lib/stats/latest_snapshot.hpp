@@ -11,12 +11,11 @@
 
 namespace spead::stats {
 
-/// Where the control executor puts its snapshots, and where any other thread of the control world reads them:
-/// the prompt, telemetry, metrics. Readers never reach an lcore, nor wait for one.
+/// Passes snapshots from the control executor to any other control thread: the prompt, telemetry, metrics.
+/// Readers never reach an lcore, nor wait for one.
 ///
-/// publish() is called by one thread, look() by any; lcores call neither. Both hold a lock for as long as a
-/// few pointers take to copy; a snapshot is never changed once it is here, and lives as long as somebody
-/// looks at it.
+/// One thread calls publish(), any thread look(); lcores call neither. Both hold a lock for as long as a few
+/// pointers take to copy. A published snapshot never changes, and lives as long as a reader has it.
 class LatestSnapshot {
   public:
     using Clock = std::chrono::steady_clock;
@@ -28,20 +27,21 @@ class LatestSnapshot {
         explicit operator bool() const noexcept { return snapshot != nullptr; }
     };
 
-    /// Two snapshots some time apart: what rates are worked out from.
+    /// Holds two snapshots some time apart, for rates.
     struct View {
         Entry latest;   ///< without snapshot: nothing has been published yet
         Entry earlier;  ///< about `window` before, as far as there is one; else the oldest, or none
-        /// How old the latest one is. Ages of more than a second say that the control executor is held up.
+        /// Holds the age of the latest one. Ages of more than a second mean that the control executor is
+        /// busy.
         Clock::duration age{};
         explicit operator bool() const noexcept { return static_cast<bool>(latest); }
     };
 
-    /// Rates are over about this long, so that bursts do not make the numbers jump.
+    /// Averages rates over about this long, so that bursts do not make the numbers jump.
     static constexpr Clock::duration kWindow = std::chrono::seconds(1);
 
     void publish(Snapshot snapshot) { publish(std::move(snapshot), Clock::now()); }
-    /// With a time of the caller's, which never runs backwards.
+    /// Publishes with a time of the caller's, which never decreases.
     void publish(Snapshot snapshot, Clock::time_point now);
 
     View look() const { return look(Clock::now()); }

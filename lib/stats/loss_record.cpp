@@ -7,21 +7,20 @@ namespace spead::stats {
 
 namespace {
 
-/// An lcore that is busy for so much of the time can hardly take more.
+/// Holds the busy fraction above which an lcore can hardly take more.
 constexpr double kBusy = 0.9;
-/// One that is busy for less than this has time: it is never blamed.
+/// Holds the busy fraction below which an lcore is never blamed.
 constexpr double kHalfBusy = 0.5;
 constexpr double kFullBursts = 0.5;
-/// An lcore that was away for so long, in seconds, has most likely been interrupted: rings hold a few
-/// milliseconds.
+/// Holds the seconds off its CPU that mean an interruption of an lcore: rings hold a few milliseconds.
 constexpr double kInterrupted = 0.002;
 
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
 }
 
-/// How busy an lcore was while nothing kept it away: a loop that was interrupted counts as busy, or idle, for
-/// as long as the interruption took.
+/// Returns how busy an lcore was while it had its CPU: an interrupted loop counts as busy, or idle, for as
+/// long as the interruption took.
 double busy_share(const LcoreCounters& c) {
     const std::uint64_t interrupted = std::min(c.interrupted_cycles, c.cycles);
     return share(c.busy_cycles - std::min(interrupted, c.busy_cycles), c.cycles - interrupted);
@@ -31,7 +30,7 @@ bool polls(const LcoreSnapshot& l, const std::string& port) {
     return std::any_of(l.ports.begin(), l.ports.end(), [&](const auto& one) { return one.name == port; });
 }
 
-/// `now` less `before`; a count that began anew is new as a whole.
+/// Returns `now` less `before`; a restarted count is new as a whole.
 std::uint64_t grown(std::uint64_t now, std::uint64_t before) {
     return now >= before ? now - before : now;
 }
@@ -104,7 +103,7 @@ void explain_no_memory(NoMemoryWhile& evidence, std::uint64_t packets, std::uint
     }
 }
 
-/// What the lcores did since they were looked at last.
+/// Returns the lcores' counts since the last look.
 std::vector<LcoreSnapshot> LossRecord::interval_of(const Snapshot& now) {
     std::vector<LcoreSnapshot> interval;
     for (const LcoreSnapshot& l : now.lcores) {

@@ -11,15 +11,15 @@
 
 namespace spead::stats {
 
-/// Collects what was so while packets and heaps were lost, from detailed snapshots of one run that count from
-/// its start. A loss is explained by the interval in which it happened: an lcore that was away for
-/// three seconds of an hour was idle over the hour. Pure; control world, one thread.
+/// Collects the circumstances of losses of packets and heaps, from detailed snapshots of one run that count
+/// from its start. A loss is explained by the interval in which it happened: an lcore that was off its CPU
+/// for three seconds of an hour was idle over the hour. Pure; control code, one thread.
 class LossRecord {
   public:
     /// Takes the next snapshot, and writes into it all evidence that was collected so far.
     void observe(Snapshot& now);
-    /// Takes a snapshot after a change. What was lost meanwhile is explained as most was before: queues may
-    /// be others now.
+    /// Takes a snapshot after a change. Losses of the meantime are explained as most were before: queues may
+    /// have changed.
     void settle(Snapshot& now);
 
   private:

@@ -7,23 +7,23 @@
 
 namespace spead::stats {
 
-/// The most that something has reached.
+/// Holds the highest values reached.
 struct Peak {
     std::uint64_t ever = 0;    ///< since the start, or since it was forgotten
     std::uint64_t minute = 0;  ///< within the last 50 to 60 seconds
-    std::uint64_t now = 0;     ///< since it was looked at before
+    std::uint64_t now = 0;     ///< since the last look
 
     bool operator==(const Peak&) const = default;
 };
 
-/// Keeps peaks over several times, from what is told of one interval after the other. Pure: time comes from
-/// outside, in seconds, and never runs backwards. Control world.
+/// Keeps peaks over several times, from the values of consecutive intervals. Pure: the caller passes the
+/// time, in seconds, never decreasing. Control code.
 class PeakRecord {
   public:
     static constexpr double kBucketSeconds = 10;
     static constexpr std::uint64_t kBuckets = 6;
 
-    /// `value` is the most of the interval that ends at `at_s`.
+    /// Adds `value`, the highest of the interval that ends at `at_s`.
     void add(double at_s, std::uint64_t value) noexcept {
         const auto bucket = static_cast<std::uint64_t>(std::max(at_s, 0.0) / kBucketSeconds);
         for (std::uint64_t b = std::max(last_ + 1, bucket >= kBuckets ? bucket - kBuckets + 1 : 0);
@@ -38,7 +38,7 @@ class PeakRecord {
         any_ = true;
     }
     const Peak& peak() const noexcept { return peak_; }
-    /// Nothing has been added since the start, or since it was forgotten.
+    /// Returns whether nothing has been added since the start, or since it was forgotten.
     bool empty() const noexcept { return !any_; }
     void forget() noexcept { *this = PeakRecord(); }
 

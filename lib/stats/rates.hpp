@@ -8,11 +8,11 @@
 
 #include "stats/snapshot.hpp"
 
-/// What happens per second, from two snapshots of one run. Pure.
+/// Computes rates per second from two snapshots of one run. Pure.
 namespace spead::stats {
 
-/// The part of that name (stream, sender, port), which may have come or gone between two snapshots; null:
-/// none.
+/// Returns the part of that name (stream, sender, port); null: none. Parts may be added or removed between
+/// two snapshots.
 template <typename Part>
 const Part* find(const std::vector<Part>& parts, std::string_view name) {
     for (const Part& part : parts)
@@ -21,7 +21,7 @@ const Part* find(const std::vector<Part>& parts, std::string_view name) {
     return nullptr;
 }
 
-/// The same part in another snapshot of the run; null: it is not there, or another has its name.
+/// Returns the same part in another snapshot of the run; null: it is missing, or another has its name.
 template <typename Part>
 const Part* find_same(const std::vector<Part>& parts, const Part& part) {
     for (const Part& other : parts) {
@@ -34,8 +34,8 @@ const Part* find_same(const std::vector<Part>& parts, const Part& part) {
     return nullptr;
 }
 
-/// `later` - `earlier` per second. None when no time lies between, or the count ran backwards: a stream was
-/// removed and another came under its name, or counters were cleared.
+/// Returns `later` - `earlier` per second. None when no time lies between, or the count decreased: a stream
+/// was removed and another has its name, or counters were cleared.
 inline std::optional<double> rate(std::uint64_t earlier, std::uint64_t later, double seconds) {
     if (!(seconds > 0) || later < earlier)
         return std::nullopt;

@@ -15,7 +15,7 @@ void take_each(Array& from, const Array& what) {
         from[i] -= what[i];
 }
 
-/// `count` less `before`, or 0 where that would be negative; returns what was missing.
+/// Subtracts `before` from `count`, down to 0; returns the deficit.
 std::uint64_t take(std::uint64_t& count, std::uint64_t before) {
     const std::uint64_t missing = before > count ? before - count : 0;
     count -= before - missing;
@@ -122,8 +122,8 @@ void take_lcore(LcoreSnapshot& l, const LcoreSnapshot& base) {
         l.counters.*count -= base.counters.*count;
 }
 
-/// What had been found before is reported no more. What has been found in several parts of the run stands
-/// several times, and the base has the earlier ones: those that are over.
+/// Removes findings of the base, which have ended. If the same was found several times in the run, the base
+/// has the earlier ones.
 void take_findings(std::vector<Finding>& findings, const std::vector<Finding>& base) {
     for (const Finding& before : base) {
         std::uint64_t left = before.count;
@@ -146,7 +146,7 @@ Snapshot since(Snapshot now, const Snapshot& base) {
         if (const StreamSnapshot* const before = find_same(base.streams, s))
             take_stream(s, *before);
     }
-    // What has been removed since is reported together from now on; what it had counted before is not.
+    // Removed streams are summed from now on; their counts in the base are excluded.
     StreamSnapshot removed = base.removed;
     for (const StreamSnapshot& s : base.streams)
         if (find_same(now.streams, s) == nullptr)

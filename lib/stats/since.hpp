@@ -5,16 +5,16 @@
 
 namespace spead::stats {
 
-/// What happened after `base`: every count less what it was then, by the names of streams, sends, ports and
-/// lcores; what `base` does not have, or what has begun anew under its name, stays as it is; what it has of
-/// streams that were removed since is taken from the removed ones. Times of heaps, high-water marks and
-/// senders are not counts: their lcores forget them when `base` is taken (forget_peaks).
-/// All identities that hold in both hold in the result, heaps that were under way being `carried`; a count
-/// that was taken back since (a heap that turned out to carry stream control only) does not go below zero.
+/// Returns the counts after `base`: every count less its earlier value, by the names of streams, sends, ports
+/// and lcores. Parts that `base` lacks, or that have begun anew under their name, stay as they are. Counts of
+/// streams that were removed since are subtracted from the removed ones. Times of heaps, high-water marks and
+/// senders are not counts: their lcores forget them when `base` is taken (forget_peaks). All identities that
+/// hold in both hold in the result; heaps in progress are `carried`. A count that was taken back since (a
+/// heap that turned out to carry stream control only) does not go below zero.
 Snapshot since(Snapshot now, const Snapshot& base);
 
-/// Returns `now` with the counts of streams, senders and ports that `base` has less what they were there. All
-/// else stays as it is: `base` has parts as they were when each was changed last, of different times.
+/// Returns `now` with the counts of streams, senders and ports less those in `base`, for parts that it has.
+/// All else stays as it is: `base` has parts as of their last changes, of different times.
 Snapshot since_changes(Snapshot now, const Snapshot& base);
 
 }  // namespace spead::stats

@@ -21,7 +21,7 @@ void add_each(Array& to, const Array& from) {
         to[i] += from[i];
 }
 
-/// The source that made most of them is reported, whichever lcore that was on.
+/// Adds ghosts; keeps the source that made most of them, on any lcore.
 template <typename From>
 void add_ghosts(StreamSnapshot& to, const From& from) {
     to.heaps_ghosts += from.heaps_ghosts;
@@ -76,7 +76,7 @@ void expect_details(const StreamSnapshot& s, const Expect& expect) {
     expect(s.name + ": latencies = sum of their buckets", s.latency.count, timed);
 }
 
-/// Their sum, after each lcore's own identities.
+/// Returns the sum of the lcores' bursts, after each lcore's own identities.
 template <typename Expect>
 std::uint64_t bursts_of_lcores(const Snapshot& snapshot, const Expect& expect) {
     std::uint64_t all = 0;

@@ -15,10 +15,10 @@
 #include "stats/losses.hpp"
 #include "stats/stream_event.hpp"
 
-/// One consistent picture of a run; the report, the prompt, telemetry and metrics are views of it.
+/// Holds one consistent picture of a run; the report, the prompt, telemetry and metrics are views of it.
 namespace spead::stats {
 
-/// One endpoint of a stream; ranges are reported address by address.
+/// Holds one endpoint of a stream; ranges are listed address by address.
 struct EndpointSnapshot {
     std::string name;
     std::uint64_t packets = 0;
@@ -26,10 +26,10 @@ struct EndpointSnapshot {
     bool not_new = false;     ///< had packets before the counters were cleared
 };
 
-/// Health of a stream, watched or not, of which an lcore does not answer.
+/// Names the health of a stream, watched or not, with a silent lcore.
 inline constexpr std::string_view kStalled = "stalled";
 
-/// The last event of a stream.
+/// Holds the last event of a stream.
 struct LastEvent {
     StreamEvent kind{};
     double at_s = 0;   ///< of the run
@@ -38,10 +38,10 @@ struct LastEvent {
 
 struct StreamSnapshot {
     std::string name;
-    std::uint32_t number = 0;  ///< no other stream of the run has it, whatever its name; 0: none is known
-    std::string state;         ///< "received", "stopped", or "waiting" for its port
-    std::string port;          ///< its name; empty: not told
-    double changed_s = 0;      ///< when it was changed last, in seconds of the run; 0: never
+    std::uint32_t number = 0;            ///< unique in the run, whatever its name; 0: unknown
+    std::string state;                   ///< "received", "stopped", or "waiting" for its port
+    std::string port;                    ///< its name; empty: unknown
+    double changed_s = 0;                ///< when it was changed last, in seconds of the run; 0: never
     std::vector<std::string> endpoints;  ///< as the user wrote them
     std::uint64_t bytes = 0;
     std::array<std::uint64_t, kPacketOutcomes> packets{};
@@ -55,7 +55,7 @@ struct StreamSnapshot {
     std::uint64_t heaps_queued = 0;
     std::uint64_t packets_reordered = 0;
     std::uint64_t heaps_interleaved_evictions = 0;
-    std::uint64_t missing_bytes = 0;    ///< of heaps that were given up: announced, and never came
+    std::uint64_t missing_bytes = 0;    ///< announced bytes of heaps that were given up which never came
     std::uint64_t missing_packets = 0;  ///< likewise, estimated from the packets that came
     ActiveTime active;                  ///< its packets
     std::uint64_t stop_items = 0;
@@ -73,9 +73,10 @@ struct StreamSnapshot {
     std::uint32_t ghosts_source = 0;     ///< IPv4 address that began most of the ghosts; 0: there were none
     std::uint64_t ghosts_of_source = 0;  ///< how many, by an estimate that is never too high
     std::uint64_t held_now = 0;          ///< packets that a filter holds
-    std::uint64_t hold_refused = 0;      ///< it held its fill, and they were kept or dropped instead
+    std::uint64_t hold_refused = 0;      ///< it held its limit, and they were kept or dropped instead
 
-    /// What was under way when the counters were cleared, and is counted as ending after that.
+    /// Holds heaps and packets that were in progress when the counters were cleared; their ends are counted
+    /// after that.
     struct Carried {
         std::uint64_t live = 0;
         std::uint64_t queued = 0;
@@ -83,66 +84,66 @@ struct StreamSnapshot {
     };
     Carried carried;
 
-    /// Returns those for which the hand-over queue had no place, ghosts aside.
+    /// Returns the heaps without a place in the hand-over queue, except ghosts.
     std::uint64_t heaps_without_place() const noexcept { return heaps_dropped_full - heaps_dropped_ghosts; }
     /// Returns those that found no free heap memory.
     std::uint64_t packets_without_memory() const noexcept {
         return packets[static_cast<std::size_t>(PacketOutcome::no_memory)] - packets_at_limit;
     }
 
-    // Of detailed snapshots only.
+    // Only in detailed snapshots.
     std::vector<EndpointSnapshot> by_endpoint;
     Distribution latency;  ///< of heaps: first packet to hand-over
     Distribution gap;      ///< between the beginnings of heaps
     // High-water marks, of the lcore that came closest to its limit.
     std::uint64_t queue_capacity = 0;     ///< places of the hand-over queue
     std::uint64_t queue_most = 0;         ///< most heaps that were queued
-    std::uint64_t pool_bytes = 0;         ///< heap memory that the stream can count on
+    std::uint64_t pool_bytes = 0;         ///< heap memory reserved for the stream
     std::uint64_t pool_most = 0;          ///< most that it had; more than pool_bytes if it could borrow
     std::uint64_t queue_most_minute = 0;  ///< queue_most within the last minute
     std::uint64_t pool_most_minute = 0;
     std::uint64_t queue_most_now = 0;  ///< queue_most since the snapshot before
     DroppedWhile dropped_while;        ///< of heaps_dropped_full
     NoMemoryWhile no_memory_while;     ///< of packets that had no memory for their heap
-    /// Unicast addresses of its endpoints that no network interface here has, so that nobody answers ARP for
-    /// them; reported while nothing comes.
+    /// Lists unicast addresses of its endpoints that no network interface here has, so that ARP for them is
+    /// not answered; filled in while nothing comes.
     std::vector<std::string> unowned;
 
-    // Of streams that are watched.
+    // Only for watched streams.
     std::string
         health;  ///< "ok", "silent", "losing", "slow", "losing, slow"; empty: not watched. Or kStalled
     std::array<std::uint64_t, kStreamEvents> events{};
     std::optional<LastEvent> last_event;
 
-    std::string sink_failure;  ///< why its sink takes no more heaps, and what it has kept; empty: it does
+    std::string sink_failure;  ///< why its sink takes no more heaps, and how much it has kept; empty: it does
 
     // As configured.
     std::uint64_t queue_heaps = 0;  ///< how many the hand-over queues hold, of all lcores together
     double expected_rate = 0;       ///< `bytes` per second; 0: nothing is expected
 
-    /// Adds one lcore's block. `delivered` and `unwritten`: heaps of that block's queue that the consumer is
-    /// done with, read not before the block.
+    /// Adds one lcore's block. `delivered` and `unwritten`: heaps of that block's queue that the consumer has
+    /// finished, read not before the block.
     void add(const StreamCounters& block, std::uint64_t delivered, std::uint64_t unwritten = 0);
-    /// Adds what else the stream, or other streams, have counted.
+    /// Adds further counts of the stream, or of other streams.
     void add(const StreamSnapshot& other);
 };
 
-/// State of a sender that has nothing left to send.
+/// Names the state of a sender that has nothing left to send.
 inline constexpr std::string_view kSendDone = "done";
 
 struct SendSnapshot {
     std::string name;
-    std::uint32_t number = 0;  ///< no other sender of the run has it, whatever its name; 0: none is known
+    std::uint32_t number = 0;  ///< unique in the run, whatever its name; 0: unknown
     std::vector<std::string> endpoints;
     SendCounters counters;            ///< `heaps`: those with data
     std::uint64_t control_heaps = 0;  ///< sent stop heaps
     std::string port;
     std::string health;    ///< "ok" or "stuck"; empty: it is stopped, or its port is
-    std::string suspects;  ///< why its port takes nothing, most likely; empty: it always has taken something
+    std::string suspects;  ///< likely causes why its port takes nothing; empty: it always has taken something
     std::array<std::uint64_t, kSendEvents> events{};
     std::optional<LastEvent> last_event;
-    std::string impair{};  ///< what is done to its packets on purpose; empty: nothing
-    /// "sending", "stopped", "waiting" for its port, or kSendDone.
+    std::string impair{};  ///< impairments of its packets; empty: none
+    /// Holds "sending", "stopped", "waiting" for its port, or kSendDone.
     std::string state{};
 
     void add(const SendSnapshot& other) noexcept {
@@ -158,7 +159,7 @@ struct NicSnapshot {
     std::uint64_t send_errors = 0;  ///< of errors, oerrors
 };
 
-/// A capture of a stream's packets into files.
+/// Describes a capture of a stream's packets into files.
 struct CaptureSnapshot {
     struct File {
         std::string path;         ///< as the user named it
@@ -170,11 +171,12 @@ struct CaptureSnapshot {
     std::string stream;
     bool only = false;               ///< its packets end in the capture
     bool former = false;             ///< the stream was removed since; another may have its name
-    bool over = false;               ///< it takes no more packets: it has its number, or a file failed
-    bool ending = false;             ///< it was stopped; what is buffered is still being written
-    bool finished = false;           ///< nothing is on its way to the files any more
-    std::string failure;             ///< why a file could not be written, and what it keeps; empty: all well
-    double seconds = 0;              ///< since it began; of one that is finished how long it took
+    bool over = false;               ///< it takes no more packets: it has its limit, or a file failed
+    bool ending = false;             ///< it was stopped; buffered data is still being written
+    bool finished = false;           ///< all files are complete
+    std::string failure;             ///< why a file could not be written, and how much it keeps; empty: no
+                                     ///< failure
+    double seconds = 0;              ///< since it began; of a finished one its duration
     std::uint64_t taken = 0;         ///< packets put into the buffer
     std::uint64_t taken_bytes = 0;   ///< of them, as kept
     std::uint64_t dropped_full = 0;  ///< packets for which the buffer had no room
@@ -184,36 +186,36 @@ struct CaptureSnapshot {
     std::uint64_t cut = 0;           ///< of those taken: longer than the snap length
     std::vector<File> files;
 
-    /// Taken, on their way to the files.
+    /// Returns the packets taken that are on their way to the files.
     std::uint64_t buffered() const noexcept { return taken - written - unwritten; }
 };
 
-/// Captures that are sent again.
+/// Describes captures that are sent again.
 struct ReplaySnapshot {
     std::vector<std::string> files;
-    bool resident = false;  ///< all of them are in memory; else they are read anew for each pass
-    // Of a pass: records = frames + the others.
+    bool resident = false;  ///< all of them are in memory; else they are read again for each pass
+    // In one pass: records = frames + the others.
     std::uint64_t records = 0;
-    std::uint64_t frames = 0;    ///< that can be sent
+    std::uint64_t frames = 0;    ///< ready to send
     std::uint64_t cut = 0;       ///< hold less than was on the wire
     std::uint64_t runts = 0;     ///< shorter than an Ethernet header
     std::uint64_t too_long = 0;  ///< longer than the port sends
     std::uint64_t not_udp = 0;   ///< cannot have another destination
-    // Of the run.
+    // In the whole run.
     std::uint64_t packets = 0;    ///< given to the driver
     std::uint64_t bytes = 0;      ///< of their frames
-    std::uint64_t zero_copy = 0;  ///< of packets: sent from where they lie
+    std::uint64_t zero_copy = 0;  ///< of packets: sent without a copy
     std::uint64_t late = 0;       ///< of packets: more than 1 ms after their time
     std::uint64_t most_late_ns = 0;
     std::uint64_t passes = 0;  ///< complete
     std::uint64_t tx_full = 0;
     std::uint64_t stalls = 0;
     std::uint64_t starved = 0;  ///< times that reading was waited for
-    std::string impair{};       ///< what was done to its packets on purpose; empty: nothing
-    SendCounters impaired{};    ///< of that, `impaired_...`
+    std::string impair{};       ///< impairments of its packets; empty: none
+    SendCounters impaired{};    ///< the sender's `impaired_...` counters
 };
 
-/// A rule of a port's steering, as it was when the run ended (rules are not asked for while packets come).
+/// Describes a rule of a port's steering, as of the run's end (rules are not read while packets come).
 struct RuleSnapshot {
     std::string endpoint;
     std::vector<std::uint16_t> queues;
@@ -221,15 +223,15 @@ struct RuleSnapshot {
     std::optional<std::uint64_t> hits;
 };
 
-/// A sender, as far as samples tell.
+/// Describes a sender, estimated from samples.
 struct TalkerSnapshot {
     std::string source;         ///< address
-    std::string stream;         ///< empty: no stream wanted its packets
+    std::string stream;         ///< empty: its packets were for no stream
     std::uint64_t packets = 0;  ///< estimate, not too low by construction of the table, exact on average
-    std::uint64_t excess = 0;   ///< of them, so many at most may have been others'
+    std::uint64_t excess = 0;   ///< of them, at most so many were from others
 };
 
-/// UDP packets to one endpoint that the rules of a port left to the kernel.
+/// Counts UDP packets to one endpoint that the rules of a port left to the kernel.
 struct PassedSnapshot {
     std::string endpoint;
     std::string source;  ///< of one of them
@@ -243,7 +245,7 @@ struct PortSnapshot {
     std::string name;
     std::string driver;
     std::string steering;
-    std::string state;  ///< "running", "stopped", or "detached": its network interface is gone
+    std::string state;  ///< "running", "stopped", or "detached": its network interface is detached
     std::array<std::uint64_t, kPortOutcomes> rx{};
     std::uint64_t rx_packets = 0;  ///< sum of `rx`
     std::uint64_t rx_bytes = 0;
@@ -262,7 +264,8 @@ struct PortSnapshot {
     std::uint64_t rx_bursts = 0;
     std::uint64_t rx_full_bursts = 0;
     BurstSizes rx_burst_sizes{};
-    /// Buffers of the receive queue that came closest to having none; none where packets are others' buffers.
+    /// Holds the free buffers of the receive queue that came closest to having none; none if packets are in
+    /// foreign buffers.
     struct Buffers {
         std::uint32_t size = 0;
         std::uint32_t fewest_free = 0;         ///< when looked at, every millisecond
@@ -271,21 +274,21 @@ struct PortSnapshot {
     std::optional<Buffers> buffers;
     std::uint64_t rx_descriptors = 0;  ///< of a receive queue
     bool link_down = false;            ///< it is known to have no link
-    bool joins_groups = false;         ///< the kernel, or a host of ours, tells the network what it wants
+    bool joins_groups = false;         ///< the kernel, or a host of ours, reports its groups to the network
 
-    // Of detailed snapshots only.
+    // Only in detailed snapshots.
     std::vector<TalkerSnapshot> talkers;     ///< kTalkers at most, most packets first
     std::uint64_t talkers_others = 0;        ///< packets of senders that are not among them
     std::uint64_t talkers_unattributed = 0;  ///< packets that are no IPv4 datagrams, or await the next sample
     MissedWhile missed_while;                ///< of nic.missed
-    /// What its rules left to the kernel, most packets first; reported while a stream gets nothing, by ports
-    /// whose rules can tell.
+    /// Lists packets without a rule that went to the kernel, most packets first; filled in while a stream
+    /// gets nothing, if the port's rules can count them.
     std::vector<PassedSnapshot> passed;
 
     void add(const RxCounters& queue);
 };
 
-/// What one lcore had of the run; the sums of all lcores are the streams' and the ports'.
+/// Holds one lcore's part of the run; the sums of all lcores are the streams' and the ports'.
 struct LcoreSnapshot {
     struct Received {
         std::string name;            ///< of the stream or the port
@@ -294,11 +297,11 @@ struct LcoreSnapshot {
     };
     unsigned lcore = 0;
     unsigned cpu = 0;
-    std::string poll;  ///< what it does when idle
-    // An lcore that does not answer is reported as it was when it last did.
+    std::string poll;  ///< its idle mode
+    // For a silent lcore these are the values of its last answer.
     double silent_s = 0;         ///< how long it has not answered; 0: it answers
-    std::uint64_t silences = 0;  ///< how often it did not, for a second or longer
-    std::string activity;        ///< what its thread does meanwhile, as a clause; empty: not known
+    std::uint64_t silences = 0;  ///< how often, for a second or longer
+    std::string activity;        ///< its thread's activity meanwhile, as a clause; empty: unknown
     std::vector<Received> streams;
     std::uint64_t removed = 0;  ///< packets of streams that were removed
     std::vector<Received> ports;
@@ -311,10 +314,10 @@ struct LcoreSnapshot {
     BurstSizes burst_sizes{};
 
     void add(const RxCounters& queue);
-    /// "lcore 2 on CPU 3".
+    /// Returns "lcore 2 on CPU 3".
     std::string where() const;
-    /// "lcore 2 on CPU 3 has not answered for 1.5 s: it is stopped, by a debugger or SIGSTOP"; empty: it
-    /// answers.
+    /// Returns "lcore 2 on CPU 3 has not answered for 1.5 s: it is stopped, by a debugger or SIGSTOP"; empty:
+    /// it answers.
     std::string silence() const;
 };
 
@@ -322,8 +325,8 @@ struct Snapshot {
     double duration_s = 0;                    ///< since the start, or since the counters were cleared
     double cleared_s = 0;                     ///< when they were, since the start; 0: never
     double ticks_per_second = 0;              ///< of the lcores' clock
-    bool detailed = false;                    ///< made to be shown, with everything
-    std::vector<std::string> capabilities{};  ///< "CAP_NET_RAW": what the process has of root's power
+    bool detailed = false;                    ///< made for display, with all details
+    std::vector<std::string> capabilities{};  ///< "CAP_NET_RAW": the capabilities of the process
     std::vector<LcoreSnapshot> lcores;
     std::vector<StreamSnapshot> streams;
     StreamSnapshot removed;  ///< streams that were removed during the run, all together
@@ -332,13 +335,14 @@ struct Snapshot {
     std::vector<PortSnapshot> ports;
     std::vector<CaptureSnapshot> captures;
     std::vector<ReplaySnapshot> replays;
-    bool by_configuration = false;  ///< advice is to name keys of a configuration, not options of a command
-    /// What was lost and why, by whoever has watched the run; none: diagnose() tells from the counts alone.
+    bool by_configuration = false;  ///< advice names configuration keys instead of command-line options
+    /// Holds the losses and their causes, from the log that followed the run; none: diagnose() finds them
+    /// from the counts alone.
     std::optional<std::vector<Finding>> findings;
 };
 
-/// The identities of docs/counters.md. Returns one sentence per identity that does not hold; empty when all
-/// do, for the removed streams too:
+/// Checks the identities of docs/counters.md, for the removed streams too. Returns one sentence for each that
+/// does not hold; empty when all do:
 ///  - packets and bytes of a stream's endpoints = those of the stream;
 ///  - bursts = those of all sizes; full ones = those of the last size; an lcore's = those of its queues;
 ///  - ended = handed over + waiting + dropped at once; handed over = heaps whose latency is known;

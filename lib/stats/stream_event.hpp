@@ -8,7 +8,7 @@
 
 namespace spead::stats {
 
-/// What can happen to a stream, mostly to one that is watched, and to a sender (docs/health.md).
+/// Lists the events of a stream, most of them only of watched ones, and of a sender (docs/health.md).
 enum class StreamEvent : std::uint8_t {
     silent,       ///< no packet for `silent_after`
     back,         ///< a packet after that
@@ -17,17 +17,17 @@ enum class StreamEvent : std::uint8_t {
     recovered,    ///< neither losing nor slow any more
     sink_failed,  ///< its sink takes no more heaps; of every stream, watched or not
     stalled,      ///< an lcore that receives it does not answer; likewise, and `back` when it does
-    // Of senders.
+    // Events of senders.
     stuck,    ///< its port has taken nothing, and given nothing back, for a second
     unstuck,  ///< it does so again
     count_
 };
 
-/// Of received streams: those before `stuck`.
+/// Counts the events of received streams: those before `stuck`.
 inline constexpr std::size_t kStreamEvents = static_cast<std::size_t>(StreamEvent::stuck);
 inline constexpr std::array<std::string_view, kStreamEvents> kStreamEventNames{
     "silent", "back", "losing", "slow", "recovered", "sink_failed", "stalled"};
-/// Of senders: those from `stuck` on.
+/// Counts the events of senders: those from `stuck` on.
 inline constexpr std::size_t kSendEvents = static_cast<std::size_t>(StreamEvent::count_) - kStreamEvents;
 inline constexpr std::array<std::string_view, kSendEvents> kSendEventNames{"stuck", "unstuck"};
 

@@ -8,26 +8,26 @@
 
 namespace spead::stats {
 
-/// Who sends most, of any number of senders, in fixed memory: "space saving" (Metwally, Agrawal, El Abbadi,
-/// 2005). A newcomer takes the place of the entry with the fewest packets and inherits its count as a
-/// possible excess, so that whoever sends more than 1/kEntries of all packets is in the table whatever the
-/// others do, and no number of made-up addresses makes it grow. The entries add up to all that was added.
+/// Finds the busiest of any number of senders, in fixed memory: "space saving" (Metwally, Agrawal, El Abbadi,
+/// 2005). A new sender replaces the entry with the fewest packets and inherits its count as a possible
+/// excess. So a sender of more than 1/kEntries of all packets is always in the table, and forged addresses do
+/// not make it grow. The sum of the entries is that of all added packets.
 ///
 /// One thread writes; others read copies made between two writes.
 class Talkers {
   public:
     static constexpr std::size_t kEntries = 16;
-    /// `lane` of packets that no stream wanted.
+    /// Means packets without a stream, as `lane`.
     static constexpr std::uint16_t kNoLane = 0xFFFF;
 
     struct Entry {
         std::uint32_t source = 0;  ///< IPv4, host order
         std::uint16_t lane = 0;    ///< of the stream, on the lcore that counts
         std::uint64_t packets = 0;
-        std::uint64_t excess = 0;  ///< of them, so many at most may have been others'
+        std::uint64_t excess = 0;  ///< of them, at most so many were from others
     };
 
-    /// `packets` of a stream came from `source`, by a sample.
+    /// Adds `packets` of a stream from `source`, by a sample.
     void add(std::uint32_t source, std::uint16_t lane, std::uint64_t packets) noexcept {
         const std::uint64_t key = key_of(source, lane);
         for (std::size_t i = 0; i < used_; i++)
@@ -47,10 +47,11 @@ class Talkers {
         fewest->excess = fewest->packets;
         fewest->packets += packets;
     }
-    /// ... and are not told apart: no IPv4 datagrams.
+    /// Adds packets without a sender: no IPv4 datagrams.
     void add_others(std::uint64_t packets) noexcept { others_ += packets; }
 
-    /// The lane is no more, and another may come under its number: its packets are of no stream from now on.
+    /// Removes the lane from the entries, because another may get its number: its packets have no stream from
+    /// now on.
     void forget_lane(std::uint16_t lane) noexcept {
         for (std::size_t i = 0; i < used_;) {
             if (static_cast<std::uint16_t>(keys_[i]) != lane) {

@@ -5,10 +5,10 @@
 #include <cstddef>
 #include <cstdint>
 
-/// Bit fields in bytes, most significant bit first, as SPEAD's formats pack them.
+/// Reads and writes bit fields in bytes, most significant bit first, as SPEAD's formats pack them.
 namespace spead::wire {
 
-/// The `bits` <= 64 bits that start `at` bits into `bytes`; all of them must exist.
+/// Returns the `bits` <= 64 bits that start `at` bits into `bytes`; all of them must exist.
 inline std::uint64_t read_bits(const std::uint8_t* bytes, std::uint64_t at, unsigned bits) noexcept {
     std::uint64_t value = 0;
     while (bits > 0) {

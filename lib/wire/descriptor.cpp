@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::span<const std::uint8_t>;
 
-/// Sizes that depend on flavour and deviations.
+/// Holds sizes that depend on flavour and deviations.
 struct Widths {
     std::size_t field;      ///< bytes of a format field: type, then number of bits
     std::size_t dimension;  ///< bytes of a dimension: flags, then size
@@ -25,7 +25,7 @@ struct Widths {
           variable((bug_compat & kBugCompatShapeBit1) != 0 ? 2 : 1) {}
 };
 
-/// A big-endian number of up to 8 bytes.
+/// Returns a big-endian number of up to 8 bytes.
 std::uint64_t load_number(Bytes bytes) {
     std::uint64_t value = 0;
     for (const std::uint8_t byte : bytes)

@@ -15,7 +15,7 @@ constexpr std::uint8_t kNoOperation = 1;
 constexpr std::chrono::milliseconds kV1Response{10'000};  // RFC 2236 4
 constexpr std::chrono::milliseconds kTenth{100};
 
-/// The same sum as IPv4's, over the whole message.
+/// Returns the same sum as IPv4's, over the whole message.
 std::uint16_t checksum(const std::uint8_t* message, std::size_t length) noexcept {
     return ipv4_checksum(message, length);
 }
@@ -45,7 +45,7 @@ IgmpRefusal parse_query(std::span<const std::uint8_t> message, bool alert, IgmpV
     if (!v3) {
         out.version = code == 0 ? 1 : 2;
         out.max_response = code == 0 ? kV1Response : code * kTenth;
-        // Version 1 asks for all groups; what stands in the group field means nothing.
+        // Version 1 asks for all groups; the group field has no meaning.
         if (out.version == 1)
             out.group = {};
         return IgmpRefusal::none;

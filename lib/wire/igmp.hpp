@@ -8,10 +8,10 @@
 
 #include "wire/link.hpp"
 
-/// IGMP versions 1 to 3: reading messages from received frames and building frames with them.
+/// Reads IGMP messages (versions 1 to 3) from received frames and builds frames with them.
 ///
-/// Views refer to the frame they were made from. Nothing here allocates or throws. Sources: RFC 1112
-/// (version 1), RFC 2236 (version 2), RFC 3376 (version 3), RFC 2113 (router alert).
+/// Views refer to the frame they were made from. Nothing here allocates or throws. Sources: RFC 1112 (version
+/// 1), RFC 2236 (version 2), RFC 3376 (version 3), RFC 2113 (router alert).
 namespace spead::wire {
 
 enum class IgmpType : std::uint8_t {
@@ -22,7 +22,7 @@ enum class IgmpType : std::uint8_t {
     v3_report = 0x22,
 };
 
-/// Types of the group records of a version 3 report (RFC 3376 4.2.12).
+/// Lists the types of the group records of a version 3 report (RFC 3376 4.2.12).
 enum class IgmpRecordType : std::uint8_t {
     is_include = 1,
     is_exclude = 2,
@@ -39,12 +39,12 @@ inline constexpr Ipv4 kAllIgmpRouters{0xE0000016};  ///< 224.0.0.22: version 3 r
 inline constexpr std::size_t kIgmpMessage = 8;  ///< versions 1 and 2; also the head of a version 3 report
 inline constexpr std::size_t kIgmpV3Query = 12;
 inline constexpr std::size_t kIgmpRecord = 8;  ///< without its sources
-/// Our IPv4 headers carry the router alert option.
+/// Holds the length of our IPv4 headers, which carry the router alert option.
 inline constexpr std::size_t kIgmpIpv4Header = kIpv4Header + 4;
-/// Room for any message of ours but a version 3 query or report with a list.
+/// Holds the room for any message of ours but a version 3 query or report with a list.
 inline constexpr std::size_t kIgmpLeastRoom = kEthernetHeader + kVlanTag + kIgmpIpv4Header + 24;
 
-/// Why a frame is not a message to act on.
+/// Says why a frame is not a message to act on.
 enum class IgmpRefusal : std::uint8_t {
     none,
     not_igmp,      ///< not IPv4 with protocol 2 on our VLAN
@@ -55,7 +55,7 @@ enum class IgmpRefusal : std::uint8_t {
     unknown_type,  ///< DVMRP, PIM version 1...
 };
 
-/// Addresses on the wire, one after the other, big-endian.
+/// Reads addresses on the wire, one after the other, big-endian.
 class IgmpSources {
   public:
     IgmpSources() = default;
@@ -69,24 +69,24 @@ class IgmpSources {
     std::size_t count_ = 0;
 };
 
-/// One group of a version 3 report.
+/// Describes one group of a version 3 report.
 struct IgmpRecordView {
     IgmpRecordType type{};
     Ipv4 group;
     IgmpSources sources;
 };
 
-/// A message that is well formed.
+/// Describes a well-formed message.
 struct IgmpView {
     IgmpType type{};
     std::uint8_t version = 0;  ///< of a query: 1, 2 or 3 by its length and code (RFC 3376 7.1)
     Ipv4 from, to;             ///< of the IPv4 header
     Ipv4 group;                ///< 0.0.0.0: general query, or a version 3 report
-    /// Of a query; a version 1 query says nothing and means 10 s.
+    /// Holds the response time of a query; a version 1 query has none and means 10 s.
     std::chrono::milliseconds max_response{};
     IgmpSources sources;          ///< of a version 3 query
     bool suppress = false;        ///< of a version 3 query: routers keep their timers
-    std::uint8_t robustness = 0;  ///< of a version 3 query; 0: not said
+    std::uint8_t robustness = 0;  ///< of a version 3 query; 0: not given
     std::chrono::seconds interval{};
     std::uint16_t records = 0;           ///< of a version 3 report
     std::span<const std::uint8_t> list;  ///< its records, all of them whole
@@ -95,18 +95,18 @@ struct IgmpView {
     static bool next_record(std::span<const std::uint8_t>& rest, IgmpRecordView& record) noexcept;
 };
 
-/// Finds the IGMP message of a received frame. Fills `out` when there is nothing to refuse; else `out` is
-/// unspecified. Router alert is asked of version 3 queries only. Additional data behind a message is covered
-/// by its checksum and otherwise ignored, except that a query is of version 1 or 2 only if it has exactly 8
-/// bytes; queries of 9 to 11 bytes are malformed.
+/// Finds the IGMP message of a received frame. Fills `out` if nothing is refused; else `out` is unspecified.
+/// Requires router alert of version 3 queries only. Additional data after a message is covered by its
+/// checksum and otherwise ignored. But a query is of version 1 or 2 only if it has exactly 8 bytes; queries
+/// of 9 to 11 bytes are malformed.
 IgmpRefusal parse_igmp(std::span<const std::uint8_t> frame, const LinkAddress& own, IgmpView& out) noexcept;
 
-/// Max Resp Code and QQIC: values up to 127 stand for themselves, above they are a floating-point number
-/// (RFC 3376 4.1.1, 4.1.7).
+/// Decodes Max Resp Code and QQIC: values up to 127 stand for themselves, larger ones are a floating-point
+/// number (RFC 3376 4.1.1, 4.1.7).
 constexpr std::uint32_t igmp_decode(std::uint8_t code) noexcept {
     return code < 128 ? code : ((code & 0x0FU) | 0x10U) << (((code >> 4) & 0x07U) + 3);
 }
-/// The largest code whose value is not above `value`.
+/// Returns the largest code whose value is not above `value`.
 std::uint8_t igmp_encode(std::uint32_t value) noexcept;
 
 /// Writes a version 1 or 2 report (to its group) or a version 2 leave (to all routers). Returns the frame's
@@ -128,10 +128,10 @@ struct IgmpQuery {
 std::size_t build_igmp_query(std::span<std::uint8_t> out, const LinkAddress& from,
                              const IgmpQuery& query) noexcept;
 
-/// A version 3 report, put together record by record in memory of the caller's.
+/// Builds a version 3 report record by record in memory of the caller's.
 class IgmpReport {
   public:
-    /// `out` has room for kIgmpLeastRoom bytes at least and outlives the report.
+    /// Begins a report. `out` has room for kIgmpLeastRoom bytes at least and outlives the report.
     IgmpReport(std::span<std::uint8_t> out, const LinkAddress& from) noexcept;
 
     /// Adds a record with as many of `sources` as there is room for, and returns how many that were; -1 when

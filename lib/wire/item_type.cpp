@@ -10,7 +10,7 @@
 namespace spead::wire {
 namespace {
 
-/// The field that one letter and a width of a format name.
+/// Returns the field for one letter and width of a format.
 std::optional<Field> format_field(const FieldFormat& format, std::uint64_t offset) {
     const auto field = [&](FieldKind kind) { return Field{kind, false, format.bits, offset}; };
     const bool integer_width = format.bits >= 1 && format.bits <= 64;

@@ -10,8 +10,7 @@
 
 #include "wire/descriptor.hpp"
 
-/// The machine meaning of a descriptor: of which fields an item's elements are made, and how they are
-/// arranged.
+/// Resolves descriptors to machine types: the fields of an item's elements, and their arrangement.
 namespace spead::wire {
 
 enum class FieldKind : std::uint8_t {
@@ -25,7 +24,7 @@ enum class FieldKind : std::uint8_t {
     text,              ///< UTF-32, padded with 0 at the end
 };
 
-/// A field of every element. Fields follow each other without gaps, most significant bit first.
+/// Describes a field of every element. Fields follow each other without gaps, most significant bit first.
 struct Field {
     FieldKind kind;
     bool little_endian;  ///< only of whole bytes; each character and each float by itself
@@ -47,7 +46,7 @@ struct ItemType {
 
 enum class TypeError : std::uint8_t {
     no_format,         ///< neither a format nor a numpy header
-    bad_numpy_header,  ///< not to be read
+    bad_numpy_header,  ///< unreadable
     unsupported_type,  ///< a kind or size of field that is not covered
     several_variable,  ///< more than one variable dimension
     count_
@@ -59,8 +58,8 @@ std::string_view name_of(TypeError error) noexcept;
 /// opposite byte order of what they say.
 tl::expected<ItemType, TypeError> item_type(const Descriptor& descriptor, unsigned bug_compat = 0);
 
-/// Whether senders may put such an item into a pointer, if it is short enough: of fixed shape, in whole
-/// bytes.
+/// Returns whether senders may put such an item into a pointer, if it is short enough: of fixed shape, in
+/// whole bytes.
 bool allows_immediate(const ItemType& type) noexcept;
 
 }  // namespace spead::wire

@@ -12,16 +12,17 @@
 #include "base/mac.hpp"
 #include "wire/net.hpp"
 
-/// The Ethernet header of the frames that keep a host reachable (IGMP, ARP). Nothing here allocates or
-/// throws.
+/// Reads and writes the Ethernet header of the frames that keep a host reachable (IGMP, ARP). Nothing here
+/// allocates or throws.
 namespace spead::wire {
 
-/// Short frames are padded with zeros to this length (IEEE 802.3 without FCS): not every device does it.
+/// Holds the length to which short frames are padded with zeros (IEEE 802.3 without FCS); not every device
+/// pads.
 inline constexpr std::size_t kLeastFrame = 60;
 
 inline constexpr MacAddress kBroadcastMac{0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF};
 
-/// Who we are on a link.
+/// Holds our addresses on a link.
 struct LinkAddress {
     MacAddress mac{};
     Ipv4 ip;                            ///< 0.0.0.0: none
@@ -30,8 +31,8 @@ struct LinkAddress {
     bool operator==(const LinkAddress&) const = default;
 };
 
-/// The bytes behind the ethertype of a frame on our VLAN: untagged (or with a mere priority tag, VLAN 0), or
-/// with one tag of `own.vlan`. Empty when the frame is short, of another ethertype or another VLAN.
+/// Returns the bytes after the ethertype of a frame on our VLAN: untagged (or with a mere priority tag, VLAN
+/// 0), or with one tag of `own.vlan`. Empty when the frame is short, of another ethertype or another VLAN.
 inline std::span<const std::uint8_t> payload_of(std::span<const std::uint8_t> frame, std::uint16_t ether_type,
                                                 const LinkAddress& own) noexcept {
     if (frame.size() < kEthernetHeader)
@@ -49,8 +50,8 @@ inline std::span<const std::uint8_t> payload_of(std::span<const std::uint8_t> fr
     return frame.subspan(at);
 }
 
-/// Writes the Ethernet header, with a tag where `from` has one, and returns its length. `out` has room for
-/// 18 bytes.
+/// Writes the Ethernet header, with a tag if `from` has one, and returns its length. `out` has room for 18
+/// bytes.
 inline std::size_t write_link(std::uint8_t* out, const MacAddress& to, const LinkAddress& from,
                               std::uint16_t ether_type) noexcept {
     std::memcpy(out, to.data(), to.size());

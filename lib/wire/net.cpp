@@ -10,7 +10,8 @@ std::uint32_t fold(std::uint64_t sum) noexcept {
     return static_cast<std::uint32_t>(sum);
 }
 
-/// Sum of the big-endian 16-bit words of `data`, an odd last byte padded with 0; at most 2^32 bytes.
+/// Returns the sum of the big-endian 16-bit words of `data`, an odd last byte padded with 0; at most 2^32
+/// bytes.
 std::uint64_t sum_words(const std::uint8_t* data, std::size_t length) noexcept {
     std::uint64_t sum = 0;
     std::size_t i = 0;

@@ -14,12 +14,11 @@
 #include "base/mac.hpp"
 #include "base/outcome.hpp"
 
-/// Ethernet, 802.1Q/802.1ad, IPv4 and UDP headers: reading them from a received frame and writing them for
-/// sending.
+/// Reads Ethernet, 802.1Q/802.1ad, IPv4 and UDP headers of a received frame, and writes them for sending.
 ///
-/// All addresses, ports and lengths that cross this interface are in host order; lengths and offsets are
-/// bytes. Nothing here allocates or throws. Sources: IEEE 802.3 and 802.1Q, RFC 791 (IPv4), RFC 768 (UDP),
-/// RFC 1071 (checksum), RFC 1112 (multicast MAC addresses).
+/// All addresses, ports and lengths in this interface are in host order; lengths and offsets are bytes.
+/// Nothing here allocates or throws. Sources: IEEE 802.3 and 802.1Q, RFC 791 (IPv4), RFC 768 (UDP), RFC 1071
+/// (checksum), RFC 1112 (multicast MAC addresses).
 namespace spead::wire {
 
 using spead::MacAddress;
@@ -31,12 +30,12 @@ inline constexpr std::size_t kMaxIpv4Header = 60;
 inline constexpr std::size_t kUdpHeader = 8;
 inline constexpr std::size_t kMaxVlanTags = 2;
 
-/// Bytes before the UDP payload of the usual frame: no tag, no options.
+/// Holds the bytes before the UDP payload of the usual frame: no tag, no options.
 inline constexpr std::size_t kNetHeader = kEthernetHeader + kIpv4Header + kUdpHeader;
-/// The most bytes parse_udp ever looks at: two tags, IPv4 with 40 bytes of options, UDP.
+/// Holds the most bytes that parse_udp reads: two tags, IPv4 with 40 bytes of options, UDP.
 inline constexpr std::size_t kMaxNetHeader =
     kEthernetHeader + kMaxVlanTags * kVlanTag + kMaxIpv4Header + kUdpHeader;
-/// The longest UDP payload of an IPv4 datagram without options.
+/// Holds the longest UDP payload of an IPv4 datagram without options.
 inline constexpr std::size_t kMaxUdpPayload = 65535 - kIpv4Header - kUdpHeader;
 
 inline constexpr std::uint16_t kEtherTypeIpv4 = 0x0800;
@@ -48,7 +47,7 @@ inline constexpr std::uint8_t kProtocolUdp = 17;
 inline constexpr std::uint16_t kIpv4DontFragment = 0x4000;
 inline constexpr std::uint16_t kIpv4FragmentMask = 0x3FFF;  ///< more-fragments bit and fragment offset
 
-/// A UDP datagram inside a frame.
+/// Describes a UDP datagram inside a frame.
 struct UdpView {
     std::uint32_t src_ip, dst_ip;
     std::uint16_t src_port, dst_port;
@@ -59,8 +58,8 @@ struct UdpView {
     bool operator==(const UdpView&) const = default;
 };
 
-/// The fast path: a frame with no tag, no options and nothing wrong, recognised by two masked loads. False:
-/// nothing is known, ask parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.
+/// Recognises the usual frame (no tag, no options, nothing wrong) by two masked loads. Returns false when
+/// nothing is known: call parse_udp. The first min(frame_length, kNetHeader) bytes are contiguous at `head`.
 [[gnu::always_inline]] inline bool parse_udp_fast_path(const std::uint8_t* head, std::size_t frame_length,
                                                        bool verify_ip_checksum, UdpView& out) noexcept {
     if (frame_length < kNetHeader) [[unlikely]]
@@ -101,7 +100,7 @@ struct UdpView {
     return true;
 }
 
-/// parse_udp for every frame; out of line, the same contract.
+/// Does parse_udp for every frame; out of line, the same contract.
 PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length, std::size_t frame_length,
                               bool verify_ip_checksum, UdpView& out) noexcept;
 
@@ -126,7 +125,7 @@ PortOutcome parse_udp_general(const std::uint8_t* head, std::size_t head_length,
     return parse_udp_general(head, head_length, frame_length, verify_ip_checksum, out);
 }
 
-/// The Ethernet address of a multicast group (RFC 1112 6.4): 01:00:5e and the group's low 23 bits.
+/// Returns the Ethernet address of a multicast group (RFC 1112 6.4): 01:00:5e and the group's low 23 bits.
 constexpr MacAddress multicast_mac(Ipv4 group) noexcept {
     return {0x01,
             0x00,
@@ -136,23 +135,23 @@ constexpr MacAddress multicast_mac(Ipv4 group) noexcept {
             static_cast<std::uint8_t>(group.value)};
 }
 
-/// The checksum (RFC 1071) of an IPv4 header of `length` bytes, to be stored big-endian into its checksum
-/// field, which must be 0 while this runs. Over a header that carries a right checksum the result is 0.
+/// Returns the checksum (RFC 1071) of an IPv4 header of `length` bytes, to be stored big-endian into its
+/// checksum field, which must be 0 during the call. For a header with a right checksum the result is 0.
 std::uint16_t ipv4_checksum(const void* header, std::size_t length) noexcept;
 
-/// The UDP checksum (RFC 768) of a datagram whose payload is the concatenation of `payload`, over the pseudo
-/// header, the UDP header with checksum 0, and the payload. Never 0: that means "no checksum" on the wire, so
-/// 0xFFFF stands in its place. The pieces may have any lengths, odd ones included; their sum must be at most
+/// Returns the UDP checksum (RFC 768) of a datagram whose payload is the concatenation of `payload`, over the
+/// pseudo header, the UDP header with checksum 0, and the payload. Never 0, which means "no checksum" on the
+/// wire: 0xFFFF replaces it. The pieces may have any lengths, odd ones included; their sum must be at most
 /// kMaxUdpPayload.
 std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
                            std::uint16_t dst_port,
                            std::span<const std::span<const std::uint8_t>> payload) noexcept;
 
-/// The same for a payload in one piece.
+/// Returns the same for a payload in one piece.
 std::uint16_t udp_checksum(std::uint32_t src_ip, std::uint32_t dst_ip, std::uint16_t src_port,
                            std::uint16_t dst_port, std::span<const std::uint8_t> payload) noexcept;
 
-/// What the headers of a sent datagram say.
+/// Holds the values for the headers of a sent datagram.
 struct NetHeaderSpec {
     MacAddress src_mac{}, dst_mac{};
     std::uint32_t src_ip = 0, dst_ip = 0;
@@ -162,9 +161,9 @@ struct NetHeaderSpec {
     std::optional<std::uint16_t> vlan;  ///< TCI of an 802.1Q tag: priority 3 bits, DEI 1, VLAN id 12
 };
 
-/// Ethernet, VLAN, IPv4 and UDP headers made once, then written before each packet with only the lengths and
-/// the checksums changed. IPv4: no options, don't-fragment set, identification 0 (as spead2 sends). Copyable;
-/// const use from several threads is safe.
+/// Makes Ethernet, VLAN, IPv4 and UDP headers once, then writes them before each packet with only the lengths
+/// and the checksums changed. IPv4: no options, don't-fragment set, identification 0 (as spead2 sends).
+/// Copyable; const use from several threads is safe.
 class NetHeaderTemplate {
   public:
     static constexpr std::size_t kMaxLength = kNetHeader + kVlanTag;
@@ -172,18 +171,18 @@ class NetHeaderTemplate {
     NetHeaderTemplate() noexcept : NetHeaderTemplate(NetHeaderSpec{}) {}
     explicit NetHeaderTemplate(const NetHeaderSpec& spec) noexcept;
 
-    /// Bytes of all headers: 42, or 46 with a VLAN tag.
+    /// Returns the bytes of all headers: 42, or 46 with a VLAN tag.
     std::size_t length() const noexcept { return length_; }
-    /// Where the IPv4 header starts (14 or 18); what checksum offload calls l2_len.
+    /// Returns the offset of the IPv4 header (14 or 18), which checksum offload calls l2_len.
     std::size_t ipv4_offset() const noexcept { return length_ - kUdpHeader - kIpv4Header; }
 
-    /// Changes where frames go, on the link only.
+    /// Changes the destination MAC address.
     void set_dst_mac(const MacAddress& mac) noexcept { std::memcpy(bytes_.data(), mac.data(), mac.size()); }
 
-    /// Changes who sends.
+    /// Changes the source addresses.
     void set_source(const MacAddress& mac, std::uint32_t ip) noexcept;
 
-    /// Changes how far packets go, and their class (RFC 2474), 0..63.
+    /// Changes the TTL and the class (RFC 2474), 0..63.
     void set_ttl_dscp(std::uint8_t ttl, std::uint8_t dscp) noexcept;
 
     /// Writes length() bytes to `out` for a datagram of `payload_length` <= kMaxUdpPayload bytes. The IPv4

@@ -15,7 +15,7 @@ class Reader {
   public:
     explicit Reader(std::string_view text) : text_(text) {}
 
-    /// The character, after any white space.
+    /// Takes the character, after any white space.
     bool take(char c) {
         skip_space();
         if (text_.empty() || text_.front() != c)
@@ -29,7 +29,7 @@ class Reader {
         return text_.empty();
     }
 
-    /// A quoted string without escapes.
+    /// Returns a quoted string without escapes.
     std::optional<std::string_view> string() {
         skip_space();
         if (!text_.empty() && text_.front() == 'u')
@@ -71,7 +71,7 @@ class Reader {
         return value;
     }
 
-    /// (), (5,), (2, 3), (2, 3,); but (5) is no tuple.
+    /// Parses (), (5,), (2, 3), (2, 3,); but (5) is no tuple.
     std::optional<std::vector<std::uint64_t>> tuple() {
         std::vector<std::uint64_t> out;
         if (!take('('))
@@ -120,7 +120,7 @@ bool is_size_of_kind(char kind, std::uint32_t size) {
 constexpr std::uint32_t kMaxItemSize = 0x7FFFFFFF;  // numpy's own
 constexpr std::uint32_t kUtf32 = 4;                 // a U counts characters
 
-/// '<u2' into order, kind and size.
+/// Splits '<u2' into order, kind and size.
 bool read_dtype(std::string_view text, NumpyHeader& out) {
     char order = '=';
     if (!text.empty() && std::string_view("<>=|").find(text.front()) != std::string_view::npos) {

@@ -8,7 +8,7 @@
 namespace spead::wire {
 namespace {
 
-/// The first four bytes: magic, version and the two widths. `none` or why not.
+/// Checks the first four bytes: magic, version and the two widths. Returns `none` or the error.
 SpeadError check_start(const std::uint8_t* head) noexcept {
     if (head[0] != kSpeadMagic || head[1] != kSpeadVersion)
         return SpeadError::bad_magic;

@@ -8,7 +8,7 @@
 #include "base/byte_order.hpp"
 #include "wire/flavour.hpp"
 
-/// The SPEAD packet: an 8-byte header, item pointers of 8 bytes each, then the payload.
+/// Parses the SPEAD packet: an 8-byte header, item pointers of 8 bytes each, then the payload.
 ///
 ///     byte 0    0x53        byte 2    width of an item id in bytes, mode bit included: 8 - XX/8
 ///     byte 1    0x04        byte 3    width of a heap address in bytes: XX/8
@@ -22,20 +22,20 @@ inline constexpr std::size_t kItemPointer = 8;
 inline constexpr std::uint8_t kSpeadMagic = 0x53;
 inline constexpr std::uint8_t kSpeadVersion = 4;
 
-/// A heap length that the packet does not tell.
+/// Means that the packet has no heap length.
 inline constexpr std::uint64_t kUnknownLength = ~0ULL;
 
-/// Bits of SpeadPacket::flags. A regular pointer is one that is neither a packet special nor a NULL (in
-/// either mode).
+/// Names the bits of SpeadPacket::flags. A regular pointer is one that is neither a packet special nor a NULL
+/// (in either mode).
 inline constexpr std::uint8_t kHasControl = 1;   ///< an immediate STREAM_CTRL is present
 inline constexpr std::uint8_t kHasStop = 2;      ///< an immediate STREAM_CTRL with the value 2
 inline constexpr std::uint8_t kOnlyControl = 4;  ///< kHasControl and not kHasItems
 inline constexpr std::uint8_t kHasItems = 8;     ///< a regular pointer other than an immediate STREAM_CTRL
 
-/// What a packet says about itself. Lengths and offsets are bytes.
+/// Holds the fields of a packet. Lengths and offsets are bytes.
 struct SpeadPacket {
     std::uint64_t heap_cnt;
-    std::uint64_t heap_length;  ///< kUnknownLength if the packet does not tell
+    std::uint64_t heap_length;  ///< kUnknownLength if the packet has none
     std::uint64_t
         payload_offset;  ///< in the heap; payload_offset + payload_length <= heap_length, never wraps
     std::uint32_t payload_length;  ///< header_length + payload_length is the datagram's length
@@ -56,23 +56,23 @@ enum class SpeadError : std::uint8_t {
     bad_magic,         ///< not SPEAD version 4
     bad_widths,        ///< a width is 0, or they do not add up to 64 bits
     truncated_items,   ///< more item pointers than bytes
-    missing_special,   ///< HEAP_CNT, PAYLOAD_OFFSET or PAYLOAD_LENGTH is not there as an immediate
-    payload_overflow,  ///< PAYLOAD_LENGTH says more than the datagram holds
+    missing_special,   ///< HEAP_CNT, PAYLOAD_OFFSET or PAYLOAD_LENGTH is missing as an immediate
+    payload_overflow,  ///< PAYLOAD_LENGTH exceeds the datagram
     past_heap_length,  ///< the payload ends beyond HEAP_LENGTH
     size_mismatch,     ///< bytes after the payload
     count_
 };
 
-/// For logs: "too_short" and so on.
+/// Returns the error's name for logs: "too_short" and so on.
 std::string_view name_of(SpeadError error) noexcept;
 
-/// Raw item pointer `index` of the packet that starts at `head`.
+/// Returns the raw item pointer `index` of the packet that starts at `head`.
 inline std::uint64_t load_pointer(const std::uint8_t* head, std::size_t index) noexcept {
     return load_be64(head + kSpeadHeader + kItemPointer * index);
 }
 
-/// Reads the packet that is the datagram of `datagram_length` bytes whose first `head_length` bytes are
-/// contiguous at `head`.
+/// Reads the packet in a datagram of `datagram_length` bytes whose first `head_length` bytes are contiguous
+/// at `head`.
 ///
 /// head_length >= min(datagram_length, spead_header_need(head, head_length)); nothing beyond either length is
 /// read, and a shorter head gives truncated_items. `out` is unspecified unless the result is `none`. A
@@ -86,9 +86,9 @@ SpeadError parse_spead(const std::uint8_t* head, std::size_t head_length, std::s
 /// + payload_length.
 SpeadError parse_spead_prefix(const std::uint8_t* bytes, std::size_t length, SpeadPacket& out) noexcept;
 
-/// How many bytes of a datagram must be contiguous for parse_spead to judge it: 8 while fewer are given, or
-/// when they already decide that it is no SPEAD packet; else 8 + 8 * n_items (up to 524288: the caller limits
-/// it to the datagram's length).
+/// Returns how many bytes of a datagram must be contiguous for parse_spead to judge it. These are 8 while
+/// fewer are given, or when they already decide that it is no SPEAD packet; else 8 + 8 * n_items (up to
+/// 524288: the caller limits it to the datagram's length).
 std::size_t spead_header_need(const std::uint8_t* head, std::size_t head_length) noexcept;
 
 }  // namespace spead::wire

@@ -23,7 +23,7 @@ void SpeadTemplate::learn(const std::uint8_t* head, const SpeadPacket& packet) n
             addressed_at_[n_addressed_++] = at;
             continue;
         }
-        switch (flavour.id(raw)) {  // of a repeated special the last one counts
+        switch (flavour.id(raw)) {  // the last of repeated specials counts
             case item::kHeapCnt:
                 cnt_at_ = at;
                 break;

@@ -11,12 +11,12 @@
 #include "wire/flavour.hpp"
 #include "wire/spead.hpp"
 
-/// The short way through the usual packet.
+/// Recognises the usual packet quickly.
 namespace spead::wire {
 
 /// Remembers the shape of a packet that parse_spead accepted: its first 8 bytes, and the mode and id of each
-/// of its pointers. A later packet of the same shape differs only in values, so its checks come down to one
-/// masked comparison and the lengths. Not thread-safe; an instance belongs to one lcore.
+/// of its pointers. A later packet of the same shape differs only in values, so one masked comparison and the
+/// lengths check it. Not thread-safe; an instance belongs to one lcore.
 ///
 /// Not every shape is learned: more than kMaxPointers pointers, or an immediate STREAM_CTRL (its value
 /// decides a flag), leave the template matching nothing.
@@ -24,16 +24,16 @@ class SpeadTemplate {
   public:
     static constexpr std::size_t kMaxPointers = 16;
 
-    /// Whether there is anything to match.
+    /// Returns whether there is a shape to match.
     bool learned() const noexcept { return header_length_ != kNothing; }
 
-    /// Takes over the shape of the packet at `head`, for which parse_spead returned `none` and `packet`.
+    /// Learns the shape of the packet at `head`, for which parse_spead returned `none` and `packet`.
     void learn(const std::uint8_t* head, const SpeadPacket& packet) noexcept;
 
     /// Matches nothing until the next learn.
     void forget() noexcept { header_length_ = kNothing; }
 
-    /// What differs between packets of one shape.
+    /// Holds the values that differ between packets of one shape.
     struct Values {
         std::uint64_t heap_cnt;
         std::uint64_t heap_length;  ///< kUnknownLength if the shape has none
@@ -42,9 +42,10 @@ class SpeadTemplate {
         std::uint32_t payload_length;
     };
 
-    /// True: the packet has the remembered shape and breaks no rule; with `values`, shape() tells what
-    /// parse_spead would. False: nothing is known about it, ask parse_spead; `values` is unspecified. Lengths
-    /// as in parse_spead; no byte at or beyond either of them is read.
+    /// Returns true when the packet has the remembered shape and breaks no rule; then `values` and shape()
+    /// together are the result of parse_spead. Returns false when nothing is known about it: call
+    /// parse_spead; `values` is unspecified. Lengths as in parse_spead; no byte at or beyond either of them
+    /// is read.
     [[gnu::always_inline]] bool match_values(const std::uint8_t* head, std::size_t head_length,
                                              std::size_t datagram_length, Values& values) const noexcept {
         const std::size_t header_length = header_length_;
@@ -76,11 +77,11 @@ class SpeadTemplate {
         return ((differs[0] | differs[1]) == 0) & fits;
     }
 
-    /// The packet learned: header_length, n_items, first_item, address_bits and flags are those of every
-    /// packet that matches.
+    /// Returns the learned packet: every matching packet has its header_length, n_items, first_item,
+    /// address_bits and flags.
     const SpeadPacket& shape() const noexcept { return proto_; }
 
-    /// match_values and shape() together: `out` is exactly what parse_spead would give.
+    /// Does match_values and shape() together: `out` is exactly the result of parse_spead.
     [[gnu::always_inline]] bool match(const std::uint8_t* head, std::size_t head_length,
                                       std::size_t datagram_length, SpeadPacket& out) const noexcept {
         Values v;
@@ -96,10 +97,10 @@ class SpeadTemplate {
     }
 
   private:
-    /// Two 64-bit words, in a vector register where the machine has them.
+    /// Holds two 64-bit words, in a vector register if the machine has them.
     using Pair [[gnu::vector_size(16)]] = std::uint64_t;
 
-    /// A header longer than any datagram.
+    /// Holds a length above that of any datagram's header.
     static constexpr std::size_t kNothing = SIZE_MAX;
     static constexpr std::size_t kMaxHeader = kSpeadHeader + kMaxPointers * kItemPointer;
 

@@ -6,13 +6,13 @@
 #include <string>
 #include <string_view>
 
-/// Between UTF-32, which numpy text is made of, and UTF-8.
+/// Converts between UTF-32, of which numpy text is made, and UTF-8.
 namespace spead::wire {
 
-/// Appends one code point; what is none (a surrogate, above 0x10FFFF) becomes the replacement character.
+/// Appends one code point. An invalid one (a surrogate, above 0x10FFFF) becomes the replacement character.
 void append_utf8(std::string& out, std::uint32_t code_point);
 
-/// All code points, or nothing if the text is not well-formed UTF-8.
+/// Returns all code points, or nothing if the text is not well-formed UTF-8.
 std::optional<std::u32string> utf8_to_utf32(std::string_view text);
 
 }  // namespace spead::wire

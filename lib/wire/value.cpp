@@ -13,7 +13,7 @@
 namespace spead::wire {
 namespace {
 
-/// The field as a number; at most 64 bits.
+/// Returns the field as a number; at most 64 bits.
 std::uint64_t read_number(const std::uint8_t* bytes, std::uint64_t at, unsigned bits, bool little_endian) {
     const std::uint64_t value = read_bits(bytes, at, bits);
     return little_endian ? byte_swap(value) >> (64 - bits) : value;
@@ -29,7 +29,7 @@ std::int64_t sign_extend(std::uint64_t value, unsigned bits) {
     return static_cast<std::int64_t>(value << (64 - bits)) >> (64 - bits);
 }
 
-/// Bytes or UTF-32 characters without the zeros at the end.
+/// Returns bytes or UTF-32 characters without the zeros at the end.
 std::string read_string(const std::uint8_t* bytes, const Field& field, std::uint64_t at) {
     const std::uint64_t unit = field.kind == FieldKind::text ? 32 : 8;
     std::uint64_t count = field.bits / unit;
@@ -72,7 +72,7 @@ Scalar read_field(const std::uint8_t* bytes, const Field& field, std::uint64_t a
     return read_string(bytes, field, at);
 }
 
-/// a * b, or the largest number if that is too big.
+/// Returns a * b, or the largest number if that is too big.
 std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
     std::uint64_t out;
     return __builtin_mul_overflow(a, b, &out) ? std::numeric_limits<std::uint64_t>::max() : out;

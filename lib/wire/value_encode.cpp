@@ -17,7 +17,7 @@ void write_number(std::uint8_t* bytes, std::uint64_t at, unsigned bits, bool lit
     write_bits(bytes, at, bits, little_endian ? byte_swap(value) >> (64 - bits) : value);
 }
 
-/// The scalar as an integer of the field: its low bits.
+/// Returns the scalar as an integer of the field: its low bits.
 tl::expected<std::uint64_t, ValueError> to_integer(const Scalar& scalar, const Field& field) {
     const auto bits = static_cast<unsigned>(field.bits);
     const bool is_signed = field.kind == FieldKind::signed_integer;
@@ -46,7 +46,7 @@ std::optional<double> to_double(const Scalar& scalar) {
     return std::nullopt;
 }
 
-/// False: too big for the width.
+/// Writes a float. Returns false when it is too big for the width.
 bool write_float(std::uint8_t* bytes, std::uint64_t at, unsigned bits, bool little_endian, double value) {
     if (bits == 64) {
         write_number(bytes, at, bits, little_endian, std::bit_cast<std::uint64_t>(value));
@@ -58,7 +58,7 @@ bool write_float(std::uint8_t* bytes, std::uint64_t at, unsigned bits, bool litt
     return true;
 }
 
-/// The error, if there is one.
+/// Writes a string. Returns the error, if there is one.
 std::optional<ValueError> write_string(std::uint8_t* bytes, const Field& field, std::uint64_t at,
                                        const std::string& text) {
     if (field.kind == FieldKind::text) {
@@ -127,7 +127,7 @@ std::optional<ValueError> write_field(std::uint8_t* bytes, const Field& field, s
     return text == nullptr ? ValueError::wrong_type : write_string(bytes, field, at, *text);
 }
 
-/// Elements of an array of this shape, if the type allows the shape and the number is what is given.
+/// Returns whether the type allows the shape, and its elements are as many as given.
 bool is_shape_of(const ItemType& type, std::span<const std::uint64_t> shape, std::size_t scalars) {
     if (shape.size() != type.shape.size() || scalars % type.fields.size() != 0)
         return false;

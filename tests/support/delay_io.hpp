@@ -11,11 +11,11 @@
 
 namespace spead::test {
 
-/// A cable of a known length: what is sent arrives, as copies in mbufs of one's own, `delay` ticks of the
-/// test's clock later. One thread.
+/// Simulates a cable of a known length: sent packets arrive, as copies in mbufs of one's own, `delay` ticks
+/// of the test's clock later. One thread.
 class DelayIo {
   public:
-    /// `now` is the test's clock and outlives this.
+    /// Takes `now`, the test's clock, which outlives this.
     DelayIo(rte_mempool* rx_pool, const std::uint64_t& now, std::uint64_t delay)
         : pool_(rx_pool), now_(now), delay_(delay) {}
     ~DelayIo() {

@@ -17,10 +17,10 @@
 #include "memory/huge_turn.hpp"
 #include "runtime/huge_pages.hpp"
 
-/// EAL for a test's process: no devices, nothing that another process sees.
+/// Starts EAL for a test's process: no devices, nothing visible to other processes.
 namespace spead::test {
 
-/// Three lcores on at most two of the CPUs this process may use.
+/// Returns three lcores on at most two of the CPUs that this process may use.
 inline std::string eal_lcores() {
     cpu_set_t allowed;
     CPU_ZERO(&allowed);
@@ -41,7 +41,8 @@ inline std::string environment_or(const char* name, const char* otherwise) {
     return value != nullptr && *value != '\0' ? value : otherwise;
 }
 
-/// Call once in a process. False, and standard error says why: EAL does not start.
+/// Starts EAL. Call it once in a process. Returns false when EAL does not start; standard error has the
+/// reason.
 inline bool initialise_eal(const char* program) {
     std::vector<std::string> words = {
         program,
@@ -78,7 +79,7 @@ inline bool initialise_eal(const char* program) {
     return true;
 }
 
-/// The last thing that uses EAL.
+/// Cleans up. Nothing uses EAL afterwards.
 inline void clean_up_eal() {
     rte_eal_cleanup();
 }

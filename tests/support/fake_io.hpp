@@ -14,28 +14,27 @@
 
 #include "port/port_io.hpp"
 
-/// A port in memory whose misbehaviour a test chooses.
+/// Simulates a port in memory; a test chooses its faults.
 namespace spead::test {
 
-/// What goes wrong. "Every n-th": the packets n, 2n, 3n, ... in order of sending; 0: none.
+/// Lists the faults. "Every n-th": the packets n, 2n, 3n, ... in order of sending; 0: none.
 struct FakeFaults {
-    /// Newest sent segments that the driver keeps until more are sent (mlx5: 31).
+    /// Holds how many of the newest sent segments the driver keeps until more are sent (mlx5: 31).
     std::size_t hold_segments = 0;
-    /// Packets of one burst that tx_burst takes at most.
+    /// Limits the packets of one burst that tx_burst takes.
     std::uint16_t most_per_tx_burst = std::numeric_limits<std::uint16_t>::max();
     std::uint16_t most_per_rx_burst = std::numeric_limits<std::uint16_t>::max();
     unsigned drop_every = 0;
     unsigned duplicate_every = 0;
-    /// Packets change places within windows of so many, as `seed` says; 0 or 1: they keep their order.
+    /// Reorders packets within windows of so many, by `seed`; 0 or 1: they keep their order.
     std::size_t reorder_window = 0;
     std::uint32_t seed = 1;
 };
 
-/// What is sent to its transmit queue arrives, as copies in mbufs of one's own, at its receive queue. One
-/// thread.
+/// Delivers packets of its transmit queue, as copies in mbufs of one's own, to its receive queue. One thread.
 class FakeIo {
   public:
-    /// Received packets are mbufs of `rx_pool`.
+    /// Takes `rx_pool`, whose mbufs received packets are.
     FakeIo(rte_mempool* rx_pool, const FakeFaults& faults)
         : pool_(rx_pool), faults_(faults), random_(faults.seed) {}
     ~FakeIo() {
@@ -52,7 +51,7 @@ class FakeIo {
     port::TxQueue tx_queue() { return {tx, reap, this, 0}; }
     port::RxQueue rx_queue() { return {rx, this, 0, nullptr}; }
 
-    /// Gives back everything that is held, as stopping a device does.
+    /// Gives back all held mbufs, as stopping a device does.
     void release() { release_down_to(0); }
     /// Lets packets arrive that wait for their window to fill.
     void settle() { mix(); }

@@ -17,7 +17,7 @@
 
 #include "port/machine.hpp"
 
-/// A machine that a test makes up: a tree of the kernel's files below a directory of its own, and interfaces.
+/// Simulates a machine for a test: a tree of the kernel's files below a directory of its own, and interfaces.
 namespace spead::test {
 
 class FakeMachine {
@@ -69,7 +69,7 @@ class FakeMachine {
     }
     void remove(const std::string& path) { std::filesystem::remove_all(at(path)); }
 
-    /// A network card; `driver` is the kernel's, empty for none.
+    /// Adds a network card; `driver` is the kernel's, empty for none.
     void card(const std::string& address, std::uint16_t vendor, const std::string& driver) {
         const auto directory = "/sys/bus/pci/devices/" + address;
         file(directory + "/vendor", fmt::format("0x{:04x}\n", vendor));
@@ -79,14 +79,14 @@ class FakeMachine {
             link(directory + "/driver", "../../../bus/pci/drivers/" + driver);
         }
     }
-    /// An RDMA device of a card and its device file.
+    /// Adds an RDMA device of a card and its device file.
     void rdma(const std::string& address, const std::string& name, const std::string& verbs = "uverbs0") {
         directory(fmt::format("/sys/bus/pci/devices/{}/infiniband/{}", address, name));
         directory(fmt::format("/sys/bus/pci/devices/{}/infiniband_verbs/{}", address, verbs));
         link(fmt::format("/sys/class/infiniband/{}/device", name), "../../../" + address);
         file("/dev/infiniband/" + verbs, "");
     }
-    /// An interface that is up, on a card unless `address` is empty.
+    /// Adds an interface that is up, on a card unless `address` is empty.
     port::NetdevFacts& netdev(const std::string& name, const std::string& address = {}) {
         port::NetdevFacts& facts = netdevs_[name];
         facts.name = name;
@@ -106,7 +106,7 @@ class FakeMachine {
     }
     void without(int capability) { missing_.insert(capability); }
 
-    /// Huge pages on one NUMA node and in the machine's sum; once for each node and size.
+    /// Adds huge pages on one NUMA node and to the machine's sum; once for each node and size.
     void huge_pages(int node, std::size_t kib, std::size_t reserved, std::size_t free) {
         auto& [all, left] = huge_[kib];
         all += reserved;

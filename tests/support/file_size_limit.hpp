@@ -6,7 +6,7 @@
 
 namespace spead::test {
 
-/// Files larger than this cannot be written for as long as this lives.
+/// Prevents writes to larger files during its life.
 class FileSizeLimit {
   public:
     explicit FileSizeLimit(rlim_t bytes) {

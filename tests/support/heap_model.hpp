@@ -14,8 +14,8 @@
 
 namespace spead::heap::test {
 
-/// What the window should do, written for obviousness: a map entry per byte, lists searched from end to end,
-/// and memory without limit. Time must not run backwards.
+/// Models the window in obvious code: a map entry per byte, lists searched from end to end, and memory
+/// without limit. Time must not decrease.
 class Model {
   public:
     struct Heap {
@@ -86,7 +86,7 @@ class Model {
                 finish(s, 0, HeapEnd::flushed);
     }
 
-    /// The batch has ended: a stop item takes effect.
+    /// Ends the batch: a stop item takes effect.
     void commit() {
         if (stopped_)
             flush();
@@ -199,7 +199,7 @@ class Model {
         return PacketOutcome::placed;
     }
 
-    /// The packet's contents are the heap's; and the heap's end, if that was it.
+    /// Adds the packet's contents to the heap, and ends the heap if that was the last.
     void take(Substream& s, std::size_t index, const PacketView& v, const Packet& p) {
         Heap& h = s.live[index];
         for (std::size_t i = 0; i < v.payload_length; i++)

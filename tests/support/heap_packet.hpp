@@ -9,17 +9,17 @@
 
 #include "heap/packet_view.hpp"
 
-/// Packets for the window, without a wire: what a decoder would tell, and the payload that goes with it.
+/// Makes packets for the window, without a wire: a decoder's view, and its payload.
 namespace spead::heap::test {
 
-/// What byte `at` of heap `key` is, unless a test says otherwise. Two heaps never agree for long.
+/// Returns byte `at` of heap `key`, unless a test says otherwise. Two heaps never agree for long.
 inline std::uint8_t pattern(std::uint64_t key, std::uint64_t at, std::uint64_t salt = 0) {
     std::uint64_t x = (key + 1) * 0x9e3779b97f4a7c15U + at / 8 + salt * 0xd6e8feb86659fd93U;
     x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93U;
     return static_cast<std::uint8_t>((x ^ (x >> 29)) >> (at % 8 * 8));
 }
 
-/// One packet, written as a sentence: Packet(7).of(1000).at(0, 500).items({a, b}).time(3)
+/// Describes one packet as a sentence: Packet(7).of(1000).at(0, 500).items({a, b}).time(3)
 class Packet {
   public:
     explicit Packet(std::uint64_t key) {
@@ -28,12 +28,12 @@ class Packet {
         view_.source = 0x0a000001;
     }
 
-    /// HEAP_LENGTH; without it the packet does not tell.
+    /// Sets HEAP_LENGTH; by default the packet has none.
     Packet& of(std::uint64_t heap_length) {
         view_.heap_length = heap_length;
         return *this;
     }
-    /// Payload of `length` bytes for offset `offset`, filled with the heap's pattern.
+    /// Sets a payload of `length` bytes for offset `offset`, filled with the heap's pattern.
     Packet& at(std::uint64_t offset, std::size_t length, std::uint64_t salt = 0) {
         view_.offset = offset;
         view_.payload_length = static_cast<std::uint32_t>(length);
@@ -42,7 +42,7 @@ class Packet {
             payload_[i] = pattern(view_.key, offset + i, salt);
         return *this;
     }
-    /// The whole heap in one packet.
+    /// Puts the whole heap into one packet.
     Packet& whole(std::size_t length) { return of(length).at(0, length); }
     Packet& items(const std::vector<std::uint64_t>& words) {
         words_ = words;
@@ -58,7 +58,7 @@ class Packet {
     Packet& items(std::initializer_list<std::uint64_t> words) {
         return items(std::vector<std::uint64_t>(words));
     }
-    /// The highest address of its item pointers.
+    /// Sets the highest address of its item pointers.
     Packet& pointing_at(std::uint64_t address) {
         view_.item_extent = address;
         return *this;
@@ -84,7 +84,7 @@ class Packet {
         return *this;
     }
 
-    /// Valid as long as this packet is.
+    /// Returns the view, valid as long as this packet is.
     PacketView view() const {
         PacketView v = view_;
         v.items = item_bytes_.empty() ? nullptr : item_bytes_.data() + 1;

@@ -31,7 +31,7 @@ namespace spead::heap::test {
 inline constexpr std::size_t kKiB = 1024;
 inline constexpr std::size_t kMiB = kKiB * kKiB;
 
-/// Small heaps, four live, and a history that does not expire by itself.
+/// Returns a window with small heaps, four live, and a history that does not expire by itself.
 inline WindowConfig small_window() {
     WindowConfig c;
     c.max_heap_bytes = 64 * kKiB;
@@ -46,8 +46,8 @@ struct RigSizes {
     std::size_t largest = 256 * kKiB;  ///< block of the arena
 };
 
-/// A window with everything around it, driven as an RX lcore drives it. After every step both counter
-/// identities are asserted; at the end, that every record and every byte of the arena came back.
+/// Drives a window with all its surrounding objects as an RX lcore does. After every step it asserts both
+/// counter identities; at the end, that every record and every byte of the arena came back.
 class Rig {
   public:
     explicit Rig(const WindowConfig& config = small_window(), const RigSizes& sizes = {})
@@ -89,7 +89,7 @@ class Rig {
         return a.outcome;
     }
 
-    /// The copies that wait are made, then told.
+    /// Makes the waiting copies, then commits them.
     void commit() {
         for (const Copy& c : copies_)
             std::memcpy(c.record->base + c.offset, c.bytes.data(), c.bytes.size());
@@ -99,7 +99,7 @@ class Rig {
         check();
     }
 
-    /// One packet all the way: accept, copy, commit, hand over.
+    /// Gives one packet all the way: accept, copy, commit, hand over.
     PacketOutcome give(const Packet& p) {
         const PacketOutcome o = accept(p);
         commit();
@@ -183,7 +183,7 @@ class Rig {
     std::vector<HeapHandle> held_;
 };
 
-/// Whether bytes [from, to) of the heap are what Packet::at() put there.
+/// Returns whether bytes [from, to) of the heap are those of Packet::at().
 inline ::testing::AssertionResult holds_pattern(const HeapHandle& heap, std::uint64_t from, std::uint64_t to,
                                                 std::uint64_t salt = 0) {
     if (heap.payload().size() < to)
@@ -194,7 +194,7 @@ inline ::testing::AssertionResult holds_pattern(const HeapHandle& heap, std::uin
     return ::testing::AssertionSuccess();
 }
 
-/// Whether all of the payload is there and right.
+/// Returns whether all of the payload is there and right.
 inline ::testing::AssertionResult holds_pattern(const HeapHandle& heap) {
     return holds_pattern(heap, 0, heap.payload().size());
 }
@@ -210,7 +210,7 @@ inline std::vector<Range> ranges(std::initializer_list<std::pair<std::uint32_t, 
     return out;
 }
 
-/// The heap counts of what is queued, oldest first; the heaps go back.
+/// Returns the heap counts of queued heaps, oldest first; the heaps go back.
 inline std::vector<std::uint64_t> pop_counts(Rig& rig) {
     std::vector<std::uint64_t> out;
     while (HeapHandle h = rig.pop())

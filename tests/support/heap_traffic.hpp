@@ -11,8 +11,8 @@
 
 namespace spead::heap::test {
 
-/// Random packets: senders that cut heaps into packets, a network that loses, repeats, delays and cuts them
-/// short, and somebody who changes fields.
+/// Makes random packets: senders that cut heaps into packets, a network that loses, repeats, delays and
+/// truncates them, and an attacker who changes fields.
 class Traffic {
   public:
     struct Settings {

@@ -33,7 +33,7 @@ class PcapWriter {
         u32(format.link_type);
     }
 
-    /// One record; `on_wire` is the frame's own length when less was captured.
+    /// Writes one record; `on_wire` is the frame's own length when less was captured.
     void record(const std::vector<std::uint8_t>& bytes, std::uint32_t on_wire = 0) {
         const auto captured = static_cast<std::uint32_t>(bytes.size());
         header(captured, on_wire == 0 ? captured : on_wire);
@@ -69,7 +69,7 @@ inline void write_file(const std::string& path, const std::vector<std::uint8_t>&
         .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }
 
-/// The captured bytes of every whole record of a classic file in this machine's byte order.
+/// Returns the captured bytes of every whole record of a classic file in this machine's byte order.
 inline std::vector<std::vector<std::uint8_t>> read_pcap(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::vector<std::vector<std::uint8_t>> records;

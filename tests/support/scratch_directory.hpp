@@ -9,7 +9,7 @@
 
 namespace spead::test {
 
-/// A directory that is gone with what is in it when this is destroyed.
+/// Makes a directory, and removes it with its contents on destruction.
 class ScratchDirectory {
   public:
     explicit ScratchDirectory(const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
@@ -28,7 +28,8 @@ class ScratchDirectory {
     const std::filesystem::path& path() const { return path_; }
     std::string file(const std::string& name) const { return (path_ / name).string(); }
 
-    /// Where files are on a disk, or what is most like one: a tmpfs does not read and write past its cache.
+    /// Returns a directory on a disk, or on a similar file system: a tmpfs does not read and write past its
+    /// cache.
     static std::filesystem::path on_disk() {
         const std::filesystem::path usual = "/var/tmp";
         return ::access(usual.c_str(), W_OK | X_OK) == 0 ? usual : std::filesystem::temp_directory_path();

@@ -20,7 +20,7 @@ void add_send_details(nlohmann::ordered_json& send, const stats::SendSnapshot& s
 void add_port_details(nlohmann::ordered_json& port, const stats::PortSnapshot& p);
 /// Returns the finding as a sentence, with configuration keys if a configuration describes the run.
 std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot);
-/// Returns the losses and their causes: [{"cause", "stage", "where", "count", "unit", "what", "cure",
+/// Returns the losses and their causes: [{"cause", "stage", "where", "count", "unit", "what", "fix",
 /// "sentence"}...].
 nlohmann::ordered_json findings_json(const stats::Snapshot& snapshot);
 /// Adds members to an lcore's object: bursts, use of its time.

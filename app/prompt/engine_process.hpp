@@ -6,8 +6,7 @@
 #include <mutex>
 
 #include "app/prompt/process.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/executor.hpp"
+#include "spead/plan_run.hpp"
 #include "stats/latest_snapshot.hpp"
 
 namespace spead::app {
@@ -15,9 +14,9 @@ namespace spead::app {
 /// An engine's process: everything is asked of the main thread through its executor.
 class EngineProcess : public Process {
   public:
-    /// All outlive this; the engine serves the executor, and somebody publishes its snapshots.
-    EngineProcess(runtime::Engine& engine, runtime::Executor& executor, const stats::LatestSnapshot& latest)
-        : engine_(engine), executor_(executor), latest_(latest), known_(engine.plan()) {}
+    /// Both outlive this; the run is open, and somebody publishes its snapshots.
+    EngineProcess(door::PlanRun& run, const stats::LatestSnapshot& latest)
+        : run_(run), latest_(latest), known_(run.engine().plan()) {}
 
     runtime::Plan plan() override;
     stats::Snapshot snapshot() override;
@@ -39,8 +38,7 @@ class EngineProcess : public Process {
   private:
     runtime::Plan ask_for_plan(std::chrono::nanoseconds patience);
 
-    runtime::Engine& engine_;
-    runtime::Executor& executor_;
+    door::PlanRun& run_;
     const stats::LatestSnapshot& latest_;
     std::mutex mutex_;
     runtime::Plan known_;  ///< guarded

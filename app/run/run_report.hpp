@@ -6,7 +6,7 @@
 
 #include "app/invocation.hpp"
 #include "app/run/run_options.hpp"
-#include "runtime/engine.hpp"
+#include "runtime/end_conditions.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::app {
@@ -17,7 +17,7 @@ struct RunOutcome {
     stats::Snapshot total;  ///< counters may be cleared during the run; whether it was good they all tell
     runtime::Plan ran;      ///< streams come and go during the run: what it was in the end
     std::vector<std::string> problems;
-    runtime::Engine::Reason reason{};
+    runtime::EndReason reason{};
 };
 
 /// Prints the report, the verdict and the problems, and writes the JSON document. Standard output is the

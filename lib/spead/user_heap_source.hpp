@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,6 +57,15 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     /// The same, after a wait for room.
     void submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options, Kind kind,
                 const Done& done);
+    /// A heap of a group.
+    struct Member {
+        std::shared_ptr<SendHeap::State> heap;
+        SendOptions options;
+        Done done;
+    };
+    /// Submits all heaps of the group, or none; false when there is no room for all. Throws Error as
+    /// try_submit() does, and for no heap, one that stands twice, or more than max_heaps.
+    bool try_submit_group(std::span<const Member> group, send::Interleave mode);
     /// Takes the completions that are there, calls their functions, and returns how many. Throws what the
     /// functions throw.
     std::size_t dispatch();
@@ -92,6 +102,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
 
     // Under the lock.
     void need_open() const;
+    bool begin(std::span<const Member> group, send::Interleave mode, std::span<UserMemory::Handles> memory);
     void collect();
     void complete(Flight& flight, const SendResult& result);
 

@@ -105,8 +105,8 @@ class Engine {
     /// rate. What is the same in both loses nothing. What is removed is left, flushed and drained first, or
     /// sends what is in flight.
     ///
-    /// Ports come, too, where EngineHooks::drivers has some; one that was opened stays open when the rest of
-    /// the change fails.
+    /// Ports come, too, where EngineHooks::drivers has some. Ports that nothing uses any more are then
+    /// closed, and opened again for the next stream; they stay in the plan, and their counts in snapshots.
     ///
     /// Throws Error, and has changed nothing, when something differs that cannot change during a run (ports,
     /// memory, lcores, what a sender sends; it says which), or has no room; also when a port refuses a rule

@@ -23,7 +23,8 @@ namespace spead::runtime {
 /// it while its network interface is gone.
 ///
 /// Main thread only. A port is *on* while lcores may use its queues, *off* while it is stopped or *detached*.
-/// The caller takes the queues from the lcores before it stops or closes the device.
+/// The caller takes the queues from the lcores before it stops or closes the device. A port that is *closed*
+/// is off, too: nothing uses it, and its device is closed until something does.
 class LivePort {
   public:
     /// Opens the device, which is off until it is started. Throws Error as Port::open does.
@@ -40,6 +41,7 @@ class LivePort {
 
     bool is_on() const noexcept { return !off_; }
     bool is_detached() const noexcept { return outage_.netdev.has_value(); }
+    bool is_closed() const noexcept { return closed_; }
     /// Returns the network interface that the port waits for; only while it is detached.
     const std::string& detached_netdev() const { return outage_.netdev.value(); }
     std::uint64_t times_detached() const noexcept { return outage_.times; }
@@ -55,7 +57,10 @@ class LivePort {
     void lose(const std::string& netdev);
     /// Keeps the counts of the device, which has been closed.
     void keep_counts();
-    /// Opens and starts the device again. False: its network interface is not there, or not up. Throws Error.
+    /// Marks the port as closed; the caller has taken it off and closed the device.
+    void note_closed();
+    /// Opens and starts the device again. False: it is away, and its network interface is not there, or not
+    /// up. Throws Error.
     bool reopen();
     /// Marks the port as detached again, since it could not be put on; logs the reason unless it is the last
     /// one. True: the device is open, and the caller closes it.
@@ -101,6 +106,8 @@ class LivePort {
 
     /// Returns the device's own counters (rte_eth_xstats), by name.
     std::vector<std::pair<std::string, std::uint64_t>> xstats() const;
+    /// Returns what its devices could not write or read of their files, a sentence each.
+    std::vector<std::string> problems() const;
     /// Returns the port's part of a snapshot, without what lcores count.
     stats::PortSnapshot snapshot() const;
 
@@ -115,6 +122,7 @@ class LivePort {
     std::vector<port::Rule> rules_;                       ///< that the device has
     std::vector<Endpoint> groups_;                        ///< joined; sorted
     bool off_ = false;
+    bool closed_ = false;
     struct Outage {
         std::optional<std::string> netdev;  ///< that is waited for
         std::uint64_t times = 0;            ///< so far
@@ -124,6 +132,7 @@ class LivePort {
     struct Earlier {
         stats::NicSnapshot nic;         ///< of earlier devices
         std::uint64_t host_frames = 0;  ///< of earlier hosts
+        std::vector<std::string> problems;
     };
     Earlier earlier_;
     LinkWatch link_;

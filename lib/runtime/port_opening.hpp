@@ -16,8 +16,8 @@ namespace spead::runtime {
 
 /// Opens ports while others run.
 ///
-/// Main thread only. Waits end with the lcores' patience (LcoreSet). A port that is open stays open until the
-/// run ends, whatever becomes of the change that asked for it.
+/// Main thread only. Waits end with the lcores' patience (LcoreSet). A port that was opened stays in the
+/// plan, whatever becomes of the change that asked for it.
 class PortOpening {
   public:
     /// What it changes; all of it outlives the object.

@@ -11,6 +11,7 @@
 #include "runtime/change_steps.hpp"
 #include "runtime/idling.hpp"
 #include "runtime/port_opening.hpp"
+#include "runtime/port_outages.hpp"
 #include "runtime/receive_queues.hpp"
 #include "runtime/sender_set.hpp"
 #include "runtime/snapshots.hpp"
@@ -32,6 +33,7 @@ class Reconfiguration {
         Plan& plan;      ///< that is carried out
         Layout& layout;  ///< of it
         PortOpening& opening;
+        PortOutages& outages;
         PortSet& ports;
         LcoreSet& lcores;
         ReceiveQueues& queues;
@@ -55,6 +57,9 @@ class Reconfiguration {
 
     /// Makes the run what the wanted plan says. Throws Error: then everything is as before, unless failed().
     void carry_out(const Plan& wanted);
+    /// Where ports may come: closes those that nothing uses any more. Throws LcoreLost. After a change, and
+    /// at every round: some have to wait.
+    void close_unused_ports();
     /// Whether a change could be neither carried out nor undone: a problem of the run, which has to end.
     bool failed() const noexcept { return failed_; }
 

@@ -2,6 +2,7 @@
 /// Carries out what app/bench/bench_pair.hpp describes: engines, their cases in turn, and the talk between
 /// two processes.
 #include <charconv>
+#include <deque>
 #include <optional>
 
 #include <fmt/format.h>
@@ -13,13 +14,12 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "config/limits.hpp"
-#include "drivers/table.hpp"
-#include "memory/huge_turn.hpp"
 #include "observe/foreign_json.hpp"
 #include "process/kept_privileges.hpp"
 #include "process/stop_signals.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/eal.hpp"
+#include "spead/plan_run.hpp"
 
 namespace spead::app {
 
@@ -30,23 +30,16 @@ using nlohmann::json;
 constexpr const char* kBenchGreeting = "dpdk-spead bench 1";
 constexpr std::size_t kMostCases = 1000;
 
-/// Holds the cases of one process, laid out before EAL starts.
+/// The cases of one process, laid out before EAL starts: it serves one after the other.
 struct Prepared {
-    std::vector<runtime::Plan> plans;
-    std::vector<runtime::Layout> layouts;
-    std::vector<std::string> eal_args;
+    door::EalStart eal;
+    std::deque<door::PlanRun> runs;
 
-    Prepared(const PairOptions& options, Ends ends, const runtime::EalOptions& eal) {
-        std::size_t most = 0;
-        for (const PairCase& c : cases_of(options)) {
-            plans.push_back(pair_plan(options, c, ends));
-            layouts.push_back(runtime::lay_out(plans.back(), eal, drivers::table()));
-            // One EAL serves all cases, one after the other.
-            if (layouts.back().eal_bytes > most) {
-                most = layouts.back().eal_bytes;
-                eal_args = layouts.back().eal_args;
-            }
-        }
+    Prepared(const std::vector<PairCase>& cases, const PairOptions& options, Ends ends,
+             const runtime::EalOptions& eal_options)
+        : eal(eal_options) {
+        for (const PairCase& c : cases)
+            runs.emplace_back(pair_plan(options, c, ends), eal);
     }
 };
 
@@ -85,30 +78,29 @@ runtime::EngineHooks hooks_of(const PairOptions& options, const PairBench* bench
 /// Runs the engine of one case, from the opening of its ports to their end.
 class CaseEngine {
   public:
-    CaseEngine(const PairOptions& options, const PairBench* bench, const Prepared& prepared, std::size_t i,
-               const runtime::EalOptions& eal) {
-        runtime::Layout layout = prepared.layouts[i];
-        runtime::use_lcores_of_eal(layout, eal);
-        engine_ =
-            std::make_unique<runtime::Engine>(prepared.plans[i], layout, hooks_of(options, bench, parts_));
+    CaseEngine(const PairOptions& options, const PairBench* bench, door::PlanRun& run) : run_(run) {
+        run_.start_eal();
+        run_.open(hooks_of(options, bench, parts_));
         if (parts_.reflecting != nullptr)
             parts_.reflecting->send_with(*parts_.back);
-        engine_->start();
+        run_.engine().start();
     }
-    runtime::Engine& engine() { return *engine_; }
+    ~CaseEngine() { run_.end(); }
+    CaseEngine(const CaseEngine&) = delete;
+    CaseEngine& operator=(const CaseEngine&) = delete;
     Parts& parts() { return parts_; }
     /// Stops, and returns the problems.
     std::vector<std::string> end() {
-        engine_->stop();
-        std::vector<std::string> problems = engine_->problems();
-        for (const std::string& broken : stats::broken_identities(engine_->snapshot()))
+        run_.engine().stop();
+        std::vector<std::string> problems = run_.engine().problems();
+        for (const std::string& broken : stats::broken_identities(run_.engine().snapshot()))
             problems.push_back("counters do not add up: " + broken);
         return problems;
     }
 
   private:
     Parts parts_;
-    std::unique_ptr<runtime::Engine> engine_;
+    door::PlanRun& run_;
 };
 
 /// Serves as the far end in this process, with its sink.
@@ -223,12 +215,11 @@ PairOutcome run_pair(const PairOptions& typed, const std::vector<std::string>& e
             channel = std::make_unique<JsonChannel>(second->socket());
         else if (!options.client.empty())
             channel = std::make_unique<JsonChannel>(JsonChannel::connect_to(options.client, signals.fd()));
-        std::optional<memory::HugePageTurn> turn(std::in_place);
-        const Prepared prepared(options, ends, eal_options);
-        const runtime::Eal eal(prepared.eal_args);
-        turn.reset();
+        const std::vector<PairCase> cases = cases_of(options);
+        Prepared prepared(cases, options, ends, eal_options);
+        prepared.eal.start();
         outcome.packet_pages = runtime::Eal::pages();
-        tell_remarks(prepared.layouts.front());
+        tell_remarks(prepared.runs.front().layout());
         LocalEnd local;
         std::unique_ptr<RemoteEnd> remote;
         if (channel) {
@@ -236,12 +227,11 @@ PairOutcome run_pair(const PairOptions& typed, const std::vector<std::string>& e
             remote = std::make_unique<RemoteEnd>(*channel, signals.fd());
         }
         FarEnd& far = remote ? static_cast<FarEnd&>(*remote) : local;
-        const std::vector<PairCase> cases = cases_of(options);
         for (std::size_t i = 0; i < cases.size() && !outcome.interrupted; i++) {
             far.open(i);
-            CaseEngine e(options, &bench, prepared, i, eal_options);
+            CaseEngine e(options, &bench, prepared.runs[i]);
             local.use(e.parts().counting);
-            outcome.interrupted = run_beside(e.engine(), signals.fd(), [&](const BesideEnd& end) {
+            outcome.interrupted = run_beside(prepared.runs[i], signals.fd(), [&](const BesideEnd& end) {
                 runtime::run_on(e.parts().there->cpus());
                 PairRun run{i, cases[i], *e.parts().there, far, end.cancelled};
                 bench.measure(run);
@@ -290,41 +280,16 @@ int connected(const std::string& server, int stop_fd) {
     return fd;
 }
 
-}  // namespace
-
-namespace {
-
-/// Prepares all cases of the greeting, each as if it alone had been typed.
-Prepared prepare_far(PairOptions options, const std::vector<PairCase>& cases,
-                     const runtime::EalOptions& eal) {
-    Prepared all(options, {}, eal);
-    std::size_t most = 0;
-    for (const PairCase& c : cases) {
-        options.payload_sizes = {c.payload};
-        options.heap_sizes = {c.heap};
-        Prepared one(options, {false, true}, eal);
-        all.plans.push_back(std::move(one.plans.front()));
-        if (one.layouts.front().eal_bytes > most) {
-            most = one.layouts.front().eal_bytes;
-            all.eal_args = one.eal_args;
-        }
-        all.layouts.push_back(std::move(one.layouts.front()));
-    }
-    return all;
-}
-
-/// Serves until the near end has finished, or a signal comes; returns which.
+/// Until the near end has what it wants, or a signal comes; that is the result.
 bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptions& eal_options,
            int signal_fd) {
     const json greeting = channel.receive(signal_fd);
     const PairOptions options = options_of(greeting, own);
-    std::optional<memory::HugePageTurn> turn(std::in_place);
-    const Prepared prepared = prepare_far(options, cases_from(greeting, options.kind), eal_options);
-    if (prepared.plans.empty())
+    Prepared prepared(cases_from(greeting, options.kind), options, {false, true}, eal_options);
+    if (prepared.runs.empty())
         throw_error("bench", "the other end asks for nothing");
-    const runtime::Eal eal(prepared.eal_args);
-    turn.reset();
-    tell_remarks(prepared.layouts.front());
+    prepared.eal.start();
+    tell_remarks(prepared.runs.front().layout());
     channel.send({{"ok", true}});
     for (;;) {
         json question;
@@ -333,16 +298,15 @@ bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptio
         } catch (const ChannelClosed&) {
             return false;
         }
-        const std::size_t i = observe::number_in(question, "case", prepared.plans.size());
-        if (observe::text_in(question, "do") != "open" || i >= prepared.plans.size())
+        const std::size_t i = observe::number_in(question, "case", prepared.runs.size());
+        if (observe::text_in(question, "do") != "open" || i >= prepared.runs.size())
             throw_error("bench", "the other end asks for {}", question.dump());
-        CaseEngine e(options, nullptr, prepared, i, eal_options);
+        door::PlanRun& run = prepared.runs[i];
+        CaseEngine e(options, nullptr, run);
         // Cases that follow open the same port, for which it needs no more.
-        process::give_up_privileges(
-            process::privileges_after_start(prepared.layouts[i].ports, prepared.plans[i]), {});
+        process::give_up_privileges(process::privileges_after_start(run.layout().ports, run.plan()), {});
         channel.send({{"ok", true}});
-        if (run_beside(e.engine(), signal_fd,
-                       [&](const BesideEnd& end) { answer(channel, e.parts(), end.fd); }))
+        if (run_beside(run, signal_fd, [&](const BesideEnd& end) { answer(channel, e.parts(), end.fd); }))
             return true;
         channel.send({{"ok", true}, {"problems", e.end()}});
     }
@@ -383,9 +347,10 @@ std::string describe_pair(const PairOptions& typed, const std::vector<std::strin
     if (alone(options))
         options.tx_port = meeting.emplace().near_device();
     const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_args);
-    const Prepared prepared(options, ends, eal_options);
-    return fmt::format("{} cases; the first:\n{}", prepared.plans.size(),
-                       runtime::describe(prepared.layouts.front(), prepared.plans.front()));
+    const Prepared prepared(cases_of(options), options, ends, eal_options);
+    const door::PlanRun& first = prepared.runs.front();
+    return fmt::format("{} cases; the first:\n{}", prepared.runs.size(),
+                       runtime::describe(first.layout(), first.plan()));
 }
 
 }  // namespace spead::app

@@ -38,7 +38,7 @@ bool readable(int fd) {
 
 }  // namespace
 
-bool run_beside(runtime::Engine& engine, int signal_fd, const std::function<void(const BesideEnd&)>& work) {
+bool run_beside(door::PlanRun& run, int signal_fd, const std::function<void(const BesideEnd&)>& work) {
     const NeededDescriptor done(eventfd(0, EFD_CLOEXEC));
     const NeededDescriptor stop(eventfd(0, EFD_CLOEXEC));
     // An epoll descriptor is readable when one of its own is: the engine waits for one descriptor.
@@ -59,17 +59,17 @@ bool run_beside(runtime::Engine& engine, int signal_fd, const std::function<void
         }
         eventfd_write(done.fd(), 1);
     });
-    const runtime::Engine::Reason reason = engine.run(either.fd(), nullptr);
+    const runtime::EndReason reason = run.run(either.fd(), nullptr);
     const bool finished = readable(done.fd());
     cancelled.store(true);
     eventfd_write(stop.fd(), 1);
     worker.join();
     if (failure)
         std::rethrow_exception(failure);
-    if (!finished && reason != runtime::Engine::Reason::interrupted)
+    const std::vector<std::string>& problems = run.engine().problems();
+    if (!finished && reason != runtime::EndReason::interrupted)
         throw_error("bench", "the run ended early: {}{}{}", runtime::name_of(reason),
-                    engine.problems().empty() ? "" : "; ",
-                    engine.problems().empty() ? std::string() : engine.problems().front());
+                    problems.empty() ? "" : "; ", problems.empty() ? std::string() : problems.front());
     return readable(signal_fd);
 }
 

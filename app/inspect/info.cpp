@@ -2,7 +2,6 @@
 #include "app/inspect/info.hpp"
 
 #include <algorithm>
-#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,14 +14,12 @@
 #include "base/mac.hpp"
 #include "base/tell.hpp"
 #include "drivers/table.hpp"
-#include "memory/huge_turn.hpp"
 #include "port/candidates.hpp"
 #include "port/netdev.hpp"
 #include "port/port.hpp"
 #include "process/stop_signals.hpp"
-#include "runtime/eal.hpp"
-#include "runtime/layout.hpp"
 #include "runtime/numa.hpp"
+#include "spead/eal_start.hpp"
 
 namespace spead::app {
 
@@ -93,7 +90,7 @@ void fill_unopened(Looked& looked) {
     }
 }
 
-void open_all(std::vector<Looked>& ports, const runtime::EalOptions& options) {
+void open_all(std::vector<Looked>& ports, door::EalStart& eal) {
     std::vector<port::PlannedPort> planned;
     const unsigned cpu = runtime::allowed_cpus().front();
     runtime::EalMemory need{{runtime::node_of_cpu(port::this_machine().files, cpu), std::size_t{28} << 20}};
@@ -106,13 +103,11 @@ void open_all(std::vector<Looked>& ports, const runtime::EalOptions& options) {
     if (planned.empty())
         return;
     const process::StopSignals signals;
-    std::optional<memory::HugePageTurn> turn(std::in_place);
-    const runtime::Eal eal(runtime::eal_arguments(options, {.memory = need,
-                                                            .lcores = fmt::format("0@{}", cpu),
-                                                            .name = "dpdk-spead-info",
-                                                            .bus = runtime::BusNeeds::of(planned)})
-                               .words);
-    turn.reset();
+    eal.prepare({.memory = need,
+                 .lcores = fmt::format("0@{}", cpu),
+                 .name = "dpdk-spead-info",
+                 .bus = runtime::BusNeeds::of(planned)});
+    eal.start();
     for (Looked& looked : ports) {
         if (!looked.facts.error.empty())
             continue;
@@ -140,8 +135,8 @@ int info(const InfoOptions& options, const std::vector<std::string>& eal_words) 
             tell(stdout, "{}", driver_table(drivers::table()));
         return kSuccess;
     }
-    const runtime::EalOptions eal = runtime::EalOptions::parse(eal_words);
-    std::vector<Looked> ports = ports_to_look_at(options, eal);
+    door::EalStart eal(runtime::EalOptions::parse(eal_words));
+    std::vector<Looked> ports = ports_to_look_at(options, eal.options());
     open_all(ports, eal);
     if (options.json) {
         auto list = nlohmann::ordered_json::array();

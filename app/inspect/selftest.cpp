@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/inspect/selftest.hpp"
 
-#include <optional>
-
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
@@ -12,11 +10,9 @@
 #include "base/error.hpp"
 #include "base/tell.hpp"
 #include "drivers/table.hpp"
-#include "memory/huge_turn.hpp"
 #include "process/stop_signals.hpp"
-#include "runtime/eal.hpp"
-#include "runtime/layout.hpp"
 #include "runtime/numa.hpp"
+#include "spead/eal_start.hpp"
 
 namespace spead::app {
 
@@ -86,8 +82,8 @@ Findings try_all(const port::PlannedPort& planned, const Endpoint& destination, 
 
 int selftest(const SelftestOptions& options, const std::vector<std::string>& eal_words) {
     const Endpoint destination = destination_of(options);
-    const runtime::EalOptions eal_options = runtime::EalOptions::parse(eal_words);
-    const port::PlannedPort planned = plan_port(options, eal_options);
+    door::EalStart eal(runtime::EalOptions::parse(eal_words));
+    const port::PlannedPort planned = plan_port(options, eal.options());
     PortFacts facts;
     facts.named = options.port;
     facts.family = planned.driver->name();
@@ -95,16 +91,11 @@ int selftest(const SelftestOptions& options, const std::vector<std::string>& eal
     const std::size_t bytes = planned.device.eal_bytes() + kOwnBytes;
     const unsigned cpu = runtime::allowed_cpus().front();
     process::StopSignals signals;
-    std::optional<memory::HugePageTurn> turn(std::in_place);
-    const runtime::Eal eal(
-        runtime::eal_arguments(
-            eal_options,
-            {.memory = {{runtime::eal_node(port::this_machine(), planned, cpu), bytes + bytes / 8}},
-             .lcores = fmt::format("0@{}", cpu),
-             .name = "dpdk-spead-selftest",
-             .bus = runtime::BusNeeds::of({&planned, 1})})
-            .words);
-    turn.reset();
+    eal.prepare({.memory = {{runtime::eal_node(port::this_machine(), planned, cpu), bytes + bytes / 8}},
+                 .lcores = fmt::format("0@{}", cpu),
+                 .name = "dpdk-spead-selftest",
+                 .bus = runtime::BusNeeds::of({&planned, 1})});
+    eal.start();
     const Findings found = try_all(planned, destination, facts, signals);
     signals.give_back();
     if (options.json) {

@@ -20,7 +20,7 @@ std::shared_ptr<const stats::Snapshot> EngineProcess::recent() {
 }
 
 runtime::Plan EngineProcess::ask_for_plan(std::chrono::nanoseconds patience) {
-    runtime::Plan plan = executor_.call([this] { return engine_.plan(); }, patience);
+    runtime::Plan plan = run_.on_engine([](auto& engine) { return engine.plan(); }, patience);
     const std::lock_guard lock(mutex_);
     known_ = plan;
     return plan;
@@ -41,7 +41,7 @@ runtime::Plan EngineProcess::known_plan() {
 
 Process::Seen EngineProcess::seen() {
     try {
-        return {executor_.call([this] { return engine_.snapshot(); }, kLookPatience), 0};
+        return {run_.on_engine([](auto& engine) { return engine.snapshot(); }, kLookPatience), 0};
     } catch (const runtime::Busy&) {
         const stats::LatestSnapshot::View view = latest_.look();
         if (!view)
@@ -51,58 +51,58 @@ Process::Seen EngineProcess::seen() {
 }
 
 stats::Snapshot EngineProcess::snapshot() {
-    return executor_.call([this] { return engine_.snapshot(); });
+    return run_.on_engine([](auto& engine) { return engine.snapshot(); });
 }
 
 void EngineProcess::change(const std::function<runtime::Plan(const runtime::Plan&)>& edit) {
-    executor_.call([&] {
+    run_.on_engine([&](auto& engine) {
         // Worked out here, so that two who type at once do not undo each other's change.
-        const runtime::Plan wanted = edit(engine_.plan());
-        engine_.reconfigure(wanted);
+        const runtime::Plan wanted = edit(engine.plan());
+        engine.reconfigure(wanted);
     });
 }
 
 void EngineProcess::end() {
-    // Even if the main thread is busy: a program that is asked to end must not go on.
-    executor_.post([this] { engine_.interrupt(); });
+    // However busy the main thread is: a program that was told to end must not go on.
+    run_.executor().post([this] { run_.engine().interrupt(); });
 }
 
 void EngineProcess::log_level(const std::string& text) {
-    executor_.call([&] { set_log_level(text, "log level"); });
+    run_.executor().call([&] { set_log_level(text, "log level"); });
 }
 
 std::vector<std::vector<stats::RuleSnapshot>> EngineProcess::rules() {
-    return executor_.call([this] { return engine_.rules(); });
+    return run_.on_engine([](auto& engine) { return engine.rules(); });
 }
 
 std::vector<std::pair<std::string, std::uint64_t>> EngineProcess::xstats(const std::string& port) {
-    return executor_.call([&] { return engine_.xstats(port); });
+    return run_.on_engine([&](auto& engine) { return engine.xstats(port); });
 }
 
 void EngineProcess::stop_port(const std::string& port) {
-    executor_.call([&] { engine_.stop_port(port); });
+    run_.on_engine([&](auto& engine) { engine.stop_port(port); });
 }
 
 void EngineProcess::start_port(const std::string& port) {
-    executor_.call([&] { engine_.start_port(port); });
+    run_.on_engine([&](auto& engine) { engine.start_port(port); });
 }
 
 void EngineProcess::start_capture(const std::string& stream, const capture::Options& options) {
-    executor_.call([&] { engine_.start_capture(stream, options); });
+    run_.on_engine([&](auto& engine) { engine.start_capture(stream, options); });
 }
 
 stats::CaptureSnapshot EngineProcess::stop_capture(const std::string& stream) {
-    const std::uint64_t number = executor_.call([&] { return engine_.stop_capture(stream); });
-    return executor_.until([&] { return engine_.stopped_capture(number); });
+    const std::uint64_t number = run_.on_engine([&](auto& engine) { return engine.stop_capture(stream); });
+    return run_.executor().until([&] { return run_.engine().stopped_capture(number); });
 }
 
 send::DummyResult EngineProcess::dummy(const std::string& send, std::uint32_t packets) {
-    return executor_.call([&] { return engine_.dummy(send, packets); });
+    return run_.on_engine([&](auto& engine) { return engine.dummy(send, packets); });
 }
 
 std::vector<Process::Pool> EngineProcess::pools() {
     // Pools come and go with streams, on the main thread.
-    return executor_.call([] {
+    return run_.executor().call([] {
         std::vector<Pool> pools;
         rte_mempool_walk(
             [](rte_mempool* pool, void* list) {

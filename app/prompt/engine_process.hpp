@@ -6,8 +6,7 @@
 #include <mutex>
 
 #include "app/prompt/process.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/executor.hpp"
+#include "spead/plan_run.hpp"
 #include "stats/latest_snapshot.hpp"
 
 namespace spead::app {
@@ -15,10 +14,9 @@ namespace spead::app {
 /// Represents an engine's process: every request goes to the main thread through its executor.
 class EngineProcess : public Process {
   public:
-    /// Refers to all; they outlive it. The engine serves the executor, and its snapshots are published on the
-    /// board.
-    EngineProcess(runtime::Engine& engine, runtime::Executor& executor, const stats::LatestSnapshot& latest)
-        : engine_(engine), executor_(executor), latest_(latest), known_(engine.plan()) {}
+    /// Both outlive this; the run is open, and somebody publishes its snapshots.
+    EngineProcess(door::PlanRun& run, const stats::LatestSnapshot& latest)
+        : run_(run), latest_(latest), known_(run.engine().plan()) {}
 
     runtime::Plan plan() override;
     stats::Snapshot snapshot() override;
@@ -40,8 +38,7 @@ class EngineProcess : public Process {
   private:
     runtime::Plan ask_for_plan(std::chrono::nanoseconds patience);
 
-    runtime::Engine& engine_;
-    runtime::Executor& executor_;
+    door::PlanRun& run_;
     const stats::LatestSnapshot& latest_;
     std::mutex mutex_;
     runtime::Plan known_;  ///< guarded

@@ -22,7 +22,6 @@
 #include "base/tell.hpp"
 #include "capture/pcap_reader.hpp"
 #include "drivers/table.hpp"
-#include "memory/huge_turn.hpp"
 #include "observe/report.hpp"
 #include "observe/report_file.hpp"
 #include "port/impaired_queue.hpp"
@@ -35,6 +34,7 @@
 #include "runtime/layout.hpp"
 #include "runtime/numa.hpp"
 #include "runtime/plan_files.hpp"
+#include "spead/eal_start.hpp"
 
 namespace spead::app {
 
@@ -129,18 +129,16 @@ PlannedReplay plan_replay(const ReplayOptions& options, const runtime::EalOption
     return plan;
 }
 
-runtime::EalArguments arguments_of(const PlannedReplay& plan, const ReplayOptions& options,
-                                   const runtime::EalOptions& eal) {
+runtime::EalNeeds needs_of(const PlannedReplay& plan, const ReplayOptions& options) {
     const auto& device = plan.port.device;
     const std::size_t bytes =
         device.eal_bytes() + (std::size_t{32} << 20) +
         replay::Replay::memory_need(device.capabilities, device.tx.descriptors, plan.longest) +
         (options.impair.empty() ? 0 : port::ImpairedQueue::memory_need(plan.impairing));
-    return runtime::eal_arguments(
-        eal, {.memory = {{runtime::eal_node(port::this_machine(), plan.port, plan.main), bytes}},
-              .lcores = fmt::format("0@{},1@{}", plan.main, plan.worker),
-              .name = "dpdk-spead",
-              .bus = runtime::BusNeeds::of({&plan.port, 1})});
+    return {.memory = {{runtime::eal_node(port::this_machine(), plan.port, plan.main), bytes}},
+            .lcores = fmt::format("0@{},1@{}", plan.main, plan.worker),
+            .name = "dpdk-spead",
+            .bus = runtime::BusNeeds::of({&plan.port, 1})};
 }
 
 stats::PortSnapshot port_snapshot(const port::Port& port, const replay::PlayerCounters& counters) {
@@ -288,22 +286,20 @@ int send_all(const ReplayOptions& options, const PlannedReplay& plan, const Comm
 
 int replay(const ReplayOptions& options, const Invocation& invocation) {
     const CommonOptions& common = invocation.common;
-    const runtime::EalOptions eal_options = runtime::EalOptions::parse(invocation.eal_args);
+    door::EalStart eal(runtime::EalOptions::parse(invocation.eal_args));
     std::vector<FileUse> files;
     for (const std::string& file : options.replay.files)
         files.push_back(FileUse::planned(file, FileUse::Way::read, "the replay reads", kReplay));
     files.push_back(observe::claim_report(common.json_path, "--json"));
-    const PlannedReplay plan = plan_replay(options, eal_options);
-    std::optional<memory::HugePageTurn> turn(std::in_place);
-    const runtime::EalArguments arguments = arguments_of(plan, options, eal_options);
+    const PlannedReplay plan = plan_replay(options, eal.options());
+    const runtime::EalArguments& arguments = eal.prepare(needs_of(plan, options));
     if (common.check) {
         tell(stdout, "EAL arguments: {}\n", fmt::join(arguments.words, " "));
         return kSuccess;
     }
     observe::check_writable(common.json_path);
     process::StopSignals signals;
-    const runtime::Eal eal(arguments.words);
-    turn.reset();
+    eal.start();
     for (const std::string& remark : arguments.remarks)
         log_notice(LogType::app, "{}", remark);
     return send_all(options, plan, common, signals);

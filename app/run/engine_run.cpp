@@ -37,19 +37,13 @@ std::string started_text(const runtime::Plan& plan) {
                        more == 0 ? "" : fmt::format("; {} more", more));
 }
 
-/// Closes the executor first on the way out, so that no thread waits for the main thread.
-struct CloseFirst {
-    runtime::Executor& executor;
-    ~CloseFirst() { executor.close(); }
-};
-
 }  // namespace
 
 RunOutcome EngineRun::go() {
-    engine_ = std::make_unique<runtime::Engine>(prepared_.plan, prepared_.layout, hooks());
+    run_.open(hooks());
     start();
     std::vector<std::string> script_problems;
-    const runtime::Engine::Reason reason = run(script_problems);
+    const runtime::EndReason reason = run(script_problems);
     return stop(reason, script_problems);
 }
 
@@ -71,20 +65,19 @@ runtime::EngineHooks EngineRun::hooks() {
 /// Marks silent lcores in the last snapshot, while the main thread waits for one and has nothing newer.
 void EngineRun::show_silence() {
     const stats::LatestSnapshot::View view = latest_.look();
-    if (engine_ == nullptr || !view)
+    if (!view)
         return;
     stats::Snapshot then = *view.latest.snapshot;
-    engine_->mark_silent(then);
+    run_.engine().mark_silent(then);
     notify(channels_.service, status_, then);
     latest_.publish(std::move(then));
 }
 
 void EngineRun::start() {
-    engine_->serve(executor_);
-    // An interactive user wants to see the state when the senders are done.
+    // Who looks wants to see what is left when the senders are done.
     if (options_.interactive)
-        engine_->stay();
-    engine_->start();
+        run_.engine().stay();
+    run_.engine().start();
     give_up_privileges();
     channels_.service.ready();
     if (!common_.quiet)
@@ -92,35 +85,32 @@ void EngineRun::start() {
 }
 
 void EngineRun::give_up_privileges() const {
-    const runtime::Plan& plan = prepared_.plan;
+    const runtime::Plan& plan = run_.plan();
     if (plan.runtime.capabilities != runtime::KeptCapabilities::needed)
         return;
-    std::vector<process::PathInUse> paths = process::paths_in_use(prepared_.layout.ports, plan);
+    std::vector<process::PathInUse> paths = process::paths_in_use(run_.layout().ports, plan);
     process::add_written(paths, common_.json_path);
     process::add_written(paths, channels_.socket ? channels_.socket->path() : "");
     process::add_read(paths, options_.config_path);
-    process::give_up_privileges(process::privileges_after_start(prepared_.layout.ports, plan), paths);
+    process::give_up_privileges(process::privileges_after_start(run_.layout().ports, plan), paths);
 }
 
-runtime::Engine::Reason EngineRun::run(std::vector<std::string>& script_problems) {
+runtime::EndReason EngineRun::run(std::vector<std::string>& script_problems) {
     // The terminal is the prompt's where there is one.
     observe::Progress progress(!common_.quiet && !options_.interactive);
-    EngineProcess process(*engine_, executor_, latest_);
-    Console console(
-        process, {options_.interactive, options_.cmdline_file,
-                  common_.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO, prepared_.layout.control_cpus(),
-                  channels_.socket ? &*channels_.socket : nullptr, &notifications_});
-    const CloseFirst close_first{executor_};
-    const runtime::Engine::Reason reason =
-        engine_->run(channels_.signals.fd(), [&](const stats::Snapshot& now) {
-            tick(now);
-            progress.update(now);
-            standard_error().flush();
-            notify(channels_.service, status_, now);
-        });
+    EngineProcess process(run_, latest_);
+    Console console(process,
+                    {options_.interactive, options_.cmdline_file,
+                     common_.json_path == "-" ? STDERR_FILENO : STDOUT_FILENO, run_.layout().control_cpus(),
+                     channels_.socket ? &*channels_.socket : nullptr, &notifications_});
+    const runtime::EndReason reason = run_.run(channels_.signals.fd(), [&](const stats::Snapshot& now) {
+        tick(now);
+        progress.update(now);
+        standard_error().flush();
+        notify(channels_.service, status_, now);
+    });
     channels_.service.stopping();
     progress.finish();
-    executor_.close();
     console.end();
     script_problems = console.problems();
     return reason;
@@ -129,21 +119,22 @@ runtime::Engine::Reason EngineRun::run(std::vector<std::string>& script_problems
 void EngineRun::tick(const stats::Snapshot& now) {
     if (channels_.hangups.take()) {
         channels_.service.notify_reloading();
-        reload(options_, *engine_);
+        reload(options_, run_.engine());
         channels_.service.ready();
     }
     latest_.publish(now);
 }
 
-RunOutcome EngineRun::stop(runtime::Engine::Reason reason, const std::vector<std::string>& script_problems) {
+RunOutcome EngineRun::stop(runtime::EndReason reason, const std::vector<std::string>& script_problems) {
     channels_.signals.give_back();
     log_info(LogType::app, "ending: {}", runtime::name_of(reason));
-    engine_->stop();
-    RunOutcome outcome{engine_->snapshot(), engine_->totals(), engine_->plan(), {}, reason};
+    runtime::Engine& engine = run_.engine();
+    engine.stop();
+    RunOutcome outcome{engine.snapshot(), engine.totals(), engine.plan(), {}, reason};
     latest_.publish(outcome.last);
-    outcome.problems = engine_->problems();
+    outcome.problems = engine.problems();
     outcome.problems.insert(outcome.problems.end(), script_problems.begin(), script_problems.end());
-    for (const std::string& remark : engine_->remarks())
+    for (const std::string& remark : engine.remarks())
         log_notice(LogType::app, "{}", remark);
     return outcome;
 }

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "app/invocation.hpp"
 #include "app/prompt/notifications.hpp"
-#include "app/run/prepared_run.hpp"
 #include "app/run/run_channels.hpp"
 #include "app/run/run_report.hpp"
 #include "app/run/service_status.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/executor.hpp"
+#include "spead/plan_run.hpp"
 #include "stats/latest_snapshot.hpp"
 
 namespace spead::app {
 
-/// Connects an engine with its controllers and observers: signals, the prompt, the service manager, the
-/// board. EAL and all arguments outlive it. The main thread calls it.
+/// A plan's run with those who command it and those who are told of it: signals, the prompt, the service
+/// manager, the latest snapshot. EAL runs; everything that it is given outlives it. The main thread calls it.
 class EngineRun {
   public:
-    EngineRun(const RunOptions& options, const CommonOptions& common, const PreparedRun& prepared,
+    EngineRun(const RunOptions& options, const CommonOptions& common, door::PlanRun& run,
               RunChannels& channels, stats::LatestSnapshot& latest)
-        : options_(options), common_(common), prepared_(prepared), channels_(channels), latest_(latest) {}
+        : options_(options), common_(common), run_(run), channels_(channels), latest_(latest) {}
+    /// Ends the run's engine.
+    ~EngineRun() { run_.end(); }
+    EngineRun(const EngineRun&) = delete;
+    EngineRun& operator=(const EngineRun&) = delete;
 
     /// Runs from the ports' opening to their end, once. Throws Error when it cannot start.
     RunOutcome go();
@@ -33,19 +34,17 @@ class EngineRun {
     void show_silence();
     void start();
     void give_up_privileges() const;
-    runtime::Engine::Reason run(std::vector<std::string>& script_problems);
+    runtime::EndReason run(std::vector<std::string>& script_problems);
     void tick(const stats::Snapshot& now);
-    RunOutcome stop(runtime::Engine::Reason reason, const std::vector<std::string>& script_problems);
+    RunOutcome stop(runtime::EndReason reason, const std::vector<std::string>& script_problems);
 
     const RunOptions& options_;
     const CommonOptions& common_;
-    const PreparedRun& prepared_;
+    door::PlanRun& run_;
     RunChannels& channels_;
     stats::LatestSnapshot& latest_;
-    runtime::Executor executor_;
     Notifications notifications_;
     ServiceStatus status_;
-    std::unique_ptr<runtime::Engine> engine_;
 };
 
 }  // namespace spead::app

@@ -7,7 +7,6 @@
 
 #include "base/error.hpp"
 #include "config/config.hpp"
-#include "drivers/table.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/lossless.hpp"
 
@@ -47,11 +46,10 @@ std::string as_comments(const std::string& text) {
 }  // namespace
 
 PreparedRun::PreparedRun(const RunOptions& options, const std::vector<std::string>& eal_args)
-    : eal_options(runtime::EalOptions::parse(eal_args)),
-      plan(plan_of(options)),
-      turn(std::in_place),
-      layout(runtime::lay_out(plan, eal_options, drivers::table())) {
-    // Packets within one process are ours, and no more of them are in flight than there is memory for.
+    : eal(runtime::EalOptions::parse(eal_args)), run(plan_of(options), eal) {
+    const runtime::Plan& plan = run.plan();
+    runtime::Layout& layout = run.layout();
+    // What goes round in one process is ours, and no more of it is in flight than there is memory for.
     if (!options.loopback) {
         if (const std::string why = runtime::why_not_lossless(plan, layout); !why.empty())
             throw UsageError(why);
@@ -61,8 +59,9 @@ PreparedRun::PreparedRun(const RunOptions& options, const std::vector<std::strin
     runtime::need_descriptors(descriptors_for(plan, layout));
 }
 
-std::string describe_run(const PreparedRun& run, const runtime::Plan& typed) {
-    return fmt::format("{}\n{}", config::to_toml(typed), as_comments(runtime::describe(run.layout, typed)));
+std::string describe_run(const PreparedRun& prepared, const runtime::Plan& typed) {
+    return fmt::format("{}\n{}", config::to_toml(typed),
+                       as_comments(runtime::describe(prepared.run.layout(), typed)));
 }
 
 }  // namespace spead::app

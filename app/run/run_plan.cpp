@@ -7,6 +7,7 @@
 
 #include "app/exit_status.hpp"
 #include "app/run/engine_run.hpp"
+#include "app/run/prepared_run.hpp"
 #include "app/run/run_views.hpp"
 #include "base/error.hpp"
 #include "base/file_use.hpp"
@@ -51,13 +52,11 @@ int run_plan(const RunOptions& options, const Invocation& invocation) {
     }
     check_run(options, common);
     RunChannels channels(options);
-    const runtime::Eal eal(prepared.layout.eal_args);
-    prepared.turn.reset();
-    runtime::use_lcores_of_eal(prepared.layout, prepared.eal_options);
-    for (const std::string& remark : prepared.layout.remarks)
+    prepared.run.start_eal();
+    for (const std::string& remark : prepared.run.layout().remarks)
         log_notice(LogType::app, "{}", remark);
-    RunViews views(options.plan, prepared.layout);
-    RunOutcome outcome = EngineRun(options, common, prepared, channels, views.latest()).go();
+    RunViews views(options.plan, prepared.run.layout());
+    RunOutcome outcome = EngineRun(options, common, prepared.run, channels, views.latest()).go();
     return report_run(std::move(outcome), options, common);
 }
 

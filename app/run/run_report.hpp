@@ -6,7 +6,7 @@
 
 #include "app/invocation.hpp"
 #include "app/run/run_options.hpp"
-#include "runtime/engine.hpp"
+#include "runtime/end_conditions.hpp"
 #include "stats/snapshot.hpp"
 
 namespace spead::app {
@@ -18,7 +18,7 @@ struct RunOutcome {
                             ///< cleared
     runtime::Plan ran;      ///< the final plan, since streams are added and removed during the run
     std::vector<std::string> problems;
-    runtime::Engine::Reason reason{};
+    runtime::EndReason reason{};
 };
 
 /// Prints the report, the verdict and the problems, and writes the JSON document. If the document goes to

@@ -9,7 +9,7 @@
 
 namespace spead::app {
 
-LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine::Reason reason) {
+LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::EndReason reason) {
     std::uint64_t sent = 0;
     std::uint64_t besides = 0;
     std::uint64_t complete = 0;
@@ -29,7 +29,7 @@ LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine:
         active.add(stream.active);
     }
     const bool same = complete >= sent && complete <= sent + besides && verified == sent && wrong == 0;
-    const bool nothing = sent == 0 && reason != runtime::Engine::Reason::interrupted;
+    const bool nothing = sent == 0 && reason != runtime::EndReason::interrupted;
     const double seconds = active.ticks() != 0 && snapshot.ticks_per_second > 0
                                ? static_cast<double>(active.ticks()) / snapshot.ticks_per_second
                                : snapshot.duration_s;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "runtime/engine.hpp"
+#include "runtime/end_conditions.hpp"
 #include "runtime/plan.hpp"
 #include "stats/snapshot.hpp"
 
@@ -17,8 +17,8 @@ struct LoopbackVerdict {
     std::string sentence;
 };
 
-/// Judges a loopback run. A run in which no heap was sent is good only if its user interrupted it.
-LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::Engine::Reason reason);
+/// A run in which no heap was sent has shown nothing, and is good only when its user interrupted it.
+LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::EndReason reason);
 
 /// Returns one sentence per stream that a sink should have verified and could not: a heap differed, or
 /// packets came and not one heap was compared. A stream without any packet of data is no problem, nor is one

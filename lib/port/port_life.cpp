@@ -221,6 +221,7 @@ void Port::State::tear_down() noexcept {
         if (applied) {
             applied = false;
             planned.driver->released(device);
+            device.held.reset();
         }
         for (rte_mempool* pool : pools) {
             if (const unsigned missing = rte_mempool_in_use_count(pool); missing > device.rx_kept) {

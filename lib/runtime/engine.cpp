@@ -94,6 +94,7 @@ std::optional<Engine::Reason> Engine::State::step(const std::function<void(const
     parts.captures.collect(parts.streams.current());
     parts.streams.watch_sinks(parts.clock.seconds());
     parts.senders.let_go(hooks.longest_finish);
+    reconfiguration.close_unused_ports();
     const stats::Snapshot now = snapshots.take();
     parts.health.watch(now, parts.plan.receives, parts.streams.current(), parts.streams.removed_counts());
     parts.senders.watch(now.duration_s, parts.events);

@@ -39,12 +39,12 @@ struct Engine::State {
     Idling idling{parts.lcores, parts.queues, parts.senders};
     PortOpening opening{{parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders},
                         hooks.drivers};
-    Reconfiguration reconfiguration{
-        {parts.plan, parts.layout, opening, parts.ports, parts.lcores, parts.queues, parts.senders,
-         parts.streams, parts.captures, idling, snapshots, parts.notes.problems},
-        {hooks.lcore_patience, hooks.longest_finish}};
     PortOutages outages{
         {parts.plan, parts.layout, parts.ports, parts.lcores, parts.queues, parts.senders, snapshots}};
+    Reconfiguration reconfiguration{
+        {parts.plan, parts.layout, opening, outages, parts.ports, parts.lcores, parts.queues, parts.senders,
+         parts.streams, parts.captures, idling, snapshots, parts.notes.problems},
+        {hooks.lcore_patience, hooks.longest_finish}};
     Shutdown shutdown{
         {parts.plan, parts.clock, parts.ports, parts.lcores, parts.queues, parts.senders, parts.consumers,
          parts.streams, parts.captures, counts, snapshots, parts.notes},

@@ -49,6 +49,16 @@ int likeness(const port::PassedPackets& passed, const std::vector<Endpoint>& wan
     return best;
 }
 
+/// Returns what a device could not write or read of its files.
+std::vector<std::string> problems_of(const port::Port& device) {
+    std::vector<std::string> all;
+    if (std::string problem = device.output_problem(); !problem.empty())
+        all.push_back(std::move(problem));
+    for (std::string& problem : device.source_problems())
+        all.push_back(std::move(problem));
+    return all;
+}
+
 void add(stats::NicSnapshot& to, const stats::NicSnapshot& more) {
     to.missed += more.missed;
     to.no_mbuf += more.no_mbuf;
@@ -91,9 +101,24 @@ void LivePort::keep_counts() {
     add(earlier_.nic, device_->nic());
 }
 
+void LivePort::note_closed() {
+    closed_ = true;
+    // From now on its files are the user's.
+    for (std::string& problem : problems_of(*device_))
+        earlier_.problems.push_back(std::move(problem));
+}
+
+std::vector<std::string> LivePort::problems() const {
+    std::vector<std::string> all = earlier_.problems;
+    if (!closed_)
+        for (std::string& problem : problems_of(*device_))
+            all.push_back(std::move(problem));
+    return all;
+}
+
 bool LivePort::reopen() {
     // One that the device makes itself (net_tap) is made anew.
-    if (!planned_.device.netdev.empty()) {
+    if (outage_.netdev && !planned_.device.netdev.empty()) {
         const auto facts = port::netdev_facts(*outage_.netdev);
         if (!facts || !facts->up)
             return false;
@@ -102,6 +127,7 @@ bool LivePort::reopen() {
     again->start();
     device_ = std::move(again);
     outage_.netdev.reset();
+    closed_ = false;
     return true;
 }
 
@@ -221,8 +247,8 @@ stats::PortSnapshot LivePort::snapshot() const {
     s.name = device_->name();
     s.driver = device_->driver_name();
     s.steering = port::name_of(device_->capabilities().steering);
-    s.state = outage_.netdev ? "detached" : off_ ? "stopped" : "running";
-    if (outage_.netdev) {
+    s.state = closed_ ? "closed" : outage_.netdev ? "detached" : off_ ? "stopped" : "running";
+    if (closed_ || outage_.netdev) {
         s.nic = earlier_.nic;
     } else {
         s.nic = device_->nic();

@@ -22,8 +22,9 @@ namespace spead::runtime {
 /// Holds one port of the run with its rules, its groups, its own IGMP and ARP host, and its history while its
 /// network interface is detached.
 ///
-/// Main thread only. A port is *on* while lcores may use its queues, and *off* while it is stopped or
-/// detached. The caller takes the queues from the lcores before it stops or closes the device.
+/// Main thread only. A port is *on* while lcores may use its queues, *off* while it is stopped or *detached*.
+/// The caller takes the queues from the lcores before it stops or closes the device. A port that is *closed*
+/// is off, too: nothing uses it, and its device is closed until something does.
 class LivePort {
   public:
     /// Opens the device, which is off until it is started. Throws Error as Port::open does.
@@ -40,6 +41,7 @@ class LivePort {
 
     bool is_on() const noexcept { return !off_; }
     bool is_detached() const noexcept { return outage_.netdev.has_value(); }
+    bool is_closed() const noexcept { return closed_; }
     /// Returns the network interface that the port waits for; only while it is detached.
     const std::string& detached_netdev() const { return outage_.netdev.value(); }
     std::uint64_t times_detached() const noexcept { return outage_.times; }
@@ -55,6 +57,8 @@ class LivePort {
     void lose(const std::string& netdev);
     /// Keeps the counts of the device, which has been closed.
     void keep_counts();
+    /// Marks the port as closed; the caller has taken it off and closed the device.
+    void note_closed();
     /// Opens and starts the device again. Returns false when its network interface is missing or down. Throws
     /// Error.
     bool reopen();
@@ -103,6 +107,8 @@ class LivePort {
 
     /// Returns the device's own counters (rte_eth_xstats), by name.
     std::vector<std::pair<std::string, std::uint64_t>> xstats() const;
+    /// Returns what its devices could not write or read of their files, a sentence each.
+    std::vector<std::string> problems() const;
     /// Returns the port's part of a snapshot, without the counts of lcores.
     stats::PortSnapshot snapshot() const;
 
@@ -117,6 +123,7 @@ class LivePort {
     std::vector<port::Rule> rules_;                       ///< installed on the device
     std::vector<Endpoint> groups_;                        ///< joined; sorted
     bool off_ = false;
+    bool closed_ = false;
     struct Outage {
         std::optional<std::string> netdev;  ///< the one that is waited for
         std::uint64_t times = 0;            ///< so far
@@ -126,6 +133,7 @@ class LivePort {
     struct Earlier {
         stats::NicSnapshot nic;         ///< of earlier devices
         std::uint64_t host_frames = 0;  ///< of earlier hosts
+        std::vector<std::string> problems;
     };
     Earlier earlier_;
     LinkWatch link_;

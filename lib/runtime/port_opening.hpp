@@ -16,8 +16,8 @@ namespace spead::runtime {
 
 /// Opens ports while others run.
 ///
-/// Main thread only. Waits end with the lcores' patience (LcoreSet). An open port stays open until the run
-/// ends, even if the change that asked for it fails.
+/// Main thread only. Waits end with the lcores' patience (LcoreSet). A port that was opened stays in the
+/// plan, even if the change that asked for it fails.
 class PortOpening {
   public:
     /// Refers to the objects that it changes; all outlive it.

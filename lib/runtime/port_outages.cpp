@@ -17,6 +17,12 @@ namespace {
 /// Holds the interval at which the kernel is asked for links and files.
 constexpr auto kLookAtPorts = std::chrono::milliseconds(200);
 
+bool is_used_by(const Plan& plan, const std::string& port) {
+    const auto is_there = [&port](const auto& one) { return one.port == port; };
+    return std::any_of(plan.receives.begin(), plan.receives.end(), is_there) ||
+           std::any_of(plan.sends.begin(), plan.sends.end(), is_there);
+}
+
 }  // namespace
 
 void PortOutages::stop(const std::string& port) {
@@ -43,6 +49,8 @@ void PortOutages::start(const std::string& port) {
     if (p.is_detached())
         throw_error(fmt::format("port {}", port),
                     "its network interface has disappeared; it starts when the interface is back");
+    if (p.is_closed())
+        throw_error(fmt::format("port {}", port), "it is closed; a stream or sender that uses it opens it");
     if (p.device().started())
         throw_error(fmt::format("port {}", port), "it runs already");
     p.device().start();
@@ -104,6 +112,62 @@ void PortOutages::shut(std::size_t port) {
     of_.ports[port].device().stop();
     of_.senders.unmap(port);
     of_.ports[port].device().close();
+}
+
+/// Returns whether the port is on and nothing uses it.
+bool PortOutages::is_unused(std::size_t port) const {
+    const std::vector<SendStream*> senders = of_.senders.all();
+    return of_.ports[port].is_on() && !is_used_by(of_.plan, of_.plan.ports[port].name) &&
+           std::none_of(senders.begin(), senders.end(),
+                        [port](const SendStream* s) { return s->port == port; });
+}
+
+/// Returns whether its own host has not announced yet that groups are left.
+bool PortOutages::has_to_tell(std::size_t port) const {
+    const LinkHost* const host = of_.ports[port].host();
+    return host != nullptr && !host->idle();
+}
+
+bool PortOutages::any_to_tell() const {
+    for (std::size_t i = 0; i < of_.ports.size(); i++)
+        if (has_to_tell(i) && is_unused(i))
+            return true;
+    return false;
+}
+
+void PortOutages::close_unused() {
+    for (std::size_t i = 0; i < of_.ports.size(); i++)
+        if (is_unused(i) && !has_to_tell(i) && !is_silent_on(i))
+            close(i);
+}
+
+void PortOutages::close(std::size_t port) {
+    (void)of_.snapshots.take_detailed();
+    shut(port);
+    of_.ports[port].keep_counts();
+    of_.ports[port].note_closed();
+    changed(port);
+    log_info(LogType::runtime, "port {}: it is closed, since no stream and no sender uses it",
+             of_.ports[port].plan().name);
+}
+
+void PortOutages::open_used(const Plan& wanted) {
+    for (std::size_t i = 0; i < of_.ports.size(); i++) {
+        if (!of_.ports[i].is_closed() || !is_used_by(wanted, of_.plan.ports[i].name))
+            continue;
+        need_kept_descriptors("opening a port");
+        of_.ports[i].reopen();
+        try {
+            of_.queues.renew_host(i);
+            put_on(i);
+        } catch (const LcoreLost&) {
+            throw;  // its lcores cannot be asked to let go of it again
+        } catch (const std::exception&) {
+            close(i);
+            throw;
+        }
+        changed(i);
+    }
 }
 
 /// Opens the port again once its interface exists and is up.

@@ -13,8 +13,8 @@
 
 namespace spead::runtime {
 
-/// Stops and starts ports while others run: on request, or because their network interface was detached and
-/// returned. Streams and senders of the port wait meanwhile.
+/// Stops and starts ports while others run: on request, because their network interface has gone and come
+/// back, or because nothing uses them any more. Streams and senders of the port wait meanwhile.
 ///
 /// Main thread only. Lcores release a port's queues before it is stopped or closed. Waits end with the
 /// lcores' patience (LcoreSet) and with that of the ports' own hosts (PortSet).
@@ -42,9 +42,17 @@ class PortOutages {
     /// when the device refuses: then it stays stopped.
     void start(const std::string& port);
 
-    /// Accepts peers, and checks links, files and network interfaces a few times a second. Returns false when
-    /// a port cannot go on because its file cannot be written. A port without its interface waits for it.
-    /// Throws LcoreLost. Call it at every round.
+    /// Closes the ports that no stream and no sender of the plan names, once those that are leaving have left
+    /// and the network knows that groups are left. Their counts stay. Throws LcoreLost.
+    void close_unused();
+    /// Whether close_unused() has to wait for the network to know.
+    bool any_to_tell() const;
+    /// Opens the closed ports again that the wanted plan uses. Throws Error: then they are closed.
+    void open_used(const Plan& wanted);
+
+    /// Lets peers in, and looks a few times a second after links, files, and network interfaces that have
+    /// gone or are back. False: a port cannot go on, its file does not take what is written. One whose
+    /// interface has gone waits for it. Throws LcoreLost. Call it at every round.
     [[nodiscard]] bool watch();
 
   private:
@@ -53,6 +61,9 @@ class PortOutages {
     void take_off(std::size_t port);
     void put_on(std::size_t port);
     void shut(std::size_t port);
+    void close(std::size_t port);
+    bool is_unused(std::size_t port) const;
+    bool has_to_tell(std::size_t port) const;
     void lose(std::size_t port, const std::string& netdev);
     void look_for(std::size_t port);
     void changed(std::size_t port);

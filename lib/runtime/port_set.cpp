@@ -141,18 +141,14 @@ void PortSet::serve_hosts() {
 
 void PortSet::poll_peers() {
     for (const auto& p : ports_)
-        if (p->device().capabilities().needs_peer)
+        if (p->device().capabilities().needs_peer && !p->is_closed())
             p->device().poll_link();
 }
 
 void PortSet::report_end(std::vector<std::string>& problems, std::vector<std::string>& remarks) const {
-    for (const auto& p : ports_) {
-        const port::Port& device = p->device();
-        if (const std::string problem = device.output_problem(); !problem.empty())
-            problems.push_back(problem);
-        for (std::string& problem : device.source_problems())
+    for (const auto& p : ports_)
+        for (std::string& problem : p->problems())
             problems.push_back(std::move(problem));
-    }
     for (const auto& p : ports_) {
         const std::string& name = p->plan().name;
         if (p->links_lost() > 1)

@@ -44,6 +44,7 @@ void Reconfiguration::carry_out(const Plan& asked) {
     const Change change =
         compare(of_.plan, wanted, of_.opening.possible() ? NewPorts::welcome : NewPorts::refused);
     of_.opening.open_new(wanted);
+    of_.outages.open_used(wanted);
     check(wanted, change);
     const ChangeAssignment::Cpus cpus = assignment_.cpus_of(wanted, change);
     // The steps that are most likely to fail come before anything has changed. New windows and queues are
@@ -76,6 +77,12 @@ void Reconfiguration::carry_out(const Plan& asked) {
     }
     of_.snapshots.parts_changed(names_of_changed(before.plan, wanted, change));
     wait_for_leaving();
+    close_unused_ports();
+}
+
+void Reconfiguration::close_unused_ports() {
+    if (of_.opening.possible() && !of_.streams.any_leaving())
+        of_.outages.close_unused();
 }
 
 /// Throws Error for changes that are not possible now.
@@ -170,7 +177,9 @@ void Reconfiguration::set_idling() {
 
 void Reconfiguration::wait_for_leaving() {
     const Clock::time_point end = Clock::now() + kLeavePatience;
-    while ((of_.streams.any_leaving() || of_.senders.any_leaving()) && Clock::now() < end) {
+    while ((of_.streams.any_leaving() || of_.senders.any_leaving() ||
+            (of_.opening.possible() && of_.outages.any_to_tell())) &&
+           Clock::now() < end) {
         of_.ports.serve_hosts();
         std::this_thread::sleep_for(kStep);
         of_.streams.let_go();

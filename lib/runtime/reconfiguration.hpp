@@ -11,6 +11,7 @@
 #include "runtime/change_steps.hpp"
 #include "runtime/idling.hpp"
 #include "runtime/port_opening.hpp"
+#include "runtime/port_outages.hpp"
 #include "runtime/receive_queues.hpp"
 #include "runtime/sender_set.hpp"
 #include "runtime/snapshots.hpp"
@@ -32,6 +33,7 @@ class Reconfiguration {
         Plan& plan;      ///< the plan that runs
         Layout& layout;  ///< of that plan
         PortOpening& opening;
+        PortOutages& outages;
         PortSet& ports;
         LcoreSet& lcores;
         ReceiveQueues& queues;
@@ -55,8 +57,10 @@ class Reconfiguration {
 
     /// Changes the run to the wanted plan. Throws Error: then the former state is restored, unless failed().
     void carry_out(const Plan& wanted);
-    /// Returns whether a change could be neither carried out nor undone: a problem of the run, which has to
-    /// end.
+    /// Where ports may come: closes those that nothing uses any more. Throws LcoreLost. After a change, and
+    /// at every round: some have to wait.
+    void close_unused_ports();
+    /// Whether a change could be neither carried out nor undone: a problem of the run, which has to end.
     bool failed() const noexcept { return failed_; }
 
   private:

@@ -172,6 +172,64 @@ void SendStream::async_send(SendHeap& heap, std::function<void(const SendResult&
     submit(heap, options, std::move(done), true);
 }
 
+bool SendStream::submit_group(std::span<const GroupHeap> group, GroupMode mode,
+                              std::function<void(std::span<const SendResult>)> done, bool wait) {
+    State& s = *state_;
+    struct Results {
+        std::vector<SendResult> of;
+        std::size_t left = 0;
+    };
+    const auto results = std::make_shared<Results>();
+    results->of.resize(group.size());
+    results->left = group.size();
+    std::vector<door::UserHeapSource::Member> members;
+    for (const GroupHeap& one : group) {
+        if (!one.heap.state_)
+            throw_usage("heap", "it was moved to another variable; make a new one");
+        s.address_bits = one.heap.state_->heap.flavour().address_bits();
+        members.push_back({one.heap.state_, one.options, [results, done, i = members.size()](const auto& r) {
+                               results->of[i] = r;
+                               if (--results->left == 0 && done)
+                                   done(results->of);
+                           }});
+    }
+    const send::Interleave order =
+        mode == GroupMode::serial ? send::Interleave::serial : send::Interleave::round_robin;
+    const auto try_now = [&] { return s.heap_source->try_submit_group(members, order); };
+    // Completions that were not taken yet have their places, too.
+    if (try_now() || (s.heap_source->dispatch() != 0 && try_now()))
+        return true;
+    if (wait && !s.heap_source->wait(try_now))
+        throw_error(s.where, "its lcore does not answer; the heaps in flight stay so");
+    return wait;
+}
+
+void SendStream::send_heaps(std::span<const GroupHeap> group, GroupMode mode) {
+    submit_group(group, mode, {}, true);
+}
+
+bool SendStream::try_send_heaps(std::span<const GroupHeap> group, GroupMode mode) {
+    return submit_group(group, mode, {}, false);
+}
+
+std::future<std::vector<SendResult>> SendStream::async_send_heaps(std::span<const GroupHeap> group,
+                                                                  GroupMode mode) {
+    auto promise = std::make_shared<std::promise<std::vector<SendResult>>>();
+    std::future<std::vector<SendResult>> result = promise->get_future();
+    submit_group(
+        group, mode,
+        [promise](std::span<const SendResult> r) {
+            promise->set_value({r.begin(), r.end()});
+        },
+        true);
+    return result;
+}
+
+void SendStream::async_send_heaps(std::span<const GroupHeap> group, GroupMode mode,
+                                  std::function<void(std::span<const SendResult>)> done) {
+    submit_group(group, mode, std::move(done), true);
+}
+
 void SendStream::wait_for(const SendHeap& heap) {
     if (!heap.state_)
         return;

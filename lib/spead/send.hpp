@@ -107,6 +107,18 @@ struct SendOptions {
     std::optional<double> rate{};        ///< of this heap; 0: unlimited
 };
 
+/// How the heaps of a group follow each other.
+enum class GroupMode : std::uint8_t {
+    serial,      ///< one heap after the other
+    round_robin  ///< a packet of each in turn, until all are sent
+};
+
+/// One heap of a group, and how it is sent.
+struct GroupHeap {
+    SendHeap& heap;
+    SendOptions options{};
+};
+
 /// Counts since the stream was made.
 struct SendStats {
     std::uint64_t heaps = 0;    ///< sent, without those of end()
@@ -117,8 +129,8 @@ struct SendStats {
     std::uint64_t packets_dropped = 0;  ///< refused by the port for good
 };
 
-/// Sends heaps from the user's memory. One thread at a time uses send, try_send, async_send, wait_for, flush,
-/// poll and end; any thread may use the others.
+/// Sends heaps from the user's memory. One thread at a time uses send, try_send, async_send, their like for
+/// groups, wait_for, flush, poll and end; any thread may use the others.
 ///
 /// Items in registered Memory are sent without a copy if the port can; all others are copied by the lcore.
 /// When the session or the port ends, heaps in flight complete as aborted, and further ones are refused with
@@ -148,6 +160,19 @@ class SPEAD_API SendStream {
     void async_send(SendHeap& heap, std::function<void(const SendResult&)> done,
                     const SendOptions& options = {});
 
+    // Groups: all heaps are submitted, in this order, or none. Each is a heap in flight of its own. Each
+    // throws Error as send() does, and for no heap, one that stands twice, or more than max_heaps.
+
+    void send_heaps(std::span<const GroupHeap> group, GroupMode mode);
+    /// The same without waiting: false when there is no room for all.
+    bool try_send_heaps(std::span<const GroupHeap> group, GroupMode mode);
+    /// As send_heaps(), with a future of what becomes of the heaps, in the order of the group; fulfilled as
+    /// that of async_send() when the last of them is completed.
+    std::future<std::vector<SendResult>> async_send_heaps(std::span<const GroupHeap> group, GroupMode mode);
+    /// The same with a function, which is called once.
+    void async_send_heaps(std::span<const GroupHeap> group, GroupMode mode,
+                          std::function<void(std::span<const SendResult>)> done);
+
     /// Waits until the heap is no longer in flight; at once if it is not. Throws Error when it was given up.
     void wait_for(const SendHeap& heap);
     /// Waits until no heap is in flight, sent or not.
@@ -174,6 +199,8 @@ class SPEAD_API SendStream {
     struct State;
     bool submit(SendHeap& heap, const SendOptions& options, std::function<void(const SendResult&)> done,
                 bool wait);
+    bool submit_group(std::span<const GroupHeap> group, GroupMode mode,
+                      std::function<void(std::span<const SendResult>)> done, bool wait);
 
     std::unique_ptr<State> state_;
 };

@@ -8,7 +8,6 @@
 #include <future>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -17,11 +16,8 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "drivers/table.hpp"
-#include "memory/huge_turn.hpp"
 #include "runtime/descriptors.hpp"
-#include "runtime/eal.hpp"
 #include "runtime/heap_generator.hpp"
-#include "runtime/layout.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/plan_edits.hpp"
 
@@ -53,7 +49,9 @@ runtime::EalOptions eal_options(const ProcessConfig& config) {
 
 struct Session::State {
     explicit State(const ProcessConfig& config)
-        : options(eal_options(config)), plan(first_plan(config)), stop_fd(eventfd(0, EFD_CLOEXEC)) {
+        : eal(eal_options(config), EalStart::Owner::library),
+          plan_run(first_plan(config), eal),
+          stop_fd(eventfd(0, EFD_CLOEXEC)) {
         if (stop_fd < 0)
             throw_error("process", "no file descriptor is left for it; raise the limit (ulimit -n)");
     }
@@ -61,16 +59,13 @@ struct Session::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
-    runtime::EalOptions options;
-    runtime::Plan plan;
-    runtime::Layout layout;
-    runtime::Executor executor;
+    EalStart eal;
+    PlanRun plan_run;
     const int stop_fd;
     std::promise<void> started;
 
     // The session's thread only.
     std::map<std::string, StreamHooks> hooks;
-    runtime::Engine* engine = nullptr;
 
     // Guarded.
     mutable std::mutex mutex;
@@ -115,26 +110,18 @@ runtime::EngineHooks Session::State::engine_hooks() {
 }
 
 void Session::State::run_engine() {
-    // It has the lcores that the first session gave it.
-    options.has_lcores |= runtime::Eal::runs();
-    if (!runtime::Eal::runs())
-        // It goes on when this object is gone: EAL is not cleaned up before the process ends.
-        const runtime::Eal eal(layout.eal_args, runtime::Eal::Owner::library);
-    runtime::use_lcores_of_eal(layout, options);
-    runtime::Engine running(plan, layout, engine_hooks());
-    running.serve(executor);
+    plan_run.start_eal();
+    plan_run.open(engine_hooks());
+    runtime::Engine& running = plan_run.engine();
     running.stay();
     running.start();
-    engine = &running;
     started.set_value();
-    const runtime::Engine::Reason reason = running.run(stop_fd, {});
-    executor.close();
-    engine = nullptr;
+    const runtime::EndReason reason = plan_run.run(stop_fd, {});
     running.stop();
     const std::lock_guard lock(mutex);
     last = running.snapshot();
     problems = running.problems();
-    if (reason != runtime::Engine::Reason::interrupted && problems.empty())
+    if (reason != runtime::EndReason::interrupted && problems.empty())
         problems.push_back(fmt::format("the session has ended: {}", runtime::name_of(reason)));
 }
 
@@ -142,7 +129,7 @@ void Session::State::run() noexcept {
     try {
         run_engine();
     } catch (const std::exception& error) {
-        executor.close();
+        plan_run.end();
         const std::lock_guard lock(mutex);
         problems.emplace_back(reason_of(error));
         try {
@@ -151,6 +138,7 @@ void Session::State::run() noexcept {
             log_error(LogType::app, "the session has failed: {}", problems.back());
         }
     }
+    plan_run.end();
     const std::lock_guard lock(mutex);
     ended = true;
     changed.notify_all();
@@ -184,13 +172,10 @@ std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
         if (const std::shared_ptr<Session> session = current())
             session->stop();
     });
-    auto state = std::make_shared<State>(config);
     runtime::need_descriptors(kDescriptors);
     set_log_level(config.log_level, "log_level");
-    // Other processes take huge pages, too: free ones must stay so until EAL has taken them.
-    std::optional<memory::HugePageTurn> turn(std::in_place);
     // On this thread, whose CPUs the process may use; EAL pins the other one.
-    state->layout = runtime::lay_out(state->plan, state->options, drivers::table());
+    auto state = std::make_shared<State>(config);
     std::future<void> started = state->started.get_future();
     thread.post([state] { state->run(); });
     std::shared_ptr<Session> session(new Session(state));
@@ -237,18 +222,12 @@ stats::Snapshot Session::last_snapshot() const {
     return state_->last;
 }
 
-runtime::Executor& Session::executor() {
+PlanRun& Session::plan_run() {
     if (!is_own_process())
         throw_error("process", "it belongs to the parent of this process, and cannot be used after fork(2)");
     if (MainThread::instance().is_this_thread())
         throw_error("process", "a filter or another hook must not call the session");
-    return state_->executor;
-}
-
-runtime::Engine& Session::engine() {
-    if (state_->engine == nullptr)
-        throw_error("process", "the session has ended");
-    return *state_->engine;
+    return state_->plan_run;
 }
 
 /// Carries out a change with one more stream, whose hooks the engine calls meanwhile.
@@ -256,7 +235,7 @@ std::string Session::State::add(const runtime::Plan& wanted, const std::string& 
     check(wanted);
     hooks.insert_or_assign(name, std::move(of));
     try {
-        engine->reconfigure(wanted);
+        plan_run.engine().reconfigure(wanted);
     } catch (...) {
         hooks.erase(name);
         throw;

@@ -9,10 +9,9 @@
 
 #include "memory/region.hpp"
 #include "recv/packet_filter.hpp"
-#include "runtime/engine.hpp"
-#include "runtime/executor.hpp"
 #include "runtime/heap_source.hpp"
 #include "runtime/user_queues.hpp"
+#include "spead/plan_run.hpp"
 #include "spead/process.hpp"
 
 namespace spead::door {
@@ -27,8 +26,8 @@ struct StreamHooks {
         make_heap_source{};
 };
 
-/// Holds EAL and one engine on the thread that EAL knows as the main lcore; every stream of the library is an
-/// edit of the engine's plan.
+/// A PlanRun on a thread of its own, MainThread; every stream of the front door is an edit of the engine's
+/// plan.
 ///
 /// Any thread may call anything. Calls are carried out on the session's thread, one after the other, and wait
 /// for it with a bound (runtime::Executor::kPatience). A hook may call nothing here. Not installed: it names
@@ -74,7 +73,7 @@ class Session {
     /// session has ended or does not answer.
     template <typename Function>
     auto on_engine(Function&& function) {
-        return executor().call([&] { return function(engine()); });
+        return plan_run().on_engine(std::forward<Function>(function));
     }
 
   private:
@@ -83,8 +82,7 @@ class Session {
     static std::shared_ptr<Session> start_first(const ProcessConfig& config);
     explicit Session(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-    runtime::Executor& executor();
-    runtime::Engine& engine();
+    PlanRun& plan_run();
 
     std::shared_ptr<State> state_;  ///< also its thread's, until it has ended
 };

@@ -140,6 +140,61 @@ void UserHeapSource::submit(const std::shared_ptr<SendHeap::State>& heap, const 
         throw_error(where_, "its lcore does not answer; the heaps in flight stay so");
 }
 
+bool UserHeapSource::try_submit_group(std::span<const Member> group, send::Interleave mode) {
+    if (group.empty())
+        throw_usage(where_, "the group is empty; give at least one heap");
+    // Before the lock, as in try_submit().
+    std::vector<UserMemory::Handles> memory(group.size());
+    std::vector<const SendHeap::State*> heaps;
+    for (std::size_t i = 0; i < group.size(); i++) {
+        const SendHeap::State& heap = *group[i].heap;
+        heap.need_idle();
+        if (heap.heap.items() == 0)
+            throw_error(where_, "heap {} of the group is empty; add an item", i);
+        UserMemory::instance().hold(heap.memory, memory[i]);
+        heaps.push_back(&heap);
+    }
+    std::sort(heaps.begin(), heaps.end());
+    if (std::adjacent_find(heaps.begin(), heaps.end()) != heaps.end())
+        throw_usage(where_, "a heap stands twice in the group; make a heap for each place");
+    const std::lock_guard lock(mutex_);
+    return begin(group, mode, memory);
+}
+
+/// Hands the group to the sender; false when there is no room.
+bool UserHeapSource::begin(std::span<const Member> group, send::Interleave mode,
+                           std::span<UserMemory::Handles> memory) {
+    need_open();
+    collect();
+    if (group.size() > flights_.size())
+        throw_usage(where_, "a group of {} heaps is never in flight at once: max_heaps is {}; raise it",
+                    group.size(), flights_.size());
+    if (free_.size() < group.size())
+        return false;
+    const std::span<Flight*> places = std::span(free_).last(group.size());
+    std::vector<send::Submission> submissions;
+    for (std::size_t i = 0; i < group.size(); i++) {
+        send::Submission& s = submissions.emplace_back();
+        s.heap = &group[i].heap->heap;
+        s.substream = group[i].options.substream;
+        s.cnt = group[i].options.cnt;
+        s.rate = group[i].options.rate;
+        s.user = places[i];
+    }
+    if (!sender_->submit(submissions, mode))
+        return false;
+    for (std::size_t i = 0; i < group.size(); i++) {
+        Flight& flight = *places[i];
+        flight.heap = group[i].heap;
+        flight.memory = std::move(memory[i]);
+        flight.done = group[i].done;
+        flight.heap->sender = weak_from_this();
+        flight.heap->in_flight.store(true, std::memory_order_relaxed);
+    }
+    free_.resize(free_.size() - group.size());
+    return true;
+}
+
 void UserHeapSource::complete(Flight& flight, const SendResult& result) {
     flight.result = result;
     completed_.push_back(&flight);

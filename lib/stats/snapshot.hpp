@@ -245,7 +245,7 @@ struct PortSnapshot {
     std::string name;
     std::string driver;
     std::string steering;
-    std::string state;  ///< "running", "stopped", or "detached": its network interface is detached
+    std::string state;  ///< "running", "stopped", "closed", or "detached": its network interface is detached
     std::array<std::uint64_t, kPortOutcomes> rx{};
     std::uint64_t rx_packets = 0;  ///< sum of `rx`
     std::uint64_t rx_bytes = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <functional>
+#include <future>
 #include <gmock/gmock.h>
 #include <map>
 #include <optional>
@@ -18,6 +19,9 @@
 namespace spead::test {
 namespace {
 
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using SentBytesTest = SendTest;
 
@@ -136,6 +140,106 @@ TEST_F(SentBytesTest, MemoryThatIsNotRegisteredIsCopied) {
     EXPECT_GT(snapshot().sends[0].counters.unregistered_packets, 0U);
     process.stop();
     expect_whole(heaps_in(file), 20);
+}
+
+/// Returns the heap counts of a capture file's packets, in their order.
+std::vector<std::uint64_t> counts_in(const std::string& file) {
+    std::vector<std::uint64_t> counts;
+    for (const std::string& packet : packets_in(file))
+        counts.push_back(word_at(packet, 28 + 8) & 0xFFFF'FFFF'FFFF);
+    return counts;
+}
+
+TEST_F(SentBytesTest, HeapsOfAGroupAreSentInTurnOrOneAfterTheOther) {
+    const ScratchDirectory directory;
+    const std::string file = directory.file("sent.pcap");
+    SendStream stream(process, {.endpoints = {"239.1.2.3+1:7148"},
+                                .interface = "net_pcap0,tx_pcap=" + file,
+                                .max_packet_size = 1072,
+                                .max_heaps = 3});
+    // Of 1, 2 and 3 packets of 1000 bytes.
+    std::vector<std::vector<std::byte>> payloads;
+    std::vector<SendHeap> heaps(3);
+    std::vector<GroupHeap> group;
+    for (std::size_t i = 0; i < heaps.size(); i++) {
+        payloads.emplace_back((i + 1) * 1000);
+        heaps[i].add(0x1000, std::span<const std::byte>(payloads[i]));
+        group.push_back({heaps[i], {.substream = static_cast<std::uint32_t>(i % 2)}});
+    }
+    const auto fill_all = [&](std::uint64_t first) {
+        for (std::size_t i = 0; i < heaps.size(); i++)
+            fill(payloads[i], first + i);
+    };
+    fill_all(1);
+    stream.send_heaps(group, GroupMode::round_robin);
+    stream.flush();
+    fill_all(4);
+    std::future<std::vector<SendResult>> last = stream.async_send_heaps(group, GroupMode::serial);
+    EXPECT_TRUE(heaps[0].in_flight() && heaps[2].in_flight());
+    stream.flush();
+    EXPECT_THAT(last.get(), ElementsAre(Field(&SendResult::cnt, 4), Field(&SendResult::cnt, 5),
+                                        Field(&SendResult::cnt, 6)));
+    std::vector<std::uint64_t> counts;
+    stream.async_send_heaps(std::span(group).first(2), GroupMode::serial, [&](auto results) {
+        for (const SendResult& r : results)
+            counts.push_back(r.cnt);
+    });
+    stream.flush();
+    EXPECT_THAT(counts, ElementsAre(7, 8)) << "the function is called once";
+    process.stop();
+
+    EXPECT_THAT(counts_in(file), ElementsAre(1, 2, 3, 2, 3, 3, 4, 5, 5, 6, 6, 6, 7, 8, 8));
+    const auto written = heaps_in(file);
+    for (std::uint64_t cnt = 1; cnt <= 6; cnt++) {
+        const std::string& payload = written.at(cnt);
+        EXPECT_EQ(payload.size(), 1000 * ((cnt - 1) % 3 + 1)) << cnt;
+        EXPECT_EQ(verify_check(std::as_bytes(std::span(payload)), verify_heap_start(cnt, payload.size() / 4)),
+                  payload.size())
+            << cnt;
+    }
+}
+
+TEST_F(SentBytesTest, OfAGroupAllHeapsAreSentOrNone) {
+    const ScratchDirectory directory;
+    const std::string file = directory.file("sent.pcap");
+    SendStream stream(process, {.endpoints = {"239.1.2.3:7148"},
+                                .interface = "net_pcap0,tx_pcap=" + file,
+                                .rate = 1000,
+                                .max_heaps = 3});
+    const std::vector<std::byte> payload(1000), large(1 << 20);
+    std::vector<SendHeap> heaps(4);
+    for (std::size_t i = 0; i < 3; i++)
+        heaps[i].add(0x1000, std::span<const std::byte>(payload));
+    const auto refused = [&](const std::vector<GroupHeap>& group) {
+        const std::string words = refusal([&] { stream.send_heaps(group, GroupMode::round_robin); });
+        EXPECT_EQ(stream.in_flight(), 0U) << words;
+        for (const SendHeap& heap : heaps)
+            EXPECT_FALSE(heap.in_flight()) << words;
+        return words;
+    };
+    EXPECT_THAT(refused({}), HasSubstr("the group is empty"));
+    EXPECT_THAT(refused({{heaps[0]}, {heaps[3]}}), HasSubstr("heap 1 of the group is empty"));
+    EXPECT_THAT(refused({{heaps[0]}, {heaps[1]}, {heaps[0]}}), HasSubstr("twice"));
+    EXPECT_THAT(refused({{heaps[0]}, {heaps[1], {.substream = 1}}}), HasSubstr("substream 1"));
+    heaps[3].add(0x1000, std::span<const std::byte>(large));
+    EXPECT_THAT(refused({{heaps[0]}, {heaps[1]}, {heaps[2]}, {heaps[3]}}), HasSubstr("max_heaps is 3"));
+
+    // It takes hours at this rate, and there is room for two more.
+    stream.send(heaps[3]);
+    const std::vector<GroupHeap> three{{heaps[0]}, {heaps[1]}, {heaps[2]}};
+    EXPECT_FALSE(stream.try_send_heaps(three, GroupMode::serial));
+    EXPECT_EQ(stream.in_flight(), 1U);
+    EXPECT_TRUE(stream.try_send_heaps(std::span(three).first(2), GroupMode::serial));
+    EXPECT_THAT(refusal([&] { stream.send_heaps(three, GroupMode::serial); }), HasSubstr("in flight"));
+    bool told = false;
+    stream.stop();
+    stream.flush();
+    EXPECT_FALSE(heaps[0].in_flight());
+    EXPECT_THAT(
+        refusal([&] { stream.async_send_heaps(three, GroupMode::serial, [&](auto) { told = true; }); }),
+        HasSubstr("stopped"));
+    EXPECT_FALSE(told);
+    EXPECT_EQ(stream.stats().heaps_aborted, 3U);
 }
 
 /// Both name the type in their own order of words, which have the same length.

@@ -15,17 +15,17 @@ using test::parsed_options;
 
 TEST(PreparedRun, MakesRoomForChangesWhereThereIsAControlSocket) {
     RunOptions options = parsed_options<RunOptions>("loopback");
-    EXPECT_FALSE(PreparedRun(options, {}).plan.runtime.live);
+    EXPECT_FALSE(PreparedRun(options, {}).run.plan().runtime.live);
     options.config_path = "some.toml";
-    EXPECT_TRUE(PreparedRun(options, {}).plan.runtime.live) << "`run` has a socket if it can";
+    EXPECT_TRUE(PreparedRun(options, {}).run.plan().runtime.live) << "`run` has a socket if it can";
     options.plan.runtime.control = "off";
-    EXPECT_FALSE(PreparedRun(options, {}).plan.runtime.live);
+    EXPECT_FALSE(PreparedRun(options, {}).run.plan().runtime.live);
 }
 
 TEST(PreparedRun, IsDescribedAsAConfiguration) {
     const RunOptions options = parsed_options<RunOptions>("loopback --heaps 3");
-    const PreparedRun run(options, {"-m", "512"});
-    const std::string text = describe_run(run, options.plan);
+    const PreparedRun prepared(options, {"-m", "512"});
+    const std::string text = describe_run(prepared, options.plan);
     EXPECT_EQ(config::parse_text(text, "--check"), options.plan);
     EXPECT_NE(text.find("\n# "), std::string::npos) << "what is no key is a comment";
 }

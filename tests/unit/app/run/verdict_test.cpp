@@ -13,7 +13,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
-using Reason = runtime::Engine::Reason;
+using Reason = runtime::EndReason;
 
 stats::Snapshot came_back(std::uint64_t sent, std::uint64_t complete, std::uint64_t verified,
                           std::uint64_t wrong = 0) {

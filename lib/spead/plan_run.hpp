@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "runtime/engine.hpp"
+#include "runtime/executor.hpp"
+#include "runtime/layout.hpp"
+#include "runtime/plan.hpp"
+#include "spead/eal_start.hpp"
+
+namespace spead::door {
+
+/// One plan from its layout to its end: the only owner of an engine and of the executor that it serves. The
+/// front door's Session, the program's run and the benches are made of it.
+///
+/// One thread, which EAL knows as the main lcore, opens and runs it; any other may call on_engine() and
+/// executor() meanwhile. In the order of the functions below. Not installed.
+class PlanRun {
+  public:
+    /// Lays the plan out and opens nothing. `eal` outlives this. Throws Error when the plan does not fit.
+    PlanRun(runtime::Plan plan, EalStart& eal);
+    /// end().
+    ~PlanRun() { end(); }
+    PlanRun(const PlanRun&) = delete;
+    PlanRun& operator=(const PlanRun&) = delete;
+
+    const runtime::Plan& plan() const noexcept { return plan_; }  ///< as it was laid out
+    runtime::Layout& layout() noexcept { return layout_; }
+    const runtime::Layout& layout() const noexcept { return layout_; }
+
+    /// Starts EAL unless it runs, and looks up which lcores the user chose. Throws Error.
+    void start_eal();
+    /// Makes the engine and its executor: opens the ports and makes all memory. After end() once more. Throws
+    /// Error.
+    void open(const runtime::EngineHooks& hooks);
+    /// Between open() and end(), on this thread only.
+    runtime::Engine& engine() noexcept { return *engine_; }
+    /// Engine::run. When it returns or throws, nobody waits for this thread any more.
+    runtime::EndReason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
+    /// Ends the engine, and frees it. Idempotent.
+    void end() noexcept;
+
+    /// Serves from open() on, and refuses after run().
+    runtime::Executor& executor() noexcept { return *executor_; }
+    /// Runs `function(engine)` on the main thread: Executor::call. Any other thread, after open().
+    template <typename Function>
+    auto on_engine(Function&& function, std::chrono::nanoseconds patience = runtime::Executor::kPatience) {
+        return executor_->call([&] { return function(*engine_); }, patience);
+    }
+
+  private:
+    EalStart& eal_;
+    const runtime::Plan plan_;
+    runtime::Layout layout_;
+    std::optional<runtime::Executor> executor_;
+    std::unique_ptr<runtime::Engine> engine_;
+};
+
+}  // namespace spead::door

@@ -27,6 +27,12 @@ constexpr std::chrono::seconds kFinishPatience{5};
 /// Given up heaps complete as soon as the port gives their memory back.
 constexpr std::chrono::seconds kStopPatience{5};
 
+/// Counts the heaps of one end(). Shared with their completions, which may come after end() has thrown.
+struct StopHeaps {
+    std::size_t left = 0;
+    std::size_t failed = 0;
+};
+
 runtime::SendPlan plan_of(const SendConfig& config) {
     runtime::SendPlan plan;
     plan.name = config.name;
@@ -205,22 +211,24 @@ std::size_t SendStream::in_flight() const noexcept {
 }
 
 void SendStream::State::send_stops() const {
-    std::size_t left = substreams, failed = 0;
+    const auto stops = std::make_shared<StopHeaps>();
     for (std::size_t i = 0; i < substreams; i++) {
         auto heap = std::make_shared<SendHeap::State>(address_bits);
         heap->heap.add_stop();
         SendOptions options;
         options.substream = static_cast<std::uint32_t>(i);
         options.rate = 0;  // it need not wait for the time of data
-        heap_source->submit(heap, options, Kind::control, [&](const SendResult& result) {
-            left--;
-            failed += result.status == SendStatus::sent ? 0 : 1;
+        stops->left++;
+        heap_source->submit(heap, options, Kind::control, [stops](const SendResult& result) {
+            stops->left--;
+            stops->failed += result.status == SendStatus::sent ? 0 : 1;
         });
     }
-    if (!heap_source->wait([&left] { return left == 0; }))
+    if (!heap_source->wait([&stops] { return stops->left == 0; }))
         throw_error(where, "its lcore does not answer; stop items stay in flight");
-    if (failed != 0)
-        throw_error(where, "{} of {} stop items were not sent: the stream was stopped", failed, substreams);
+    if (stops->failed != 0)
+        throw_error(where, "{} of {} stop items were not sent: the stream was stopped", stops->failed,
+                    substreams);
 }
 
 void SendStream::end() {

@@ -158,7 +158,9 @@ class SPEAD_API SendStream {
     int fd() const noexcept;
     std::size_t in_flight() const noexcept;
 
-    /// Sends a heap with a stop item to every endpoint, and waits for it.
+    /// Sends a heap with a stop item to every endpoint, and waits for it. Throws Error when the stream or its
+    /// session is stopped meanwhile, and what a function of async_send() throws. Some endpoints may have no
+    /// stop item then.
     void end();
     /// Gives up what is not sent: heaps complete as aborted.
     void stop() noexcept;

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/current_reason.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
@@ -59,11 +60,11 @@ void UserMemory::remove(const Memory::State& memory) noexcept {
     try {
         memory.session->on_engine(
             [&](runtime::Engine& engine) { engine.remove_region(memory.bytes.data()); });
-    } catch (const std::exception& error) {
+    } catch (...) {
         // With the session all of its memory has been unregistered.
         if (memory.session->running())
             log_error(LogType::app, "memory at {} cannot be unregistered: {}",
-                      static_cast<const void*>(memory.bytes.data()), reason_of(error));
+                      static_cast<const void*>(memory.bytes.data()), reason_of_current());
     }
     const std::lock_guard lock(mutex_);
     entries_.erase(memory.bytes.data());

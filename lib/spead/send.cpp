@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/current_reason.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mac.hpp"
@@ -121,10 +122,10 @@ bool SendStream::State::finish(std::chrono::seconds patience) const noexcept {
     for (;;)
         try {
             return heap_source->wait([this] { return heap_source->in_flight() == 0; }, patience);
-        } catch (const std::exception& error) {
+        } catch (...) {
             // Each has taken a completion, so there is an end.
             log_error(LogType::send, "{}: the function of a completion has failed: {}", where,
-                      reason_of(error));
+                      reason_of_current());
         }
 }
 

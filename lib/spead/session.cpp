@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/current_reason.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "drivers/table.hpp"
@@ -141,10 +142,10 @@ void Session::State::run_engine() {
 void Session::State::run() noexcept {
     try {
         run_engine();
-    } catch (const std::exception& error) {
+    } catch (...) {
         executor.close();
         const std::lock_guard lock(mutex);
-        problems.emplace_back(reason_of(error));
+        problems.emplace_back(reason_of_current());
         try {
             started.set_exception(std::current_exception());
         } catch (const std::future_error&) {
@@ -320,9 +321,9 @@ void Session::remove(const std::string& stream) noexcept {
                 std::erase_if(wanted.receives, [&](const auto& r) { return r.name == stream; });
             });
         });
-    } catch (const std::exception& error) {
+    } catch (...) {
         if (running())
-            log_error(LogType::app, "stream {} cannot be removed: {}", stream, reason_of(error));
+            log_error(LogType::app, "stream {} cannot be removed: {}", stream, reason_of_current());
     }
 }
 
@@ -333,9 +334,9 @@ void Session::remove_sender(const std::string& sender) noexcept {
                 std::erase_if(wanted.sends, [&](const auto& s) { return s.name == sender; });
             });
         });
-    } catch (const std::exception& error) {
+    } catch (...) {
         if (running())
-            log_error(LogType::app, "sender {} cannot be removed: {}", sender, reason_of(error));
+            log_error(LogType::app, "sender {} cannot be removed: {}", sender, reason_of_current());
     }
 }
 

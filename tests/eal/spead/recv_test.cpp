@@ -381,6 +381,23 @@ TEST(RecvStream, AsksAFilterOfTheUsers) {
     EXPECT_GT(kept.received(), 0U);
 }
 
+TEST(RecvStream, TakesWhateverTheMakerOfAFilterThrows) {
+    const Process process(config());
+    RecvStream other(process, ring_config());
+    RecvConfig c = ring_config();
+    c.endpoints = {"239.1.2.4:7148"};
+    c.packet_filter = []() -> std::unique_ptr<PacketFilter> { throw 3; };
+    EXPECT_THROW(RecvStream(process, c), int);
+    EXPECT_EQ(door::Session::current()->on_engine([](auto& e) { return e.plan().receives.size(); }), 1U);
+    // The lcore knows no more of it: changes go on.
+    c.packet_filter = nullptr;
+    RecvStream stream(process, c);
+    const TestSender sender({.endpoints = "239.1.2.3+1:7148"});
+    EXPECT_TRUE(stream.get());
+    EXPECT_TRUE(other.get());
+    EXPECT_TRUE(process.running());
+}
+
 TEST(RecvStream, FeedsAnItemGroup) {
     const Process process(config());
     RecvConfig c = ring_config();

@@ -179,6 +179,16 @@ TEST_F(SendTest, StoppedHeapsAreAborted) {
     EXPECT_THAT(refusal([&] { stream.end(); }), HasSubstr("stopped"));
 }
 
+TEST_F(SendTest, AFunctionMayThrowAnythingWhileItsStreamIsDestroyed) {
+    SendStream stream(process, to_nowhere(0));
+    const std::vector<std::byte> payload(100);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    stream.async_send(heap, [](const SendResult&) { throw 3; });
+    { const SendStream gone = std::move(stream); }
+    EXPECT_FALSE(heap.in_flight());
+}
+
 /// Ends the stream, from a frame that is gone afterwards.
 [[gnu::noinline]] std::string end_of(SendStream& stream) {
     return refusal([&] { stream.end(); });

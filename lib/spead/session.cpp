@@ -70,7 +70,9 @@ struct Session::State {
     std::promise<void> started;
 
     // The session's thread only.
-    std::map<std::string, StreamHooks> hooks;
+    using Hooks = std::map<std::string, StreamHooks>;  ///< by name; a stream and a sender may share one
+    Hooks stream_hooks;
+    Hooks sender_hooks;
     runtime::Engine* engine = nullptr;
 
     // Guarded.
@@ -83,27 +85,26 @@ struct Session::State {
     void run() noexcept;
     void run_engine();
     runtime::EngineHooks engine_hooks();
-    std::string add(const runtime::Plan& wanted, const std::string& name, StreamHooks of);
-    void remove(const std::string& name, runtime::Engine& running,
-                const std::function<void(runtime::Plan&)>& take_out);
+    std::string add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks, StreamHooks of);
+    void remove(const std::string& name, Hooks& hooks, const std::function<void(runtime::Plan&)>& take_out);
 };
 
 /// Which users, filters and heap sources the engine makes is for the streams to say.
 runtime::EngineHooks Session::State::engine_hooks() {
     runtime::EngineHooks s;
     s.user_queues = [this](const std::string& stream) {
-        const auto found = hooks.find(stream);
-        return found == hooks.end() ? nullptr : found->second.user_queues;
+        const auto found = stream_hooks.find(stream);
+        return found == stream_hooks.end() ? nullptr : found->second.user_queues;
     };
     s.make_filter = [this](const runtime::ReceivePlan& r) {
-        const auto found = hooks.find(r.name);
-        return found != hooks.end() && found->second.make_filter ? found->second.make_filter(r)
-                                                                 : runtime::make_filter(r);
+        const auto found = stream_hooks.find(r.name);
+        return found != stream_hooks.end() && found->second.make_filter ? found->second.make_filter(r)
+                                                                        : runtime::make_filter(r);
     };
     s.make_heap_source = [this](const runtime::SendPlan& p, send::Sender& sender,
                                 memory::RegionTable& regions) -> std::unique_ptr<runtime::HeapSource> {
-        const auto found = hooks.find(p.name);
-        return found != hooks.end() && found->second.make_heap_source
+        const auto found = sender_hooks.find(p.name);
+        return found != sender_hooks.end() && found->second.make_heap_source
                    ? found->second.make_heap_source(p, sender, regions)
                    : std::make_unique<runtime::HeapGenerator>(p, sender, regions);
     };
@@ -253,7 +254,8 @@ runtime::Engine& Session::engine() {
 }
 
 /// Carries the change out with one more stream, whose hooks the engine asks for meanwhile.
-std::string Session::State::add(const runtime::Plan& wanted, const std::string& name, StreamHooks of) {
+std::string Session::State::add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks,
+                                StreamHooks of) {
     check(wanted);
     hooks.insert_or_assign(name, std::move(of));
     try {
@@ -272,7 +274,7 @@ std::string Session::add(runtime::ReceivePlan plan, const std::string& interface
         if (plan.name.empty())
             plan.name = free_name(wanted, "s");
         wanted.receives.push_back(plan);
-        return state_->add(wanted, plan.name, std::move(hooks));
+        return state_->add(wanted, plan.name, state_->stream_hooks, std::move(hooks));
     });
 }
 
@@ -283,7 +285,7 @@ std::string Session::add(runtime::SendPlan plan, const std::string& interface, S
         if (plan.name.empty())
             plan.name = free_name(wanted, "d");
         wanted.sends.push_back(plan);
-        return state_->add(wanted, plan.name, std::move(hooks));
+        return state_->add(wanted, plan.name, state_->sender_hooks, std::move(hooks));
     });
 }
 
@@ -306,18 +308,18 @@ void Session::change_sender(const std::string& sender, const std::function<void(
 }
 
 /// `take_out` removes it from a plan.
-void Session::State::remove(const std::string& name, runtime::Engine& running,
+void Session::State::remove(const std::string& name, Hooks& hooks,
                             const std::function<void(runtime::Plan&)>& take_out) {
-    runtime::Plan wanted = running.plan();
+    runtime::Plan wanted = engine->plan();
     take_out(wanted);
-    running.reconfigure(wanted);
+    engine->reconfigure(wanted);
     hooks.erase(name);
 }
 
 void Session::remove(const std::string& stream) noexcept {
     try {
-        on_engine([&](runtime::Engine& running) {
-            state_->remove(stream, running, [&](runtime::Plan& wanted) {
+        on_engine([&](runtime::Engine&) {
+            state_->remove(stream, state_->stream_hooks, [&](runtime::Plan& wanted) {
                 std::erase_if(wanted.receives, [&](const auto& r) { return r.name == stream; });
             });
         });
@@ -329,8 +331,8 @@ void Session::remove(const std::string& stream) noexcept {
 
 void Session::remove_sender(const std::string& sender) noexcept {
     try {
-        on_engine([&](runtime::Engine& running) {
-            state_->remove(sender, running, [&](runtime::Plan& wanted) {
+        on_engine([&](runtime::Engine&) {
+            state_->remove(sender, state_->sender_hooks, [&](runtime::Plan& wanted) {
                 std::erase_if(wanted.sends, [&](const auto& s) { return s.name == sender; });
             });
         });

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "spead/recv.hpp"
 #include "tests/eal/spead/send_rig.hpp"
 
 namespace spead::test {
@@ -338,6 +339,35 @@ TEST_F(SendTest, HeapsAndMemoryOutliveTheirStreamAndSession) {
         EXPECT_GT(snapshot().sends[0].counters.unregistered_packets, 0U) << "of the former session's memory";
     }
     memory.reset();
+}
+
+TEST_F(SendTest, AReceiverMayHaveTheSameName) {
+    RecvConfig config;
+    config.name = "beam";
+    config.endpoints = {"239.1.2.3:7148"};
+    config.interface = "net_ring0";
+    config.memory = 4 << 20;
+    config.max_heap_bytes = 64 << 10;
+    RecvStream receiver(process, config);
+    const std::vector<std::byte> payload(kHeapBytes);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    const auto send = [&] {
+        SendConfig to = to_nowhere(0);
+        to.interface = "net_ring0";
+        to.name = "beam";
+        SendStream sender(process, to);
+        receiver.stop();
+        receiver.start();
+        sender.send(heap);
+        sender.wait_for(heap);
+        EXPECT_TRUE(receiver.get_for(std::chrono::seconds(10)));
+    };
+    send();
+    // The sender that goes takes nothing of the receiver with it.
+    receiver.stop();
+    receiver.start();
+    send();
 }
 
 /// Streams are made, used from threads of their own, and destroyed, while memory comes and goes.

@@ -29,6 +29,8 @@ bool Window::must_wait(const Record& next) noexcept {
     // Without a quota the stream is on its way out: nothing begins that could want the room.
     if (leaves_room(next) || placer_.quota() == 0) [[likely]]
         return false;
+    if (waits_ && config_.lends)
+        return false;
     reclaim();
     // If nobody has anything to give back, waiting would not help.
     return !leaves_room(next) && (waits_ ? records_elsewhere() != 0 : !queue_->empty());

@@ -90,6 +90,20 @@ void UserQueues::set_ended(bool ended) noexcept {
     wake();
 }
 
+UserQueues::Heaps UserQueues::heaps() const noexcept {
+    const std::lock_guard lock(mutex_);
+    Heaps all;
+    for (const auto& q : queues_) {
+        all.held += q->queue_->held();
+        all.waiting += q->queue_->size();
+    }
+    if (fetched_from_) {
+        all.held -= std::min(all.held, last_ - first_);
+        all.waiting += last_ - first_;
+    }
+    return all;
+}
+
 /// Those who sleep look at the queues again.
 void UserQueues::wake() noexcept {
     woken_ = true;

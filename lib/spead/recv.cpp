@@ -282,6 +282,7 @@ RecvStats RecvStream::stats() const {
     const std::lock_guard lock(s.mutex);
     if (now)
         s.last = *now;
+    s.last.heaps_held = s.queues->heaps().held;
     return s.last;
 }
 

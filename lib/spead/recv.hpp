@@ -69,8 +69,10 @@ struct HeapAccess;
 
 /// A received heap, lent to the user: a move-only handle. Its memory is valid until the handle is destroyed,
 /// on any thread, also after the stream or the session has ended; until then it keeps all of the stream's
-/// memory (RecvConfig::memory) on its lcore. A stream that cannot get its heaps back runs out of memory and
-/// counts what it then has to drop, or stops where its source can wait.
+/// memory (RecvConfig::memory) on its lcore. A stream that cannot get its heaps back runs out of memory. It
+/// counts what it then has to drop. Where its source can wait, it stops until a heap is destroyed, and the
+/// log says so after two seconds. For that a stream needs room for max_heaps + 1 heaps, in powers of two,
+/// besides those that the user keeps.
 ///
 /// Different heaps may be used by different threads; one by several threads at once as long as none of them
 /// moves, assigns or destroys it.
@@ -146,6 +148,7 @@ struct RecvStats {
     std::uint64_t heaps_live = 0;        ///< not finished
     std::uint64_t heaps_taken = 0;       ///< by the user
     std::uint64_t heaps_waiting = 0;     ///< for the user
+    std::uint64_t heaps_held = 0;        ///< of heaps_taken: the user has them; others were destroyed
     std::uint64_t heaps_dropped = 0;     ///< finished, and found no room in the ring
     std::uint64_t heaps_abandoned = 0;   ///< waited when the stream was destroyed
 };

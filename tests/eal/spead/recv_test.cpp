@@ -201,6 +201,42 @@ TEST(RecvStream, StopsASourceThatCanWaitWhileEverythingIsHeld) {
     expect_right(held);
 }
 
+/// As an ItemGroup does it. Four of the heaps fill the memory.
+TEST(RecvStream, GivesTheNextHeapToAUserWhoKeepsTheLastOne) {
+    const Process process(config());
+    RecvConfig c = ring_config();
+    c.max_heap_bytes = RecvConfig().max_heap_bytes;
+    RecvStream stream(process, c);
+    const TestSender sender({.heap_size = 700'000});
+    std::optional<Heap> last;
+    for (int i = 0; i < 40; i++) {
+        std::optional<Heap> next = stream.get_for(20s);
+        ASSERT_TRUE(next) << "heap " << i;
+        EXPECT_TRUE(next->complete());
+        last = std::move(next);
+    }
+    EXPECT_EQ(stream.stats().heaps_held, 1U);
+    EXPECT_EQ(stream.stats().packets_no_memory, 0U);
+    last.reset();
+    EXPECT_EQ(stream.stats().heaps_held, 0U);
+}
+
+TEST(RecvStream, SaysThatItWaitsForHeapsThatAreHeld) {
+    testing::internal::CaptureStderr();
+    {
+        const Process process(config());
+        RecvConfig c = ring_config();
+        c.name = "kept";
+        RecvStream stream(process, c);
+        const TestSender sender({});
+        std::vector<Heap> held;
+        while (std::optional<Heap> heap = stream.get_for(4s))
+            held.push_back(std::move(*heap));
+        EXPECT_EQ(stream.stats().heaps_held, held.size());
+    }
+    EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("receive kept: its source waits: "));
+}
+
 TEST(RecvStream, GivesHeapsToSeveralThreads) {
     const Process process(config());
     RecvConfig c = ring_config();

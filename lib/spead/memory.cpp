@@ -9,6 +9,8 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "spead/main_thread.hpp"
+#include "spead/plan_edits.hpp"
 #include "spead/session.hpp"
 #include "spead/user_memory.hpp"
 
@@ -99,7 +101,7 @@ void UserMemory::hold(std::span<const std::span<const std::byte>> ranges, Handle
 }  // namespace door
 
 Memory::State::~State() {
-    if (registered)
+    if (registered && door::is_own_process())
         door::UserMemory::instance().remove(*this);
 }
 
@@ -114,6 +116,7 @@ Memory::Memory(const Process& process, void* base, std::size_t bytes) {
 Memory Memory::huge(const Process& process, std::size_t bytes) {
     if (bytes == 0)
         throw_usage("memory", "0 bytes cannot be mapped; ask for 1 at least");
+    door::need_room("memory", "bytes", bytes);
     auto state = std::make_shared<State>();
     state->session = process.session_;
     try {

@@ -16,7 +16,8 @@
 namespace spead {
 
 /// What an idle receive lcore does: polls without a pause, pauses more and more, or sleeps until the port
-/// interrupts.
+/// interrupts. The busiest wish of an lcore's streams counts. Where a port has no interrupts, or was opened
+/// by a stream without `interrupt`, it is as `adaptive`.
 enum class Poll : std::uint8_t { adaptive, busy, interrupt };
 
 /// What happens to a finished heap that finds no room because the user is slow. `automatic` blocks where the
@@ -35,11 +36,13 @@ struct RecvConfig {
     std::string name{};              ///< in logs and reports; empty: chosen
     std::vector<unsigned> lcores{};  ///< CPUs, several share the heaps; empty: the next that is free
     Poll poll = Poll::adaptive;
-    std::uint32_t max_packet_size = 9200;             ///< UDP payload bytes
-    std::size_t buffer_size = std::size_t{16} << 20;  ///< bytes that the port's receive queue holds
-    std::uint32_t substreams = 1;                     ///< windows; the heap count modulo this picks one
-    std::uint32_t max_heaps = 4;                      ///< live heaps of each substream
-    std::uint32_t queue_depth = 256;                  ///< finished heaps that wait for the user
+    std::uint32_t max_packet_size = 9200;  ///< UDP payload bytes
+    /// Bytes that the port's receive queue holds. The stream that opens the port decides; of others on the
+    /// same port it is ignored.
+    std::size_t buffer_size = std::size_t{16} << 20;
+    std::uint32_t substreams = 1;     ///< windows; the heap count modulo this picks one
+    std::uint32_t max_heaps = 4;      ///< live heaps of each substream
+    std::uint32_t queue_depth = 256;  ///< finished heaps that wait for the user
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< larger heaps are refused and counted
     std::size_t memory = std::size_t{128} << 20;             ///< for heap payloads, on each lcore
     bool in_order = false;                     ///< takes a heap's packets in order only, as spead2 does
@@ -154,14 +157,19 @@ struct RecvStats {
 };
 
 /// Receives heaps. Any thread may call anything, several at once may take heaps; one iterator is for one
-/// thread. Nobody may use the stream while it is moved, assigned or destroyed.
+/// thread. Nobody may use the stream while it is moved, assigned or destroyed. A stream that was moved from
+/// has ended: what can throw throws UsageError. In a child of fork(2) it throws Error, ended() is true, and
+/// fd() must be left alone.
+///
+/// Heaps that carry only stream control are not delivered. They count as packets_control, and the stream ends
+/// with a stop item if stop_on_stop_item says so.
 ///
 /// Heaps of one lcore come in the order in which they finished. Destroying the stream stops it and drops the
 /// heaps that wait; heaps that are out stay valid.
 class SPEAD_API RecvStream {
   public:
     /// Opens the port, unless another stream has; takes lcores and memory; joins the groups. Throws Error and
-    /// UsageError, and nothing is left behind.
+    /// UsageError; then there is no such stream. A port that was opened for it may stay open.
     RecvStream(const Process& process, const RecvConfig& config);
     RecvStream(RecvStream&&) noexcept;
     RecvStream& operator=(RecvStream&&) noexcept;
@@ -185,10 +193,12 @@ class SPEAD_API RecvStream {
 
     // Changes while it runs. Each throws Error, and has changed nothing, when the change cannot be.
 
-    /// Receives (again), also after a stop item.
+    /// Receives (again), also after a stop item. A stream that has ended begins with new windows; when that
+    /// throws, it stays ended, and start() may be tried again.
     void start();
     /// Receives no more: groups are left, live heaps handed over; then get() ends. Does nothing when the
-    /// session has ended, or cannot be reached for longer than its patience.
+    /// session has ended. When the session does not carry it out, the stream receives on, and the log says
+    /// so.
     void stop() noexcept;
     void add_endpoint(const std::string& endpoint);
     void remove_endpoint(const std::string& endpoint);

@@ -2,6 +2,7 @@
 #include "spead/session.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <sys/eventfd.h>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -23,6 +25,7 @@
 #include "runtime/eal.hpp"
 #include "runtime/heap_generator.hpp"
 #include "runtime/layout.hpp"
+#include "spead/eal_words.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/plan_edits.hpp"
 
@@ -36,25 +39,41 @@ constexpr auto kStartPatience = std::chrono::minutes(2);
 constexpr auto kStopPatience = std::chrono::seconds(90);
 /// How long a stream whose source can wait holds up the end for a user who takes no heap.
 constexpr auto kUserPatience = std::chrono::seconds(2);
+/// How long the end of the process waits for a session that another thread is starting.
+constexpr std::chrono::milliseconds kExitPatience{10'000};
+constexpr std::chrono::milliseconds kExitStep{10};
 /// Descriptors of a session without ports.
 constexpr std::size_t kDescriptors = 64;
 
-std::mutex sessions;
-std::weak_ptr<Session> the_session;  ///< guarded
+using namespace std::chrono_literals;
+
+std::mutex sessions;                 ///< one start at a time
+std::mutex living;                   ///< held for no longer than a look
+std::weak_ptr<Session> the_session;  ///< guarded by `living`
+std::atomic<bool> starting{false};
 
 runtime::EalOptions eal_options(const ProcessConfig& config) {
-    for (const std::string& word : config.eal)
-        // EAL ends the process when it is asked for its help.
-        if (word == "-h" || word == "--help" || word == "-v" || word == "--version")
-            throw_usage("EAL", "`{}` ends the process; leave it out", word);
+    need_harmless(config.eal);
     return runtime::EalOptions::parse(config.eal);
 }
+
+/// Tells the end of the process that a session is being started.
+class Starting {
+  public:
+    Starting() { starting = true; }
+    ~Starting() { starting = false; }
+    Starting(const Starting&) = delete;
+    Starting& operator=(const Starting&) = delete;
+};
 
 }  // namespace
 
 struct Session::State {
     explicit State(const ProcessConfig& config)
-        : options(eal_options(config)), plan(first_plan(config)), stop_fd(eventfd(0, EFD_CLOEXEC)) {
+        : options(eal_options(config)),
+          plan(first_plan(config, runtime::Eal::runs() ? std::optional(runtime::Eal::cpus()) : std::nullopt)),
+          takes_lcores(config.lcores.empty() && options.has_lcores && !runtime::Eal::runs()),
+          stop_fd(eventfd(0, EFD_CLOEXEC)) {
         if (stop_fd < 0)
             throw_error("process", "no descriptor is left for it; raise the limit (ulimit -n)");
     }
@@ -64,6 +83,7 @@ struct Session::State {
 
     runtime::EalOptions options;
     runtime::Plan plan;
+    const bool takes_lcores;  ///< that the user's words of EAL make
     runtime::Layout layout;
     runtime::Executor executor;
     const int stop_fd;
@@ -84,6 +104,7 @@ struct Session::State {
 
     void run() noexcept;
     void run_engine();
+    void take_lcores(const runtime::Eal::Cpus& eal);
     runtime::EngineHooks engine_hooks();
     std::string add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks, StreamHooks of);
     void remove(const std::string& name, Hooks& hooks, const std::function<void(runtime::Plan&)>& take_out);
@@ -116,12 +137,25 @@ runtime::EngineHooks Session::State::engine_hooks() {
     return s;
 }
 
+/// Without streams one worker lcore is as another.
+void Session::State::take_lcores(const runtime::Eal::Cpus& eal) {
+    plan.runtime.main_cpu = eal.main;
+    plan.runtime.lcores = eal.workers;
+    if (eal.workers.empty() || layout.workers.empty())
+        return;
+    layout.workers.resize(eal.workers.size(), layout.workers.front());
+    for (std::size_t i = 0; i < eal.workers.size(); i++)
+        layout.workers[i].cpu = layout.workers[i].planned_cpu = eal.workers[i];
+}
+
 void Session::State::run_engine() {
     // It has the lcores that the first session gave it.
     options.has_lcores |= runtime::Eal::runs();
     if (!runtime::Eal::runs())
         // It goes on when this object is gone: EAL is not cleaned up before the process ends.
         const runtime::Eal eal(layout.eal_args, runtime::Eal::Owner::library);
+    if (takes_lcores)
+        take_lcores(runtime::Eal::cpus());
     runtime::use_lcores_of_eal(layout, options);
     runtime::Engine running(plan, layout, engine_hooks());
     running.serve(executor);
@@ -159,8 +193,9 @@ void Session::State::run() noexcept {
 }
 
 std::shared_ptr<Session> Session::start(const ProcessConfig& config) {
+    MainThread::instance();  // which a child of fork(2) has not
     const std::lock_guard lock(sessions);
-    if (living() != nullptr)
+    if (current() != nullptr)
         throw_error("process",
                     "a session lives in this process already, and EAL is its own; use a copy of its Process, "
                     "or Process::shared(), or stop it first");
@@ -168,24 +203,27 @@ std::shared_ptr<Session> Session::start(const ProcessConfig& config) {
 }
 
 std::shared_ptr<Session> Session::shared(const ProcessConfig& config) {
+    MainThread::instance();
     const std::lock_guard lock(sessions);
-    std::shared_ptr<Session> session = living();
+    std::shared_ptr<Session> session = current();
     return session != nullptr ? session : start_first(config);
 }
 
-/// Under the lock, as the next.
-std::shared_ptr<Session> Session::living() {
-    std::shared_ptr<Session> session = the_session.lock();
-    return session && session->running() ? session : nullptr;
+/// Lcores must not run while the process destroys its static objects. Takes no lock that a start has: EAL may
+/// end the process in the middle of one, on the session's own thread.
+void Session::stop_at_exit() {
+    if (!is_own_process() || MainThread::instance().is_this_thread())
+        return;
+    for (auto waited = 0ms; starting.load() && waited < kExitPatience; waited += kExitStep)
+        std::this_thread::sleep_for(kExitStep);
+    if (const std::shared_ptr<Session> session = current())
+        session->stop();
 }
 
 std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     MainThread& thread = MainThread::instance();
-    // Lcores must not run while the process destroys its static objects.
-    [[maybe_unused]] static const int at_exit = std::atexit([] {
-        if (const std::shared_ptr<Session> session = current())
-            session->stop();
-    });
+    [[maybe_unused]] static const int at_exit = std::atexit(stop_at_exit);
+    const Starting under_way;
     auto state = std::make_shared<State>(config);
     runtime::need_descriptors(kDescriptors);
     set_log_level(config.log_level, "log_level");
@@ -199,13 +237,20 @@ std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     if (started.wait_for(kStartPatience) != std::future_status::ready)
         throw_error("process", "EAL has not started within two minutes; its log may say why");
     started.get();
+    const std::lock_guard lock(living);
     the_session = session;
     return session;
 }
 
 std::shared_ptr<Session> Session::current() {
-    const std::lock_guard lock(sessions);
-    return living();
+    if (!is_own_process())
+        return nullptr;
+    std::shared_ptr<Session> session;
+    {
+        const std::lock_guard lock(living);
+        session = the_session.lock();
+    }
+    return session && session->running() ? session : nullptr;
 }
 
 Session::~Session() {
@@ -225,31 +270,44 @@ void Session::stop() noexcept {
 }
 
 bool Session::running() const noexcept {
+    // In a child of fork(2) another thread of the parent may have the lock, for ever.
+    if (!is_own_process())
+        return false;
     const std::lock_guard lock(state_->mutex);
-    return !state_->ended && is_own_process();
+    return !state_->ended;
 }
 
 std::vector<std::string> Session::problems() const {
+    need_own_process("process");
     const std::lock_guard lock(state_->mutex);
     return state_->problems;
 }
 
 stats::Snapshot Session::last_snapshot() const {
+    need_own_process("process");
     const std::lock_guard lock(state_->mutex);
     return state_->last;
 }
 
 runtime::Executor& Session::executor() {
-    if (!is_own_process())
-        throw_error("process", "it belongs to the parent of this process, and cannot be used after fork(2)");
+    need_own_process("process");
     if (MainThread::instance().is_this_thread())
         throw_error("process", "a filter or another hook must not call the session");
     return state_->executor;
 }
 
+/// The executor speaks of the program whose main thread it is.
+void Session::retell(const Error& error) {
+    if (dynamic_cast<const runtime::Busy*>(&error) != nullptr)
+        throw_error("process",
+                    "its thread is busy with other calls, and has not begun this one in time; try again");
+    if (error.where() == "control")
+        throw_error("process", "the session has ended, or ends just now; start another one");
+}
+
 runtime::Engine& Session::engine() {
     if (state_->engine == nullptr)
-        throw_error("process", "the session has ended");
+        throw_error("process", "the session has ended; start another one");
     return *state_->engine;
 }
 

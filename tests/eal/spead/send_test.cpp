@@ -7,7 +7,9 @@
 #include <gmock/gmock.h>
 #include <optional>
 #include <poll.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "spead/recv.hpp"
@@ -272,7 +274,7 @@ TEST_F(SendTest, MemoryStaysRegisteredForHeapsInFlight) {
     EXPECT_THAT(refusal([&] { Memory(process, nullptr, 10); }), HasSubstr("no range"));
     EXPECT_THAT(refusal([&] { Memory(process, base, 0); }), HasSubstr("no range"));
     EXPECT_THAT(refusal([&] { Memory::huge(process, 0); }), HasSubstr("0 bytes"));
-    EXPECT_THAT(refusal([&] { Memory::huge(process, std::size_t{1} << 60); }), HasSubstr("ask for less"));
+    EXPECT_THAT(refusal([&] { Memory::huge(process, std::size_t{1} << 45); }), HasSubstr("ask for less"));
 }
 
 TEST_F(SendTest, TwoStreamsShareAPort) {
@@ -368,6 +370,76 @@ TEST_F(SendTest, AReceiverMayHaveTheSameName) {
     receiver.stop();
     receiver.start();
     send();
+}
+
+TEST_F(SendTest, SaysThatItWasMovedFrom) {
+    SendStream first(process, to_nowhere(0));
+    SendStream second(std::move(first));
+    const std::vector<std::byte> payload(100);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    // NOLINTBEGIN(bugprone-use-after-move)
+    EXPECT_EQ(first.name(), "");
+    EXPECT_EQ(first.substreams(), 0U);
+    EXPECT_EQ(first.in_flight(), 0U);
+    EXPECT_EQ(first.fd(), -1);
+    first.stop();
+    for (const std::function<void()>& call : std::vector<std::function<void()>>{
+             [&] { first.send(heap); }, [&] { first.wait_for(heap); }, [&] { first.flush(); },
+             [&] { first.poll(); }, [&] { first.end(); }, [&] { first.set_rate(1); }, [&] { first.stats(); }})
+        EXPECT_THAT(refusal(call), HasSubstr("moved to another variable"));
+    // NOLINTEND(bugprone-use-after-move)
+    second.send(heap);
+    second.flush();
+}
+
+TEST_F(SendTest, BelongsToTheProcessThatMadeIt) {
+    SendStream stream(process, to_nowhere(kHours));
+    const std::vector<std::byte> payload(kLong);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    stream.send(heap);
+    std::optional<Memory> memory(Memory::huge(process, kLong));
+    const pid_t child = fork();
+    if (child == 0) {
+        bool refused = stream.in_flight() == 0;
+        for (const std::function<void()>& call : std::vector<std::function<void()>>{
+                 [&] { stream.poll(); }, [&] { stream.flush(); }, [&] { stream.wait_for(heap); },
+                 [&] { stream.send(heap); }, [&] { stream.end(); }, [&] { stream.stats(); }})
+            refused &= refusal(call).find("fork") != std::string::npos;
+        stream.stop();
+        { const SendStream gone(std::move(stream)); }
+        memory.reset();
+        _exit(refused ? 0 : 1);
+    }
+    int status = -1;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
+    EXPECT_EQ(stream.in_flight(), 1U);
+    stream.set_rate(0);
+    stream.wait_for(heap);
+}
+
+TEST_F(SendTest, ErrorsNameTheStream) {
+    SendConfig config = to_nowhere(0);
+    config.name = "beam";
+    const auto refused = [&](auto&& edit) {
+        SendConfig c = config;
+        edit(c);
+        return refusal([&] { SendStream(process, c); });
+    };
+    using testing::StartsWith;
+    EXPECT_THAT(refused([](SendConfig& c) { c.endpoints = {"239.1.2.3"}; }), StartsWith("send beam: "));
+    EXPECT_THAT(refused([](SendConfig& c) { c.endpoints.clear(); }),
+                StartsWith("send beam: it has no endpoint"));
+    EXPECT_THAT(refused([](SendConfig& c) { c.rate = -1; }), StartsWith("send beam: `rate`"));
+    EXPECT_THAT(refused([](SendConfig& c) { c.cnt_step = 0; }), HasSubstr("cnt_step"));
+    SendStream stream(process, config);
+    const std::vector<std::byte> payload(100);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    EXPECT_THAT(refusal([&] { stream.send(heap, {.rate = -1}); }), StartsWith("send beam: "));
+    EXPECT_THAT(refusal([&] { Memory::huge(process, SIZE_MAX); }), HasSubstr("`bytes` is"));
 }
 
 /// Streams are made, used from threads of their own, and destroyed, while memory comes and goes.

@@ -94,6 +94,14 @@ std::size_t HeapQueue::size() const noexcept {
     return rte_ring_count(queue_.get());
 }
 
+std::size_t HeapQueue::held() const noexcept {
+    // The ring's position counts, modulo 2^32, what has ever been given back. What is given back was taken.
+    __rte_ring_rts_poscnt tail;
+    tail.raw = __atomic_load_n(&back_->rts_prod.tail.raw, __ATOMIC_ACQUIRE);
+    const std::uint32_t back = tail.val.pos;
+    return static_cast<std::uint32_t>(taken()) - back;
+}
+
 bool HeapQueue::arm() {
     event_.arm();
     if (empty())

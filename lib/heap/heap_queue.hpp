@@ -53,6 +53,8 @@ class HeapQueue {
     std::size_t capacity() const noexcept { return capacity_; }
     /// Returns how many heaps consumers have taken so far.
     std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_acquire); }
+    /// Heaps that consumers have, a moment ago.
+    std::size_t held() const noexcept;
     /// Wakes a waiting consumer without a heap (end of the run). Any thread.
     void wake_consumers() noexcept;
     /// Closes the queue: once empty it stays empty, because no more heaps are pushed. Any thread.

@@ -45,6 +45,10 @@ struct WindowConfig {
     bool in_order = false;
     bool stop_on_stop_item = false;
     FullPolicy on_full = FullPolicy::drop_newest;
+    /// Consumers keep heaps for as long as they like, and may need the next one to give the last one back. So
+    /// a window that may not lose heaps hands each over, whatever room it leaves. The arena is this window's
+    /// alone.
+    bool lends = false;
 
     /// Limits the heaps per substream that may be live while it is in doubt whether newer ones are heaps.
     static constexpr std::uint32_t kDoubtful = 32;
@@ -92,8 +96,12 @@ class Window {
         const Accepted a = decide(v);
         if (a.outcome != kWait) [[likely]]
             counters_[a.outcome]++;
+        else
+            has_waited_ = true;
         return a;
     }
+    /// Whether a packet has had to wait for room since this was asked last.
+    bool has_waited() noexcept { return std::exchange(has_waited_, false); }
 
     /// Does accept() for a packet that cannot wait any longer.
     Accepted accept_now(const PacketView& v) noexcept {
@@ -340,8 +348,9 @@ class Window {
     std::uint32_t doubts_ = 0;        ///< substreams in doubt: meanwhile every packet takes the slow path
     std::uint32_t ghost_cursor_ = 0;  ///< substream where the search for a ghost continues
     bool blocked_ = false;
-    bool waits_ = false;      ///< packets wait rather than be lost
-    bool retracted_ = false;  ///< an ended heap is not to be delivered, or only if there is plenty of room
+    bool has_waited_ = false;
+    bool waits_ = false;      ///< rather than lose a packet
+    bool retracted_ = false;  ///< an ended heap is not to be delivered, or only where there is plenty of room
     std::uint32_t free_count_ = 0;
     std::uint32_t ended_head_ = 0;
     std::uint32_t ended_tail_ = 0;

@@ -29,6 +29,8 @@ bool Window::must_wait(const Record& next) noexcept {
     // Without a quota the stream is being removed: no heap begins that could want the room.
     if (leaves_room(next) || placer_.quota() == 0) [[likely]]
         return false;
+    if (waits_ && config_.lends)
+        return false;
     reclaim();
     // If no consumer has heaps to give back, waiting would not help.
     return !leaves_room(next) && (waits_ ? records_elsewhere() != 0 : !queue_->empty());

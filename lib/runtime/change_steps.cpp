@@ -15,7 +15,7 @@ void ChangeSteps::carry_out() {
     try {
         while (begun < steps_.size())
             steps_[begun++].act();
-    } catch (const std::exception&) {
+    } catch (...) {
         undo(begun);
         throw;
     }
@@ -31,6 +31,8 @@ void ChangeSteps::undo(std::size_t steps) noexcept {
         undo_failure_ = e.what();
         if (undo_failure_.empty())
             undo_failure_ = "unknown error";
+    } catch (...) {
+        undo_failure_ = "unknown error";
     }
 }
 

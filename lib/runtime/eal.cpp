@@ -205,6 +205,14 @@ std::vector<unsigned> Eal::worker_lcores() {
     return ids;
 }
 
+Eal::Cpus Eal::cpus() {
+    Cpus cpus;
+    cpus.main = first_cpu(rte_get_main_lcore());
+    for (const unsigned lcore : worker_lcores())
+        cpus.workers.push_back(first_cpu(lcore));
+    return cpus;
+}
+
 void use_lcores_of_eal(Layout& layout, const EalOptions& options) {
     if (!options.has_lcores)
         return;

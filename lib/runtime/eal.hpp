@@ -33,7 +33,15 @@ class Eal {
     /// Names the page size of EAL's memory: "huge pages of 2 MiB", "4 KiB pages".
     static std::string pages();
 
-    /// Returns the ids of the worker lcores, ascending.
+    /// The CPUs of EAL's lcores: of several that an lcore may use, the first.
+    struct Cpus {
+        unsigned main = 0;
+        std::vector<unsigned> workers;
+    };
+    /// EAL runs. Any thread.
+    static Cpus cpus();
+
+    /// Ids of the worker lcores, ascending.
     static std::vector<unsigned> worker_lcores();
 };
 

@@ -39,7 +39,7 @@ void Engine::reconfigure(const Plan& wanted) {
     s.need_running();
     try {
         s.reconfiguration.carry_out(wanted);
-    } catch (const std::exception&) {
+    } catch (...) {
         if (s.reconfiguration.failed())
             interrupt();
         throw;

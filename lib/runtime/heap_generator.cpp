@@ -83,7 +83,7 @@ void HeapGenerator::start(const std::vector<unsigned>& cpus, std::int64_t heaps)
             run_on(cpus);
             run();
         });
-    } catch (const std::exception&) {
+    } catch (...) {
         done_.store(true, std::memory_order_relaxed);
         throw;
     }

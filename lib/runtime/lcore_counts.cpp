@@ -81,6 +81,7 @@ void LcoreCounts::keep(Worker& w, std::unique_ptr<LcoreLook> look) {
         lane.done = p.done;
         lane.tap_counts = p.tap;
         lane.blocked = p.blocked;
+        lane.waits_for_memory = p.waits_for_memory;
         lane.stopped = p.stopped;
         lane.over = p.over;
         std::swap(lane.stops, p.stops);

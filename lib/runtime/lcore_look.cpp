@@ -22,6 +22,7 @@ void LcoreLook::take() noexcept {
         if (p.tally != nullptr)
             p.done = p.tally->done();
         p.blocked = p.lane->window.blocked();
+        p.waits_for_memory = p.lane->window.has_waited();
         p.stopped = p.lane->window.stopped();
         p.over = p.stopped && p.counts.heaps_live == 0 && !p.lane->window.has_ended();
         std::copy_n(p.lane->stops_seen.begin(), std::min(p.stops.size(), p.lane->stops_seen.size()),

@@ -34,6 +34,7 @@ struct LcoreLook {
         HeapTally::Done done;
         capture::TapCounters tap;
         bool blocked = false;
+        bool waits_for_memory = false;     ///< a packet has since the last look
         bool stopped = false;              ///< its window, by a stop item
         bool over = false;                 ///< stopped, and all its heaps were delivered
         std::vector<std::uint64_t> stops;  ///< lane->stops_seen, if asked for

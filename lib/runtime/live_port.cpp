@@ -187,7 +187,7 @@ void LivePort::join_by_kernel(const std::vector<Endpoint>& groups, int interrupt
         for (const Endpoint& e : groups)
             membership_->want(e);
         membership_->join_all(interrupt_fd);
-    } catch (const std::exception&) {
+    } catch (...) {
         for (const Endpoint& e : groups)
             membership_->leave(e);
         throw;

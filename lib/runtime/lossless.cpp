@@ -74,9 +74,9 @@ std::string explain(const Sum& sum, const HeapMemory& m) {
                     "dropped (`on_full`, --on-full drop_newest)",
                     enough);
     return fmt::format(
-        "{} heaps may be live (max_live x substreams), and one more begins before the oldest ends, of up to "
+        "{} heaps may be live ({} x substreams) and one more begins before the oldest ends, of up to "
         "{} each, in blocks of powers of two: {} = {}, and there are {}; {}",
-        sum.live, human_size(sum.largest), terms, size_text(sum.need()),
+        sum.live, m.own ? "max_heaps" : "max_live", human_size(sum.largest), terms, size_text(sum.need()),
         size_text(reservations_of_waiting(m)), remedy);
 }
 

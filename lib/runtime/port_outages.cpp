@@ -58,7 +58,7 @@ void PortOutages::start(const std::string& port) {
         put_on(i);
     } catch (const LcoreLost&) {
         throw;  // its lcores cannot be asked to let go of it again
-    } catch (const std::exception&) {
+    } catch (...) {
         take_off(i);
         p.device().stop();
         throw;

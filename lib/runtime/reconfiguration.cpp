@@ -67,7 +67,7 @@ void Reconfiguration::carry_out(const Plan& asked) {
         {});
     try {
         steps.carry_out();
-    } catch (const std::exception&) {
+    } catch (...) {
         if (!steps.undo_failure().empty()) {
             of_.problems.push_back(
                 fmt::format("a change failed, and could not be undone: {}", steps.undo_failure()));

@@ -167,7 +167,7 @@ void SenderSet::change(const Plan& wanted, const Change& change, Fresh fresh,
                 begun.push_back(&s);
             }
         }
-    } catch (const std::exception&) {
+    } catch (...) {
         for (SendStream* const s : begun)
             s->heap_source->request_stop();
         // First of all: their lcores may know them.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -49,6 +50,7 @@ struct StreamLane {
     stats::PeakRecord memory_used;     ///< bytes
     capture::TapCounters tap_counts;   ///< of the running capture
     bool blocked = false;              ///< waits for its consumer
+    bool waits_for_memory = false;     ///< its packets do
     bool stopped = false;              ///< by a stop item
     bool over = false;                 ///< stopped, and all its heaps were delivered
     std::vector<std::uint64_t> stops;  ///< stop items by place; only where they may end the run
@@ -71,7 +73,13 @@ struct Stream {
     std::string name;
     std::shared_ptr<Sink> sink;         ///< null: it has users, or is not enabled
     std::shared_ptr<UserQueues> users;  ///< of SinkKind::user
-    bool source_ended = false;          ///< its users were given all heaps of the port's source
+    bool source_ended = false;          ///< its users were handed all that the port's source had
+    /// Since when its users have kept it waiting for memory, and whether that was told.
+    struct HeldUp {
+        std::optional<std::chrono::steady_clock::time_point> since;
+        bool told = false;
+    };
+    HeldUp held_up;
     std::vector<std::unique_ptr<StreamLane>> lanes;
     std::vector<Leaving> leaving;
     /// Holds the index of each endpoint in the lanes' tables; kept while others are added and removed.

@@ -40,6 +40,7 @@ recv::LaneConfig lane_config(const ReceivePlan& r, const std::vector<Endpoint>& 
     c.window.guarded = true;
     c.window.stop_on_stop_item = r.stop_on_stop_item;
     c.window.on_full = on_full(r, lossless);
+    c.window.lends = r.sink.kind == SinkKind::user;
     return c;
 }
 

@@ -122,6 +122,7 @@ class StreamSet {
   private:
     std::shared_ptr<UserQueues> users_of(const ReceivePlan& r) const;
     void end_source(Stream& stream);
+    static void watch_held(Stream& stream);
     std::unique_ptr<StreamLane> make_lane(const Stream& stream, const ReceivePlan& r, Worker& worker);
     void make_lanes(Stream& stream, std::size_t receive, const ReceivePlan& r,
                     const std::vector<QueueLayout>& queues);

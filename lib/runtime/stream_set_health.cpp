@@ -64,8 +64,10 @@ void StreamSet::look_for_blocked() {
     for (const auto* const list : {&current_, &removed_})
         for (const auto& s : *list) {
             const std::vector<const StreamLane*> lanes = s->all_lanes();
-            s->blocked =
-                std::any_of(lanes.begin(), lanes.end(), [](const StreamLane* p) { return p->blocked; });
+            // Users' windows hand over whatever has ended; what then waits is packets.
+            s->blocked = std::any_of(lanes.begin(), lanes.end(), [](const StreamLane* p) {
+                return p->blocked || (p->users && p->waits_for_memory);
+            });
         }
 }
 

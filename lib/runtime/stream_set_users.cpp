@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <chrono>
 
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "base/log.hpp"
 #include "runtime/stream_set.hpp"
 
 /// Handles streams whose heaps a user takes: their end, and their limits.
@@ -13,6 +15,8 @@ namespace {
 
 /// Limits the lanes of a stream whose heaps the user has not taken, before it gets new ones.
 constexpr std::size_t kMostUntaken = 8;
+/// How long a stream has waited for heaps that its users keep when that is told.
+constexpr auto kHeldPatience = std::chrono::seconds(2);
 
 /// Returns whether the lcores have delivered all heaps of the lanes.
 bool has_handed_over(const Stream& stream) {
@@ -53,6 +57,7 @@ void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their
         if (!s.users)
             continue;
         s.users->drop_if_abandoned();
+        watch_held(s);
         if (plans[i].enabled && !s.source_ended && !on_their_way && !s.lanes.empty() &&
             ports_[plans[i].port].device().exhausted())
             end_source(s);
@@ -65,8 +70,28 @@ void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their
     }
 }
 
-/// Ends a source whose packets the lcores have all had. Packets that wait for room in a window become heaps
-/// first.
+/// Users who wait for the next heap may not see that those they keep have its memory.
+void StreamSet::watch_held(Stream& stream) {
+    const bool waits = std::any_of(stream.lanes.begin(), stream.lanes.end(),
+                                   [](const auto& p) { return p->waits_for_memory; });
+    const UserQueues::Heaps heaps = waits ? stream.users->heaps() : UserQueues::Heaps();
+    if (heaps.held == 0 || heaps.waiting != 0) {
+        stream.held_up = {};
+        return;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (!stream.held_up.since)
+        stream.held_up.since = now;
+    if (stream.held_up.told || now - *stream.held_up.since < kHeldPatience)
+        return;
+    stream.held_up.told = true;
+    log_error(LogType::runtime,
+              "receive {}: its source waits: {} heaps in the user's hands have the memory that the next one "
+              "needs; destroy some, raise `memory`, or let heaps be dropped (`on_full`)",
+              stream.name, heaps.held);
+}
+
+/// The lcores have had all packets; those that wait for room in a window first become heaps.
 void StreamSet::end_source(Stream& stream) {
     const auto stop = [](const recv::RxAgent* receiver, heap::Window* window) {
         for (const recv::Source* const s : receiver->sources())

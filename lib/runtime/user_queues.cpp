@@ -91,7 +91,21 @@ void UserQueues::set_ended(bool ended) noexcept {
     wake();
 }
 
-/// Wakes waiting threads, which look at the queues again.
+UserQueues::Heaps UserQueues::heaps() const noexcept {
+    const std::lock_guard lock(mutex_);
+    Heaps all;
+    for (const auto& q : queues_) {
+        all.held += q->queue_->held();
+        all.waiting += q->queue_->size();
+    }
+    if (fetched_from_) {
+        all.held -= std::min(all.held, last_ - first_);
+        all.waiting += last_ - first_;
+    }
+    return all;
+}
+
+/// Those who sleep look at the queues again.
 void UserQueues::wake() noexcept {
     woken_ = true;
     eventfd_write(wake_fd_, 1);

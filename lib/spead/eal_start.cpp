@@ -33,11 +33,11 @@ void EalStart::start() {
         return;
     // Others may count again, however this ends.
     const std::unique_ptr<memory::HugePageTurn> turn = std::move(turn_);
-    if (host_ == Host::library && runtime::Eal::runs())
+    if (owner_ == Owner::library && runtime::Eal::runs())
         options_.has_lcores = true;
     else
         // EAL goes on when this object is gone: it is not cleaned up before the process ends.
-        const runtime::Eal eal(arguments_.words, host_);
+        const runtime::Eal eal(arguments_.words, owner_);
     started_ = true;
 }
 

@@ -10,17 +10,17 @@
 
 namespace spead::door {
 
-/// What EAL is started with, and its start. Nothing else in the program or the library starts EAL.
+/// Starts EAL, with arguments that it works out. Nothing else in the program or the library starts EAL.
 ///
 /// From the first lay_out() or prepare() until EAL has started, no other process counts or takes huge pages
-/// (memory::HugePageTurn). Control world; one thread at a time. Not installed.
+/// (memory::HugePageTurn). Control code; one thread at a time. Not installed.
 class EalStart {
   public:
-    using Host = runtime::Eal::Host;
+    using Owner = runtime::Eal::Owner;
 
-    /// `options` are the user's.
-    explicit EalStart(runtime::EalOptions options, Host host = Host::program)
-        : options_(std::move(options)), host_(host) {}
+    /// Takes the user's options.
+    explicit EalStart(runtime::EalOptions options, Owner owner = Owner::program)
+        : options_(std::move(options)), owner_(owner) {}
 
     const runtime::EalOptions& options() const noexcept { return options_; }
 
@@ -39,7 +39,7 @@ class EalStart {
     void take_turn();
 
     runtime::EalOptions options_;
-    const Host host_;
+    const Owner owner_;
     std::unique_ptr<memory::HugePageTurn> turn_;
     runtime::EalArguments arguments_;
     std::size_t most_bytes_ = 0;  ///< of EAL's memory, that a plan needs

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/error.hpp"
 #include "wire/descriptor.hpp"
 #include "wire/flavour.hpp"
 #include "wire/item_type.hpp"
@@ -197,6 +198,29 @@ bool DescribedItem::is_native(FieldKind kind, std::size_t bytes, std::size_t ali
            reinterpret_cast<std::uintptr_t>(state_->bytes.data()) % alignment == 0;
 }
 
+bool DescribedItem::may_be(FieldKind kind, std::size_t size, std::size_t field) const noexcept {
+    using enum FieldKind;
+    if (!state_->value || field >= state_->fields.size())
+        return false;
+    const bool is_integer = kind == unsigned_integer || kind == signed_integer;
+    switch (state_->fields[field].kind) {
+        case unsigned_integer:
+        case signed_integer:
+            return is_integer || kind == floating;
+        case boolean:
+            return is_integer || kind == boolean;
+        case floating:
+            return kind == floating || kind == complex;
+        case complex:
+            return kind == complex;
+        case character:
+        case FieldKind::bytes:
+        case FieldKind::text:
+            break;
+    }
+    return kind == character || (kind == unsigned_integer && size == 1);
+}
+
 std::optional<std::string> DescribedItem::text() const {
     const State& s = *state_;
     if (!s.value || s.type.fields.size() != 1)
@@ -361,6 +385,8 @@ ItemGroup::~ItemGroup() = default;
 
 std::vector<std::uint64_t> ItemGroup::update(Heap heap) {
     std::vector<std::uint64_t> changed;
+    if (!state_)
+        throw_usage("items", "the group was moved to another variable; use that one");
     if (!heap)
         return changed;
     const auto kept = std::make_shared<const Heap>(std::move(heap));
@@ -380,32 +406,38 @@ std::vector<std::uint64_t> ItemGroup::update(Heap heap) {
 }
 
 const DescribedItem* ItemGroup::find(std::uint64_t id) const noexcept {
+    if (!state_)
+        return nullptr;
     const auto found = state_->by_id.find(id);
     return found == state_->by_id.end() ? nullptr : found->second.get();
 }
 
 const DescribedItem* ItemGroup::find(std::string_view name) const noexcept {
+    if (!state_)
+        return nullptr;
     const auto found = state_->by_name.find(name);
     return found == state_->by_name.end() ? nullptr : find(found->second);
 }
 
 std::vector<std::uint64_t> ItemGroup::ids() const {
     std::vector<std::uint64_t> all;
+    if (!state_)
+        return all;
     for (const auto& [id, item] : state_->by_id)
         all.push_back(id);
     return all;
 }
 
 std::size_t ItemGroup::size() const noexcept {
-    return state_->by_id.size();
+    return state_ ? state_->by_id.size() : 0;
 }
 
 std::uint64_t ItemGroup::ignored_values() const noexcept {
-    return state_->ignored_values;
+    return state_ ? state_->ignored_values : 0;
 }
 
 std::uint64_t ItemGroup::ignored_descriptors() const noexcept {
-    return state_->ignored_descriptors;
+    return state_ ? state_->ignored_descriptors : 0;
 }
 
 }  // namespace spead

@@ -72,10 +72,11 @@ class SPEAD_API DescribedItem {
     }
     /// Returns all elements, decoded. Empty: no value, or one of them does not fit a T. Integers fit every
     /// integer type that can hold their value, and float and double; floats fit float, double and
-    /// complex types.
+    /// complex types. Throws std::bad_alloc when there is no memory for elements() of them.
     template <class T>
     std::optional<std::vector<T>> array(std::size_t field = 0) const {
-        if (!has_value())
+        static_assert(!std::is_same_v<T, bool>, "std::vector<bool> is no array; ask for std::uint8_t");
+        if (!may_be(kind_of<T>(), sizeof(T), field))
             return std::nullopt;
         std::vector<T> values(static_cast<std::size_t>(elements()));
         if (!read(field, std::span<T>(values)))
@@ -119,6 +120,8 @@ class SPEAD_API DescribedItem {
             return FieldKind::complex;
     }
     bool is_native(FieldKind kind, std::size_t bytes, std::size_t alignment) const noexcept;
+    /// Whether there is a value, and some value of the field fits a type of that kind and size.
+    bool may_be(FieldKind kind, std::size_t size, std::size_t field) const noexcept;
 
     std::unique_ptr<State> state_;
 };
@@ -139,8 +142,9 @@ class SPEAD_API ItemGroup {
     /// order of Heap::items(). An item of more than kCopied bytes keeps the heap, and with it the memory of
     /// its stream, until its next value.
     ///
-    /// A descriptor that repeats known facts changes nothing. One that differs for an id, or gives its name
-    /// to another id, replaces that item; the new one has no value, and its version is higher.
+    /// A descriptor that says what is known already changes nothing. One that says something else for an id,
+    /// or gives its name to another id, replaces that item; the new one has no value, and its version is
+    /// higher. Throws UsageError for a group that was moved from, which otherwise is empty.
     std::vector<std::uint64_t> update(Heap heap);
 
     /// Returns the item, by id or by name; null if there is none. Valid until update() replaces it.

@@ -39,6 +39,11 @@ bool is_own_process() noexcept {
     return pid == 0 || pid == getpid();
 }
 
+void need_own_process(const std::string& where) {
+    if (!is_own_process())
+        throw_error(where, "it belongs to the parent of this process, and cannot be used after fork(2)");
+}
+
 MainThread& MainThread::instance() {
     if (!is_own_process())
         throw_error("process",

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace spead::door {
@@ -35,5 +36,8 @@ class MainThread {
 /// Returns whether this is the operating system process in which the first session was started, or none was
 /// yet.
 bool is_own_process() noexcept;
+
+/// Throws Error in a child of fork(2). `where` is what belongs to its parent.
+void need_own_process(const std::string& where);
 
 }  // namespace spead::door

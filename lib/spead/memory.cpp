@@ -5,9 +5,12 @@
 #include <limits>
 #include <utility>
 
+#include "base/current_reason.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/units.hpp"
+#include "spead/main_thread.hpp"
+#include "spead/plan_edits.hpp"
 #include "spead/session.hpp"
 #include "spead/user_memory.hpp"
 
@@ -59,11 +62,11 @@ void UserMemory::remove(const Memory::State& memory) noexcept {
     try {
         memory.session->on_engine(
             [&](runtime::Engine& engine) { engine.remove_region(memory.bytes.data()); });
-    } catch (const std::exception& error) {
+    } catch (...) {
         // With the session all of its memory has been unregistered.
         if (memory.session->running())
             log_error(LogType::app, "memory at {} cannot be unregistered: {}",
-                      static_cast<const void*>(memory.bytes.data()), reason_of(error));
+                      static_cast<const void*>(memory.bytes.data()), reason_of_current());
     }
     const std::lock_guard lock(mutex_);
     entries_.erase(memory.bytes.data());
@@ -98,7 +101,7 @@ void UserMemory::hold(std::span<const std::span<const std::byte>> ranges, Handle
 }  // namespace door
 
 Memory::State::~State() {
-    if (registered)
+    if (registered && door::is_own_process())
         door::UserMemory::instance().remove(*this);
 }
 
@@ -113,6 +116,7 @@ Memory::Memory(const Process& process, void* base, std::size_t bytes) {
 Memory Memory::huge(const Process& process, std::size_t bytes) {
     if (bytes == 0)
         throw_usage("memory", "0 bytes cannot be mapped; ask for at least 1");
+    door::need_room("memory", "bytes", bytes);
     auto state = std::make_shared<State>();
     state->session = process.session_;
     try {

@@ -2,9 +2,14 @@
 #include "spead/plan_edits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
+#include <regex>
 
+#include <fmt/ranges.h>
+
+#include "base/units.hpp"
 #include "config/config.hpp"
 #include "config/limits.hpp"
 #include "drivers/table.hpp"
@@ -39,21 +44,79 @@ std::string chosen_interface() {
     return std::move(lone.device);
 }
 
-/// Returns the last part of a path: "ring" of "receive[3].heaps.queue_depth".
-std::string key_of(std::string_view path) {
-    const std::size_t dot = path.rfind('.');
-    return std::string(dot == std::string_view::npos ? path : path.substr(dot + 1));
+/// Keys of the file that have another name in the headers.
+struct Renamed {
+    std::string_view key;
+    std::string_view name;
+};
+constexpr std::array<Renamed, 7> kOfReceive{{{"`ring`", "`ring_heaps`"},
+                                             {"`max_live`", "`max_heaps`"},
+                                             {"`max_bytes`", "`max_heap_bytes`"},
+                                             {"`timeout`", "`heap_timeout`"},
+                                             {"max_live x substreams", "max_heaps x substreams"},
+                                             {"[[receive]]", "stream"},
+                                             {"[[send]]", "sender"}}};
+constexpr std::array<Renamed, 4> kOfSend{{{"`first_count`", "`first_cnt`"},
+                                          {"`count_step`", "`cnt_step`"},
+                                          {"[[receive]]", "stream"},
+                                          {"[[send]]", "sender"}}};
+
+/// Says it with the names of the headers, and without options of the program's command line.
+template <std::size_t N>
+std::string in_words_of_the_headers(std::string text, const std::array<Renamed, N>& all) {
+    for (const Renamed& one : all)
+        for (std::size_t at = 0; (at = text.find(one.key, at)) != std::string::npos; at += one.name.size())
+            text.replace(at, one.key.size(), one.name);
+    static const std::regex option(R"(, --[a-z-]+| \(--[a-z-]+\))");
+    return std::regex_replace(text, option, "");
+}
+
+/// Returns what the path of a value names: "receive[3].heaps.queue_depth": the stream.
+std::string place_in(const runtime::Plan& plan, std::string_view path) {
+    const auto named = [path](std::string_view part, const auto& all) -> std::string {
+        std::size_t i = 0;
+        if (!path.starts_with(part) ||
+            std::from_chars(path.data() + part.size() + 1, path.data() + path.size(), i).ec != std::errc{} ||
+            i >= all.size())
+            return {};
+        return fmt::format("{} {}", part, all[i].name);
+    };
+    for (std::string place :
+         {named("receive", plan.receives), named("send", plan.sends), named("port", plan.ports)})
+        if (!place.empty())
+            return place;
+    return std::string(path);
+}
+
+void need_cpus_of(const runtime::Eal::Cpus& eal, const ProcessConfig& config) {
+    const bool all = std::all_of(config.lcores.begin(), config.lcores.end(), [&eal](unsigned cpu) {
+        return std::find(eal.workers.begin(), eal.workers.end(), cpu) != eal.workers.end();
+    });
+    if (!all || config.main_cpu.value_or(eal.main) != eal.main)
+        throw_error(
+            "process",
+            "EAL was started, once for this process, with the main CPU {} and lcores on the CPUs {}; ask for "
+            "some of these (`main_cpu`, `lcores`), or for none",
+            eal.main, fmt::join(eal.workers, ","));
 }
 
 }  // namespace
 
-runtime::Plan first_plan(const ProcessConfig& config) {
+runtime::Plan first_plan(const ProcessConfig& config, const std::optional<runtime::Eal::Cpus>& eal) {
+    need_room("process", "eal_memory", config.eal_memory);
     const std::vector<unsigned> allowed = runtime::allowed_cpus();
     runtime::Plan plan;
     plan.runtime.name = config.name;
-    plan.runtime.main_cpu = config.main_cpu.value_or(allowed.front());
     plan.runtime.live = true;
     plan.runtime.lcores = config.lcores;
+    if (eal) {
+        need_cpus_of(*eal, config);
+        plan.runtime.main_cpu = eal->main;
+        if (plan.runtime.lcores.empty())
+            plan.runtime.lcores = eal->workers;
+    } else {
+        plan.runtime.main_cpu = config.main_cpu.value_or(allowed.front());
+    }
     if (plan.runtime.lcores.empty())
         for (const unsigned cpu : allowed)
             if (cpu != *plan.runtime.main_cpu || allowed.size() == 1)
@@ -92,7 +155,22 @@ void check(const runtime::Plan& plan) {
     // No file can ask for a user, and none need be checked.
     for (runtime::ReceivePlan& r : checked.receives)
         r.sink = {};
-    config::validate(checked, key_of);
+    try {
+        config::validate(checked, [&checked](std::string_view path) { return place_in(checked, path); });
+    } catch (const UsageError& error) {
+        std::string text = error.what();
+        if (text.starts_with(error.where() + ": "))
+            text.erase(0, error.where().size() + 2);
+        text = error.where().starts_with("send ") ? in_words_of_the_headers(std::move(text), kOfSend)
+                                                  : in_words_of_the_headers(std::move(text), kOfReceive);
+        throw UsageError(error.where(), text);
+    }
+}
+
+void need_room(const std::string& where, std::string_view name, std::size_t bytes) {
+    constexpr std::size_t kMost = std::size_t{1} << 46;
+    if (bytes > kMost)
+        throw_usage(where, "`{}` is {} bytes; no machine has more than {}", name, bytes, human_size(kMost));
 }
 
 std::vector<unsigned> parse_cpus(std::string_view text, const std::string& where) {

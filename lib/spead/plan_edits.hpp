@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -8,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "runtime/eal.hpp"
 #include "runtime/plan.hpp"
 #include "spead/process.hpp"
 
@@ -15,8 +18,9 @@
 /// interfaces.
 namespace spead::door {
 
-/// Returns the plan of a session without streams and ports. Throws Error for CPUs that it may not use.
-runtime::Plan first_plan(const ProcessConfig& config);
+/// Returns the plan of a session without streams and ports. `eal`: the CPUs of EAL's lcores, if it runs.
+/// Throws Error for CPUs that the session may not use.
+runtime::Plan first_plan(const ProcessConfig& config, const std::optional<runtime::Eal::Cpus>& eal);
 
 /// Returns the name of the plan's port for `interface` (RecvConfig::interface), which is added unless it is
 /// there. Throws Error, listing the candidates, when none is named and none can be chosen.
@@ -25,8 +29,33 @@ std::string port_for(runtime::Plan& plan, const std::string& interface);
 /// Returns the prefix with the lowest number that no stream and no sender has.
 std::string free_name(const runtime::Plan& plan, std::string_view prefix);
 
-/// Throws UsageError for the first rule of the configuration that the plan breaks; the key is its where().
+/// Throws UsageError for the first rule of the configuration that the plan breaks. The stream, sender or port
+/// is its where(), and the keys in it have the names of the headers.
 void check(const runtime::Plan& plan);
+
+/// Throws UsageError for an amount of memory that no machine has, and whose sums might overflow.
+void need_room(const std::string& where, std::string_view name, std::size_t bytes);
+
+/// Returns "receive NAME", or "receive" before the stream has a name.
+inline std::string where_of(std::string_view part, const std::string& name) {
+    return name.empty() ? std::string(part) : fmt::format("{} {}", part, name);
+}
+
+/// Runs the function. What it throws says `where`, too.
+template <typename Function>
+auto about(const std::string& where, Function&& function) {
+    try {
+        return function();
+    } catch (const UsageError& error) {
+        if (error.where() == where)
+            throw;
+        throw UsageError(where, error.what());
+    } catch (const Error& error) {
+        if (error.where() == where)
+            throw;
+        throw Error(where, error.what());
+    }
+}
 
 /// Returns the stream or sender of this name. Throws Error when there is none: the session has removed it.
 template <typename T>

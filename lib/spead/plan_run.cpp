@@ -8,8 +8,22 @@ namespace spead::door {
 PlanRun::PlanRun(runtime::Plan plan, EalStart& eal)
     : eal_(eal), plan_(std::move(plan)), layout_(eal.lay_out(plan_)) {}
 
-void PlanRun::start_eal() {
+/// Takes EAL's lcores over: without streams all workers are alike.
+void PlanRun::adopt_lcores() {
+    const runtime::Eal::Cpus eal = runtime::Eal::cpus();
+    plan_.runtime.main_cpu = eal.main;
+    plan_.runtime.lcores = eal.workers;
+    if (eal.workers.empty() || layout_.workers.empty())
+        return;
+    layout_.workers.resize(eal.workers.size(), layout_.workers.front());
+    for (std::size_t i = 0; i < eal.workers.size(); i++)
+        layout_.workers[i].cpu = layout_.workers[i].planned_cpu = eal.workers[i];
+}
+
+void PlanRun::start_eal(Lcores lcores) {
     eal_.start();
+    if (lcores == Lcores::of_eal)
+        adopt_lcores();
     runtime::use_lcores_of_eal(layout_, eal_.options());
 }
 

@@ -14,8 +14,8 @@
 
 namespace spead::door {
 
-/// One plan from its layout to its end: the only owner of an engine and of the executor that it serves. The
-/// front door's Session, the program's run and the benches are made of it.
+/// Runs one plan from its layout to its end: the only owner of an engine and of the executor that it serves.
+/// The library's Session, the program's run and the benches use it.
 ///
 /// One thread, which EAL knows as the main lcore, opens and runs it; any other may call on_engine() and
 /// executor() meanwhile. In the order of the functions below. Not installed.
@@ -23,7 +23,7 @@ class PlanRun {
   public:
     /// Lays the plan out and opens nothing. `eal` outlives this. Throws Error when the plan does not fit.
     PlanRun(runtime::Plan plan, EalStart& eal);
-    /// end().
+    /// Calls end().
     ~PlanRun() { end(); }
     PlanRun(const PlanRun&) = delete;
     PlanRun& operator=(const PlanRun&) = delete;
@@ -32,14 +32,19 @@ class PlanRun {
     runtime::Layout& layout() noexcept { return layout_; }
     const runtime::Layout& layout() const noexcept { return layout_; }
 
+    /// Names the lcores that the workers of the layout become.
+    enum class Lcores {
+        of_plan,
+        of_eal,  ///< those that the user's arguments gave EAL; for a plan without streams
+    };
     /// Starts EAL unless it runs, and looks up which lcores the user chose. Throws Error.
-    void start_eal();
+    void start_eal(Lcores lcores = Lcores::of_plan);
     /// Makes the engine and its executor: opens the ports and makes all memory. After end() once more. Throws
     /// Error.
     void open(const runtime::EngineHooks& hooks);
-    /// Between open() and end(), on this thread only.
+    /// Returns the engine, between open() and end(), on this thread only.
     runtime::Engine& engine() noexcept { return *engine_; }
-    /// Engine::run. When it returns or throws, nobody waits for this thread any more.
+    /// Calls Engine::run. When it returns or throws, no other thread waits for this one any more.
     runtime::EndReason run(int interrupt_fd, const std::function<void(const stats::Snapshot&)>& tick);
     /// Ends the engine, and frees it. Idempotent.
     void end() noexcept;
@@ -53,8 +58,10 @@ class PlanRun {
     }
 
   private:
+    void adopt_lcores();
+
     EalStart& eal_;
-    const runtime::Plan plan_;
+    runtime::Plan plan_;
     runtime::Layout layout_;
     std::optional<runtime::Executor> executor_;
     std::unique_ptr<runtime::Engine> engine_;

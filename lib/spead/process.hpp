@@ -22,7 +22,8 @@ struct ProcessConfig {
     /// Holds the bytes of EAL memory (packet buffers) for ports that are opened later; used if no huge pages
     /// are free, since EAL's memory cannot grow then.
     std::size_t eal_memory = std::size_t{256} << 20;
-    std::vector<std::string> eal{};   ///< further arguments of EAL
+    /// Further arguments of EAL. Those that end the process, and --proc-type, are refused.
+    std::vector<std::string> eal{};
     std::string log_level = "error";  ///< "error", "warning", "notice", "info" or "debug"; to standard error
 
     /// Returns the defaults, changed by DPDK_SPEAD_NAME, DPDK_SPEAD_MAIN_CPU, DPDK_SPEAD_LCORES ("2,3,4" or
@@ -39,13 +40,19 @@ struct ProcessConfig {
 ///
 /// EAL belongs to the operating system process and starts once: the first session that comes to life fixes
 /// its lcores and its memory. A refused start may be retried. While one session lives, another one is refused
-/// with an Error; after its end the next one takes the same EAL over.
+/// with an Error; after its end the next one takes the same EAL over. It may name some of EAL's CPUs, or
+/// none; `name`, `eal_memory` and `eal` are ignored then.
 class SPEAD_API Process {
   public:
     /// Starts EAL and the control loop. Throws Error and UsageError.
     explicit Process(const ProcessConfig& config = ProcessConfig::from_environment());
 
-    /// Returns the present session, or starts one from the environment.
+    /// A copy means the same session, and so does what was moved from: there is no move.
+    Process(const Process&) = default;
+    Process& operator=(const Process&) = default;
+    ~Process() = default;
+
+    /// Returns the session that runs, or starts one from the environment.
     static Process shared();
 
     /// Ends all streams and then the session: senders finish the heaps that they have begun, streams hand

@@ -7,12 +7,15 @@
 
 #include <fmt/format.h>
 
+#include "base/current_reason.hpp"
 #include "base/endpoint.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "runtime/user_queues.hpp"
 #include "spead/filter_adapter.hpp"
 #include "spead/heap_loan.hpp"
+#include "spead/main_thread.hpp"
+#include "spead/plan_edits.hpp"
 #include "spead/session.hpp"
 
 /// Implements streams that a user receives: an edit of the session's plan, and the queues of its heaps.
@@ -24,19 +27,19 @@ double seconds(std::chrono::nanoseconds d) {
     return std::chrono::duration<double>(d).count();
 }
 
-runtime::PollMode poll_mode(Poll poll) {
+runtime::PollMode poll_mode(Poll poll, const std::string& where) {
     switch (poll) {
         case Poll::busy:
             return runtime::PollMode::busy;
         case Poll::interrupt:
             return runtime::PollMode::interrupt;
         case Poll::adaptive:
-            break;
+            return runtime::PollMode::adaptive;
     }
-    return runtime::PollMode::adaptive;
+    throw_usage(where, "`poll` is {}, which is none of Poll's values", static_cast<unsigned>(poll));
 }
 
-runtime::OnFullSetting on_full(OnFull policy) {
+runtime::OnFullSetting on_full(OnFull policy, const std::string& where) {
     switch (policy) {
         case OnFull::drop_newest:
             return runtime::OnFullSetting::drop_newest;
@@ -45,15 +48,16 @@ runtime::OnFullSetting on_full(OnFull policy) {
         case OnFull::block:
             return runtime::OnFullSetting::block;
         case OnFull::automatic:
-            break;
+            return runtime::OnFullSetting::automatic;
     }
-    return runtime::OnFullSetting::automatic;
+    throw_usage(where, "`on_full` is {}, which is none of OnFull's values", static_cast<unsigned>(policy));
 }
 
 void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text) {
-    for (const Endpoint& e : parse_endpoints(text)) {
+    const std::string where = door::where_of("receive", plan.name);
+    for (const Endpoint& e : door::about(where, [&text] { return parse_endpoints(text); })) {
         if (std::find(plan.endpoints.begin(), plan.endpoints.end(), e) != plan.endpoints.end())
-            throw UsageError(fmt::format("receive {}", plan.name),
+            throw UsageError(where,
                              fmt::format("`{}`: {} is one of its endpoints already", text, to_string(e)));
         plan.endpoints.push_back(e);
     }
@@ -61,11 +65,13 @@ void add_endpoint_to(runtime::ReceivePlan& plan, const std::string& text) {
 }
 
 runtime::ReceivePlan plan_of(const RecvConfig& c) {
-    const std::string where = fmt::format("receive {}", c.name);
+    const std::string where = door::where_of("receive", c.name);
     if (c.endpoints.empty())
         throw UsageError(where, "it has no endpoint; give one, as \"239.10.10.0+15:7148\"");
     if (c.memory == 0)
         throw UsageError(where, "`memory` is 0; give room for some heaps, as 128 MiB");
+    door::need_room(where, "memory", c.memory);
+    door::need_room(where, "buffer_size", c.buffer_size);
     if (!c.filter.empty() && c.packet_filter)
         throw UsageError(where, "`filter` and `packet_filter` exclude each other; leave one out");
     if (c.heap_timeout.count() < 0)
@@ -75,7 +81,7 @@ runtime::ReceivePlan plan_of(const RecvConfig& c) {
     for (const std::string& text : c.endpoints)
         add_endpoint_to(r, text);
     r.lcores = c.lcores;
-    r.poll = poll_mode(c.poll);
+    r.poll = poll_mode(c.poll, where);
     r.max_packet_size = c.max_packet_size;
     r.buffer_size = c.buffer_size;
     r.substreams = c.substreams;
@@ -87,7 +93,7 @@ runtime::ReceivePlan plan_of(const RecvConfig& c) {
     r.max_bytes = c.max_heap_bytes;
     r.memory = c.memory;
     r.timeout = seconds(c.heap_timeout);
-    r.on_full = on_full(c.on_full);
+    r.on_full = on_full(c.on_full, where);
     r.sink.kind = runtime::SinkKind::user;
     r.enabled = c.start;
     return r;
@@ -159,11 +165,24 @@ struct RecvStream::State {
         name = session->add(std::move(plan), config.interface, std::move(hooks));
     }
     ~State() {
+        // The descriptors are the parent's, too.
+        if (!door::is_own_process())
+            return;
         queues->abandon();
         session->remove(name);
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
+
+    /// Throws UsageError for a stream that was moved from, and Error in a child of fork(2), whose calls would
+    /// clear the parent's descriptors.
+    static State& of(const std::unique_ptr<State>& state) {
+        if (!state)
+            throw_usage("stream", "it was moved to another variable; use that one");
+        door::need_own_process(state->where());
+        return *state;
+    }
+    std::string where() const { return door::where_of("receive", name); }
 
     std::shared_ptr<door::Session> session;
     std::shared_ptr<runtime::UserQueues> queues;
@@ -188,33 +207,35 @@ std::optional<Heap> RecvStream::get() {
 }
 
 std::optional<Heap> RecvStream::get_for(std::chrono::nanoseconds patience) {
+    State& s = State::of(state_);
     const bool for_ever = patience == std::chrono::nanoseconds::max();
     std::optional<runtime::HeapLoan> loan =
-        state_->queues->take(for_ever ? -1 : std::max<std::int64_t>(patience.count(), 0));
+        s.queues->take(for_ever ? -1 : std::max<std::int64_t>(patience.count(), 0));
     if (!loan)
         return std::nullopt;
     return door::HeapAccess::make(std::move(*loan));
 }
 
 std::optional<Heap> RecvStream::try_get() {
-    std::optional<runtime::HeapLoan> loan = state_->queues->try_take();
+    std::optional<runtime::HeapLoan> loan = State::of(state_).queues->try_take();
     if (!loan)
         return std::nullopt;
     return door::HeapAccess::make(std::move(*loan));
 }
 
 bool RecvStream::ended() const noexcept {
-    return state_->queues->ended();
+    return !state_ || !door::is_own_process() || state_->queues->ended();
 }
 
 int RecvStream::fd() const noexcept {
-    return state_->queues->fd();
+    return state_ ? state_->queues->fd() : -1;
 }
 
 void RecvStream::start() {
-    const bool over = state_->queues->no_more();
-    const auto enable = [this](bool yes) {
-        state_->session->change(state_->name, [yes](runtime::ReceivePlan& r) { r.enabled = yes; });
+    const State& s = State::of(state_);
+    const bool over = s.queues->no_more();
+    const auto enable = [&s](bool yes) {
+        s.session->change(s.name, [yes](runtime::ReceivePlan& r) { r.enabled = yes; });
     };
     // One that a stop item or the end of its source has ended gets new windows.
     if (over)
@@ -223,21 +244,27 @@ void RecvStream::start() {
 }
 
 void RecvStream::stop() noexcept {
+    if (!state_ || !door::is_own_process())
+        return;
     try {
         state_->session->change(state_->name, [](runtime::ReceivePlan& r) { r.enabled = false; });
-    } catch (const std::exception& error) {
-        log_notice(LogType::runtime, "receive {}: it could not be stopped: {}", state_->name, error.what());
+    } catch (...) {
+        if (state_->session->running())
+            log_error(LogType::runtime, "{}: it could not be stopped, and receives on: {}", state_->where(),
+                      reason_of_current());
     }
 }
 
 void RecvStream::add_endpoint(const std::string& endpoint) {
-    state_->session->change(state_->name,
-                            [&endpoint](runtime::ReceivePlan& r) { add_endpoint_to(r, endpoint); });
+    const State& s = State::of(state_);
+    s.session->change(s.name, [&endpoint](runtime::ReceivePlan& r) { add_endpoint_to(r, endpoint); });
 }
 
 void RecvStream::remove_endpoint(const std::string& endpoint) {
-    const std::vector<Endpoint> gone = parse_endpoints(endpoint);
-    state_->session->change(state_->name, [&](runtime::ReceivePlan& r) {
+    const State& s = State::of(state_);
+    const std::vector<Endpoint> gone =
+        door::about(s.where(), [&endpoint] { return parse_endpoints(endpoint); });
+    s.session->change(s.name, [&](runtime::ReceivePlan& r) {
         const std::string where = fmt::format("receive {}", r.name);
         for (const Endpoint& e : gone)
             if (std::erase(r.endpoints, e) == 0)
@@ -266,11 +293,12 @@ void RecvStream::remove_endpoint(const std::string& endpoint) {
 }
 
 void RecvStream::move_to(const std::vector<unsigned>& lcores) {
-    state_->session->change(state_->name, [&lcores](runtime::ReceivePlan& r) { r.lcores = lcores; });
+    const State& s = State::of(state_);
+    s.session->change(s.name, [&lcores](runtime::ReceivePlan& r) { r.lcores = lcores; });
 }
 
 RecvStats RecvStream::stats() const {
-    State& s = *state_;
+    State& s = State::of(state_);
     std::optional<RecvStats> now;
     try {
         now = s.session->on_engine(
@@ -283,6 +311,7 @@ RecvStats RecvStream::stats() const {
     const std::lock_guard lock(s.mutex);
     if (now)
         s.last = *now;
+    s.last.heaps_held = s.queues->heaps().held;
     return s.last;
 }
 

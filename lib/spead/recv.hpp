@@ -15,8 +15,9 @@
 
 namespace spead {
 
-/// Says what an idle receive lcore does: polls without a pause, pauses more and more, or sleeps until the
-/// port interrupts.
+/// What an idle receive lcore does: polls without a pause, pauses more and more, or sleeps until the port
+/// interrupts. The busiest wish of an lcore's streams counts. Where a port has no interrupts, or was opened
+/// by a stream without `interrupt`, it is as `adaptive`.
 enum class Poll : std::uint8_t { adaptive, busy, interrupt };
 
 /// Says what happens to a finished heap without room because the user is slow. `automatic` blocks if the
@@ -34,11 +35,13 @@ struct RecvConfig {
     std::string name{};              ///< in logs and reports; empty: chosen
     std::vector<unsigned> lcores{};  ///< CPUs, several share the heaps; empty: the next that is free
     Poll poll = Poll::adaptive;
-    std::uint32_t max_packet_size = 9200;             ///< UDP payload bytes
-    std::size_t buffer_size = std::size_t{16} << 20;  ///< bytes that the port's receive queue holds
-    std::uint32_t substreams = 1;                     ///< windows; the heap count modulo this picks one
-    std::uint32_t max_heaps = 4;                      ///< live heaps of each substream
-    std::uint32_t queue_depth = 256;                  ///< finished heaps that wait for the user
+    std::uint32_t max_packet_size = 9200;  ///< UDP payload bytes
+    /// Bytes that the port's receive queue holds. The stream that opens the port decides; of others on the
+    /// same port it is ignored.
+    std::size_t buffer_size = std::size_t{16} << 20;
+    std::uint32_t substreams = 1;     ///< windows; the heap count modulo this picks one
+    std::uint32_t max_heaps = 4;      ///< live heaps of each substream
+    std::uint32_t queue_depth = 256;  ///< finished heaps that wait for the user
     std::uint64_t max_heap_bytes = std::uint64_t{64} << 20;  ///< larger heaps are refused and counted
     std::size_t memory = std::size_t{128} << 20;             ///< for heap payloads, on each lcore
     bool in_order = false;                     ///< takes a heap's packets in order only, as spead2 does
@@ -66,10 +69,12 @@ namespace door {
 struct HeapAccess;
 }
 
-/// Lends a received heap to the user: a move-only handle. Its memory is valid until the handle is destroyed,
-/// on any thread, also after the stream or the session has ended. Until then it keeps all of the stream's
-/// memory (RecvConfig::memory) on its lcore. A stream that does not get its heaps back runs out of memory.
-/// Then it drops and counts packets, or stops if its source can wait.
+/// A received heap, lent to the user: a move-only handle. Its memory is valid until the handle is destroyed,
+/// on any thread, also after the stream or the session has ended; until then it keeps all of the stream's
+/// memory (RecvConfig::memory) on its lcore. A stream that cannot get its heaps back runs out of memory. It
+/// counts what it then has to drop. Where its source can wait, it stops until a heap is destroyed, and the
+/// log says so after two seconds. For that a stream needs room for max_heaps + 1 heaps, in powers of two,
+/// besides those that the user keeps.
 ///
 /// Different heaps may be used by different threads. Several threads may use one heap at once as long as none
 /// of them moves, assigns or destroys it.
@@ -145,19 +150,25 @@ struct RecvStats {
     std::uint64_t heaps_live = 0;        ///< not finished
     std::uint64_t heaps_taken = 0;       ///< by the user
     std::uint64_t heaps_waiting = 0;     ///< for the user
+    std::uint64_t heaps_held = 0;        ///< of heaps_taken: the user has them; others were destroyed
     std::uint64_t heaps_dropped = 0;     ///< finished, and found no room in the ring
     std::uint64_t heaps_abandoned = 0;   ///< waited when the stream was destroyed
 };
 
 /// Receives heaps. Any thread may call anything, several at once may take heaps; one iterator is for one
-/// thread. No thread may use the stream while it is moved, assigned or destroyed.
+/// thread. Nobody may use the stream while it is moved, assigned or destroyed. A stream that was moved from
+/// has ended: what can throw throws UsageError. In a child of fork(2) it throws Error, ended() is true, and
+/// fd() must be left alone.
+///
+/// Heaps that carry only stream control are not delivered. They count as packets_control, and the stream ends
+/// with a stop item if stop_on_stop_item says so.
 ///
 /// Heaps of one lcore come in the order in which they finished. Destroying the stream stops it and drops the
 /// waiting heaps; heaps that users hold stay valid.
 class SPEAD_API RecvStream {
   public:
     /// Opens the port, unless another stream has; takes lcores and memory; joins the groups. Throws Error and
-    /// UsageError, and nothing is left behind.
+    /// UsageError; then there is no such stream. A port that was opened for it may stay open.
     RecvStream(const Process& process, const RecvConfig& config);
     RecvStream(RecvStream&&) noexcept;
     RecvStream& operator=(RecvStream&&) noexcept;
@@ -181,10 +192,12 @@ class SPEAD_API RecvStream {
 
     // Changes while it runs. Each throws Error, and has changed nothing, when the change cannot be.
 
-    /// Receives (again), also after a stop item.
+    /// Receives (again), also after a stop item. A stream that has ended begins with new windows; when that
+    /// throws, it stays ended, and start() may be tried again.
     void start();
     /// Receives no more: groups are left, live heaps handed over; then get() ends. Does nothing when the
-    /// session has ended, or cannot be reached for longer than its patience.
+    /// session has ended. When the session does not carry it out, the stream receives on, and the log says
+    /// so.
     void stop() noexcept;
     void add_endpoint(const std::string& endpoint);
     void remove_endpoint(const std::string& endpoint);

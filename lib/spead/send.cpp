@@ -7,10 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "base/current_reason.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mac.hpp"
 #include "spead/main_thread.hpp"
+#include "spead/plan_edits.hpp"
 #include "spead/send_heap.hpp"
 #include "spead/session.hpp"
 #include "spead/user_heap_source.hpp"
@@ -27,16 +29,25 @@ constexpr std::chrono::seconds kFinishPatience{5};
 /// Limits the wait for heaps that were given up. They complete as soon as the port gives their memory back.
 constexpr std::chrono::seconds kStopPatience{5};
 
+/// Counts the heaps of one end(). Shared with their completions, which may come after end() has thrown.
+struct StopHeaps {
+    std::size_t left = 0;
+    std::size_t failed = 0;
+};
+
 runtime::SendPlan plan_of(const SendConfig& config) {
     runtime::SendPlan plan;
     plan.name = config.name;
+    const std::string where = door::where_of("send", config.name);
+    if (config.endpoints.empty())
+        throw_usage(where, "it has no endpoint; give one, as \"239.20.0.0+63:7148\"");
     for (const std::string& text : config.endpoints)
-        for (const Endpoint& endpoint : parse_endpoints(text))
+        for (const Endpoint& endpoint : door::about(where, [&text] { return parse_endpoints(text); }))
             plan.endpoints.push_back(endpoint);
     plan.endpoint_texts = config.endpoints;
     plan.lcore = config.lcore;
     if (!config.dst_mac.empty())
-        plan.dst_mac = parse_mac(config.dst_mac, "dst_mac");
+        plan.dst_mac = door::about(where, [&config] { return parse_mac(config.dst_mac, "dst_mac"); });
     plan.rate = config.rate;
     plan.burst_size = config.burst_size;
     plan.burst_rate_ratio = config.burst_rate_ratio;
@@ -73,6 +84,13 @@ struct SendStream::State {
     State(const State&) = delete;
     State& operator=(const State&) = delete;
 
+    /// Throws UsageError for a stream that was moved from, and Error in a child of fork(2).
+    static State& of(const std::unique_ptr<State>& state) {
+        if (!state)
+            throw_usage("stream", "it was moved to another variable; use that one");
+        door::need_own_process(state->where);
+        return *state;
+    }
     void send_stops() const;
     bool finish(std::chrono::seconds patience) const noexcept;
 
@@ -85,7 +103,7 @@ struct SendStream::State {
 };
 
 SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& config)
-    : session(std::move(of)), where(fmt::format("send {}", config.name)) {
+    : session(std::move(of)), where(door::where_of("send", config.name)) {
     runtime::SendPlan plan = plan_of(config);
     substreams = plan.endpoints.size();
     heap_source = std::make_shared<door::UserHeapSource>(where, std::clamp(config.max_heaps, 1U, 1U << 20));
@@ -98,9 +116,11 @@ SendStream::State::State(std::shared_ptr<door::Session> of, const SendConfig& co
 }
 
 SendStream::State::~State() {
+    if (!door::is_own_process())
+        return;
     if (!finish(kFinishPatience)) {
         heap_source->stop();
-        if (!finish(kStopPatience) && door::is_own_process()) {
+        if (!finish(kStopPatience)) {
             log_error(LogType::send,
                       "{}: the port keeps heaps that were given up; their memory may still be read", where);
             heap_source->keep_for_ever();
@@ -115,10 +135,10 @@ bool SendStream::State::finish(std::chrono::seconds patience) const noexcept {
     for (;;)
         try {
             return heap_source->wait([this] { return heap_source->in_flight() == 0; }, patience);
-        } catch (const std::exception& error) {
+        } catch (...) {
             // Each has taken a completion, so there is an end.
             log_error(LogType::send, "{}: the function of a completion has failed: {}", where,
-                      reason_of(error));
+                      reason_of_current());
         }
 }
 
@@ -129,10 +149,11 @@ SendStream& SendStream::operator=(SendStream&&) noexcept = default;
 SendStream::~SendStream() = default;
 
 const std::string& SendStream::name() const noexcept {
-    return state_->name;
+    static const std::string none;
+    return state_ ? state_->name : none;
 }
 std::size_t SendStream::substreams() const noexcept {
-    return state_->substreams;
+    return state_ ? state_->substreams : 0;
 }
 
 bool SendStream::try_send(SendHeap& heap, const SendOptions& options) {
@@ -147,7 +168,7 @@ bool SendStream::submit(SendHeap& heap, const SendOptions& options,
                         std::function<void(const SendResult&)> done, bool wait) {
     if (!heap.state_)
         throw_usage("heap", "the heap was moved to another variable; make a new one");
-    State& s = *state_;
+    State& s = State::of(state_);
     s.address_bits = heap.state_->heap.flavour().address_bits();
     if (s.heap_source->try_submit(heap.state_, options, Kind::data, done))
         return true;
@@ -231,9 +252,9 @@ void SendStream::async_send_heaps(std::span<const GroupHeap> group, GroupMode mo
 }
 
 void SendStream::wait_for(const SendHeap& heap) {
+    State& s = State::of(state_);
     if (!heap.state_)
         return;
-    State& s = *state_;
     const SendHeap::State& h = *heap.state_;
     const auto idle = [&h] { return !h.in_flight.load(std::memory_order_acquire); };
     if (!idle() && h.sender.lock() != s.heap_source)
@@ -246,67 +267,72 @@ void SendStream::wait_for(const SendHeap& heap) {
 }
 
 void SendStream::flush() {
-    if (!state_->heap_source->wait([this] { return state_->heap_source->in_flight() == 0; }))
-        throw_error(state_->where, "its lcore does not answer; heaps stay in flight");
+    const State& s = State::of(state_);
+    if (!s.heap_source->wait([&s] { return s.heap_source->in_flight() == 0; }))
+        throw_error(s.where, "its lcore does not answer; heaps stay in flight");
 }
 
 std::size_t SendStream::poll() {
-    return state_->heap_source->dispatch();
+    return State::of(state_).heap_source->dispatch();
 }
 
 int SendStream::fd() const noexcept {
-    return state_->heap_source->fd();
+    return state_ ? state_->heap_source->fd() : -1;
 }
 
 std::size_t SendStream::in_flight() const noexcept {
-    return state_->heap_source->in_flight();
+    return state_ && door::is_own_process() ? state_->heap_source->in_flight() : 0;
 }
 
 void SendStream::State::send_stops() const {
-    std::size_t left = substreams, failed = 0;
+    const auto stops = std::make_shared<StopHeaps>();
     for (std::size_t i = 0; i < substreams; i++) {
         auto heap = std::make_shared<SendHeap::State>(address_bits);
         heap->heap.add_stop();
         SendOptions options;
         options.substream = static_cast<std::uint32_t>(i);
         options.rate = 0;  // it need not wait for the time of data
-        heap_source->submit(heap, options, Kind::control, [&](const SendResult& result) {
-            left--;
-            failed += result.status == SendStatus::sent ? 0 : 1;
+        stops->left++;
+        heap_source->submit(heap, options, Kind::control, [stops](const SendResult& result) {
+            stops->left--;
+            stops->failed += result.status == SendStatus::sent ? 0 : 1;
         });
     }
-    if (!heap_source->wait([&left] { return left == 0; }))
+    if (!heap_source->wait([&stops] { return stops->left == 0; }))
         throw_error(where, "its lcore does not answer; stop items stay in flight");
-    if (failed != 0)
-        throw_error(where, "{} of {} stop items were not sent: the stream was stopped", failed, substreams);
+    if (stops->failed != 0)
+        throw_error(where, "{} of {} stop items were not sent: the stream was stopped", stops->failed,
+                    substreams);
 }
 
 void SendStream::end() {
-    state_->send_stops();
+    State::of(state_).send_stops();
 }
 
 void SendStream::stop() noexcept {
-    state_->heap_source->stop();
+    if (state_ && door::is_own_process())
+        state_->heap_source->stop();
 }
 
 void SendStream::set_rate(double bytes_per_second) {
-    state_->session->change_sender(state_->name,
-                                   [=](runtime::SendPlan& plan) { plan.rate = bytes_per_second; });
+    const State& s = State::of(state_);
+    s.session->change_sender(s.name, [=](runtime::SendPlan& plan) { plan.rate = bytes_per_second; });
 }
 
 void SendStream::set_ttl(std::uint8_t ttl) {
-    state_->session->change_sender(state_->name, [=](runtime::SendPlan& plan) { plan.ttl = ttl; });
+    const State& s = State::of(state_);
+    s.session->change_sender(s.name, [=](runtime::SendPlan& plan) { plan.ttl = ttl; });
 }
 
 SendStats SendStream::stats() const {
-    if (const auto last = state_->heap_source->last_counters())
+    const State& s = State::of(state_);
+    if (const auto last = s.heap_source->last_counters())
         return stats_of(*last);
-    const stats::Snapshot now =
-        state_->session->on_engine([](runtime::Engine& engine) { return engine.totals(); });
+    const stats::Snapshot now = s.session->on_engine([](runtime::Engine& engine) { return engine.totals(); });
     for (const stats::SendSnapshot& one : now.sends)
-        if (one.name == state_->name)
+        if (one.name == s.name)
             return stats_of(one.counters);
-    throw_error(state_->where, "the stream has ended with its session or its port");
+    throw_error(s.where, "the stream has ended with its session or its port");
 }
 
 }  // namespace spead

@@ -134,11 +134,12 @@ struct SendStats {
 ///
 /// Items in registered Memory are sent without a copy if the port can; all others are copied by the lcore.
 /// When the session or the port ends, heaps in flight complete as aborted, and further ones are refused with
-/// an Error. Destroying the stream waits 5 s for the heaps in flight, and gives up the rest.
+/// an Error. Destroying the stream waits 5 s for the heaps in flight, and gives up the rest. What can throw
+/// throws UsageError once the stream was moved from, and Error in a child of fork(2).
 class SPEAD_API SendStream {
   public:
-    /// Opens the port, unless another stream has, and takes an lcore. Throws Error and UsageError, and
-    /// nothing is left behind.
+    /// Opens the port, unless another stream has, and takes an lcore. Throws Error and UsageError; then there
+    /// is no such stream. A port that was opened for it may stay open.
     SendStream(const Process& process, const SendConfig& config);
     SendStream(SendStream&&) noexcept;
     SendStream& operator=(SendStream&&) noexcept;
@@ -183,7 +184,9 @@ class SPEAD_API SendStream {
     int fd() const noexcept;
     std::size_t in_flight() const noexcept;
 
-    /// Sends a heap with a stop item to every endpoint, and waits for it.
+    /// Sends a heap with a stop item to every endpoint, and waits for it. Throws Error when the stream or its
+    /// session is stopped meanwhile, and what a function of async_send() throws. Some endpoints may have no
+    /// stop item then.
     void end();
     /// Gives up unsent heaps, which complete as aborted.
     void stop() noexcept;

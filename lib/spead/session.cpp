@@ -2,6 +2,7 @@
 #include "spead/session.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdlib>
@@ -9,15 +10,18 @@
 #include <map>
 #include <mutex>
 #include <sys/eventfd.h>
+#include <thread>
 #include <unistd.h>
 
 #include <fmt/format.h>
 
+#include "base/current_reason.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "drivers/table.hpp"
 #include "runtime/descriptors.hpp"
 #include "runtime/heap_generator.hpp"
+#include "spead/eal_words.hpp"
 #include "spead/main_thread.hpp"
 #include "spead/plan_edits.hpp"
 
@@ -31,26 +35,42 @@ constexpr auto kStartPatience = std::chrono::minutes(2);
 constexpr auto kStopPatience = std::chrono::seconds(90);
 /// Limits how long a stream whose source can wait delays the end for a user who takes no heap.
 constexpr auto kUserPatience = std::chrono::seconds(2);
+/// Limits how long the end of the process waits for a session that another thread is starting.
+constexpr std::chrono::milliseconds kExitPatience{10'000};
+constexpr std::chrono::milliseconds kExitStep{10};
 /// Counts the descriptors of a session without ports.
 constexpr std::size_t kDescriptors = 64;
 
-std::mutex sessions;
-std::weak_ptr<Session> the_session;  ///< guarded
+using namespace std::chrono_literals;
+
+std::mutex sessions;                 ///< one start at a time
+std::mutex living;                   ///< held for no longer than a look
+std::weak_ptr<Session> the_session;  ///< guarded by `living`
+std::atomic<bool> starting{false};
 
 runtime::EalOptions eal_options(const ProcessConfig& config) {
-    for (const std::string& word : config.eal)
-        // EAL ends the process when it is asked for its help.
-        if (word == "-h" || word == "--help" || word == "-v" || word == "--version")
-            throw_usage("EAL", "`{}` ends the process; leave it out", word);
+    need_harmless(config.eal);
     return runtime::EalOptions::parse(config.eal);
 }
+
+/// Tells the end of the process that a session is being started.
+class Starting {
+  public:
+    Starting() { starting = true; }
+    ~Starting() { starting = false; }
+    Starting(const Starting&) = delete;
+    Starting& operator=(const Starting&) = delete;
+};
 
 }  // namespace
 
 struct Session::State {
     explicit State(const ProcessConfig& config)
         : eal(eal_options(config), EalStart::Owner::library),
-          plan_run(first_plan(config), eal),
+          adopts_lcores(config.lcores.empty() && eal.options().has_lcores && !runtime::Eal::runs()),
+          plan_run(
+              first_plan(config, runtime::Eal::runs() ? std::optional(runtime::Eal::cpus()) : std::nullopt),
+              eal),
           stop_fd(eventfd(0, EFD_CLOEXEC)) {
         if (stop_fd < 0)
             throw_error("process", "no file descriptor is left for it; raise the limit (ulimit -n)");
@@ -60,12 +80,15 @@ struct Session::State {
     State& operator=(const State&) = delete;
 
     EalStart eal;
+    const bool adopts_lcores;  ///< the lcores are those of the user's arguments for EAL
     PlanRun plan_run;
     const int stop_fd;
     std::promise<void> started;
 
     // The session's thread only.
-    std::map<std::string, StreamHooks> hooks;
+    using Hooks = std::map<std::string, StreamHooks>;  ///< by name; a stream and a sender may share one
+    Hooks stream_hooks;
+    Hooks sender_hooks;
 
     // Guarded.
     mutable std::mutex mutex;
@@ -77,27 +100,26 @@ struct Session::State {
     void run() noexcept;
     void run_engine();
     runtime::EngineHooks engine_hooks();
-    std::string add(const runtime::Plan& wanted, const std::string& name, StreamHooks of);
-    void remove(const std::string& name, runtime::Engine& running,
-                const std::function<void(runtime::Plan&)>& take_out);
+    std::string add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks, StreamHooks of);
+    void remove(const std::string& name, Hooks& hooks, const std::function<void(runtime::Plan&)>& take_out);
 };
 
 /// Returns the engine's hooks; the streams decide which users, filters and heap sources it makes.
 runtime::EngineHooks Session::State::engine_hooks() {
     runtime::EngineHooks s;
     s.user_queues = [this](const std::string& stream) {
-        const auto found = hooks.find(stream);
-        return found == hooks.end() ? nullptr : found->second.user_queues;
+        const auto found = stream_hooks.find(stream);
+        return found == stream_hooks.end() ? nullptr : found->second.user_queues;
     };
     s.make_filter = [this](const runtime::ReceivePlan& r) {
-        const auto found = hooks.find(r.name);
-        return found != hooks.end() && found->second.make_filter ? found->second.make_filter(r)
-                                                                 : runtime::make_filter(r);
+        const auto found = stream_hooks.find(r.name);
+        return found != stream_hooks.end() && found->second.make_filter ? found->second.make_filter(r)
+                                                                        : runtime::make_filter(r);
     };
     s.make_heap_source = [this](const runtime::SendPlan& p, send::Sender& sender,
                                 memory::RegionTable& regions) -> std::unique_ptr<runtime::HeapSource> {
-        const auto found = hooks.find(p.name);
-        return found != hooks.end() && found->second.make_heap_source
+        const auto found = sender_hooks.find(p.name);
+        return found != sender_hooks.end() && found->second.make_heap_source
                    ? found->second.make_heap_source(p, sender, regions)
                    : std::make_unique<runtime::HeapGenerator>(p, sender, regions);
     };
@@ -110,7 +132,7 @@ runtime::EngineHooks Session::State::engine_hooks() {
 }
 
 void Session::State::run_engine() {
-    plan_run.start_eal();
+    plan_run.start_eal(adopts_lcores ? PlanRun::Lcores::of_eal : PlanRun::Lcores::of_plan);
     plan_run.open(engine_hooks());
     runtime::Engine& running = plan_run.engine();
     running.stay();
@@ -128,10 +150,10 @@ void Session::State::run_engine() {
 void Session::State::run() noexcept {
     try {
         run_engine();
-    } catch (const std::exception& error) {
+    } catch (...) {
         plan_run.end();
         const std::lock_guard lock(mutex);
-        problems.emplace_back(reason_of(error));
+        problems.emplace_back(reason_of_current());
         try {
             started.set_exception(std::current_exception());
         } catch (const std::future_error&) {
@@ -145,8 +167,9 @@ void Session::State::run() noexcept {
 }
 
 std::shared_ptr<Session> Session::start(const ProcessConfig& config) {
+    MainThread::instance();  // which a child of fork(2) has not
     const std::lock_guard lock(sessions);
-    if (living() != nullptr)
+    if (current() != nullptr)
         throw_error("process",
                     "this process already has a session, which uses EAL; use a copy of its Process, or "
                     "Process::shared(), or stop it first");
@@ -154,24 +177,27 @@ std::shared_ptr<Session> Session::start(const ProcessConfig& config) {
 }
 
 std::shared_ptr<Session> Session::shared(const ProcessConfig& config) {
+    MainThread::instance();
     const std::lock_guard lock(sessions);
-    std::shared_ptr<Session> session = living();
+    std::shared_ptr<Session> session = current();
     return session != nullptr ? session : start_first(config);
 }
 
-/// Returns the present session. Under the lock, as the next.
-std::shared_ptr<Session> Session::living() {
-    std::shared_ptr<Session> session = the_session.lock();
-    return session && session->running() ? session : nullptr;
+/// Stops the session at the end of the process: lcores must not run while static objects are destroyed. Takes
+/// no lock that a start has: EAL may end the process in the middle of one, on the session's own thread.
+void Session::stop_at_exit() {
+    if (!is_own_process() || MainThread::instance().is_this_thread())
+        return;
+    for (auto waited = 0ms; starting.load() && waited < kExitPatience; waited += kExitStep)
+        std::this_thread::sleep_for(kExitStep);
+    if (const std::shared_ptr<Session> session = current())
+        session->stop();
 }
 
 std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     MainThread& thread = MainThread::instance();
-    // Lcores must not run while the process destroys its static objects.
-    [[maybe_unused]] static const int at_exit = std::atexit([] {
-        if (const std::shared_ptr<Session> session = current())
-            session->stop();
-    });
+    [[maybe_unused]] static const int at_exit = std::atexit(stop_at_exit);
+    const Starting under_way;
     runtime::need_descriptors(kDescriptors);
     set_log_level(config.log_level, "log_level");
     // On this thread, whose CPUs the process may use; EAL pins the other one.
@@ -182,13 +208,20 @@ std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     if (started.wait_for(kStartPatience) != std::future_status::ready)
         throw_error("process", "EAL has not started within two minutes; its log may say why");
     started.get();
+    const std::lock_guard lock(living);
     the_session = session;
     return session;
 }
 
 std::shared_ptr<Session> Session::current() {
-    const std::lock_guard lock(sessions);
-    return living();
+    if (!is_own_process())
+        return nullptr;
+    std::shared_ptr<Session> session;
+    {
+        const std::lock_guard lock(living);
+        session = the_session.lock();
+    }
+    return session && session->running() ? session : nullptr;
 }
 
 Session::~Session() {
@@ -208,30 +241,44 @@ void Session::stop() noexcept {
 }
 
 bool Session::running() const noexcept {
+    // In a child of fork(2) another thread of the parent may have the lock, for ever.
+    if (!is_own_process())
+        return false;
     const std::lock_guard lock(state_->mutex);
-    return !state_->ended && is_own_process();
+    return !state_->ended;
 }
 
 std::vector<std::string> Session::problems() const {
+    need_own_process("process");
     const std::lock_guard lock(state_->mutex);
     return state_->problems;
 }
 
 stats::Snapshot Session::last_snapshot() const {
+    need_own_process("process");
     const std::lock_guard lock(state_->mutex);
     return state_->last;
 }
 
 PlanRun& Session::plan_run() {
-    if (!is_own_process())
-        throw_error("process", "it belongs to the parent of this process, and cannot be used after fork(2)");
+    need_own_process("process");
     if (MainThread::instance().is_this_thread())
         throw_error("process", "a filter or another hook must not call the session");
     return state_->plan_run;
 }
 
+/// Replaces the words of the executor, which are about the program and its main thread.
+void Session::retell(const Error& error) {
+    if (dynamic_cast<const runtime::Busy*>(&error) != nullptr)
+        throw_error("process",
+                    "its thread is busy with other calls, and has not begun this one in time; try again");
+    if (error.where() == "control")
+        throw_error("process", "the session has ended, or ends just now; start another one");
+}
+
 /// Carries out a change with one more stream, whose hooks the engine calls meanwhile.
-std::string Session::State::add(const runtime::Plan& wanted, const std::string& name, StreamHooks of) {
+std::string Session::State::add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks,
+                                StreamHooks of) {
     check(wanted);
     hooks.insert_or_assign(name, std::move(of));
     try {
@@ -250,7 +297,7 @@ std::string Session::add(runtime::ReceivePlan plan, const std::string& interface
         if (plan.name.empty())
             plan.name = free_name(wanted, "s");
         wanted.receives.push_back(plan);
-        return state_->add(wanted, plan.name, std::move(hooks));
+        return state_->add(wanted, plan.name, state_->stream_hooks, std::move(hooks));
     });
 }
 
@@ -261,7 +308,7 @@ std::string Session::add(runtime::SendPlan plan, const std::string& interface, S
         if (plan.name.empty())
             plan.name = free_name(wanted, "d");
         wanted.sends.push_back(plan);
-        return state_->add(wanted, plan.name, std::move(hooks));
+        return state_->add(wanted, plan.name, state_->sender_hooks, std::move(hooks));
     });
 }
 
@@ -284,37 +331,37 @@ void Session::change_sender(const std::string& sender, const std::function<void(
 }
 
 /// Removes a stream or sender; `take_out` removes it from a plan.
-void Session::State::remove(const std::string& name, runtime::Engine& running,
+void Session::State::remove(const std::string& name, Hooks& hooks,
                             const std::function<void(runtime::Plan&)>& take_out) {
-    runtime::Plan wanted = running.plan();
+    runtime::Plan wanted = plan_run.engine().plan();
     take_out(wanted);
-    running.reconfigure(wanted);
+    plan_run.engine().reconfigure(wanted);
     hooks.erase(name);
 }
 
 void Session::remove(const std::string& stream) noexcept {
     try {
-        on_engine([&](runtime::Engine& running) {
-            state_->remove(stream, running, [&](runtime::Plan& wanted) {
+        on_engine([&](runtime::Engine&) {
+            state_->remove(stream, state_->stream_hooks, [&](runtime::Plan& wanted) {
                 std::erase_if(wanted.receives, [&](const auto& r) { return r.name == stream; });
             });
         });
-    } catch (const std::exception& error) {
+    } catch (...) {
         if (running())
-            log_error(LogType::app, "stream {} cannot be removed: {}", stream, reason_of(error));
+            log_error(LogType::app, "stream {} cannot be removed: {}", stream, reason_of_current());
     }
 }
 
 void Session::remove_sender(const std::string& sender) noexcept {
     try {
-        on_engine([&](runtime::Engine& running) {
-            state_->remove(sender, running, [&](runtime::Plan& wanted) {
+        on_engine([&](runtime::Engine&) {
+            state_->remove(sender, state_->sender_hooks, [&](runtime::Plan& wanted) {
                 std::erase_if(wanted.sends, [&](const auto& s) { return s.name == sender; });
             });
         });
-    } catch (const std::exception& error) {
+    } catch (...) {
         if (running())
-            log_error(LogType::app, "sender {} cannot be removed: {}", sender, reason_of(error));
+            log_error(LogType::app, "sender {} cannot be removed: {}", sender, reason_of_current());
     }
 }
 

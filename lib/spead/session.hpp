@@ -30,8 +30,9 @@ struct StreamHooks {
 /// plan.
 ///
 /// Any thread may call anything. Calls are carried out on the session's thread, one after the other, and wait
-/// for it with a bound (runtime::Executor::kPatience). A hook may call nothing here. Not installed: it names
-/// the engine.
+/// until they begin with a bound (runtime::Executor::kPatience). What has begun is waited for: every wait of
+/// the engine's has a bound of its own. A hook may call nothing here. Not
+/// installed: it names the engine.
 class Session {
   public:
     /// Starts EAL, unless it runs, and an engine without ports. Throws Error, when a session lives, too, and
@@ -73,12 +74,18 @@ class Session {
     /// session has ended or does not answer.
     template <typename Function>
     auto on_engine(Function&& function) {
-        return plan_run().on_engine(std::forward<Function>(function));
+        try {
+            return plan_run().on_engine(std::forward<Function>(function));
+        } catch (const Error& error) {
+            retell(error);
+            throw;
+        }
     }
 
   private:
     struct State;
-    static std::shared_ptr<Session> living();
+    static void stop_at_exit();
+    static void retell(const Error& error);
     static std::shared_ptr<Session> start_first(const ProcessConfig& config);
     explicit Session(std::shared_ptr<State> state) : state_(std::move(state)) {}
 

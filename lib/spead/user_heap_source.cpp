@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "spead/main_thread.hpp"
+#include "spead/plan_edits.hpp"
 
 namespace spead::door {
 
@@ -87,9 +88,6 @@ std::unique_ptr<runtime::HeapSource> UserHeapSource::engine_side(send::Sender& s
 }
 
 void UserHeapSource::need_open() const {
-    if (!is_own_process())
-        throw_error(where_,
-                    "the stream belongs to the parent of this process, and cannot be used after fork(2)");
     if (ended_ || (sender_ == nullptr && stopping_))
         throw_error(where_, "the stream has ended with its session or its port; make a new one");
     if (stopped_)
@@ -120,7 +118,7 @@ bool UserHeapSource::try_submit(const std::shared_ptr<SendHeap::State>& heap, co
     s.user = &flight;
     s.control = kind == Kind::control;
     flight.done = done;
-    if (!sender_->submit(s)) {
+    if (!about(where_, [this, &s] { return sender_->submit(s); })) {
         flight.done = nullptr;
         return false;
     }

@@ -58,6 +58,15 @@ class Copy:
                 raise RuntimeError(done.stderr)
         return program
 
+    def build_text(self, name, text, *flags):
+        """Builds what a user might write, and no example shows."""
+        source, program = self.root / f"{name}.cpp", self.root / name
+        source.write_text(text)
+        done = run("g++", "-std=c++20", source, "-o", program, *(flags or [*self.flags("dpdk-spead"), "-pthread"]))
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        return program
+
     def run(self, name, *words):
         return run(self.build(name), *words, env=self.environment, cwd=self.root)
 
@@ -106,6 +115,10 @@ class Installed(unittest.TestCase):
         self.assertGreater(len(functions), 50)
         for name in functions:
             self.assertRegex(name, r"^spead::[A-Z]\w*::")
+        others = re.findall(r"(?m)^[0-9a-f]+ [^T] (.*)$", symbols)
+        for name in others:
+            self.assertRegex(name, r"^(bool |typeinfo for |typeinfo name for |vtable for )?"
+                                   r"spead::(Error|UsageError|[A-Z]\w*)(::|$)", name)
 
     def test_cmake_finds_it(self):
         if not shutil.which("cmake"):
@@ -117,6 +130,68 @@ class Installed(unittest.TestCase):
         self.assertEqual(built.returncode, 0, built.stdout + built.stderr)
         done = run(copy.root / "cmake/loopback", env=copy.environment)
         self.assertEqual(done.stdout, "1000 of 1000 heaps came back as they were\n", done.stderr)
+
+
+SESSIONS = """
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <spead/recv.hpp>
+
+int main(int, char** words) {
+    for (char** word = words + 1; *word != nullptr; word++)
+        try {
+            spead::ProcessConfig config;
+            config.main_cpu = std::atoi(*word) % 10;
+            config.lcores = {static_cast<unsigned>(std::atoi(*word) / 10)};
+            if ((*word)[0] == 'd')
+                config = {};
+            if ((*word)[0] == 'l')
+                config = {.eal = {"-l", "0,1"}};
+            if ((*word)[0] == 'x')
+                config.eal = {"-d", *word + 1};
+            const spead::Process process(config);
+            const spead::RecvStream stream(process, {.endpoints = {"239.1.2.3:7148"}, .interface = "net_ring0"});
+            std::printf("%s starts\\n", *word);
+        } catch (const std::exception& error) {
+            std::printf("%s: %s\\n", *word, error.what());
+        }
+}
+"""
+
+
+class Sessions(unittest.TestCase):
+    """Sessions one after the other, in processes of their own. A word of two digits is an lcore's CPU and the main one."""
+
+    def sessions(self, *words):
+        if not {0, 1} <= os.sched_getaffinity(0):
+            self.skipTest("this takes the CPUs 0 and 1")
+        program = copy.build_text("sessions", SESSIONS)
+        return run(program, *words, env={**copy.environment, "DPDK_SPEAD_EAL_MEMORY": "64MiB"})
+
+    def test_the_next_one_has_the_lcores_that_eal_has(self):
+        done = self.sessions("00", "d", "10", "00")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = done.stdout.splitlines()
+        self.assertEqual(lines[:2], ["00 starts", "d starts"])
+        self.assertEqual(lines[2], "10: process: EAL was started, once for this process, with the main CPU 0 and lcores on "
+                                   "the CPUs 0; ask for some of these (`main_cpu`, `lcores`), or for none")
+        self.assertEqual(lines[3:], ["00 starts"])
+
+    def test_words_of_eal_may_choose_the_lcores(self):
+        done = self.sessions("l", "d", "10")
+        self.assertEqual(done.stdout.splitlines(), ["l starts", "d starts", "10 starts"], done.stderr)
+
+    def test_the_process_may_exit_within_a_start(self):
+        """EAL ends it so, when it is asked for its help, on the session's own thread."""
+        exits = copy.build_text("exits.so", "#include <cstdlib>\n[[gnu::constructor]] void f() { std::exit(7); }\n",
+                                "-shared", "-fPIC")
+        # EAL loads nothing from below a directory that everybody may write to.
+        with tempfile.TemporaryDirectory(prefix="exits-", dir=BUILD) as directory:
+            done = self.sessions(f"x{shutil.copy(exits, directory)}")
+        if "world-writable" in done.stdout:
+            self.skipTest(done.stdout)
+        self.assertEqual(done.returncode, 7, done.stdout + done.stderr)
 
 
 class Examples(unittest.TestCase):

@@ -79,6 +79,8 @@ TEST(Process, SaysWhatAnEnvironmentCannotMean) {
 TEST(Process, CanBeTriedAgainAfterARefusal) {
     const EngineHooks before;
     EXPECT_THAT(refusal([] { Process({.eal = {"--help"}}); }), HasSubstr("ends the process"));
+    EXPECT_THAT(refusal([] { Process({.eal = {"--proc-type=secondary"}}); }), HasSubstr("another one's EAL"));
+    EXPECT_THAT(refusal([] { Process({.eal = {"--hel"}}); }), HasSubstr("ends the process"));
     EXPECT_THAT(refusal([] { Process({.lcores = {9999}}); }), HasSubstr("9999"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--no-such-option"}}); }), HasSubstr("EAL"));
     EXPECT_EQ(door::Session::current(), nullptr);
@@ -105,8 +107,12 @@ TEST(Process, HandsEalOnToTheNextOne) {
         EXPECT_TRUE(process.running());
     }
     EXPECT_EQ(door::Session::current(), nullptr);
-    // EAL has no lcore there.
-    EXPECT_FALSE(refusal([] { Process({.lcores = {0, 1}}); }).empty() && sysconf(_SC_NPROCESSORS_ONLN) > 2);
+    EXPECT_THAT(refusal([] {
+                    Process({.lcores = {0, 1022}});
+                }),
+                HasSubstr("EAL was started, once for this process"));
+    EXPECT_THAT(refusal([] { Process({.main_cpu = 1022}); }), HasSubstr("the main CPU "));
+    EXPECT_THAT(refusal([] { Process({.eal_memory = SIZE_MAX}); }), HasSubstr("`eal_memory` is"));
 }
 
 TEST(Process, OpensPortsWhenStreamsAskForThem) {

@@ -305,6 +305,36 @@ TEST(QueueBytes, BlockTheStreamWhenItMayNotLose) {
     EXPECT_EQ(rig.counters.heaps_dropped_full, 0U);
 }
 
+TEST(QueueBytes, HoldNothingBackFromAConsumerWhoKeepsTheLastHeap) {
+    WindowConfig c = on_full(FullPolicy::block);
+    c.lends = true;
+    // Four heaps: fewer than may be live.
+    Rig rig(c, {.arena = 256 * kKiB, .quota = 256 * kKiB, .queue_heaps = 64});
+    HeapHandle last;
+    for (std::uint64_t k = 0; k < 100; k++) {
+        ASSERT_EQ(rig.give(Packet(k).whole(64 * kKiB)), placed);
+        HeapHandle next = rig.pop();
+        ASSERT_TRUE(next) << "heap " << k;
+        ASSERT_EQ(next.cnt(), k);
+        last = std::move(next);
+    }
+    EXPECT_FALSE(rig.window().has_waited());
+    // Packets wait while the consumer has all memory, and none is lost.
+    std::vector<HeapHandle> held;
+    for (std::uint64_t k = 100; k < 103; k++) {
+        ASSERT_EQ(rig.give(Packet(k).whole(64 * kKiB)), placed);
+        held.push_back(rig.pop());
+        ASSERT_TRUE(held.back());
+    }
+    EXPECT_EQ(rig.accept(Packet(103).whole(64 * kKiB)), Window::kWait);
+    EXPECT_TRUE(rig.window().has_waited());
+    EXPECT_FALSE(rig.window().has_waited());
+    last.reset();
+    EXPECT_EQ(rig.give(Packet(103).whole(64 * kKiB)), placed);
+    held.clear();
+    EXPECT_EQ(rig.pop().cnt(), 103U);
+}
+
 TEST(QueueBytes, AlwaysLetOneHeapThrough) {
     Rig rig(on_full(FullPolicy::drop_newest), {.arena = 2 * kMiB, .quota = 64 * kKiB, .queue_heaps = 64});
     EXPECT_EQ(rig.give(Packet(1).whole(64 * kKiB)), placed);

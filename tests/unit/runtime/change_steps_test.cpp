@@ -87,6 +87,21 @@ TEST(ChangeSteps, AStepWithoutUndoIsPassedOver) {
     EXPECT_THAT(done, ElementsAre(1, -1));
 }
 
+TEST(ChangeSteps, UndoesWhateverIsThrown) {
+    ChangeSteps steps;
+    std::vector<int> done;
+    steps.add([&] { done.push_back(1); }, [&] { done.push_back(-1); });
+    steps.add([] { throw 3; }, [&] { done.push_back(-2); });
+    EXPECT_THROW(steps.carry_out(), int);
+    EXPECT_THAT(done, ElementsAre(1, -2, -1));
+    EXPECT_THAT(steps.undo_failure(), IsEmpty());
+
+    ChangeSteps not_undone;
+    not_undone.add([] { throw 3; }, [] { throw 4; });
+    EXPECT_THROW(not_undone.carry_out(), int);
+    EXPECT_EQ(not_undone.undo_failure(), "unknown error");
+}
+
 TEST(ChangeSteps, AFailureThatSaysNothingIsAFailure) {
     ChangeSteps steps;
     steps.add([] { throw std::runtime_error("no"); }, [] { throw std::runtime_error(""); });

@@ -6,9 +6,11 @@
 #include <cstring>
 #include <gmock/gmock.h>
 #include <random>
+#include <sys/resource.h>
 
 #include <gtest/gtest.h>
 
+#include "base/error.hpp"
 #include "tests/unit/spead/user_heap.hpp"
 #include "wire/descriptor.hpp"
 #include "wire/value.hpp"
@@ -352,6 +354,44 @@ TEST(ItemGroup, KeepsValuesWhenItMovesAndWhenTheStreamIsGone) {
     ItemGroup moved = std::move(group);
     EXPECT_THAT(moved.find("adc")->view<std::uint32_t>(), testing::ElementsAreArray(samples));
     EXPECT_THAT(moved.find("t")->as<int>(), Optional(8));
+    // NOLINTBEGIN(bugprone-use-after-move)
+    EXPECT_EQ(group.find("t"), nullptr);
+    EXPECT_EQ(group.find(0x1001), nullptr);
+    EXPECT_THAT(group.ids(), IsEmpty());
+    EXPECT_EQ(group.size() + group.ignored_values() + group.ignored_descriptors(), 0U);
+    EXPECT_THROW(group.update(Sender().heap()), UsageError);
+    // NOLINTEND(bugprone-use-after-move)
+}
+
+/// Returns the most memory that the process has had at once, in MiB.
+long peak_memory() {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss / 1024;
+}
+
+TEST(ItemGroup, TakesNoMemoryForWhatCannotBe) {
+    Sender s;
+    ItemGroup group;
+    constexpr std::uint64_t kBits = std::uint64_t{7} << 20;
+    s.descriptor(described(0x1000, "flags", {{'b', 1}}, {{kBits}})).value(0x1000, Bytes(kBits / 8, 0xFF));
+    s.descriptor(described(0x1001, "text", {{'c', 8}}, {{3}})).value(0x1001, {'a', 'b', 'c'});
+    group.update(s.heap());
+    const DescribedItem* const flags = group.find("flags");
+    ASSERT_NE(flags, nullptr);
+    ASSERT_EQ(flags->elements(), kBits);
+    const long before = peak_memory();
+    EXPECT_EQ(flags->array<std::complex<double>>(), std::nullopt);
+    EXPECT_EQ(flags->array<double>(), std::nullopt);
+    EXPECT_EQ(flags->array<char>(), std::nullopt);
+    EXPECT_EQ(flags->array<std::uint64_t>(1), std::nullopt) << "there is no such field";
+    EXPECT_LT(peak_memory(), before + 28) << "complex numbers take 112 MiB";
+    const auto values = flags->array<std::uint8_t>();
+    ASSERT_TRUE(values);
+    EXPECT_EQ((*values)[kBits - 1], 1U);
+    EXPECT_THAT(group.find("text")->array<std::uint8_t>(), Optional(ElementsAre('a', 'b', 'c')));
+    EXPECT_THAT(group.find("text")->array<char>(), Optional(ElementsAre('a', 'b', 'c')));
+    EXPECT_EQ(group.find("text")->array<std::int8_t>(), std::nullopt);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "app/exit_status.hpp"

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "base/error.hpp"
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/units.hpp"
 #include "config/keys.hpp"
 #include "config/limits.hpp"

@@ -5,6 +5,7 @@
 #include <array>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "app/option_set.hpp"
 #include "base/error.hpp"

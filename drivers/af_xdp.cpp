@@ -15,7 +15,7 @@
 #include <linux/capability.h>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "drivers/common.hpp"
 #include "drivers/interface.hpp"

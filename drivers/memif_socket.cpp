@@ -11,7 +11,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/own_directory.hpp"

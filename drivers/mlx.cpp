@@ -3,7 +3,7 @@
 
 #include <linux/capability.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_ethdev.h>
 
 #include "drivers/card.hpp"

@@ -25,7 +25,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_log.h>
 
 #include "base/error.hpp"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/byte_order.hpp"
 #include "base/error.hpp"

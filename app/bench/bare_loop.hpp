@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <rte_cycles.h>
 

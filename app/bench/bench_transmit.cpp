@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 #include <rte_cycles.h>
 #include <rte_mbuf.h>

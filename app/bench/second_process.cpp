@@ -11,7 +11,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/bench/json_channel.hpp"
 #include "base/error.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "observe/table.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <bit>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_ethdev.h>
 
 #include "base/mac.hpp"

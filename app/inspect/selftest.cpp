@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/inspect/selftest.hpp"
 
-#include <fmt/format.h>
+#include <optional>
+
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "app/exit_status.hpp"

@@ -8,7 +8,7 @@
 #include <memory>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_ethdev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>

@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/exit_status.hpp"
 #include "app/prompt/control_socket.hpp"

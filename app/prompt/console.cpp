@@ -10,7 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/prompt/prompt_log.hpp"
 #include "app/prompt/raw_terminal.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include <climits>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead::app {
 

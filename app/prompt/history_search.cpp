@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead::app {
 

@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include <climits>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "observe/table.hpp"

@@ -6,7 +6,7 @@
 #include <sys/eventfd.h>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 

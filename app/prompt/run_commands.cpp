@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/prompt/context.hpp"
 #include "app/prompt/save_file.hpp"

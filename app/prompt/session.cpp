@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/prompt/session.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/exit_status.hpp"
 #include "app/prompt/line_editor.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/option_set.hpp"
 #include "base/error.hpp"

@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_launch.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "app/run/run_options.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/option_set.hpp"
 #include "config/keys.hpp"

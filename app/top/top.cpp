@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "app/exit_status.hpp"
 #include "app/top/processes.hpp"

@@ -15,4 +15,12 @@ Error::~Error() = default;
 
 UsageError::~UsageError() = default;
 
+void throw_formatted_error(const std::string& where, fmt::string_view format, fmt::format_args args) {
+    throw Error(where, fmt::vformat(format, args));
+}
+
+void throw_formatted_usage(const std::string& where, fmt::string_view format, fmt::format_args args) {
+    throw UsageError(where, fmt::vformat(format, args));
+}
+
 }  // namespace spead

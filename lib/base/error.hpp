@@ -5,9 +5,8 @@
 #include <new>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/exceptions.hpp"
 
@@ -21,15 +20,21 @@ inline const char* reason_of(const std::exception& error) noexcept {
                : error.what();
 }
 
+/// Do the work of throw_error and throw_usage, compiled once.
+[[noreturn]] void throw_formatted_error(const std::string& where, fmt::string_view format,
+                                        fmt::format_args args);
+[[noreturn]] void throw_formatted_usage(const std::string& where, fmt::string_view format,
+                                        fmt::format_args args);
+
 /// Throws Error: throw_error("port p0", "cannot ... {}", x).
 template <typename... Args>
 [[noreturn]] void throw_error(const std::string& where, fmt::format_string<Args...> format, Args&&... args) {
-    throw Error(where, fmt::format(format, std::forward<Args>(args)...));
+    throw_formatted_error(where, format, fmt::make_format_args(args...));
 }
 
 template <typename... Args>
 [[noreturn]] void throw_usage(const std::string& where, fmt::format_string<Args...> format, Args&&... args) {
-    throw UsageError(where, fmt::format(format, std::forward<Args>(args)...));
+    throw_formatted_usage(where, format, fmt::make_format_args(args...));
 }
 
 }  // namespace spead

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include <climits>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead {
 

@@ -94,6 +94,16 @@ void log_text(LogType type, LogLevel level, std::string_view text) {
             kTypeNames[index], printable(text).c_str());
 }
 
+void log_formatted(LogType type, LogLevel level, fmt::string_view format, fmt::format_args args) {
+    if (!log_enabled(type, level))
+        return;
+    try {
+        log_text(type, level, fmt::vformat(format, args));
+    } catch (const std::bad_alloc&) {
+        log_unsayable(type, level);
+    }
+}
+
 void log_unsayable(LogType type, LogLevel level) noexcept {
     const auto index = static_cast<std::size_t>(type);
     rte_log(static_cast<std::uint32_t>(level), static_cast<std::uint32_t>(type_ids()[index]),

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 /// Writes log lines of control code through DPDK's log (types `spead.*`), so that `--log-level` and EAL's log
 /// stream apply to them. Usable before rte_eal_init and without it: lines then go to standard error.
@@ -39,15 +39,12 @@ void check_log_level(std::string_view text, std::string_view where = {});
 /// Logs that there was no memory for a line. Does not throw: the report of a failure must not fail itself.
 void log_unsayable(LogType type, LogLevel level) noexcept;
 
+/// What log() does, compiled once.
+void log_formatted(LogType type, LogLevel level, fmt::string_view format, fmt::format_args args);
+
 template <typename... Args>
 void log(LogType type, LogLevel level, fmt::format_string<Args...> format, Args&&... args) {
-    if (!log_enabled(type, level))
-        return;
-    try {
-        log_text(type, level, fmt::format(format, std::forward<Args>(args)...));
-    } catch (const std::bad_alloc&) {
-        log_unsayable(type, level);
-    }
+    log_formatted(type, level, format, fmt::make_format_args(args...));
 }
 
 template <typename... Args>

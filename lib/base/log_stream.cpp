@@ -8,7 +8,7 @@
 #include <syslog.h>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_log.h>
 
 #include "base/line_output.hpp"

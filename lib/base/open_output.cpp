@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include <climits>
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead {
 

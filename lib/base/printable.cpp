@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "base/printable.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/utf8.hpp"
 

@@ -17,7 +17,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead {
 

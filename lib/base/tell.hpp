@@ -2,24 +2,19 @@
 #pragma once
 
 #include <cstdio>
-#include <string>
-#include <utility>
 
-#include <fmt/format.h>
-
-#include "base/line_output.hpp"
+#include <fmt/core.h>
 
 namespace spead {
+
+/// Does the work of tell(), compiled once.
+void tell_formatted(std::FILE* to, fmt::string_view format, fmt::format_args args);
 
 /// Prints for people. If the reader has gone (a closed pipe), nothing is thrown. Never waits long for
 /// standard error (LineOutput).
 template <typename... Args>
 void tell(std::FILE* to, fmt::format_string<Args...> format, Args&&... args) {
-    const std::string text = fmt::format(format, std::forward<Args>(args)...);
-    if (to == stderr)
-        standard_error().put(text);
-    else
-        std::fwrite(text.data(), 1, text.size(), to);
+    tell_formatted(to, format, fmt::make_format_args(args...));
 }
 
 }  // namespace spead

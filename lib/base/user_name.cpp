@@ -3,7 +3,7 @@
 
 #include <pwd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead {
 

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "capture/pcap_format.hpp"

@@ -5,7 +5,7 @@
 #include <array>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "config/keys/tables.hpp"
 

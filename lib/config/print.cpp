@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <iterator>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "config/config.hpp"
 #include "config/keys.hpp"

@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_errno.h>
 
 #include "base/log.hpp"

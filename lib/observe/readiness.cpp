@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "observe/readiness.hpp"
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead::observe {
 

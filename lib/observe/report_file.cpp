@@ -10,7 +10,7 @@
 #include <system_error>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/open_output.hpp"

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/suggest.hpp"
 #include "observe/capture_report.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_telemetry.h>
 
 #include "observe/json.hpp"

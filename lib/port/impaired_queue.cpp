@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_cycles.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>

@@ -5,7 +5,7 @@
 #include <array>
 #include <cctype>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead::port {
 

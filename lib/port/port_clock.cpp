@@ -4,7 +4,7 @@
 #include <thread>
 #include <time.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_cycles.h>
 #include <rte_ethdev.h>
 

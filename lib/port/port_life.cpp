@@ -4,7 +4,7 @@
 #include <thread>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_dev.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_dev.h>
 #include <rte_devargs.h>
 #include <rte_flow.h>

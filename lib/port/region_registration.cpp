@@ -5,7 +5,7 @@
 #include <array>
 #include <map>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_errno.h>
 
 #include "base/error.hpp"

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 /// Computes the sizes of queues and mempools, as pure functions: no DPDK, no state. All results are bytes or
 /// counts.

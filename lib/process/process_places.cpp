@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <utility>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead::process {
 

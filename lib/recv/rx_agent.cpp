@@ -25,21 +25,8 @@ constexpr std::uint64_t kLeastBatch = 6;
 constexpr std::uint16_t kHeaderAhead = 5;
 
 constexpr std::uint64_t kIpChecksumGood = RTE_MBUF_F_RX_IP_CKSUM_GOOD;
-/// Holds the bits of "bad". "none" (bad and good) has them too, so those packets take the general path.
+/// Holds the bits of "bad". "none" (bad and good) has them too, so those packets take the slow path.
 constexpr std::uint64_t kChecksumBad = RTE_MBUF_F_RX_IP_CKSUM_BAD | RTE_MBUF_F_RX_L4_CKSUM_BAD;
-
-/// Holds the NIC's verdict on the checksums. Software checks the IPv4 header only if the NIC gives none.
-struct NicVerdict {
-    bool bad;
-    bool verify;
-};
-
-NicVerdict nic_verdict(const rte_mbuf* m) {
-    const std::uint64_t ip = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
-    const std::uint64_t l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
-    return {ip == RTE_MBUF_F_RX_IP_CKSUM_BAD || l4 == RTE_MBUF_F_RX_L4_CKSUM_BAD,
-            ip != RTE_MBUF_F_RX_IP_CKSUM_GOOD};
-}
 
 /// Holds the number of packets between two samples of senders while bursts are full.
 constexpr std::uint64_t kLookEvery = 256;
@@ -145,9 +132,9 @@ template <class Decoder>
 }
 
 /// Handles the most common packet: one segment, with a shape that its endpoint has just had. Returns false
-/// when nothing was done and one() decides, or when the packet has to wait (stopped_short_).
+/// when nothing was done and slow_path() decides, or when the packet has to wait (stopped_short_).
 template <class Decoder>
-bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept {
+bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept {
     if ((mbuf->ol_flags & kChecksumBad) != 0 || mbuf->nb_segs != 1 || mbuf->data_len < wire::kNetHeader)
         [[unlikely]]
         return false;
@@ -193,70 +180,6 @@ bool BasicRxAgent<Decoder>::usual(Source& source, rte_mbuf* mbuf, std::uint64_t 
     return true;
 }
 
-template <class Decoder>
-[[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::one(Source& source, rte_mbuf* mbuf,
-                                                         std::uint64_t now) noexcept {
-    if (mbuf->pkt_len > source.longest_frame) [[unlikely]]
-        source.counters.oversized_frames++;
-    bool verify = true;
-    if (mbuf->ol_flags != 0) {
-        const NicVerdict nic = nic_verdict(mbuf);
-        if (nic.bad) [[unlikely]]
-            return PortOutcome::bad_checksum;
-        verify = nic.verify;
-    }
-    if (mbuf->nb_segs != 1) [[unlikely]]
-        return one_chained(source, mbuf, verify, now);
-
-    const std::uint8_t* const frame = frame_of(mbuf);
-    const std::size_t length = mbuf->data_len;
-    wire::UdpView udp;
-    if (const PortOutcome o = wire::parse_udp(frame, length, length, verify, udp); o != PortOutcome::stream)
-        [[unlikely]] {
-        source.counters.oversized_frames +=
-            o == PortOutcome::malformed && length <= source.longest_frame && length >= source.cut_frame;
-        return o;
-    }
-    source.counters.vlan_tagged += udp.vlan_tags != 0;
-    const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
-    if (target == nullptr)
-        return PortOutcome::unmatched;
-    Lane<Decoder>& lane = *lanes_[target->lane];
-    lane.endpoints[target->endpoint].packets++;
-    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
-        return PortOutcome::stream;
-    touch(lane);
-    if (udp.payload_length > lane.max_packet_size) [[unlikely]] {
-        lane.counters[PacketOutcome::oversize]++;
-        return PortOutcome::stream;
-    }
-    const std::uint8_t* const datagram = frame + udp.payload_offset;
-    heap::PacketView view;
-    std::uint32_t payload_at = 0;
-    if (!lane.decoder.decode(datagram, udp.payload_length, udp.payload_length, view, payload_at))
-        [[unlikely]] {
-        lane.counters[PacketOutcome::malformed]++;
-        return PortOutcome::stream;
-    }
-    if (udp.payload_offset == wire::kNetHeader)
-        Decoder::learn(source.flows.turn(frame), frame, udp, *target,
-                       std::min(lane.max_packet_size,
-                                source.longest_frame - static_cast<std::uint32_t>(wire::kNetHeader)));
-    if (lane.filter && !filter(lane, view, way_of(udp), mbuf, udp.payload_offset + payload_at, now))
-        return PortOutcome::stream;
-    heap::Record* record = nullptr;
-    const Accepted a = accept(lane, target->endpoint, view, udp.src_ip, now, record);
-    if (a == Accepted::copy) [[likely]] {
-        if (source.arrivals != nullptr)
-            note_arrival(*record, *mbuf, *source.arrivals);
-        copies_[copy_count_++] = {record, datagram + payload_at, static_cast<std::uint32_t>(view.offset),
-                                  view.payload_length};
-    } else if (a == Accepted::waits) {
-        make_wait(source, lane, target->endpoint, view, udp.payload_offset + payload_at, 0);
-    }
-    return PortOutcome::stream;
-}
-
 /// Returns the end of the taken packets: `end`, or the packet that has to wait (stopped_short_).
 template <class Decoder>
 std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std::uint16_t begin,
@@ -274,11 +197,11 @@ std::uint16_t BasicRxAgent<Decoder>::batch(Source& source, rte_mbuf** mbufs, std
             source.counters[PortOutcome::bad_checksum]++;
             continue;
         }
-        if (usual(source, mbufs[i], now)) [[likely]] {
+        if (fast_path(source, mbufs[i], now)) [[likely]] {
             matched++;
             continue;
         }
-        const PortOutcome outcome = stopped_short_ ? PortOutcome::stream : one(source, mbufs[i], now);
+        const PortOutcome outcome = stopped_short_ ? PortOutcome::stream : slow_path(source, mbufs[i], now);
         if (stopped_short_) [[unlikely]] {
             bytes -= mbufs[i]->pkt_len;
             end = i;

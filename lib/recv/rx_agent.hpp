@@ -101,9 +101,8 @@ class BasicRxAgent {
                    std::uint32_t payload_at, std::size_t gathered) noexcept;
     std::uint16_t room(const Source& source) noexcept;
     bool comes_back() const noexcept;
-    [[gnu::always_inline]] inline bool usual(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
-    PortOutcome one(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
-    PortOutcome one_chained(Source& source, rte_mbuf* mbuf, bool verify, std::uint64_t now) noexcept;
+    [[gnu::always_inline]] inline bool fast_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
+    PortOutcome slow_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;
     void pass_on(Source& source, const rte_mbuf* mbuf) noexcept;
     bool filter(Lane<Decoder>& lane, const heap::PacketView& view, const PacketWay& way, rte_mbuf* mbuf,
                 std::uint32_t payload_at, std::uint64_t now) noexcept;

@@ -3,7 +3,7 @@
 #include <array>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "runtime/layout.hpp"

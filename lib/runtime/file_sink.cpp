@@ -7,7 +7,7 @@
 #include <span>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
 #include "base/error.hpp"

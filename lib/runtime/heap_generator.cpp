@@ -5,7 +5,7 @@
 #include <chrono>
 #include <exception>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/start_thread.hpp"
 #include "base/verify_sequence.hpp"

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_errno.h>
 #include <rte_launch.h>
 

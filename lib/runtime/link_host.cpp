@@ -4,7 +4,7 @@
 #include <atomic>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <set>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "port/pci_device.hpp"
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/interruptible.hpp"
 #include "runtime/waits.hpp"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/error.hpp"
 #include "base/interruptible.hpp"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_cycles.h>
 
 #include "base/privileges.hpp"

@@ -5,7 +5,7 @@
 #include <bit>
 #include <memory>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_malloc.h>
 
 #include "base/error.hpp"

@@ -6,7 +6,7 @@
 #include <bit>
 #include <initializer_list>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_errno.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <rte_malloc.h>
 #include <rte_ring_elem.h>
 

@@ -49,8 +49,7 @@ struct Renamed {
     std::string_view key;
     std::string_view name;
 };
-constexpr std::array<Renamed, 7> kOfReceive{{{"`ring`", "`ring_heaps`"},
-                                             {"`max_live`", "`max_heaps`"},
+constexpr std::array<Renamed, 6> kOfReceive{{{"`max_live`", "`max_heaps`"},
                                              {"`max_bytes`", "`max_heap_bytes`"},
                                              {"`timeout`", "`heap_timeout`"},
                                              {"max_live x substreams", "max_heaps x substreams"},

@@ -13,7 +13,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "base/current_reason.hpp"
 #include "base/error.hpp"

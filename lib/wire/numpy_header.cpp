@@ -5,7 +5,7 @@
 #include <charconv>
 #include <optional>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace spead::wire {
 namespace {

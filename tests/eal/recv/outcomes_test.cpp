@@ -248,6 +248,12 @@ TEST(PortOutcomes, CountFramesThatNoLinkCarriesBesides) {
     rig.give(cut);
     EXPECT_EQ(rig.picture().ports[0].rx_oversized_frames, 2U) << "cut by somebody else";
     EXPECT_EQ(rig.count(PortOutcome::malformed), 2U);
+
+    cut.resize(port.max_rx_frame);
+    rig.queue().add(rig.queue().chain(cut, {500}));
+    rig.poll_all();
+    EXPECT_EQ(rig.picture().ports[0].rx_oversized_frames, 3U) << "cut, and in two segments";
+    EXPECT_EQ(rig.count(PortOutcome::malformed), 3U);
 }
 
 Bytes igmp_report() {

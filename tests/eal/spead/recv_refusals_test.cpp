@@ -92,7 +92,7 @@ TEST(RecvRefusals, RefusesWhatCannotBeAndLeavesNothingBehind) {
     EXPECT_EQ(refused([](RecvConfig& c) {
                   c.name = "beam";
                   c.queue_depth = 0;
-              }).rfind("receive beam: `ring_heaps` is 0", 0),
+              }).rfind("receive beam: `queue_depth` is 0", 0),
               0U);
     EXPECT_THAT(refused([](RecvConfig& c) {
                     c.name = "beam";

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: BSD-3-Clause
+/// Packets off the fast path: the first of a shape, unusual ones, those in several segments; and frames that
+/// are copied whole.
+#include <algorithm>
+
+#include <rte_mbuf.h>
+
+#include "recv/header_cursor.hpp"
+#include "recv/mbufs.hpp"
+#include "recv/rx_agent.hpp"
+#include "wire/net.hpp"
+
+namespace spead::recv {
+
+namespace {
+
+/// What the NIC says of the checksums; software looks at the IPv4 header only where the NIC says nothing.
+struct NicVerdict {
+    bool bad;
+    bool verify;
+};
+
+NicVerdict nic_verdict(const rte_mbuf* m) {
+    const std::uint64_t ip = m->ol_flags & RTE_MBUF_F_RX_IP_CKSUM_MASK;
+    const std::uint64_t l4 = m->ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK;
+    return {ip == RTE_MBUF_F_RX_IP_CKSUM_BAD || l4 == RTE_MBUF_F_RX_L4_CKSUM_BAD,
+            ip != RTE_MBUF_F_RX_IP_CKSUM_GOOD};
+}
+
+/// Fetches what Decoder::decode() wants of a datagram. Returns how many of its bytes are contiguous.
+template <class Decoder>
+std::size_t fetch_datagram_header(HeaderCursor& head, const wire::UdpView& udp) {
+    if (head.in_place()) [[likely]]
+        return udp.payload_length;
+    // The header says itself how long it is, once its first bytes are there.
+    std::size_t have = 0;
+    for (int round = 0; round < 2; round++) {
+        have = std::min<std::size_t>(udp.payload_length,
+                                     Decoder::header_need(head.data() + udp.payload_offset, have));
+        head.fetch(udp.payload_offset + have);
+    }
+    return have;
+}
+
+}  // namespace
+
+/// Decides every packet that fast_path() leaves: parsed step by step, in one segment or split anywhere.
+/// Templates learn from it.
+template <class Decoder>
+[[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::slow_path(Source& source, rte_mbuf* mbuf,
+                                                               std::uint64_t now) noexcept {
+    const std::size_t length = mbuf->pkt_len;
+    if (length > source.longest_frame) [[unlikely]]
+        source.counters.oversized_frames++;
+    bool verify = true;
+    if (mbuf->ol_flags != 0) {
+        const NicVerdict nic = nic_verdict(mbuf);
+        if (nic.bad) [[unlikely]]
+            return PortOutcome::bad_checksum;
+        verify = nic.verify;
+    }
+    HeaderCursor head(*mbuf, scratch_.get());
+    source.counters.multi_segment += !head.in_place();
+    head.fetch(std::min(length, wire::kMaxNetHeader));
+    wire::UdpView udp;
+    if (const PortOutcome o = wire::parse_udp(head.data(), head.length(), length, verify, udp);
+        o != PortOutcome::stream) [[unlikely]] {
+        source.counters.oversized_frames +=
+            o == PortOutcome::malformed && length <= source.longest_frame && length >= source.cut_frame;
+        return o;
+    }
+    source.counters.vlan_tagged += udp.vlan_tags != 0;
+    const Target* const target = source.classifier.find(udp.dst_ip, udp.dst_port, udp.src_ip);
+    if (target == nullptr)
+        return PortOutcome::unmatched;
+    Lane<Decoder>& lane = *lanes_[target->lane];
+    lane.endpoints[target->endpoint].packets++;
+    if (lane.tap != nullptr && tapped(lane, mbuf, now)) [[unlikely]]
+        return PortOutcome::stream;
+    touch(lane);
+    if (udp.payload_length > lane.max_packet_size) [[unlikely]] {
+        lane.counters[PacketOutcome::oversize]++;
+        return PortOutcome::stream;
+    }
+    const std::size_t have = fetch_datagram_header<Decoder>(head, udp);
+    const std::uint8_t* const datagram = head.data() + udp.payload_offset;
+    heap::PacketView view;
+    std::uint32_t payload_at = 0;  // in the frame, once it is decoded
+    if (!lane.decoder.decode(datagram, have, udp.payload_length, view, payload_at)) [[unlikely]] {
+        lane.counters[PacketOutcome::malformed]++;
+        return PortOutcome::stream;
+    }
+    payload_at += udp.payload_offset;
+    // The fast path takes no chains, and no frames with tags or options.
+    if (head.in_place() && udp.payload_offset == wire::kNetHeader)
+        Decoder::learn(source.flows.turn(head.data()), head.data(), udp, *target,
+                       std::min(lane.max_packet_size,
+                                source.longest_frame - static_cast<std::uint32_t>(wire::kNetHeader)));
+    if (lane.filter && !filter(lane, view, way_of(udp), mbuf, payload_at, now))
+        return PortOutcome::stream;
+    heap::Record* record = nullptr;
+    const Accepted a = accept(lane, target->endpoint, view, udp.src_ip, now, record);
+    if (a == Accepted::copy) [[likely]] {
+        if (source.arrivals != nullptr)
+            note_arrival(*record, *mbuf, *source.arrivals);
+        const auto offset = static_cast<std::uint32_t>(view.offset);
+        if (head.in_place()) [[likely]]
+            copies_[copy_count_++] = {record, head.data() + payload_at, offset, view.payload_length};
+        else
+            chains_[chain_count_++] = {record, mbuf, payload_at, offset, view.payload_length};
+    } else if (a == Accepted::waits) {
+        make_wait(source, lane, target->endpoint, view, payload_at, head.gathered());
+    }
+    return PortOutcome::stream;
+}
+
+/// A copy for the hosts that answer for the port.
+template <class Decoder>
+[[gnu::noinline]] void BasicRxAgent<Decoder>::pass_on(Source& source, const rte_mbuf* mbuf) noexcept {
+    if (source.hosts == nullptr)
+        return;
+    if (std::uint8_t* const to = source.hosts->reserve(mbuf->pkt_len); to != nullptr) {
+        gather(mbuf, to, mbuf->pkt_len);
+        source.hosts->commit();
+    } else {
+        source.counters.hosts_full++;
+    }
+}
+
+template <class Decoder>
+void BasicRxAgent<Decoder>::copy_chain(const ChainCopy& c) noexcept {
+    std::byte* to = c.record->base + c.offset;
+    std::size_t skip = c.skip;
+    std::size_t left = c.length;
+    for (const rte_mbuf* m = c.mbuf; left != 0; m = m->next) {
+        if (skip >= m->data_len) {
+            skip -= m->data_len;
+            continue;
+        }
+        const std::size_t n = std::min<std::size_t>(left, m->data_len - skip);
+        copy_(to, rte_pktmbuf_mtod_offset(m, const std::uint8_t*, skip), n);
+        to += n;
+        left -= n;
+        skip = 0;
+    }
+}
+
+template PortOutcome BasicRxAgent<SpeadDecoder>::slow_path(Source&, rte_mbuf*, std::uint64_t) noexcept;
+template void BasicRxAgent<SpeadDecoder>::pass_on(Source&, const rte_mbuf*) noexcept;
+template void BasicRxAgent<SpeadDecoder>::copy_chain(const ChainCopy&) noexcept;
+
+}  // namespace spead::recv

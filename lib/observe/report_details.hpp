@@ -20,7 +20,7 @@ void add_send_details(nlohmann::ordered_json& send, const stats::SendSnapshot& s
 void add_port_details(nlohmann::ordered_json& port, const stats::PortSnapshot& p);
 /// Returns the finding as a sentence, in the words of the configuration where the run is described by one.
 std::string sentence_of(const stats::Finding& finding, const stats::Snapshot& snapshot);
-/// [{"cause", "stage", "where", "count", "unit", "what", "cure", "sentence"}...]: what was lost and why.
+/// [{"cause", "stage", "where", "count", "unit", "what", "fix", "sentence"}...]: what was lost and why.
 nlohmann::ordered_json findings_json(const stats::Snapshot& snapshot);
 /// Members of an lcore's: bursts, how it spent its time.
 void add_lcore_details(nlohmann::ordered_json& lcore, const stats::LcoreSnapshot& l, double ticks_per_second);

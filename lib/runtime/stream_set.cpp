@@ -199,8 +199,8 @@ void StreamSet::install(Stream& stream, std::unique_ptr<StreamLane> lane) {
         lane->feed = &consumers_.add(lane->rx->queue, *lane->sink);
     StreamLane& p = *stream.lanes.emplace_back(std::move(lane));
     p.slot = lcores_.ask(
-        worker, [](recv::RxAgent* receiver, recv::SpeadLane* lane) { return receiver->add_lane(*lane); },
-        &worker.loop->receiver(), p.lane.get());
+        worker, [](recv::RxAgent* receiver, recv::SpeadLane* rx) { return receiver->add_lane(*rx); },
+        &worker.loop->receiver(), p.rx.get());
     worker.lanes.push_back(&p);
     reserve_memory(worker, true);
 }

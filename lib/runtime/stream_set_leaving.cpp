@@ -131,22 +131,22 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
         LaneDetails details;
     };
     // Heaps that users hold keep the lane alive, and the lcore need not see them again.
-    const auto reclaim = [](recv::RxAgent* receiver, recv::SpeadLane* lane, std::uint16_t slot, bool lent,
+    const auto reclaim = [](recv::RxAgent* receiver, recv::SpeadLane* rx, std::uint16_t slot, bool lent,
                             Last& last) {
-        lane->window.reclaim();
-        last.done = lent || lane->window.records_out() == 0;
-        if (lane->filter) {
-            lane->filter->reclaim(lane->counters);
-            last.done &= lane->filter->packets_out() == 0;
+        rx->window.reclaim();
+        last.done = lent || rx->window.records_out() == 0;
+        if (rx->filter) {
+            rx->filter->reclaim(rx->counters);
+            last.done &= rx->filter->packets_out() == 0;
         }
         if (!last.done)
             return std::move(last);
-        lane->window.set_quota(0);
+        rx->window.set_quota(0);
         receiver->remove_lane(slot);
         for (recv::Source* const source : receiver->sources())
             source->talkers.forget_lane(slot);
-        last.counts = lane->counters;
-        last.details.take(*lane);
+        last.counts = rx->counters;
+        last.details.take(*rx);
         return std::move(last);
     };
     Last room;

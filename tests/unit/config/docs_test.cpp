@@ -229,7 +229,7 @@ TEST(Docs, AKeyThatDoesNotExistIsFound) {
     for (const char* const good : {"[receive.heaps] queue_depth", "heaps.queue_depth", "pacer = \"hardware\"",
                                    "[[send]]", "heaps.queued", "heaps.timeout = 5"})
         EXPECT_EQ(wrong_key(good), "");
-    for (const char* const bad : {"[receive.heaps] queue_depths", "heaps.queue_heaps", "pace = \"hardware\"",
+    for (const char* const bad : {"[receive.heaps] queue_depths", "heaps.ring_heaps", "pace = \"hardware\"",
                                   "[receiver] queue_depth", "sink.dir = \"x\""})
         EXPECT_EQ(wrong_key(bad), bad);
 }

@@ -45,7 +45,8 @@ std::string netdev_link(const port::NetdevFacts& netdev) {
 
 void fill(PortFacts& facts, const port::Port& port, const port::Driver& driver) {
     rte_eth_dev_info info{};
-    rte_eth_dev_info_get(port.port_id(), &info);
+    if (rte_eth_dev_info_get(port.port_id(), &info) != 0)
+        info = {};  // its limits are not known
     facts.pmd = info.driver_name == nullptr ? "" : info.driver_name;
     facts.netdev = port.netdev();
     facts.mac = mac_text(port.mac());

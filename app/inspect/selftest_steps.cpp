@@ -278,7 +278,8 @@ Findings try_sending(port::Port& port, const Endpoint& destination) {
         return found;
     }
     rte_eth_dev_info info{};
-    rte_eth_dev_info_get(port.port_id(), &info);
+    if (rte_eth_dev_info_get(port.port_id(), &info) != 0)
+        info = {};  // its limits are not known
     const std::uint16_t most =
         info.tx_desc_lim.nb_seg_max == 0
             ? kMostSegments

@@ -7,6 +7,7 @@
 
 #include <rte_telemetry.h>
 
+#include "base/dpdk_version.hpp"
 #include "base/error.hpp"
 #include "observe/json.hpp"
 #include "observe/telemetry_fit.hpp"
@@ -38,9 +39,9 @@ void put_list(rte_tel_data* to, const Json& list) {
             rte_tel_data_add_array_string(to, entry.get_ref<const std::string&>().c_str());
         return;
     }
-    rte_tel_data_start_array(to, RTE_TEL_U64_VAL);
+    rte_tel_data_start_array(to, dpdk::kTelemetryUnsigned);
     for (const Json& entry : list)
-        rte_tel_data_add_array_u64(to, entry.get<std::uint64_t>());
+        dpdk::add_unsigned(to, entry.get<std::uint64_t>());
 }
 
 /// Writes an answer that fits (fit_telemetry).
@@ -50,7 +51,7 @@ void put_object(rte_tel_data* to, const Json& object) {
         if (value.is_string()) {
             rte_tel_data_add_dict_string(to, name.c_str(), value.get_ref<const std::string&>().c_str());
         } else if (value.is_number_unsigned()) {
-            rte_tel_data_add_dict_u64(to, name.c_str(), value.get<std::uint64_t>());
+            dpdk::add_unsigned(to, name.c_str(), value.get<std::uint64_t>());
         } else if (value.is_number()) {
             rte_tel_data_add_dict_int(to, name.c_str(), value.get<int>());
         } else if (rte_tel_data* const part = rte_tel_data_alloc()) {

@@ -27,7 +27,7 @@ inline std::uint8_t* frame_of(rte_mbuf* m) {
 inline void prefetch_mbuf(rte_mbuf* m, bool second) {
     rte_prefetch0(m);
     if (second)
-        rte_prefetch0(&m->cacheline1);
+        rte_mbuf_prefetch_part2(m);
 }
 
 inline void prefetch_header(rte_mbuf* m) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <deque>
 #include <gmock/gmock.h>
+#include <string_view>
 
 #include "base/error.hpp"
 #include "tests/eal/runtime/rig.hpp"
@@ -107,7 +108,7 @@ struct Script {
     }
 };
 
-inline const stats::StreamSnapshot& snapshot_of(const stats::Snapshot& s, const std::string& name) {
+inline const stats::StreamSnapshot& snapshot_of(const stats::Snapshot& s, std::string_view name) {
     return *std::find_if(s.streams.begin(), s.streams.end(),
                          [&name](const auto& one) { return one.name == name; });
 }

@@ -30,7 +30,7 @@ using nlohmann::json;
 constexpr const char* kBenchGreeting = "dpdk-spead bench 1";
 constexpr std::size_t kMostCases = 1000;
 
-/// The cases of one process, laid out before EAL starts: it serves one after the other.
+/// Holds the cases of one process, laid out before EAL starts. It serves one after the other.
 struct Prepared {
     door::EalStart eal;
     std::deque<door::PlanRun> runs;
@@ -280,7 +280,7 @@ int connected(const std::string& server, int stop_fd) {
     return fd;
 }
 
-/// Until the near end has what it wants, or a signal comes; that is the result.
+/// Serves until the near end has finished, or a signal comes; returns which.
 bool serve(JsonChannel& channel, const PairOptions& own, const runtime::EalOptions& eal_options,
            int signal_fd) {
     const json greeting = channel.receive(signal_fd);

@@ -14,9 +14,9 @@ struct BesideEnd {
     int fd;                              ///< readable at the end, for waits
 };
 
-/// Runs `run`, whose engine is started and not stopped, on this thread while `work` runs in another: until
-/// that returns, or a signal comes, or the engine ends; then `work` is told to end, and waited for. Returns
-/// true when it was a signal. What `work` throws is thrown on, except Interrupted.
+/// Runs the started engine on this thread while `work` runs in another. It ends when `work` returns, a signal
+/// comes, or the engine ends; then `work` is asked to end, and waited for. Does not stop the engine. Returns
+/// true after a signal. Rethrows the exceptions of `work`, except Interrupted.
 bool run_beside(door::PlanRun& run, int signal_fd, const std::function<void(const BesideEnd&)>& work);
 
 }  // namespace spead::app

@@ -63,7 +63,7 @@ void EngineProcess::change(const std::function<runtime::Plan(const runtime::Plan
 }
 
 void EngineProcess::end() {
-    // However busy the main thread is: a program that was told to end must not go on.
+    // Even if the main thread is busy: a program that is asked to end must not go on.
     run_.executor().post([this] { run_.engine().interrupt(); });
 }
 

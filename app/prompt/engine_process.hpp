@@ -14,7 +14,7 @@ namespace spead::app {
 /// Represents an engine's process: every request goes to the main thread through its executor.
 class EngineProcess : public Process {
   public:
-    /// Both outlive this; the run is open, and somebody publishes its snapshots.
+    /// Refers to both, which outlive it. The run is open, and its snapshots are published.
     EngineProcess(door::PlanRun& run, const stats::LatestSnapshot& latest)
         : run_(run), latest_(latest), known_(run.engine().plan()) {}
 

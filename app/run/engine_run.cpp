@@ -74,7 +74,7 @@ void EngineRun::show_silence() {
 }
 
 void EngineRun::start() {
-    // Who looks wants to see what is left when the senders are done.
+    // An interactive user wants to see the state when the senders are done.
     if (options_.interactive)
         run_.engine().stay();
     run_.engine().start();

@@ -14,8 +14,8 @@
 
 namespace spead::app {
 
-/// A plan's run with those who command it and those who are told of it: signals, the prompt, the service
-/// manager, the latest snapshot. EAL runs; everything that it is given outlives it. The main thread calls it.
+/// Connects a plan's run with its controllers and observers: signals, the prompt, the service manager, the
+/// latest snapshot. EAL runs; all arguments outlive it. The main thread calls it.
 class EngineRun {
   public:
     EngineRun(const RunOptions& options, const CommonOptions& common, door::PlanRun& run,

@@ -49,7 +49,7 @@ PreparedRun::PreparedRun(const RunOptions& options, const std::vector<std::strin
     : eal(runtime::EalOptions::parse(eal_args)), run(plan_of(options), eal) {
     const runtime::Plan& plan = run.plan();
     runtime::Layout& layout = run.layout();
-    // What goes round in one process is ours, and no more of it is in flight than there is memory for.
+    // Packets within one process are ours, and no more of them are in flight than there is memory for.
     if (!options.loopback) {
         if (const std::string why = runtime::why_not_lossless(plan, layout); !why.empty())
             throw UsageError(why);

@@ -9,7 +9,7 @@
 
 namespace spead::app {
 
-/// A plan that is laid out and checked, before EAL starts. Nothing is opened yet.
+/// Holds a plan that is laid out and checked, before EAL starts. Nothing is opened yet.
 struct PreparedRun {
     /// Lays the plan out. Throws UsageError for a plan that would lose packets of a lossless source, Error
     /// for one that does not fit on this machine.
@@ -19,7 +19,7 @@ struct PreparedRun {
     door::PlanRun run;  ///< of the options' plan, made to be changed where there is a control socket
 };
 
-/// Returns what --check prints, which is a configuration file as a whole.
+/// Returns the text of --check, which is a configuration file as a whole.
 std::string describe_run(const PreparedRun& prepared, const runtime::Plan& typed);
 
 }  // namespace spead::app

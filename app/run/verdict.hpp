@@ -17,7 +17,7 @@ struct LoopbackVerdict {
     std::string sentence;
 };
 
-/// A run in which no heap was sent has shown nothing, and is good only when its user interrupted it.
+/// Judges a loopback run. A run in which no heap was sent is good only if its user interrupted it.
 LoopbackVerdict judge_loopback(const stats::Snapshot& snapshot, runtime::EndReason reason);
 
 /// Returns one sentence per stream that a sink should have verified and could not: a heap differed, or

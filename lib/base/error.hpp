@@ -20,7 +20,7 @@ inline const char* reason_of(const std::exception& error) noexcept {
                : error.what();
 }
 
-/// Do the work of throw_error and throw_usage, compiled once.
+/// Does the work of throw_error and throw_usage, compiled once.
 [[noreturn]] void throw_formatted_error(const std::string& where, fmt::string_view format,
                                         fmt::format_args args);
 [[noreturn]] void throw_formatted_usage(const std::string& where, fmt::string_view format,

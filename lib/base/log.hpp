@@ -39,7 +39,7 @@ void check_log_level(std::string_view text, std::string_view where = {});
 /// Logs that there was no memory for a line. Does not throw: the report of a failure must not fail itself.
 void log_unsayable(LogType type, LogLevel level) noexcept;
 
-/// What log() does, compiled once.
+/// Does the work of log(), compiled once.
 void log_formatted(LogType type, LogLevel level, fmt::string_view format, fmt::format_args args);
 
 template <typename... Args>

@@ -53,7 +53,7 @@ class HeapQueue {
     std::size_t capacity() const noexcept { return capacity_; }
     /// Returns how many heaps consumers have taken so far.
     std::uint64_t taken() const noexcept { return taken_.load(std::memory_order_acquire); }
-    /// Heaps that consumers have, a moment ago.
+    /// Returns the heaps that consumers had a moment ago.
     std::size_t held() const noexcept;
     /// Wakes a waiting consumer without a heap (end of the run). Any thread.
     void wake_consumers() noexcept;

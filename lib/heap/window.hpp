@@ -100,7 +100,7 @@ class Window {
             has_waited_ = true;
         return a;
     }
-    /// Whether a packet has had to wait for room since this was asked last.
+    /// Returns whether a packet has had to wait for room since the last call.
     bool has_waited() noexcept { return std::exchange(has_waited_, false); }
 
     /// Does accept() for a packet that cannot wait any longer.

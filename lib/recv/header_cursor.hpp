@@ -15,7 +15,7 @@ namespace spead::recv {
 /// only.
 class HeaderCursor {
   public:
-    /// `scratch` has room for the most bytes that fetch() is asked for. It and `mbuf` outlive this.
+    /// Refers to both, which outlive it. `scratch` has room for the most bytes that fetch() is asked for.
     HeaderCursor(const rte_mbuf& mbuf, std::uint8_t* scratch) noexcept
         : mbuf_(mbuf),
           scratch_(scratch),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Packets off the fast path: the first of a shape, unusual ones, those in several segments; and frames that
-/// are copied whole.
+/// Handles packets off the fast path: the first of a shape, unusual ones, those in several segments; and
+/// frames that are copied whole.
 #include <algorithm>
 
 #include <rte_mbuf.h>
@@ -14,7 +14,7 @@ namespace spead::recv {
 
 namespace {
 
-/// What the NIC says of the checksums; software looks at the IPv4 header only where the NIC says nothing.
+/// Holds the NIC's verdict on the checksums. Software checks the IPv4 header only if the NIC gives none.
 struct NicVerdict {
     bool bad;
     bool verify;
@@ -114,7 +114,7 @@ template <class Decoder>
     return PortOutcome::stream;
 }
 
-/// A copy for the hosts that answer for the port.
+/// Copies a frame for the hosts that answer for the port.
 template <class Decoder>
 [[gnu::noinline]] void BasicRxAgent<Decoder>::pass_on(Source& source, const rte_mbuf* mbuf) noexcept {
     if (source.hosts == nullptr)

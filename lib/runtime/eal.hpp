@@ -33,12 +33,12 @@ class Eal {
     /// Names the page size of EAL's memory: "huge pages of 2 MiB", "4 KiB pages".
     static std::string pages();
 
-    /// The CPUs of EAL's lcores: of several that an lcore may use, the first.
+    /// Holds the CPUs of EAL's lcores. If an lcore may use several, it is the first.
     struct Cpus {
         unsigned main = 0;
         std::vector<unsigned> workers;
     };
-    /// EAL runs. Any thread.
+    /// Returns the CPUs of the EAL that runs. Any thread.
     static Cpus cpus();
 
     /// Ids of the worker lcores, ascending.

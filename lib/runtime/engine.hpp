@@ -110,7 +110,7 @@ class Engine {
     /// their rate. Unchanged parts lose nothing. A removed stream leaves its groups, is flushed and drained.
     /// A removed sender first sends its heaps in flight.
     ///
-    /// Ports come, too, where EngineHooks::drivers has some. Ports that nothing uses any more are then
+    /// Ports are added, too, if the hooks have a driver for them. Ports that nothing uses any more are then
     /// closed, and opened again for the next stream; they stay in the plan, and their counts in snapshots.
     ///
     /// Throws Error, and has changed nothing, when a difference cannot be made during a run (ports, memory,

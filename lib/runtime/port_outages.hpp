@@ -45,14 +45,14 @@ class PortOutages {
     /// Closes the ports that no stream and no sender of the plan names, once those that are leaving have left
     /// and the network knows that groups are left. Their counts stay. Throws LcoreLost.
     void close_unused();
-    /// Whether close_unused() has to wait for the network to know.
+    /// Returns whether close_unused() has to wait until the network knows.
     bool any_to_tell() const;
     /// Opens the closed ports again that the wanted plan uses. Throws Error: then they are closed.
     void open_used(const Plan& wanted);
 
-    /// Lets peers in, and looks a few times a second after links, files, and network interfaces that have
-    /// gone or are back. False: a port cannot go on, its file does not take what is written. One whose
-    /// interface has gone waits for it. Throws LcoreLost. Call it at every round.
+    /// Accepts peers, and checks links, files and network interfaces a few times a second. Returns false when
+    /// a port cannot go on because its file cannot be written. A port without its interface waits for it.
+    /// Throws LcoreLost. Call it at every round.
     [[nodiscard]] bool watch();
 
   private:

@@ -57,10 +57,10 @@ class Reconfiguration {
 
     /// Changes the run to the wanted plan. Throws Error: then the former state is restored, unless failed().
     void carry_out(const Plan& wanted);
-    /// Where ports may come: closes those that nothing uses any more. Throws LcoreLost. After a change, and
-    /// at every round: some have to wait.
+    /// Closes ports that nothing uses any more, if ports may come. Throws LcoreLost. Call it after a change,
+    /// and at every round: some have to wait.
     void close_unused_ports();
-    /// Whether a change could be neither carried out nor undone: a problem of the run, which has to end.
+    /// Returns whether a change could be neither carried out nor undone: the run has to end.
     bool failed() const noexcept { return failed_; }
 
   private:

@@ -74,7 +74,7 @@ struct Stream {
     std::shared_ptr<Sink> sink;         ///< null: it has users, or is not enabled
     std::shared_ptr<UserQueues> users;  ///< of SinkKind::user
     bool source_ended = false;          ///< its users were handed all that the port's source had
-    /// Since when its users have kept it waiting for memory, and whether that was told.
+    /// Holds since when its users have kept it waiting for memory, and whether that was reported.
     struct HeldUp {
         std::optional<std::chrono::steady_clock::time_point> since;
         bool told = false;

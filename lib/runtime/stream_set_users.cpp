@@ -15,7 +15,7 @@ namespace {
 
 /// Limits the lanes of a stream whose heaps the user has not taken, before it gets new ones.
 constexpr std::size_t kMostUntaken = 8;
-/// How long a stream has waited for heaps that its users keep when that is told.
+/// Limits how long a stream waits for heaps that its users keep, before that is reported.
 constexpr auto kHeldPatience = std::chrono::seconds(2);
 
 /// Returns whether the lcores have delivered all heaps of the lanes.
@@ -70,7 +70,7 @@ void StreamSet::serve_users(const std::vector<ReceivePlan>& plans, bool on_their
     }
 }
 
-/// Users who wait for the next heap may not see that those they keep have its memory.
+/// Reports a source that waits for the memory of heaps that its users keep.
 void StreamSet::watch_held(Stream& stream) {
     const bool waits = std::any_of(stream.lanes.begin(), stream.lanes.end(),
                                    [](const auto& p) { return p->waits_for_memory; });
@@ -91,7 +91,7 @@ void StreamSet::watch_held(Stream& stream) {
               stream.name, heaps.held);
 }
 
-/// The lcores have had all packets; those that wait for room in a window first become heaps.
+/// Ends a source whose packets the lcores have all had. Packets that wait for room first become heaps.
 void StreamSet::end_source(Stream& stream) {
     const auto stop = [](const recv::RxAgent* receiver, heap::Window* window) {
         for (const recv::Source* const s : receiver->sources())

@@ -105,7 +105,7 @@ UserQueues::Heaps UserQueues::heaps() const noexcept {
     return all;
 }
 
-/// Those who sleep look at the queues again.
+/// Wakes waiting threads, which look at the queues again.
 void UserQueues::wake() noexcept {
     woken_ = true;
     eventfd_write(wake_fd_, 1);

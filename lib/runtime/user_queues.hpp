@@ -71,13 +71,13 @@ class UserQueues {
     std::optional<HeapTally::Done> remove(const Queue& queue);
     /// Takes and drops waiting heaps, if the user has abandoned the queues.
     void drop_if_abandoned() noexcept;
-    /// Heaps that users have, and that none of them has taken yet; of queues that were not removed.
+    /// Counts the heaps that users have, and those that wait for them, in queues that were not removed.
     struct Heaps {
         std::size_t held = 0;
         std::size_t waiting = 0;
     };
     Heaps heaps() const noexcept;
-    /// Says whether heaps may still come. Users who wait are woken.
+    /// Sets whether heaps may still come. Wakes waiting users.
     void set_ended(bool ended) noexcept;
 
     // The user's side.

@@ -9,7 +9,8 @@ namespace spead::door {
 
 namespace {
 
-/// Whether getopt_long(3) may take the word for the option: it accepts every beginning that is unique.
+/// Returns whether getopt_long(3) may take the word for the option: it accepts every beginning that is
+/// unique.
 bool may_mean(std::string_view word, std::string_view option) {
     const std::string_view name = word.substr(0, word.find('='));
     return name.size() > 2 && option.starts_with(name);

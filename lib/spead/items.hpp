@@ -120,7 +120,7 @@ class SPEAD_API DescribedItem {
             return FieldKind::complex;
     }
     bool is_native(FieldKind kind, std::size_t bytes, std::size_t alignment) const noexcept;
-    /// Whether there is a value, and some value of the field fits a type of that kind and size.
+    /// Returns whether there is a value, and some value of the field fits a type of that kind and size.
     bool may_be(FieldKind kind, std::size_t size, std::size_t field) const noexcept;
 
     std::unique_ptr<State> state_;
@@ -142,8 +142,8 @@ class SPEAD_API ItemGroup {
     /// order of Heap::items(). An item of more than kCopied bytes keeps the heap, and with it the memory of
     /// its stream, until its next value.
     ///
-    /// A descriptor that says what is known already changes nothing. One that says something else for an id,
-    /// or gives its name to another id, replaces that item; the new one has no value, and its version is
+    /// A descriptor that repeats known facts changes nothing. One that differs for an id, or gives its name
+    /// to another id, replaces that item; the new one has no value, and its version is
     /// higher. Throws UsageError for a group that was moved from, which otherwise is empty.
     std::vector<std::uint64_t> update(Heap heap);
 

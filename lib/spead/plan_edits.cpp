@@ -44,7 +44,7 @@ std::string chosen_interface() {
     return std::move(lone.device);
 }
 
-/// Keys of the file that have another name in the headers.
+/// Maps a key of the file to its other name in the headers.
 struct Renamed {
     std::string_view key;
     std::string_view name;

@@ -22,7 +22,7 @@ struct ProcessConfig {
     /// Holds the bytes of EAL memory (packet buffers) for ports that are opened later; used if no huge pages
     /// are free, since EAL's memory cannot grow then.
     std::size_t eal_memory = std::size_t{256} << 20;
-    /// Further arguments of EAL. Those that end the process, and --proc-type, are refused.
+    /// Adds arguments of EAL. Those that end the process, and --proc-type, are refused.
     std::vector<std::string> eal{};
     std::string log_level = "error";  ///< "error", "warning", "notice", "info" or "debug"; to standard error
 
@@ -47,7 +47,7 @@ class SPEAD_API Process {
     /// Starts EAL and the control loop. Throws Error and UsageError.
     explicit Process(const ProcessConfig& config = ProcessConfig::from_environment());
 
-    /// A copy means the same session, and so does what was moved from: there is no move.
+    /// Copies the handle: all copies mean the same session. There is no move.
     Process(const Process&) = default;
     Process& operator=(const Process&) = default;
     ~Process() = default;

@@ -15,9 +15,9 @@
 
 namespace spead {
 
-/// What an idle receive lcore does: polls without a pause, pauses more and more, or sleeps until the port
-/// interrupts. The busiest wish of an lcore's streams counts. Where a port has no interrupts, or was opened
-/// by a stream without `interrupt`, it is as `adaptive`.
+/// Says what an idle receive lcore does: polls without a pause, pauses more and more, or sleeps until the
+/// port interrupts. The busiest wish of an lcore's streams counts. If a port has no interrupts, or was
+/// opened by a stream without `interrupt`, that means `adaptive`.
 enum class Poll : std::uint8_t { adaptive, busy, interrupt };
 
 /// Says what happens to a finished heap without room because the user is slow. `automatic` blocks if the
@@ -36,8 +36,8 @@ struct RecvConfig {
     std::vector<unsigned> lcores{};  ///< CPUs, several share the heaps; empty: the next that is free
     Poll poll = Poll::adaptive;
     std::uint32_t max_packet_size = 9200;  ///< UDP payload bytes
-    /// Bytes that the port's receive queue holds. The stream that opens the port decides; of others on the
-    /// same port it is ignored.
+    /// Sets the bytes that the port's receive queue holds. The stream that opens the port decides; other
+    /// streams' values are ignored.
     std::size_t buffer_size = std::size_t{16} << 20;
     std::uint32_t substreams = 1;     ///< windows; the heap count modulo this picks one
     std::uint32_t max_heaps = 4;      ///< live heaps of each substream
@@ -69,11 +69,11 @@ namespace door {
 struct HeapAccess;
 }
 
-/// A received heap, lent to the user: a move-only handle. Its memory is valid until the handle is destroyed,
-/// on any thread, also after the stream or the session has ended; until then it keeps all of the stream's
-/// memory (RecvConfig::memory) on its lcore. A stream that cannot get its heaps back runs out of memory. It
-/// counts what it then has to drop. Where its source can wait, it stops until a heap is destroyed, and the
-/// log says so after two seconds. For that a stream needs room for max_heaps + 1 heaps, in powers of two,
+/// Lends a received heap to the user: a move-only handle. Its memory is valid until the handle is destroyed,
+/// on any thread, also after the stream or the session has ended. Until then it keeps all of the stream's
+/// memory (RecvConfig::memory) on its lcore. A stream that does not get its heaps back runs out of memory.
+/// Then it drops and counts packets. If its source can wait, it stops until a heap is destroyed, and the log
+/// says so after two seconds. To go on, a stream needs room for max_heaps + 1 heaps, in powers of two,
 /// besides those that the user keeps.
 ///
 /// Different heaps may be used by different threads. Several threads may use one heap at once as long as none
@@ -156,9 +156,9 @@ struct RecvStats {
 };
 
 /// Receives heaps. Any thread may call anything, several at once may take heaps; one iterator is for one
-/// thread. Nobody may use the stream while it is moved, assigned or destroyed. A stream that was moved from
-/// has ended: what can throw throws UsageError. In a child of fork(2) it throws Error, ended() is true, and
-/// fd() must be left alone.
+/// thread. No thread may use the stream while it is moved, assigned or destroyed. A stream that was moved
+/// from has ended: what can throw throws UsageError. In a child of fork(2) it throws Error, ended() is true,
+/// and fd() must be left alone.
 ///
 /// Heaps that carry only stream control are not delivered. They count as packets_control, and the stream ends
 /// with a stop item if stop_on_stop_item says so.

@@ -107,13 +107,13 @@ struct SendOptions {
     std::optional<double> rate{};        ///< of this heap; 0: unlimited
 };
 
-/// How the heaps of a group follow each other.
+/// Says how the heaps of a group follow each other.
 enum class GroupMode : std::uint8_t {
     serial,      ///< one heap after the other
     round_robin  ///< a packet of each in turn, until all are sent
 };
 
-/// One heap of a group, and how it is sent.
+/// Names one heap of a group, and how it is sent.
 struct GroupHeap {
     SendHeap& heap;
     SendOptions options{};
@@ -165,12 +165,12 @@ class SPEAD_API SendStream {
     // throws Error as send() does, and for no heap, one that stands twice, or more than max_heaps.
 
     void send_heaps(std::span<const GroupHeap> group, GroupMode mode);
-    /// The same without waiting: false when there is no room for all.
+    /// Does the same without waiting. Returns false when there is no room for all.
     bool try_send_heaps(std::span<const GroupHeap> group, GroupMode mode);
-    /// As send_heaps(), with a future of what becomes of the heaps, in the order of the group; fulfilled as
-    /// that of async_send() when the last of them is completed.
+    /// Submits as send_heaps(). Returns a future of the heaps' results, in the order of the group, which is
+    /// fulfilled as that of async_send() when the last of them is completed.
     std::future<std::vector<SendResult>> async_send_heaps(std::span<const GroupHeap> group, GroupMode mode);
-    /// The same with a function, which is called once.
+    /// Does the same with a function, which is called once.
     void async_send_heaps(std::span<const GroupHeap> group, GroupMode mode,
                           std::function<void(std::span<const SendResult>)> done);
 

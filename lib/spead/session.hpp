@@ -26,13 +26,13 @@ struct StreamHooks {
         make_heap_source{};
 };
 
-/// A PlanRun on a thread of its own, MainThread; every stream of the front door is an edit of the engine's
+/// Holds a PlanRun on a thread of its own, MainThread; every stream of the library is an edit of the engine's
 /// plan.
 ///
 /// Any thread may call anything. Calls are carried out on the session's thread, one after the other, and wait
 /// until they begin with a bound (runtime::Executor::kPatience). What has begun is waited for: every wait of
-/// the engine's has a bound of its own. A hook may call nothing here. Not
-/// installed: it names the engine.
+/// the engine's has a bound of its own. A hook may call nothing here. Not installed: it
+/// names the engine.
 class Session {
   public:
     /// Starts EAL, unless it runs, and an engine without ports. Throws Error, when a session lives, too, and

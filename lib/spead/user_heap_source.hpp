@@ -58,7 +58,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     /// Does the same, after a wait for room.
     void submit(const std::shared_ptr<SendHeap::State>& heap, const SendOptions& options, Kind kind,
                 const Done& done);
-    /// A heap of a group.
+    /// Holds a heap of a group.
     struct Member {
         std::shared_ptr<SendHeap::State> heap;
         SendOptions options;
@@ -67,8 +67,8 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
     /// Submits all heaps of the group, or none; false when there is no room for all. Throws Error as
     /// try_submit() does, and for no heap, one that stands twice, or more than max_heaps.
     bool try_submit_group(std::span<const Member> group, send::Interleave mode);
-    /// Takes the completions that are there, calls their functions, and returns how many. Throws what the
-    /// functions throw.
+    /// Takes the present completions, calls their functions, and returns how many. Rethrows the functions'
+    /// exceptions.
     std::size_t dispatch();
     /// Waits, and dispatches, until `over` returns true. Returns false when `patience` is over, or when the
     /// heaps in flight will never complete, since their lcore does not answer.

@@ -409,7 +409,7 @@ TEST(UseLcoresOfEal, LeavesOurOwnChoiceAlone) {
 }
 
 TEST(Eal, IsInitialisedOnceInAProcess) {
-    EXPECT_THAT([] { Eal({"--no-huge"}); }, ThrowsMessage<Error>(HasSubstr("was initialised before")));
+    EXPECT_THAT([] { Eal({"--no-huge"}); }, ThrowsMessage<Error>(HasSubstr("initialised EAL before")));
     EXPECT_THAT(Eal::worker_lcores(), ElementsAre(1, 2));
 }
 

@@ -116,9 +116,9 @@ TEST(Recv, OnePortServesAllStreamsOrEachHasItsOwn) {
     EXPECT_EQ(two.receives[1].port, "p1");
 
     expect_refused("recv --port a --port b 239.1.2.3:7148",
-                   {"--port", "2 ports for 1 stream", "one for each endpoint"});
+                   {"--port", "2 ports are given for 1 stream", "one for each endpoint"});
     expect_refused("recv --port a --port b --joint 239.1.2.3:7148 239.1.2.4:7148",
-                   {"2 ports for 1 stream", "without --joint"});
+                   {"2 ports are given for 1 stream", "without --joint"});
     expect_refused("recv --port a --port a 239.1.2.3:7148 239.1.2.4:7148", {"--port", "same device"});
 }
 
@@ -184,7 +184,7 @@ TEST(Recv, APortMayHaveAnAddressOfItsOwn) {
     EXPECT_EQ(own.ports[1].address.value, 0x0A000006U);
     EXPECT_EQ(planned("send --port p --address 10.0.0.5 239.1.2.3:7148").ports[0].address.value, 0x0A000005U);
     expect_refused("send --port p --address 10.0.0.5 --address 10.0.0.6 239.1.2.3:7148",
-                   {"--address", "2 addresses for 1 port"});
+                   {"--address", "2 addresses are given for 1 port"});
     expect_refused("recv --port p --address 10.0.0.500 239.1.2.3:7148", {"--address", "10.0.0.500"});
     expect_refused("recv --port p --address 239.1.2.3 239.1.2.3:7148", {"--address", "239.1.2.3"});
 }

@@ -215,7 +215,7 @@ TEST_F(Captures, AFullDiskEndsItAndEveryPacketIsWrittenOrUnwritten) {
     EXPECT_EQ(s.taken, s.written + s.unwritten);
     EXPECT_EQ(s.written, (1'000'000U - 24) / 1016);
     EXPECT_EQ(read_all(options.files[0]).size(), s.written);
-    EXPECT_THAT(c.failure(), HasSubstr("a.pcap: File too large; 984 packets (976 KiB) are kept there"));
+    EXPECT_THAT(c.failure(), HasSubstr("a.pcap: File too large; the files keep 984 packets (976 KiB)"));
     EXPECT_EQ(c.tap(0).offer(p.mbuf, 1), Tap::Offer::over);
 }
 

@@ -302,11 +302,11 @@ TEST(Validate, CapturesHaveFilesOfTheirOwn) {
     expect_refused(with([](Options& c) { c.files = {"-"}; }), "receive[0].capture.files",
                    {"`-`", "standard output", "name a file"});
     expect_accepted(with([](Options& c) { c.files = {"./-"}; }));
-    expect_refused(with([](Options& c) { c.files.clear(); }), "receive[0].capture.files", {"0 files"});
+    expect_refused(with([](Options& c) { c.files.clear(); }), "receive[0].capture.files", {"0 capture files"});
     expect_refused(with([](Options& c) {
                        c.files = {"a", "b", "a"};
                    }),
-                   "receive[0].capture.files", {"twice"});
+                   "receive[0].capture.files", {"two captures"});
     expect_refused(with([](Options& c) { c.files = {"a/"}; }), "receive[0].capture.files",
                    {"is not a capture file"});
     expect_refused(with([](Options& c) { c.snap_length = 0; }), "receive[0].capture.snap_length",

@@ -183,7 +183,7 @@ TEST_F(AfXdp, ArgumentsAreChecked) {
 TEST_F(AfXdp, AProgramOfTheUsersDecidesInPlaceOfOurs) {
     const auto device = plan(request(1, 0, 1472, "net_af_xdp0,iface=dut,xdp_prog=/tmp/x.o"));
     EXPECT_EQ(device.capabilities.steering, port::Steering::software);
-    EXPECT_THAT(device.remarks, ElementsAre(HasSubstr("/tmp/x.o decides")));
+    EXPECT_THAT(device.remarks, ElementsAre(HasSubstr("/tmp/x.o selects")));
 }
 
 TEST_F(AfXdp, ADeviceOfEalsWithoutAProgramIsRefused) {

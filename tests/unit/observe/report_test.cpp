@@ -290,7 +290,7 @@ TEST(ReportTable, SaysWhatIsStoppedAndHowStreamsAre) {
     snapshot.streams[0].state = "stopped";
     snapshot.ports[0].state = "detached";
     EXPECT_NE(report_table(snapshot).find("s0      239.1.2.3:7148  stopped"), std::string::npos);
-    EXPECT_NE(report_table(snapshot).find("p0    net_memif  away"), std::string::npos);
+    EXPECT_NE(report_table(snapshot).find("p0    net_memif  detached"), std::string::npos);
 }
 
 TEST(ReportTable, RatesAreOfTheSameStreams) {

@@ -381,7 +381,7 @@ class Wire(AttachTest):
     def test_other_protocols_are_turned_away(self):
         running = self.daemon()
         for data in (b"GET / HTTP/1.0\r\n\r\n", b"\n", b"dpdk-spead-attach 99 keys /\nquit\n", b"\0\xff\n"):
-            self.assertRegex(self.answer(self.connect(data)), r"(?s)^e \d+\n.*own version\ns 1\n1$")
+            self.assertRegex(self.answer(self.connect(data)), r"(?s)^e \d+\n.*own version only\ns 1\n1$")
         # Nor does it matter what comes behind the greeting.
         client = self.connect(b"dpdk-spead-attach 1 commands /\n" + bytes(range(1, 256)) * 20 + b"\nquit\n")
         self.assertRegex(self.answer(client), r"(?s)^o 0\ne .*s 1\n2$")

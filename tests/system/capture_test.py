@@ -194,7 +194,7 @@ class Capture(harness.ProgramTest):
         self.refused("capture", "239.1.1.1", "a.pcap", "--port", "net_null0", says=["239.1.1.1", "port"])
         self.refused("capture", ENDPOINT, self.directory / "no" / "a.pcap", "--port", "net_null0", status=1,
                      says=["there is no directory"])
-        self.refused("capture", ENDPOINT, "a.pcap", "--file", "a.pcap", "--port", "net_null0", says=["twice"])
+        self.refused("capture", ENDPOINT, "a.pcap", "--file", "a.pcap", "--port", "net_null0", says=["two captures"])
         self.refused("replay", "--port", "net_null0", says=["needs a file"])
         self.refused("replay", self.directory / "none.pcap", "--port", "net_null0", status=1,
                      says=["No such file or directory"])

@@ -31,7 +31,7 @@ class Keys(PromptTest):
         t.expect("stream ")
         t.type("st\t")
         t.expect(" start")
-        self.assertIn("receive a stopped stream again", t.expect("stop"))
+        self.assertIn("receive a stopped stream again", t.expect(" stop "))
         t.type("\x15\x03")
         t.wait()
 

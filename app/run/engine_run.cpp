@@ -65,7 +65,7 @@ runtime::EngineHooks EngineRun::hooks() {
 /// Marks silent lcores in the last snapshot, while the main thread waits for one and has nothing newer.
 void EngineRun::show_silence() {
     const stats::LatestSnapshot::View view = latest_.look();
-    if (!view)
+    if (!run_.is_open() || !view)
         return;
     stats::Snapshot then = *view.latest.snapshot;
     run_.engine().mark_silent(then);

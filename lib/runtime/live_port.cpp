@@ -74,9 +74,10 @@ LivePort::LivePort(const PortPlan& plan, const port::PlannedPort& planned)
 }
 
 void LivePort::take_off() {
-    off_ = true;
+    is_.off = true;
     membership_.reset();
-    if (host_) {
+    // A host of the former device, which is gone, has nothing to send with.
+    if (host_ && !is_.host_is_former) {
         for (const Endpoint& group : groups_)
             host_->igmp().leave(group);
         host_->serve(LinkHost::Clock::now());
@@ -102,15 +103,16 @@ void LivePort::keep_counts() {
 }
 
 void LivePort::note_closed() {
-    closed_ = true;
+    is_.closed = true;
     // From now on its files are the user's.
     for (std::string& problem : problems_of(*device_))
-        earlier_.problems.push_back(std::move(problem));
+        if (std::find(earlier_.problems.begin(), earlier_.problems.end(), problem) == earlier_.problems.end())
+            earlier_.problems.push_back(std::move(problem));
 }
 
 std::vector<std::string> LivePort::problems() const {
     std::vector<std::string> all = earlier_.problems;
-    if (!closed_)
+    if (!is_.closed)
         for (std::string& problem : problems_of(*device_))
             all.push_back(std::move(problem));
     return all;
@@ -126,8 +128,9 @@ bool LivePort::reopen() {
     std::unique_ptr<port::Port> again = port::Port::open(planned_);
     again->start();
     device_ = std::move(again);
+    is_.host_is_former = host_ != nullptr;
     outage_.netdev.reset();
-    closed_ = false;
+    is_.closed = false;
     return true;
 }
 
@@ -146,6 +149,7 @@ void LivePort::renew_host() {
         return;
     former_host_ = std::exchange(host_, host_of(*device_, planned_, plan_));
     earlier_.host_frames += former_host_->sent();
+    is_.host_is_former = false;
 }
 
 void LivePort::add_rule(const port::Rule& rule) {
@@ -247,8 +251,8 @@ stats::PortSnapshot LivePort::snapshot() const {
     s.name = device_->name();
     s.driver = device_->driver_name();
     s.steering = port::name_of(device_->capabilities().steering);
-    s.state = closed_ ? "closed" : outage_.netdev ? "detached" : off_ ? "stopped" : "running";
-    if (closed_ || outage_.netdev) {
+    s.state = is_.closed ? "closed" : outage_.netdev ? "detached" : is_.off ? "stopped" : "running";
+    if (is_.closed || outage_.netdev) {
         s.nic = earlier_.nic;
     } else {
         s.nic = device_->nic();

@@ -39,9 +39,9 @@ class LivePort {
     /// renew_host().
     LinkHost* host() const noexcept { return host_.get(); }
 
-    bool is_on() const noexcept { return !off_; }
+    bool is_on() const noexcept { return !is_.off; }
     bool is_detached() const noexcept { return outage_.netdev.has_value(); }
-    bool is_closed() const noexcept { return closed_; }
+    bool is_closed() const noexcept { return is_.closed; }
     /// Returns the network interface that the port waits for; only while it is detached.
     const std::string& detached_netdev() const { return outage_.netdev.value(); }
     std::uint64_t times_detached() const noexcept { return outage_.times; }
@@ -51,7 +51,7 @@ class LivePort {
     /// gone already.
     void take_off();
     /// Marks the port as on.
-    void put_on() noexcept { off_ = false; }
+    void put_on() noexcept { is_.off = false; }
 
     /// Marks the port as detached and logs that. The caller then takes it off and closes it.
     void lose(const std::string& netdev);
@@ -122,8 +122,12 @@ class LivePort {
     std::unique_ptr<port::KernelMembership> membership_;  ///< null where not used
     std::vector<port::Rule> rules_;                       ///< installed on the device
     std::vector<Endpoint> groups_;                        ///< joined; sorted
-    bool off_ = false;
-    bool closed_ = false;
+    struct Flags {
+        bool off = false;
+        bool closed = false;
+        bool host_is_former = false;  ///< between reopen() and renew_host()
+    };
+    Flags is_;
     struct Outage {
         std::optional<std::string> netdev;  ///< the one that is waited for
         std::uint64_t times = 0;            ///< so far

@@ -128,13 +128,6 @@ bool PortOutages::has_to_tell(std::size_t port) const {
     return host != nullptr && !host->idle();
 }
 
-bool PortOutages::any_to_tell() const {
-    for (std::size_t i = 0; i < of_.ports.size(); i++)
-        if (has_to_tell(i) && is_unused(i))
-            return true;
-    return false;
-}
-
 void PortOutages::close_unused() {
     for (std::size_t i = 0; i < of_.ports.size(); i++)
         if (is_unused(i) && !has_to_tell(i) && !is_silent_on(i))

@@ -45,8 +45,6 @@ class PortOutages {
     /// Closes the ports that no stream and no sender of the plan names, once those that are leaving have left
     /// and the network knows that groups are left. Their counts stay. Throws LcoreLost.
     void close_unused();
-    /// Returns whether close_unused() has to wait until the network knows.
-    bool any_to_tell() const;
     /// Opens the closed ports again that the wanted plan uses. Throws Error: then they are closed.
     void open_used(const Plan& wanted);
 

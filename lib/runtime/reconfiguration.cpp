@@ -177,9 +177,7 @@ void Reconfiguration::set_idling() {
 
 void Reconfiguration::wait_for_leaving() {
     const Clock::time_point end = Clock::now() + kLeavePatience;
-    while ((of_.streams.any_leaving() || of_.senders.any_leaving() ||
-            (of_.opening.possible() && of_.outages.any_to_tell())) &&
-           Clock::now() < end) {
+    while ((of_.streams.any_leaving() || of_.senders.any_leaving()) && Clock::now() < end) {
         of_.ports.serve_hosts();
         std::this_thread::sleep_for(kStep);
         of_.streams.let_go();

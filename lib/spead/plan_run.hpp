@@ -42,6 +42,8 @@ class PlanRun {
     /// Makes the engine and its executor: opens the ports and makes all memory. After end() once more. Throws
     /// Error.
     void open(const runtime::EngineHooks& hooks);
+    /// Returns whether there is an engine: between open() and end(). While it is made or freed there is none.
+    bool is_open() const noexcept { return engine_ != nullptr; }
     /// Returns the engine, between open() and end(), on this thread only.
     runtime::Engine& engine() noexcept { return *engine_; }
     /// Calls Engine::run. When it returns or throws, no other thread waits for this one any more.

@@ -257,7 +257,7 @@ class Arp(BridgeTest):
 
     def test_without_an_address_nobody_answers_and_that_is_said(self):
         running = self.listening("10.9.0.1:7148", "--idle-exit", "1")
-        self.assertIn("ARP requests for 10.9.0.1 get no answer", running.text(0) + running.text(1))
+        self.assertIn("ARP requests for 10.9.0.1:7148 get no answer", running.text(0) + running.text(1))
         self.send_heaps("10.9.0.1", [1])
         running.wait_for(lambda: "FAILED" in namespaces.ip("neigh", "show", "10.9.0.1", namespace=self.far),
                          "the kernel to give up")

@@ -21,7 +21,7 @@ std::optional<ControlSocket> control_socket(const RunOptions& options) {
     } catch (const Error& error) {
         if (!control.empty())
             throw;
-        log_notice(LogType::app, "cannot make a control socket: {}", error.what());
+        log_notice(LogType::app, "there is no control socket; the run goes on without one: {}", error.what());
         return std::nullopt;
     }
 }

@@ -125,7 +125,7 @@ std::vector<Endpoint> parse_endpoints(std::string_view text, std::uint16_t defau
             fail(fmt::format("`{}` is not a UDP port; give a number from 1 to 65535", *port_text));
         port = *number;
     } else if (port == 0) {
-        fail("the port is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
+        fail("the UDP port is missing; write ADDRESS:PORT, as in 239.1.2.3:7148");
     }
 
     std::uint32_t more = 0;

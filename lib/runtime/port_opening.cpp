@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/port_opening.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 #include "base/error.hpp"
@@ -16,6 +18,11 @@ constexpr std::size_t kDescriptorsOfPort = 16;
 
 bool is_same_device(const port::PlannedPort& a, const port::PlannedPort& b) {
     return a.device.name == b.device.name || (!a.device.netdev.empty() && a.device.netdev == b.device.netdev);
+}
+
+bool receives_on(const Plan& plan, const PortPlan& port) {
+    return std::any_of(plan.receives.begin(), plan.receives.end(),
+                       [&port](const ReceivePlan& r) { return r.port == port.name; });
 }
 
 }  // namespace
@@ -50,8 +57,17 @@ void PortOpening::open_new(const Plan& wanted) {
     std::vector<std::vector<unsigned>> cpus(wanted.ports.size());
     for (std::size_t p = first; p < wanted.ports.size(); p++)
         cpus[p] = cpus_of(wanted, wanted.ports[p]);
-    const std::vector<port::PlannedPort> planned =
-        plan_ports(wanted, first, cpus, {}, drivers_, port::this_machine());
+    const port::Machine machine = port::this_machine();
+    std::vector<port::PlannedPort> planned = plan_ports(wanted, first, cpus, {}, drivers_, machine);
+    // A peer may refuse a port with more queues than it has itself: none is made for later streams.
+    bool fewer = false;
+    for (std::size_t p = first; p < wanted.ports.size(); p++)
+        if (planned[p - first].device.capabilities.needs_peer && !receives_on(wanted, wanted.ports[p])) {
+            cpus[p].clear();
+            fewer = true;
+        }
+    if (fewer)
+        planned = plan_ports(wanted, first, cpus, {}, drivers_, machine);
     for (std::size_t p = first; p < wanted.ports.size(); p++) {
         const port::PlannedPort& fresh = planned[p - first];
         for (std::size_t other = 0; other < of_.ports.size(); other++)

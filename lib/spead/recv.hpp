@@ -48,7 +48,7 @@ struct RecvConfig {
     bool stop_on_stop_item = false;            ///< the stream ends with the first stop item
     std::chrono::nanoseconds heap_timeout{0};  ///< gives a heap up after so long without a packet; 0: never
     OnFull on_full = OnFull::automatic;
-    std::string filter{};  ///< an expression over item values and endpoints (docs/filter.md); empty: all
+    std::string filter{};  ///< an expression over item values and endpoints (docs/hooks.md); empty: all
     /// Makes a filter of the user's own, one for each lcore; empty: none. Not together with `filter`.
     std::function<std::unique_ptr<PacketFilter>()> packet_filter{};
     bool start = true;  ///< false: the stream receives from start() on

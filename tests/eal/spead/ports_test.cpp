@@ -67,6 +67,26 @@ void send_and_receive(const Process& process, const std::string& port, std::uint
     }
 }
 
+/// Finds a fault of queues that were made for later streams: a memif server takes no more queues than its
+/// own.
+TEST_F(PortsTest, OfASenderHaveNoMoreQueuesThanTheirPeer) {
+    const ScratchDirectory scratch;
+    const std::string socket = ",socket=" + (scratch.path() / "memif").string() + ",role=";
+    RecvStream in(process, receiver("net_memif0" + socket + "server"));
+    SendStream out(process, sender("net_memif1" + socket + "client"));
+    std::vector<std::byte> payload(kHeapBytes);
+    fill(payload, 1);
+    SendHeap heap;
+    heap.add(0x1000, std::span<const std::byte>(payload));
+    out.send(heap);
+    const std::optional<Heap> got = in.get_for(10s);
+    ASSERT_TRUE(got && got->complete());
+    EXPECT_EQ(verify_check(got->payload(), verify_heap_start(1, kHeapBytes / 4)), kHeapBytes);
+    const std::string refused =
+        refusal([&] { RecvStream(process, receiver("net_memif1" + socket + "client")); });
+    EXPECT_THAT(refused, HasSubstr("receive queue"));
+}
+
 TEST_F(PortsTest, CloseWithTheirLastStreamAndOpenForTheNext) {
     const int before = rte_eth_dev_count_avail();
     std::uint64_t of_one_round = 0;

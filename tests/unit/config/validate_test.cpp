@@ -302,7 +302,8 @@ TEST(Validate, CapturesHaveFilesOfTheirOwn) {
     expect_refused(with([](Options& c) { c.files = {"-"}; }), "receive[0].capture.files",
                    {"`-`", "standard output", "name a file"});
     expect_accepted(with([](Options& c) { c.files = {"./-"}; }));
-    expect_refused(with([](Options& c) { c.files.clear(); }), "receive[0].capture.files", {"0 capture files"});
+    expect_refused(with([](Options& c) { c.files.clear(); }), "receive[0].capture.files",
+                   {"0 capture files"});
     expect_refused(with([](Options& c) {
                        c.files = {"a", "b", "a"};
                    }),

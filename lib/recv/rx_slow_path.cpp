@@ -109,7 +109,11 @@ template <class Decoder>
         else
             chains_[chain_count_++] = {record, mbuf, payload_at, offset, view.payload_length};
     } else if (a == Accepted::waits) {
-        make_wait(source, lane, target->endpoint, view, payload_at, head.gathered());
+        make_wait(source, lane, target->endpoint, view, payload_at,
+                  {.at = static_cast<std::uint32_t>(udp.payload_offset),
+                   .have = static_cast<std::uint32_t>(have),
+                   .length = static_cast<std::uint32_t>(udp.payload_length),
+                   .gathered = static_cast<std::uint32_t>(head.gathered())});
     }
     return PortOutcome::stream;
 }

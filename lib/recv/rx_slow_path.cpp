@@ -50,6 +50,9 @@ template <class Decoder>
 [[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::slow_path(Source& source, rte_mbuf* mbuf,
                                                                std::uint64_t now) noexcept {
     const std::size_t length = mbuf->pkt_len;
+    // Only a broken driver says so. There is no segment to gather the rest from.
+    if (mbuf->nb_segs == 1 && length > mbuf->data_len) [[unlikely]]
+        return PortOutcome::malformed;
     if (length > source.longest_frame) [[unlikely]]
         source.counters.oversized_frames++;
     bool verify = true;

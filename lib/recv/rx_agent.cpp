@@ -166,7 +166,7 @@ bool BasicRxAgent<Decoder>::fast_path(Source& source, rte_mbuf* mbuf, std::uint6
         const Accepted a = accept(lane, flow->endpoint(), other, load_be32(frame + 26), now, record);
         if (a != Accepted::copy) [[unlikely]] {
             if (a == Accepted::waits)
-                make_wait(source, lane, flow->endpoint(), other, flow->payload_at(), 0);
+                make_wait(source, lane, flow->endpoint(), other, flow->payload_at(), {});
             return a == Accepted::counted;
         }
     } else {

@@ -98,7 +98,7 @@ class BasicRxAgent {
     std::uint16_t resume(Source& source, bool at_last, std::uint64_t now) noexcept;
     bool resume_first(Source& source, bool at_last, std::uint64_t now) noexcept;
     void make_wait(Source& source, Lane<Decoder>& lane, std::uint16_t endpoint, const heap::PacketView& view,
-                   std::uint32_t payload_at, std::size_t gathered) noexcept;
+                   std::uint32_t payload_at, const WaitingHeader& header) noexcept;
     std::uint16_t room(const Source& source) noexcept;
     bool comes_back() const noexcept;
     [[gnu::always_inline]] inline bool fast_path(Source& source, rte_mbuf* mbuf, std::uint64_t now) noexcept;

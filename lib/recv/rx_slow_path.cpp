@@ -50,6 +50,9 @@ template <class Decoder>
 [[gnu::noinline]] PortOutcome BasicRxAgent<Decoder>::slow_path(Source& source, rte_mbuf* mbuf,
                                                                std::uint64_t now) noexcept {
     const std::size_t length = mbuf->pkt_len;
+    // Only a broken driver says so. There is no segment to gather the rest from.
+    if (mbuf->nb_segs == 1 && length > mbuf->data_len) [[unlikely]]
+        return PortOutcome::malformed;
     if (length > source.longest_frame) [[unlikely]]
         source.counters.oversized_frames++;
     bool verify = true;
@@ -109,7 +112,11 @@ template <class Decoder>
         else
             chains_[chain_count_++] = {record, mbuf, payload_at, offset, view.payload_length};
     } else if (a == Accepted::waits) {
-        make_wait(source, lane, target->endpoint, view, payload_at, head.gathered());
+        make_wait(source, lane, target->endpoint, view, payload_at,
+                  {.at = static_cast<std::uint32_t>(udp.payload_offset),
+                   .have = static_cast<std::uint32_t>(have),
+                   .length = static_cast<std::uint32_t>(udp.payload_length),
+                   .gathered = static_cast<std::uint32_t>(head.gathered())});
     }
     return PortOutcome::stream;
 }

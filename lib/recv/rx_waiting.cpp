@@ -24,7 +24,7 @@ template <class Decoder>
 [[gnu::noinline]] void BasicRxAgent<Decoder>::make_wait(Source& source, Lane<Decoder>& lane,
                                                         std::uint16_t endpoint, const heap::PacketView& view,
                                                         std::uint32_t payload_at,
-                                                        std::size_t gathered) noexcept {
+                                                        const WaitingHeader& header) noexcept {
     lane.endpoints[endpoint].packets--;
     WaitingPackets& w = source.waiting;
     w.decoded = true;
@@ -32,7 +32,7 @@ template <class Decoder>
     w.lane = static_cast<std::uint16_t>(std::find(lanes_.begin(), lanes_.end(), &lane) - lanes_.begin());
     w.endpoint = endpoint;
     w.payload_at = payload_at;
-    w.gathered = static_cast<std::uint32_t>(gathered);
+    w.header = header;
     stopped_short_ = true;
 }
 
@@ -88,8 +88,15 @@ bool BasicRxAgent<Decoder>::resume_first(Source& source, bool at_last, std::uint
     WaitingPackets& w = source.waiting;
     rte_mbuf* const mbuf = w.mbufs[0];
     Lane<Decoder>& lane = *lanes_[w.lane];
-    if (w.gathered != 0)
-        gather(mbuf, scratch_.get(), w.gathered);
+    // Packets that came meanwhile may have overwritten the gathered header, and the decoder's item words.
+    const WaitingHeader& header = w.header;
+    if (header.gathered != 0)
+        gather(mbuf, scratch_.get(), header.gathered);
+    if (header.have != 0) {
+        const std::uint8_t* const frame = header.gathered != 0 ? scratch_.get() : frame_of(mbuf);
+        std::uint32_t payload_at = 0;
+        lane.decoder.decode(frame + header.at, header.have, header.length, w.view, payload_at);
+    }
     batch_number_++;
     touch(lane);
     heap::Record* record = nullptr;
@@ -125,7 +132,7 @@ void BasicRxAgent<Decoder>::drop_rest() noexcept {
 
 template void BasicRxAgent<SpeadDecoder>::make_wait(Source&, SpeadLane&, std::uint16_t,
                                                     const heap::PacketView&, std::uint32_t,
-                                                    std::size_t) noexcept;
+                                                    const WaitingHeader&) noexcept;
 template bool BasicRxAgent<SpeadDecoder>::comes_back() const noexcept;
 template std::uint16_t BasicRxAgent<SpeadDecoder>::room(const Source&) noexcept;
 template std::uint16_t BasicRxAgent<SpeadDecoder>::resume(Source&, bool, std::uint64_t) noexcept;

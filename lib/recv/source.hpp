@@ -22,6 +22,14 @@ struct rte_mbuf;
 
 namespace spead::recv {
 
+/// Says what to decode again before a waiting packet's view shows its items.
+struct WaitingHeader {
+    std::uint32_t at = 0;        ///< of the datagram, in the frame
+    std::uint32_t have = 0;      ///< contiguous bytes of the datagram; 0: the view shows items in the frame
+    std::uint32_t length = 0;    ///< bytes of the datagram
+    std::uint32_t gathered = 0;  ///< bytes of the frame to gather first; 0: none
+};
+
 /// Holds packets of a burst that wait, because the first of them waits for room in its stream's window. They
 /// are in order and counted nowhere yet, as if they were still in the port's queue.
 struct WaitingPackets {
@@ -43,11 +51,11 @@ struct WaitingPackets {
     /// Says that the first was decoded, offered to captures and passed by the filter: it need only be
     /// accepted.
     bool decoded = false;
-    heap::PacketView view;         ///< of the first, like the others
+    heap::PacketView view;         ///< of the first, like the others; its items may be gone
     std::uint16_t lane = 0;        ///< of its stream
     std::uint16_t endpoint = 0;    ///< of the lane
     std::uint32_t payload_at = 0;  ///< in the frame
-    std::uint32_t gathered = 0;    ///< bytes of the frame to gather before `view` shows its items; 0: none
+    WaitingHeader header;
 };
 
 /// Holds one receive queue for an RX lcore.

@@ -15,6 +15,8 @@ namespace spead::recv {
 bool udp_checksum_is_wrong(const rte_mbuf& mbuf) noexcept {
     if ((mbuf.ol_flags & RTE_MBUF_F_RX_L4_CKSUM_MASK) == RTE_MBUF_F_RX_L4_CKSUM_GOOD)
         return false;
+    if (mbuf.nb_segs == 1 && mbuf.pkt_len > mbuf.data_len) [[unlikely]]
+        return false;  // rte_pktmbuf_read would read past its end; slow_path() counts it
     std::array<std::uint8_t, wire::kMaxNetHeader> scratch;
     const auto have = std::min<std::uint32_t>(mbuf.pkt_len, wire::kMaxNetHeader);
     // In place, or gathered from the segments.

@@ -79,6 +79,22 @@ TEST(PortOutcomes, WhatHasNothingInItIsMalformed) {
     EXPECT_EQ(rig.count(PortOutcome::malformed), 2U);
 }
 
+TEST(PortOutcomes, FramesLongerThanTheirOnlySegmentAreMalformed) {
+    // A driver says more than it has, with headers that end where the segment does, or before.
+    for (const bool check_udp : {false, true})
+        for (const std::size_t left : {0U, 20U, 41U, 60U, 100U}) {
+            SCOPED_TRACE(left);
+            OneStream rig;
+            rig.sources[0]->check_udp = check_udp;
+            rte_mbuf* const m = rig.pool.make(usual_frame());
+            m->data_len = static_cast<std::uint16_t>(left);
+            rig.queue().add(m);
+            rig.poll_all();
+            EXPECT_EQ(rig.count(PortOutcome::malformed), 1U);
+            EXPECT_EQ(rig.others(PortOutcome::malformed), 0U);
+        }
+}
+
 TEST(PortOutcomes, FollowTheNicWhereItKnows) {
     const Bytes good = usual_frame();
     const Bytes bad = changed(good, 24, static_cast<std::uint8_t>(good[24] ^ 1), false);

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <utility>
+
 #include <gtest/gtest.h>
 
 #include "tests/eal/recv/rig.hpp"
@@ -89,7 +92,7 @@ TEST(WaitingPackets, InSegmentsAreTakenByteForByte) {
     bool waited = false;
     for (int i = 0; i < 20'000 && consumer.got < made.size(); i++) {
         rig.poll();
-        waited |= rig.sources[0]->waiting.gathered != 0 && rig.sources[0]->waiting.count != 0;
+        waited |= rig.sources[0]->waiting.header.gathered != 0 && rig.sources[0]->waiting.count != 0;
         if (i % 3 == 0) {
             ASSERT_NO_FATAL_FAILURE(consumer.act(made));
         }
@@ -156,6 +159,57 @@ TEST(WaitingPackets, LeaveOtherSourcesAlone) {
     EXPECT_EQ(rig.count(PacketOutcome::placed, 1), 1U);
     EXPECT_EQ(rig.count(PacketOutcome::no_memory, 1), 1U) << "that stream may lose packets";
     EXPECT_EQ(rig.sources[0]->waiting.count, 6U);
+}
+
+/// Returns the datagram of a heap in one packet, with an item before the specials and one behind them: its
+/// item pointers do not lie next to each other.
+Bytes with_items_around(std::uint64_t cnt, std::size_t heap_length, std::size_t length, std::uint64_t id) {
+    wire::test::Packet p;
+    p.payload.assign(length, static_cast<std::uint8_t>(cnt));
+    return p.immediate(id, cnt).specials(cnt, heap_length, 0).immediate(id + 1, cnt).build();
+}
+
+TEST(WaitingPackets, KeepTheirItemsWhenOthersOfTheirStreamAreDecodedMeanwhile) {
+    const wire::Flavour flavour;
+    for (const bool in_segments : {false, true}) {
+        SCOPED_TRACE(in_segments);
+        Full rig;
+        // The stream's second source, on the same lcore.
+        Source& other = *rig.sources[rig.add_source()];
+        ASSERT_TRUE(other.classifier.add(rig.lane().config.endpoints[0], {0, 0}));
+        other.lanes.push_back(0);
+        other.flows = FlowCache(other.classifier.size());
+
+        const Bytes first = frame(with_items_around(2, 40'000, 8000, 0x1000));
+        if (in_segments)
+            rig.queue(0).add(rig.queue(0).chain(first, {60, 40}));
+        else
+            rig.queue(0).add(first);
+        // Heap 2 has no room, heap 3 has.
+        rig.queue(1).add(frame(with_items_around(3, 100, 100, 0x2000)));
+        rig.poll();
+        EXPECT_EQ(rig.sources[0]->waiting.count, 1U);
+        EXPECT_TRUE(rig.sources[0]->waiting.decoded);
+        EXPECT_EQ(rig.lane().counters.heaps_started, 3U);
+        rig.held.clear();
+        rig.poll_all();
+
+        std::vector<Taken> all;
+        for (int i = 0; i < 10 && all.size() < 2; i++) {
+            rig.agent.flush();
+            for (Taken& t : rig.take())
+                all.push_back(std::move(t));
+        }
+        ASSERT_EQ(all.size(), 2U);
+        std::sort(all.begin(), all.end(), [](const Taken& a, const Taken& b) { return a.cnt < b.cnt; });
+        for (std::size_t i = 0; i < 2; i++) {
+            std::vector<std::uint64_t> want;
+            for (const std::uint64_t id : {0U, 1U})
+                want.push_back(byte_swap(flavour.make_immediate(0x1000 * (i + 1) + id, 2 + i)));
+            EXPECT_EQ(all[i].cnt, 2 + i);
+            EXPECT_EQ(all[i].items, want) << "of heap " << all[i].cnt;
+        }
+    }
 }
 
 TEST(WaitingPackets, AreTakenAtLastWhenNothingComesBack) {

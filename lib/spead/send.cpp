@@ -195,7 +195,7 @@ void SendStream::async_send(SendHeap& heap, std::function<void(const SendResult&
 
 bool SendStream::submit_group(std::span<const GroupHeap> group, GroupMode mode,
                               std::function<void(std::span<const SendResult>)> done, bool wait) {
-    State& s = *state_;
+    State& s = State::of(state_);
     struct Results {
         std::vector<SendResult> of;
         std::size_t left = 0;

@@ -437,6 +437,7 @@ TEST_F(SendTest, SaysThatItWasMovedFrom) {
     const std::vector<std::byte> payload(100);
     SendHeap heap;
     heap.add(0x1000, std::span(payload));
+    const std::vector<GroupHeap> group{{heap, {}}};
     // NOLINTBEGIN(bugprone-use-after-move)
     EXPECT_EQ(first.name(), "");
     EXPECT_EQ(first.substreams(), 0U);
@@ -445,7 +446,11 @@ TEST_F(SendTest, SaysThatItWasMovedFrom) {
     first.stop();
     for (const std::function<void()>& call : std::vector<std::function<void()>>{
              [&] { first.send(heap); }, [&] { first.wait_for(heap); }, [&] { first.flush(); },
-             [&] { first.poll(); }, [&] { first.end(); }, [&] { first.set_rate(1); }, [&] { first.stats(); }})
+             [&] { first.poll(); }, [&] { first.end(); }, [&] { first.set_rate(1); }, [&] { first.stats(); },
+             [&] { first.send_heaps(group, GroupMode::serial); },
+             [&] { first.try_send_heaps(group, GroupMode::serial); },
+             [&] { first.async_send_heaps(group, GroupMode::serial); },
+             [&] { first.async_send_heaps(group, GroupMode::serial, [](auto) {}); }})
         EXPECT_THAT(refusal(call), HasSubstr("moved to another variable"));
     // NOLINTEND(bugprone-use-after-move)
     second.send(heap);
@@ -462,9 +467,13 @@ TEST_F(SendTest, BelongsToTheProcessThatMadeIt) {
     const pid_t child = fork();
     if (child == 0) {
         bool refused = stream.in_flight() == 0;
+        SendHeap other;
+        other.add(0x1000, std::span(payload));
+        const std::vector<GroupHeap> group{{other, {}}};
         for (const std::function<void()>& call : std::vector<std::function<void()>>{
                  [&] { stream.poll(); }, [&] { stream.flush(); }, [&] { stream.wait_for(heap); },
-                 [&] { stream.send(heap); }, [&] { stream.end(); }, [&] { stream.stats(); }})
+                 [&] { stream.send(heap); }, [&] { stream.end(); }, [&] { stream.stats(); },
+                 [&] { stream.try_send_heaps(group, GroupMode::serial); }})
             refused &= refusal(call).find("fork") != std::string::npos;
         stream.stop();
         { const SendStream gone(std::move(stream)); }

@@ -383,6 +383,8 @@ void Session::State::remove_later(const std::string& name, bool sends) {
 
 void Session::State::remove(const std::string& name, bool sends) noexcept {
     try {
+        if (MainThread::instance().is_this_thread())
+            throw_error("process", "a filter or another hook must not call the session");
         try {
             plan_run.on_engine([&](runtime::Engine&) { take_out(name, sends); });
         } catch (const runtime::Busy&) {
@@ -400,12 +402,12 @@ void Session::State::remove(const std::string& name, bool sends) noexcept {
 }
 
 void Session::remove(const std::string& stream) noexcept {
-    if (is_own_process() && !MainThread::instance().is_this_thread())
+    if (is_own_process())
         state_->remove(stream, false);
 }
 
 void Session::remove_sender(const std::string& sender) noexcept {
-    if (is_own_process() && !MainThread::instance().is_this_thread())
+    if (is_own_process())
         state_->remove(sender, true);
 }
 

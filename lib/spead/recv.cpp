@@ -248,10 +248,11 @@ void RecvStream::stop() noexcept {
         return;
     try {
         state_->session->change(state_->name, [](runtime::ReceivePlan& r) { r.enabled = false; });
+    } catch (const door::Ending&) {
+        state_->session->wait_for_end();
     } catch (...) {
-        if (state_->session->running())
-            log_error(LogType::runtime, "{}: it could not be stopped, and receives on: {}", state_->where(),
-                      reason_of_current());
+        log_error(LogType::runtime, "{}: it could not be stopped, and receives on: {}", state_->where(),
+                  reason_of_current());
     }
 }
 
@@ -303,8 +304,8 @@ RecvStats RecvStream::stats() const {
     try {
         now = s.session->on_engine(
             [&s](runtime::Engine& engine) { return stats_in(engine.snapshot(), s.name); });
-    } catch (const Error&) {
-        if (s.session->running())
+    } catch (const door::Ending&) {
+        if (!s.session->wait_for_end())
             throw;
         now = stats_in(s.session->last_snapshot(), s.name);
     }

@@ -195,7 +195,7 @@ void SendStream::async_send(SendHeap& heap, std::function<void(const SendResult&
 
 bool SendStream::submit_group(std::span<const GroupHeap> group, GroupMode mode,
                               std::function<void(std::span<const SendResult>)> done, bool wait) {
-    State& s = *state_;
+    State& s = State::of(state_);
     struct Results {
         std::vector<SendResult> of;
         std::size_t left = 0;
@@ -328,10 +328,18 @@ SendStats SendStream::stats() const {
     const State& s = State::of(state_);
     if (const auto last = s.heap_source->last_counters())
         return stats_of(*last);
-    const stats::Snapshot now = s.session->on_engine([](runtime::Engine& engine) { return engine.totals(); });
-    for (const stats::SendSnapshot& one : now.sends)
-        if (one.name == s.name)
-            return stats_of(one.counters);
+    try {
+        const stats::Snapshot now =
+            s.session->on_engine([](runtime::Engine& engine) { return engine.totals(); });
+        for (const stats::SendSnapshot& one : now.sends)
+            if (one.name == s.name)
+                return stats_of(one.counters);
+    } catch (const door::Ending&) {
+        s.session->wait_for_end();
+        if (const auto last = s.heap_source->last_counters())
+            return stats_of(*last);
+        throw;
+    }
     throw_error(s.where, "the stream has ended with its session or its port");
 }
 

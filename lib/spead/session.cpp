@@ -64,6 +64,8 @@ class Starting {
 
 }  // namespace
 
+std::weak_ptr<Session::State> Session::latest_;
+
 struct Session::State {
     explicit State(const ProcessConfig& config)
         : eal(eal_options(config), EalStart::Owner::library),
@@ -98,10 +100,14 @@ struct Session::State {
     stats::Snapshot last;
 
     void run() noexcept;
+    void stop() noexcept;
+    bool wait_for_end() noexcept;
     void run_engine();
     runtime::EngineHooks engine_hooks();
     std::string add(const runtime::Plan& wanted, const std::string& name, Hooks& hooks, StreamHooks of);
-    void remove(const std::string& name, Hooks& hooks, const std::function<void(runtime::Plan&)>& take_out);
+    void take_out(const std::string& name, bool sends);
+    void remove(const std::string& name, bool sends) noexcept;
+    void remove_later(const std::string& name, bool sends);
 };
 
 /// Returns the engine's hooks; the streams decide which users, filters and heap sources it makes.
@@ -190,8 +196,13 @@ void Session::stop_at_exit() {
         return;
     for (auto waited = 0ms; starting.load() && waited < kExitPatience; waited += kExitStep)
         std::this_thread::sleep_for(kExitStep);
-    if (const std::shared_ptr<Session> session = current())
-        session->stop();
+    std::shared_ptr<State> state;
+    {
+        const std::lock_guard lock(living);
+        state = latest_.lock();
+    }
+    if (state)
+        state->stop();
 }
 
 std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
@@ -210,6 +221,7 @@ std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     started.get();
     const std::lock_guard lock(living);
     the_session = session;
+    latest_ = state;
     return session;
 }
 
@@ -229,15 +241,28 @@ Session::~Session() {
 }
 
 void Session::stop() noexcept {
-    if (!is_own_process())
-        return;
-    eventfd_write(state_->stop_fd, 1);
+    if (is_own_process())
+        state_->stop();
+}
+
+bool Session::wait_for_end() const noexcept {
+    return is_own_process() && state_->wait_for_end();
+}
+
+void Session::State::stop() noexcept {
+    eventfd_write(stop_fd, 1);
+    wait_for_end();
+}
+
+bool Session::State::wait_for_end() noexcept {
     // A last handle that goes on the session's own thread cannot wait for it.
     if (MainThread::instance().is_this_thread())
-        return;
-    std::unique_lock lock(state_->mutex);
-    if (!state_->changed.wait_for(lock, kStopPatience, [this] { return state_->ended; }))
-        log_error(LogType::app, "the session does not end; its thread keeps running");
+        return false;
+    std::unique_lock lock(mutex);
+    if (changed.wait_for(lock, kStopPatience, [this] { return ended; }))
+        return true;
+    log_error(LogType::app, "the session does not end; its thread keeps running");
+    return false;
 }
 
 bool Session::running() const noexcept {
@@ -273,7 +298,7 @@ void Session::retell(const Error& error) {
         throw_error("process",
                     "its thread is busy with other calls, and has not begun this one in time; try again");
     if (error.where() == "control")
-        throw_error("process", "the session has ended, or ends just now; start another one");
+        throw Ending("process", "the session has ended, or ends just now; start another one");
 }
 
 /// Carries out a change with one more stream, whose hooks the engine calls meanwhile.
@@ -330,39 +355,60 @@ void Session::change_sender(const std::string& sender, const std::function<void(
     });
 }
 
-/// Removes a stream or sender; `take_out` removes it from a plan.
-void Session::State::remove(const std::string& name, Hooks& hooks,
-                            const std::function<void(runtime::Plan&)>& take_out) {
+/// Takes a stream or a sender out of the plan, on the session's thread.
+void Session::State::take_out(const std::string& name, bool sends) {
     runtime::Plan wanted = plan_run.engine().plan();
-    take_out(wanted);
+    const auto is_it = [&name](const auto& one) { return one.name == name; };
+    if (sends)
+        std::erase_if(wanted.sends, is_it);
+    else
+        std::erase_if(wanted.receives, is_it);
     plan_run.engine().reconfigure(wanted);
-    hooks.erase(name);
+    (sends ? sender_hooks : stream_hooks).erase(name);
+}
+
+/// Posts the removal, which the session's thread carries out when it is free.
+void Session::State::remove_later(const std::string& name, bool sends) {
+    log_error(LogType::app, "{} {}: the session is busy; it is removed later", sends ? "send" : "receive",
+              name);
+    plan_run.executor().post([this, name, sends] {
+        try {
+            take_out(name, sends);
+        } catch (...) {
+            log_error(LogType::app, "{} {} cannot be removed: {}", sends ? "send" : "receive", name,
+                      reason_of_current());
+        }
+    });
+}
+
+void Session::State::remove(const std::string& name, bool sends) noexcept {
+    try {
+        if (MainThread::instance().is_this_thread())
+            throw_error("process", "a filter or another hook must not call the session");
+        try {
+            plan_run.on_engine([&](runtime::Engine&) { take_out(name, sends); });
+        } catch (const runtime::Busy&) {
+            remove_later(name, sends);
+        } catch (const Error& error) {
+            // The lcores work on until the engine has stopped.
+            if (error.where() != "control")
+                throw;
+            wait_for_end();
+        }
+    } catch (...) {
+        log_error(LogType::app, "{} {} cannot be removed: {}", sends ? "send" : "receive", name,
+                  reason_of_current());
+    }
 }
 
 void Session::remove(const std::string& stream) noexcept {
-    try {
-        on_engine([&](runtime::Engine&) {
-            state_->remove(stream, state_->stream_hooks, [&](runtime::Plan& wanted) {
-                std::erase_if(wanted.receives, [&](const auto& r) { return r.name == stream; });
-            });
-        });
-    } catch (...) {
-        if (running())
-            log_error(LogType::app, "stream {} cannot be removed: {}", stream, reason_of_current());
-    }
+    if (is_own_process())
+        state_->remove(stream, false);
 }
 
 void Session::remove_sender(const std::string& sender) noexcept {
-    try {
-        on_engine([&](runtime::Engine&) {
-            state_->remove(sender, state_->sender_hooks, [&](runtime::Plan& wanted) {
-                std::erase_if(wanted.sends, [&](const auto& s) { return s.name == sender; });
-            });
-        });
-    } catch (...) {
-        if (running())
-            log_error(LogType::app, "sender {} cannot be removed: {}", sender, reason_of_current());
-    }
+    if (is_own_process())
+        state_->remove(sender, true);
 }
 
 }  // namespace spead::door

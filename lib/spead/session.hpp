@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.hpp"
 #include "memory/region.hpp"
 #include "recv/packet_filter.hpp"
 #include "runtime/heap_source.hpp"
@@ -15,6 +16,12 @@
 #include "spead/process.hpp"
 
 namespace spead::door {
+
+/// Reports that the session has ended, or ends just now.
+class Ending : public Error {
+  public:
+    using Error::Error;
+};
 
 /// Holds a stream's replacements for the plan's sink, filter and heap source. Called on the session's thread,
 /// perhaps repeatedly.
@@ -51,6 +58,9 @@ class Session {
     /// Ends the engine: orderly, and bounded by its patience. Idempotent.
     void stop() noexcept;
     bool running() const noexcept;
+    /// Waits, bounded, until a session that is ending has ended. Returns false when it has not, and at once
+    /// on the session's own thread.
+    bool wait_for_end() const noexcept;
     /// Returns the problems, after the session's end.
     std::vector<std::string> problems() const;
 
@@ -65,13 +75,13 @@ class Session {
     /// Changes a stream of the plan. Throws Error; then nothing has changed.
     void change(const std::string& stream, const std::function<void(runtime::ReceivePlan&)>& edit);
     void change_sender(const std::string& sender, const std::function<void(runtime::SendPlan&)>& edit);
-    /// Takes the stream or sender out of the plan; never throws: when the session has ended, it is gone
-    /// anyway.
+    /// Takes the stream or sender out of the plan; never throws. When the session ends meanwhile, it waits
+    /// for the end. When the session is busy, the removal is carried out later.
     void remove(const std::string& stream) noexcept;
     void remove_sender(const std::string& sender) noexcept;
 
-    /// Runs `function(engine)` on the session's thread. Rethrows its exception, and throws Error when the
-    /// session has ended or does not answer.
+    /// Runs `function(engine)` on the session's thread. Rethrows its exception, and throws Ending when
+    /// the session has ended, and Error when it does not answer.
     template <typename Function>
     auto on_engine(Function&& function) {
         try {
@@ -84,6 +94,7 @@ class Session {
 
   private:
     struct State;
+    static std::weak_ptr<State> latest_;  ///< guarded; also while ~Session waits
     static void stop_at_exit();
     static void retell(const Error& error);
     static std::shared_ptr<Session> start_first(const ProcessConfig& config);

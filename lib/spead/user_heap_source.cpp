@@ -171,6 +171,14 @@ bool UserHeapSource::begin(std::span<const Member> group, send::Interleave mode,
         return false;
     const std::span<Flight*> places = std::span(free_).last(group.size());
     std::vector<send::Submission> submissions;
+    /// Forgets the functions, unless the sender has the heaps.
+    struct Undo {
+        std::span<Flight*> places;
+        ~Undo() {
+            for (Flight* const place : places)
+                place->done = nullptr;
+        }
+    } undo{places};
     for (std::size_t i = 0; i < group.size(); i++) {
         send::Submission& s = submissions.emplace_back();
         s.heap = &group[i].heap->heap;
@@ -178,14 +186,16 @@ bool UserHeapSource::begin(std::span<const Member> group, send::Interleave mode,
         s.cnt = group[i].options.cnt;
         s.rate = group[i].options.rate;
         s.user = places[i];
+        // It may throw, and nothing may once the lcore has the heaps.
+        places[i]->done = group[i].done;
     }
     if (!sender_->submit(submissions, mode))
         return false;
+    undo.places = {};
     for (std::size_t i = 0; i < group.size(); i++) {
         Flight& flight = *places[i];
         flight.heap = group[i].heap;
         flight.memory = std::move(memory[i]);
-        flight.done = group[i].done;
         flight.heap->sender = weak_from_this();
         flight.heap->in_flight.store(true, std::memory_order_relaxed);
     }
@@ -237,8 +247,14 @@ std::size_t UserHeapSource::dispatch() {
         over.heap->last = *over.result;
         over.heap->in_flight.store(false, std::memory_order_release);
         over.memory.clear();
-        if (over.done)
+        if (!over.done)
+            continue;
+        try {
             over.done(*over.result);
+        } catch (...) {
+            leave_armed();
+            throw;
+        }
     }
 }
 
@@ -257,6 +273,14 @@ bool UserHeapSource::arm_for_user() {
     event_->clear();
     armed_ = false;
     return true;
+}
+
+/// Arms the descriptor, if the user has it, or makes it readable for what there is.
+void UserHeapSource::leave_armed() noexcept {
+    if (!arm_for_user())
+        return;
+    event_->wake();
+    armed_ = true;  // the next dispatch() clears it
 }
 
 /// Returns whether dispatch() would find something.
@@ -281,6 +305,12 @@ bool UserHeapSource::wait(const std::function<bool()>& over, std::optional<Clock
         Armed& operator=(const Armed&) = delete;
         ArmedEvent& event;
     };
+    /// Leaves the descriptor to the user, however the wait ends.
+    struct Leave {
+        UserHeapSource& source;
+        ~Leave() { source.leave_armed(); }
+    };
+    const Leave leave{*this};
     bool result = false;
     for (bool waiting = true; waiting;) {
         dispatch();
@@ -296,8 +326,6 @@ bool UserHeapSource::wait(const std::function<bool()>& over, std::optional<Clock
                 ::poll(&p, 1, static_cast<int>(kLook.count()));
         }
     }
-    if (arm_for_user())
-        event_->wake();
     return result;
 }
 

@@ -109,6 +109,7 @@ class UserHeapSource : public std::enable_shared_from_this<UserHeapSource> {
 
     bool anything_new();
     bool arm_for_user();
+    void leave_armed() noexcept;
     bool is_given_up() const;
     // The engine's calls.
     void take_away() noexcept;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <atomic>
 #include <functional>
 #include <gmock/gmock.h>
 #include <sys/wait.h>
@@ -169,6 +170,47 @@ TEST(RecvRefusals, BelongsToTheProcessThatMadeIt) {
     // The first five counts are known.
     const TestSender again({.heaps = 6});
     EXPECT_TRUE(stream.get());
+}
+
+/// Tells whether it lives.
+class Watched : public PacketFilter {
+  public:
+    explicit Watched(std::atomic<bool>& alive) : alive_(alive) { alive_ = true; }
+    ~Watched() override { alive_ = false; }
+    Watched(const Watched&) = delete;
+    Watched& operator=(const Watched&) = delete;
+    bool keep(const Packet&) noexcept override { return true; }
+
+  private:
+    std::atomic<bool>& alive_;
+};
+
+/// Its user takes no heap of a source that can wait: the end takes a while, and lcores work meanwhile.
+TEST(RecvRefusals, WaitsForASessionThatEndsMeanwhile) {
+    for (const bool asks : {false, true}) {
+        Process process(config());
+        std::atomic<bool> alive{false};
+        RecvConfig c = ring_config();
+        c.packet_filter = [&alive] { return std::make_unique<Watched>(alive); };
+        std::optional<RecvStream> stream(std::in_place, process, c);
+        std::optional<TestSender> sender(std::in_place, SenderPlan{});
+        while (stream->stats().heaps_waiting == 0)
+            std::this_thread::yield();
+        std::thread stops([&process] { process.stop(); });
+        while (refusal([] {
+                   if (const auto session = door::Session::current())
+                       session->on_engine([](auto&) {});
+                   else
+                       throw Error("ended");
+               }).empty())
+            std::this_thread::yield();
+        if (asks) {
+            EXPECT_EQ(refusal([&] { expect_sums(stream->stats()); }), "");
+        }
+        stream.reset();
+        EXPECT_FALSE(alive.load());
+        stops.join();
+    }
 }
 
 TEST(RecvRefusals, SpeaksOfItsSessionAfterTheEnd) {

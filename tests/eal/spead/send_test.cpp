@@ -166,6 +166,65 @@ TEST_F(SendTest, TheDescriptorBecomesReadableWithACompletion) {
     wait();
 }
 
+TEST_F(SendTest, TheDescriptorStaysArmedAfterAFunctionThatThrows) {
+    SendStream stream(process, to_nowhere(0));
+    pollfd p{stream.fd(), POLLIN, 0};
+    const std::vector<std::byte> payload(100);
+    SendHeap heap;
+    heap.add(0x1000, std::span(payload));
+    const auto poll_once = [&] {
+        while (stream.poll() == 0)
+            ASSERT_EQ(::poll(&p, 1, 10'000), 1);
+    };
+    for (const std::function<void()>& take :
+         std::vector<std::function<void()>>{poll_once, [&] { stream.flush(); }}) {
+        stream.async_send(heap, [](const SendResult&) { throw Error("of the user"); });
+        EXPECT_THAT(refusal(take), HasSubstr("of the user"));
+        stream.send(heap);
+        EXPECT_EQ(::poll(&p, 1, 10'000), 1);
+        poll_once();
+    }
+}
+
+/// Fails at the copy after the last one that is allowed.
+struct CopiedSeldom {
+    explicit CopiedSeldom(int& copies) : left(copies) {}
+    CopiedSeldom(const CopiedSeldom& other) : left(other.left) {
+        if (left-- == 0)
+            throw std::bad_alloc();
+    }
+    CopiedSeldom(CopiedSeldom&&) = default;
+    void operator()(std::span<const SendResult>) const {}
+    int& left;  ///< NOLINT(cppcoreguidelines-avoid-const-or-ref-data-members)
+};
+
+TEST_F(SendTest, AGroupWhoseFunctionsCannotBeCopiedIsNotSent) {
+    SendStream stream(process, to_nowhere(0));
+    const std::vector<std::byte> payload(100);
+    std::array<SendHeap, 2> heaps;
+    std::vector<GroupHeap> group;
+    for (SendHeap& heap : heaps) {
+        heap.add(0x1000, std::span(payload));
+        group.push_back({heap, {}});
+    }
+    bool sent = false;
+    for (int copies = 0; copies < 20 && !sent; copies++) {
+        int left = 1000;
+        std::function<void(std::span<const SendResult>)> done{CopiedSeldom(left)};
+        left = copies;
+        try {
+            stream.async_send_heaps(group, GroupMode::serial, std::move(done));
+            sent = true;
+        } catch (const std::bad_alloc&) {
+            EXPECT_EQ(stream.in_flight(), 0U);
+        }
+        left = 1000;
+    }
+    stream.flush();
+    EXPECT_TRUE(sent);
+    EXPECT_EQ(stream.stats().heaps, 2U);
+}
+
 TEST_F(SendTest, StoppedHeapsAreAborted) {
     SendStream stream(process, to_nowhere(kHours, 3));
     const std::vector<std::byte> payload(kLong);
@@ -378,6 +437,7 @@ TEST_F(SendTest, SaysThatItWasMovedFrom) {
     const std::vector<std::byte> payload(100);
     SendHeap heap;
     heap.add(0x1000, std::span(payload));
+    const std::vector<GroupHeap> group{{heap, {}}};
     // NOLINTBEGIN(bugprone-use-after-move)
     EXPECT_EQ(first.name(), "");
     EXPECT_EQ(first.substreams(), 0U);
@@ -386,7 +446,11 @@ TEST_F(SendTest, SaysThatItWasMovedFrom) {
     first.stop();
     for (const std::function<void()>& call : std::vector<std::function<void()>>{
              [&] { first.send(heap); }, [&] { first.wait_for(heap); }, [&] { first.flush(); },
-             [&] { first.poll(); }, [&] { first.end(); }, [&] { first.set_rate(1); }, [&] { first.stats(); }})
+             [&] { first.poll(); }, [&] { first.end(); }, [&] { first.set_rate(1); }, [&] { first.stats(); },
+             [&] { first.send_heaps(group, GroupMode::serial); },
+             [&] { first.try_send_heaps(group, GroupMode::serial); },
+             [&] { first.async_send_heaps(group, GroupMode::serial); },
+             [&] { first.async_send_heaps(group, GroupMode::serial, [](auto) {}); }})
         EXPECT_THAT(refusal(call), HasSubstr("moved to another variable"));
     // NOLINTEND(bugprone-use-after-move)
     second.send(heap);
@@ -403,9 +467,13 @@ TEST_F(SendTest, BelongsToTheProcessThatMadeIt) {
     const pid_t child = fork();
     if (child == 0) {
         bool refused = stream.in_flight() == 0;
+        SendHeap other;
+        other.add(0x1000, std::span(payload));
+        const std::vector<GroupHeap> group{{other, {}}};
         for (const std::function<void()>& call : std::vector<std::function<void()>>{
                  [&] { stream.poll(); }, [&] { stream.flush(); }, [&] { stream.wait_for(heap); },
-                 [&] { stream.send(heap); }, [&] { stream.end(); }, [&] { stream.stats(); }})
+                 [&] { stream.send(heap); }, [&] { stream.end(); }, [&] { stream.stats(); },
+                 [&] { stream.try_send_heaps(group, GroupMode::serial); }})
             refused &= refusal(call).find("fork") != std::string::npos;
         stream.stop();
         { const SendStream gone(std::move(stream)); }

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include <climits>
-#include <fmt/core.h>
+#include <fmt/format.h>  // format_to: clang cannot link what core.h only declares
 
 namespace spead {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <iterator>
 
-#include <fmt/core.h>
+#include <fmt/format.h>  // format_to: clang cannot link what core.h only declares
 
 #include "config/config.hpp"
 #include "config/keys.hpp"

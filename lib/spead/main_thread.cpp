@@ -14,7 +14,7 @@ namespace spead::door {
 
 namespace {
 
-std::atomic<pid_t> owner{0};
+std::atomic<pid_t> owner_pid{0};
 
 /// Blocks all signals while a thread is started, which then keeps them blocked.
 class BlockedSignals {
@@ -35,7 +35,7 @@ class BlockedSignals {
 }  // namespace
 
 bool is_own_process() noexcept {
-    const pid_t pid = owner.load();
+    const pid_t pid = owner_pid.load();
     return pid == 0 || pid == getpid();
 }
 
@@ -57,7 +57,7 @@ MainThread& MainThread::instance() {
 MainThread::MainThread() {
     const BlockedSignals blocked;
     thread_ = start_thread("process", [this] { run(); });
-    owner = getpid();
+    owner_pid = getpid();
     pthread_setname_np(thread_.native_handle(), "spead-main");
 }
 

@@ -125,24 +125,25 @@ class BridgeTest(namespaces.NamespaceTest):
             except BlockingIOError:
                 return said
 
-    def through_the_tap(self):
-        return int(self.inside_of(self.near, "cat", "/sys/class/net/dtap0/statistics/tx_packets"))
+    def bytes_through_the_tap(self):
+        return int(self.inside_of(self.near, "cat", "/sys/class/net/dtap0/statistics/tx_bytes"))
 
     def filters(self, member):
         """Whether a packet of a group that nobody joined stays away from dtap0: a new querier lets them pass for a
-        while. A packet of a group that is joined comes after it, and tells when it has come or not."""
+        while. A larger packet of a group that is joined follows it. Its bytes alone must be there when it is."""
         group, source = member
         sender = self.sender()
         if source:
             sender.bind((source, 0))
-        before = self.through_the_tap()
-        for to in ("239.99.99.99", group):
-            sender.sendto(b"", (to, 9))
+        before = self.bytes_through_the_tap()
+        payload, headers = 1000, 14 + 20 + 8
+        for to, size in (("239.99.99.99", 0), (group, payload)):
+            sender.sendto(bytes(size), (to, 9))
             self.probes += 1
-        end = time.monotonic() + 1
-        while self.through_the_tap() == before and time.monotonic() < end:
-            pass
-        return self.through_the_tap() == before + 1
+        end, passed = time.monotonic() + 1, 0
+        while passed < payload and time.monotonic() < end:
+            passed = self.bytes_through_the_tap() - before
+        return passed == headers + payload
 
     def send_heaps(self, to, counts, source=None):
         sender = self.sender()

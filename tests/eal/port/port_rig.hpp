@@ -20,9 +20,12 @@
 #include "base/error.hpp"
 #include "drivers/table.hpp"
 #include "port/port.hpp"
+#include "tests/support/refusal.hpp"
 
 /// What the EAL tests of ports share: requests, pools, frames that can be told apart.
 namespace spead::port::test {
+
+using spead::test::error_of;
 
 inline PortRequest request(std::string device, std::uint16_t rx = 1, std::uint16_t tx = 1,
                            std::uint32_t max_packet = 1472) {
@@ -42,17 +45,6 @@ inline std::unique_ptr<Port> open_port(const PortRequest& r) {
 
 inline PreparedDevice plan(const PortRequest& r) {
     return plan_ports({&r, 1}, drivers::table()).front().device;
-}
-
-/// The text of the Error that `action` throws; empty and a failed test if it throws none.
-inline std::string error_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return {};
 }
 
 /// A sender's pool. The destructor fails the test unless every mbuf is back.

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "tests/eal/runtime/rig.hpp"
+#include "tests/support/refusal.hpp"
 
 /// An lcore that does not answer for a while: it is told of and waited for, and nothing is taken from under
 /// it.
@@ -18,6 +19,7 @@ namespace spead::runtime::test {
 namespace {
 
 using namespace std::chrono_literals;
+using spead::test::refusal;
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
@@ -104,16 +106,6 @@ class HeldRun {
 
 const stats::LcoreSnapshot& lcore_of(const stats::Snapshot& s) {
     return s.lcores.front();
-}
-
-template <typename Function>
-std::string refusal(Function&& function) {
-    try {
-        function();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "done";
 }
 
 TEST(SilentLcore, IsToldOfAndWaitedForAndGoesOn) {

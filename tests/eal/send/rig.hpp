@@ -20,10 +20,13 @@
 
 #include "base/error.hpp"
 #include "send/sender.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/send/support.hpp"
 
 /// What the EAL tests of the sender share.
 namespace spead::send::test {
+
+using spead::test::error_of;
 
 /// A frame as it came out of the sender.
 struct Frame {
@@ -231,17 +234,6 @@ class SenderTest : public testing::Test {
   private:
     std::unique_ptr<Sender> sender_;
 };
-
-/// The text of the Error that `action` throws; empty and a failed test if it throws none.
-inline std::string error_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return {};
-}
 
 inline std::uint64_t cnt_of(const Bytes& payload) {
     return load_be64(payload.data() + 8) & 0xFFFFFFFFFFFF;

@@ -13,22 +13,13 @@
 #include "runtime/sink.hpp"
 #include "spead/heap_loan.hpp"
 #include "spead/session.hpp"
+#include "tests/support/refusal.hpp"
 
 /// Streams as a user of the library receives them, over a ring in this process.
 namespace spead::test {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr const char* kRing = "net_ring0";
-
-template <typename Function>
-std::string refusal(Function&& function) {
-    try {
-        function();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return {};
-}
 
 /// The same for every test: EAL starts once.
 inline ProcessConfig config() {

@@ -12,21 +12,12 @@
 #include "spead/send.hpp"
 #include "spead/session.hpp"
 #include "stats/snapshot.hpp"
+#include "tests/support/refusal.hpp"
 
 /// Streams of the front door that send.
 namespace spead::test {
 
 constexpr std::size_t kHeapBytes = 20'000;
-
-template <typename Function>
-std::string refusal(Function&& function) {
-    try {
-        function();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return {};
-}
 
 inline stats::Snapshot snapshot() {
     return door::Session::current()->on_engine([](runtime::Engine& engine) { return engine.snapshot(); });

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::app {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "app/command_line.hpp"
 #include "app/run/run_options.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 /// Command lines as one text, for tests.
 namespace spead::test {

@@ -13,8 +13,8 @@
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
-#include "tests/unit/base/usage_error.hpp"
 
 namespace spead {
 namespace {

@@ -9,11 +9,13 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/keys.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::config {
 namespace {
 
 using runtime::Plan;
+using spead::test::refusal;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -47,15 +49,6 @@ port = "p0"
 endpoints = ["239.4.0.0:7148"]
 )",
                           "test");
-    }
-    template <typename Edit>
-    static std::string refusal(Edit&& edit) {
-        try {
-            edit();
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "accepted";
     }
 };
 

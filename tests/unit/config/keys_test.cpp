@@ -7,7 +7,7 @@
 
 #include "config/config.hpp"
 #include "config/toml_table.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/config/plans.hpp"
 #include "tests/unit/config/random_values.hpp"
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 // What a user reads when a key or a value of the file is wrong.
 namespace spead::config {

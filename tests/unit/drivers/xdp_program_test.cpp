@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/drivers/xdp_lab.hpp"
 
 namespace spead::drivers::test {
@@ -16,12 +17,7 @@ namespace spead::drivers::test {
 namespace {
 
 std::string refusal(const std::string& netdev) {
-    try {
-        const XdpClaim claim(netdev);
-        return {};
-    } catch (const Error& error) {
-        return error.what();
-    }
+    return spead::test::refusal([&] { const XdpClaim claim(netdev); });
 }
 
 std::size_t open_descriptors() {

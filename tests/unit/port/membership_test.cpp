@@ -19,10 +19,12 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::port {
 namespace {
 
+using spead::test::error_of;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
@@ -262,15 +264,6 @@ TEST_F(Membership, AUnicastEndpointThatAnotherSocketHasIsLeftToIt) {
     second.want(endpoint);
     EXPECT_EQ(first.unicast().sockets(), 1U);
     EXPECT_EQ(second.unicast().sockets(), 0U);
-}
-
-std::string error_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "no error";
 }
 
 TEST_F(Membership, ErrorsNameTheInterfaceTheGroupAndTheRemedy) {

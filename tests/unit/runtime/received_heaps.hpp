@@ -13,6 +13,7 @@
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "tests/support/heap_rig.hpp"
+#include "tests/support/refusal.hpp"
 #include "wire/flavour.hpp"
 
 /// Received heaps for sinks, made by a real window, and places to write them to.
@@ -20,6 +21,7 @@ namespace spead::runtime::unit_test {
 
 using heap::test::Packet;
 using heap::test::Rig;
+using spead::test::error_of;
 
 /// Item words as a packet has them: big-endian. Packets of the window's tests are SPEAD-64-40.
 inline std::uint64_t addressed(std::uint64_t id, std::uint64_t offset) {
@@ -85,18 +87,6 @@ inline std::vector<std::string> lines_of(const std::string& path) {
     for (std::string line; std::getline(file, line);)
         lines.push_back(line);
     return lines;
-}
-
-/// The text of the Error that `action` throws; empty and a failed test if it throws none.
-template <typename Action>
-std::string error_of(Action&& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return {};
 }
 
 }  // namespace spead::runtime::unit_test

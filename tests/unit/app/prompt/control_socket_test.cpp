@@ -14,12 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::app {
 namespace {
 
 namespace fs = std::filesystem;
+using spead::test::refusal;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -38,15 +39,6 @@ class ControlSocketTest : public testing::Test {
     }
     ~ControlSocketTest() override { fs::remove_all(directory_); }
     std::string path() const { return (directory_ / "p.sock").string(); }
-    template <typename Function>
-    static std::string refusal(Function&& function) {
-        try {
-            function();
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "done";
-    }
 
     fs::path directory_;
 };

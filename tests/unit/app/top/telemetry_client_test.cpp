@@ -15,11 +15,13 @@
 
 #include "app/top/processes.hpp"
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using spead::test::error_of;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
@@ -79,16 +81,6 @@ class Server {
 };
 
 constexpr const char* kGreeting = R"({"version":"DPDK","pid":77,"max_output_len":16384})";
-
-template <typename Action>
-std::string error_of(Action action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "nothing was thrown";
-}
 
 TEST(TelemetryClient, AsksAndKnowsThePid) {
     const Server server(kGreeting,

@@ -26,7 +26,7 @@ using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A complete heap of the window's pattern.
+/// Writes a complete heap of the window's pattern.
 void write_whole(FileSink& sink, Rig& rig, std::uint64_t cnt, std::size_t length = 16) {
     sink.consume(heap_of(rig, {Packet(cnt).whole(length)}));
 }
@@ -263,7 +263,7 @@ TEST(FileSink, RefusesADirectoryThatIsAFile) {
                 AllOf(HasSubstr(directory.file("taken")), HasSubstr("Not a directory")));
 }
 
-/// The effective user is nobody for as long as this lives, where this process is root.
+/// Makes nobody the effective user during its life, if this process is root.
 class AsNobody {
   public:
     AsNobody() {
@@ -353,7 +353,7 @@ TEST(FileSink, KeepsTheLinesOfEarlierHeapsWhenAFileCannotBeOpened) {
     EXPECT_EQ(lines_of(directory.file("heaps.jsonl")).size(), 1U);
 }
 
-/// A file system of 256 KiB for as long as this lives, where this process may mount one.
+/// Mounts a file system of 256 KiB during its life, if this process may do so.
 class SmallDisk {
   public:
     explicit SmallDisk(const Directory& directory) : path_(directory.file("disk")) {

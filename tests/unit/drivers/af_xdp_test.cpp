@@ -53,7 +53,7 @@ bool drop_capability(unsigned capability) {
     return ::syscall(SYS_capset, &header, data) == 0;
 }
 
-/// What a child without these capabilities is told.
+/// Returns the refusal that a child without these capabilities gets.
 std::string refusal_without(const std::vector<unsigned>& capabilities, rlim_t lockable = RLIM_INFINITY) {
     int ends[2];
     if (::pipe(ends) != 0) {

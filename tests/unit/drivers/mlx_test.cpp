@@ -34,7 +34,7 @@ port::PortRequest request_for(const std::string& device) {
     return request;
 }
 
-/// One card of a kind, all there that it needs.
+/// Makes one card of a kind, with all that it needs.
 template <bool Five>
 class MlxCard : public testing::Test {
   protected:
@@ -60,7 +60,7 @@ class MlxCard : public testing::Test {
 using Mlx5 = MlxCard<true>;
 using Mlx4 = MlxCard<false>;
 
-// What either needs.
+// Needs of both kinds.
 
 TEST_F(Mlx5, WhatIsMissingIsNamedWithTheCommand) {
     EXPECT_EQ(refusal(), "");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// net_vhost and net_virtio_user: the two ends of a vhost-user socket.
+/// Tests net_vhost and net_virtio_user, the two ends of a vhost-user socket.
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>

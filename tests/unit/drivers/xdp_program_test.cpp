@@ -126,7 +126,7 @@ TEST_F(XdpProgram, AProgramThatCameMeanwhileIsNotTakenAway) {
     EXPECT_TRUE(attached_program("dut"));
 }
 
-/// The PMD takes away whatever the interface has.
+/// Tests an interface whose program is replaced. The PMD removes any program from the interface.
 TEST_F(XdpProgram, AProgramThatWasPutOverOursIsThereAgainAfterwards) {
     const auto before = open_descriptors();
     {

@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// A family that takes any parameter and remembers what it was asked.
+/// Takes any parameter, and returns the request in its plan.
 class Family final : public Driver {
   public:
     Family(std::string name, std::string alias, int rank = 0)
@@ -43,7 +43,7 @@ class Family final : public Driver {
     int rank_;
 };
 
-/// A family of cards; EAL's -a may make one.
+/// Drives cards. EAL's -a may make one.
 class Cards final : public Driver {
   public:
     std::string_view name() const override { return "net_card"; }
@@ -58,7 +58,7 @@ class Cards final : public Driver {
     }
 };
 
-/// Better than the others for interfaces, and wants none of them.
+/// Ranks above the other drivers for interfaces, and refuses them all.
 class Picky final : public Driver {
   public:
     std::string_view name() const override { return "net_picky"; }
@@ -90,7 +90,7 @@ const Family kPacket("net_af_packet", "", 10);
 const Cards kCards;
 const std::array<const Driver*, 4> kTable{&kRing, &kNet, &kPacket, &kCards};
 
-/// A machine with one interface, and one card that was taken from the kernel.
+/// Returns a machine with one interface, and one card that was taken from the kernel.
 const Machine& machine() {
     static test::FakeMachine fake;
     static const bool made = [] {
@@ -197,7 +197,7 @@ TEST(PlanPorts, UnknownDevicesAreRefusedWithTheDriversThereAre) {
     EXPECT_THAT(text, HasSubstr("one of net_ring, net, net_af_packet"));
 }
 
-/// The first refusal may be the easier one to fix.
+/// Tests that every refusal is reported. The first one may be the easier one to fix.
 TEST(PlanPorts, WhatEveryFamilyRefusedIsTold) {
     const std::array<const Driver*, 2> table{&kPicky, &kRefusing};
     const std::vector<PortRequest> requests{request("a", "eth0")};

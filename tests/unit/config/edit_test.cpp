@@ -21,7 +21,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-/// The file's text of a value without its quotes and brackets.
+/// Returns the file's text of a value, without its quotes and brackets.
 std::string as_typed(const Key& key, const Value& value) {
     std::string text = std::holds_alternative<std::monostate>(value) ? "" : file_text(key, value);
     std::erase_if(text, [](char c) { return c == '"' || c == '[' || c == ']' || c == ' '; });

@@ -6,7 +6,7 @@
 #include "config/config.hpp"
 #include "tests/support/refusal.hpp"
 
-// What a user reads when a key or a value of the file is wrong.
+// Errors that a user reads when a key or a value of the file is wrong.
 namespace spead::config {
 namespace {
 

@@ -30,7 +30,7 @@ class GrammarTest : public testing::Test {
     std::string refusal(const std::string& line) const {
         return spead::test::refusal([&] { understand(line); });
     }
-    /// The words that may follow, placeholders included.
+    /// Returns the words that may follow, placeholders included.
     std::vector<std::string> next(const std::string& line) const {
         Words typed = split_words(line);
         std::string partial;

@@ -25,7 +25,7 @@ using spead::test::error_of;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-/// A process that greets and answers as a test says; an empty answer closes the connection.
+/// Serves as a process: it greets, and answers as a test wants. An empty answer closes the connection.
 class Server {
   public:
     using Answer = std::function<std::string(const std::string& command)>;

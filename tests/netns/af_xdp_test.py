@@ -324,7 +324,7 @@ class VethQueues(XdpTest):
 
 
 class Queues(XdpTest):
-    """A tap interface has as many queues as somebody has it open, and a frame written to one arrives on it."""
+    """A tap interface has a queue for each time that it is open, and a frame written to one arrives on it."""
 
     def setUp(self):
         super().setUp()

@@ -20,7 +20,7 @@ namespace spead {
 namespace {
 
 namespace fs = std::filesystem;
-using test::ScratchDirectory;
+using spead::test::ScratchDirectory;
 using Way = FileUse::Way;
 
 /// Expects that `action` throws Error, and no UsageError. Its text must hold every one of `parts`.

@@ -19,7 +19,7 @@ namespace spead {
 namespace {
 
 namespace fs = std::filesystem;
-using test::ScratchDirectory;
+using spead::test::ScratchDirectory;
 using testing::AllOf;
 using testing::HasSubstr;
 

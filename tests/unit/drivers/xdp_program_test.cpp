@@ -16,7 +16,7 @@ namespace spead::drivers::test {
 
 namespace {
 
-std::string refusal(const std::string& netdev) {
+std::string claim_refusal(const std::string& netdev) {
     return spead::test::refusal([&] { const XdpClaim claim(netdev); });
 }
 
@@ -62,10 +62,10 @@ TEST_F(XdpProgram, AClaimOffersTheProgramAsAFile) {
 
 TEST_F(XdpProgram, AnInterfaceIsClaimedOnceAtATime) {
     auto claim = std::make_unique<XdpClaim>("dut");
-    EXPECT_NE(refusal("dut").find("another port or process"), std::string::npos);
-    EXPECT_EQ(refusal("peer"), "");
+    EXPECT_NE(claim_refusal("dut").find("another port or process"), std::string::npos);
+    EXPECT_EQ(claim_refusal("peer"), "");
     claim.reset();
-    EXPECT_EQ(refusal("dut"), "");
+    EXPECT_EQ(claim_refusal("dut"), "");
 }
 
 TEST_F(XdpProgram, AClaimEndsWithItsProcess) {
@@ -77,7 +77,7 @@ TEST_F(XdpProgram, AClaimEndsWithItsProcess) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_EQ(status, 0);
-    EXPECT_EQ(refusal("dut"), "");
+    EXPECT_EQ(claim_refusal("dut"), "");
 }
 
 TEST_F(XdpProgram, WhatACrashLeftIsTakenAway) {
@@ -93,7 +93,7 @@ TEST_F(XdpProgram, WhatACrashLeftIsTakenAway) {
 TEST_F(XdpProgram, SomebodyElsesIsLeftAloneAndNamed) {
     ASSERT_TRUE(attach_elses("dut"));
     const auto id = attached_program("dut")->id;
-    const std::string text = refusal("dut");
+    const std::string text = claim_refusal("dut");
     EXPECT_NE(text.find("\"elses\" (id " + std::to_string(id) + ")"), std::string::npos) << text;
     EXPECT_NE(text.find("ip link set dev dut xdp off"), std::string::npos) << text;
     EXPECT_EQ(attached_program("dut")->id, id);

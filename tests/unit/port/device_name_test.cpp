@@ -95,7 +95,7 @@ class DeviceName : public testing::Test {
         }
     }
 
-    test::FakeMachine machine_;
+    spead::test::FakeMachine machine_;
 };
 
 TEST_F(DeviceName, AVdevStringIsItsFamilys) {

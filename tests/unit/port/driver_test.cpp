@@ -84,15 +84,15 @@ class Refusing final : public Driver {
 
 const Picky kPicky;
 const Refusing kRefusing;
-const Family kRing("net_ring", "eth_ring");
-const Family kNet("net", "");
-const Family kPacket("net_af_packet", "", 10);
+const Family kRingFamily("net_ring", "eth_ring");
+const Family kNetFamily("net", "");
+const Family kPacketFamily("net_af_packet", "", 10);
 const Cards kCards;
-const std::array<const Driver*, 4> kTable{&kRing, &kNet, &kPacket, &kCards};
+const std::array<const Driver*, 4> kFamilies{&kRingFamily, &kNetFamily, &kPacketFamily, &kCards};
 
 /// Returns a machine with one interface, and one card that was taken from the kernel.
 const Machine& machine() {
-    static test::FakeMachine fake;
+    static spead::test::FakeMachine fake;
     static const bool made = [] {
         fake.netdev("eth0");
         fake.card("0000:05:00.0", 0x8086, "vfio-pci");
@@ -109,7 +109,7 @@ PortRequest request(std::string name, std::string device) {
 }
 
 std::vector<PlannedPort> plans(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
-    return plan_ports(requests, kTable, vdevs, machine());
+    return plan_ports(requests, kFamilies, vdevs, machine());
 }
 
 std::string refusal(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
@@ -117,14 +117,14 @@ std::string refusal(std::vector<PortRequest> requests, std::vector<std::string> 
 }
 
 TEST(FindDriver, TakesTheLongestNameThatFits) {
-    EXPECT_EQ(find_driver(kTable, "net_ring0"), &kRing);
-    EXPECT_EQ(find_driver(kTable, "net_ring0,a=b"), &kRing);
-    EXPECT_EQ(find_driver(kTable, "eth_ring7"), &kRing);
-    EXPECT_EQ(find_driver(kTable, "vdev:net_ring0"), &kRing);
-    EXPECT_EQ(find_driver(kTable, "net_ri"), &kNet);
-    EXPECT_EQ(find_driver(kTable, "net_af_packet"), &kPacket);
-    EXPECT_EQ(find_driver(kTable, "ring0,x=net_ring"), nullptr);
-    EXPECT_EQ(find_driver(kTable, ""), nullptr);
+    EXPECT_EQ(find_driver(kFamilies, "net_ring0"), &kRingFamily);
+    EXPECT_EQ(find_driver(kFamilies, "net_ring0,a=b"), &kRingFamily);
+    EXPECT_EQ(find_driver(kFamilies, "eth_ring7"), &kRingFamily);
+    EXPECT_EQ(find_driver(kFamilies, "vdev:net_ring0"), &kRingFamily);
+    EXPECT_EQ(find_driver(kFamilies, "net_ri"), &kNetFamily);
+    EXPECT_EQ(find_driver(kFamilies, "net_af_packet"), &kPacketFamily);
+    EXPECT_EQ(find_driver(kFamilies, "ring0,x=net_ring"), nullptr);
+    EXPECT_EQ(find_driver(kFamilies, ""), nullptr);
 }
 
 TEST(PlanPorts, BareDriverNamesGetTheLowestFreeNumber) {
@@ -135,7 +135,7 @@ TEST(PlanPorts, BareDriverNamesGetTheLowestFreeNumber) {
     EXPECT_EQ(planned[1].device.name, "net_ring0");
     EXPECT_EQ(planned[2].device.devargs, "net_ring3,x=1");
     EXPECT_EQ(planned[3].device.name, "eth_ring0");
-    EXPECT_EQ(planned[0].driver, &kRing);
+    EXPECT_EQ(planned[0].driver, &kRingFamily);
 }
 
 TEST(PlanPorts, ADeviceOfEalIsAdoptedWithItsArguments) {
@@ -169,7 +169,7 @@ TEST(PlanPorts, OneNetworkInterfaceIsOnePort) {
 TEST(PlanPorts, WhatAPersonCallsTheDeviceIsTranslated) {
     const auto planned = plans({request("a", "eth0")});
     EXPECT_EQ(planned[0].device.devargs, "net_af_packet0,iface=eth0");
-    EXPECT_EQ(planned[0].driver, &kPacket);
+    EXPECT_EQ(planned[0].driver, &kPacketFamily);
 }
 
 TEST(PlanPorts, ACardThatEalAlreadyHasIsAdopted) {
@@ -188,7 +188,7 @@ TEST(PlanPorts, OneCardIsOnePort) {
 }
 
 TEST(FindDriver, LeavesCardsToTheirAddresses) {
-    EXPECT_EQ(find_driver(kTable, "net_card0"), &kNet);
+    EXPECT_EQ(find_driver(kFamilies, "net_card0"), &kNetFamily);
 }
 
 TEST(PlanPorts, UnknownDevicesAreRefusedWithTheDriversThereAre) {

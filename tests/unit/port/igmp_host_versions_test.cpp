@@ -13,7 +13,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-constexpr milliseconds kLong{60'000};
 using Version = IgmpHost::Version;
 
 TEST(IgmpHostVersions, AVersion2QuerierIsAnsweredInItsWords) {

@@ -22,6 +22,8 @@ namespace spead::port::test {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// Limits a run in which every timer ends.
+inline constexpr milliseconds kLong{60'000};
 inline constexpr wire::LinkAddress kOwn{{2, 0, 0, 0, 0, 1}, {0x0A090001}, {}};
 inline constexpr wire::LinkAddress kQuerier{{2, 0, 0, 0, 0, 0x99}, {0x0A090063}, {}};
 

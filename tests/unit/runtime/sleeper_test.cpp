@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/sleeper.hpp"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
@@ -10,16 +9,12 @@
 #include <rte_config.h>
 
 #include "base/error.hpp"
+#include "tests/support/readable.hpp"
 
 namespace spead::runtime {
 namespace {
 
 constexpr std::uint64_t kLong = 60'000'000;
-
-bool readable(int fd) {
-    pollfd p{fd, POLLIN, 0};
-    return ::poll(&p, 1, 0) == 1;
-}
 
 /// Stands in for a queue with a packet in it, or without.
 class FakeQueue {
@@ -79,11 +74,11 @@ TEST(Sleeper, IsWokenForItsMailboxOnceEachTime) {
     std::thread control([&] { s.wake(); });
     s.wait(kLong);
     control.join();
-    EXPECT_FALSE(readable(s.wake_descriptor()));
+    EXPECT_FALSE(spead::test::is_readable(s.wake_descriptor()));
     s.wake();
     s.wake();
     s.wait(kLong);
-    EXPECT_FALSE(readable(s.wake_descriptor()));
+    EXPECT_FALSE(spead::test::is_readable(s.wake_descriptor()));
 }
 
 TEST(Sleeper, WakesAfterTheTimeGiven) {

@@ -40,7 +40,7 @@ class Proc {
     Sysfs files() const { return Sysfs(tree_.path()); }
 
   private:
-    test::ScratchDirectory tree_;
+    spead::test::ScratchDirectory tree_;
 };
 
 TEST(ThreadFacts, AreReadFromProc) {

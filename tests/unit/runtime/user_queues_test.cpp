@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <map>
-#include <poll.h>
 #include <random>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/readable.hpp"
 #include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime::unit_test {
@@ -31,11 +31,6 @@ std::shared_ptr<UserQueues::Queue> add(UserQueues& users, const std::shared_ptr<
 
 void give(Rig& rig, std::uint64_t cnt) {
     EXPECT_EQ(rig.give(Packet(cnt).whole(100)), PacketOutcome::placed);
-}
-
-bool is_readable(int fd) {
-    pollfd p{fd, POLLIN, 0};
-    return poll(&p, 1, 0) == 1;
 }
 
 TEST(UserQueues, GiveTheHeapsOfAllQueuesInTurn) {
@@ -89,37 +84,37 @@ TEST(UserQueues, MakeTheDescriptorReadableWithTheNextHeapAndTheEnd) {
     const auto rig = make_rig();
     const auto queue = add(users, rig);
     EXPECT_FALSE(users.try_take());
-    EXPECT_FALSE(is_readable(users.fd())) << "nothing has come";
+    EXPECT_FALSE(spead::test::is_readable(users.fd())) << "nothing has come";
     for (std::uint64_t cnt = 1; cnt <= 5; cnt++) {
         give(*rig, cnt);
-        EXPECT_TRUE(is_readable(users.fd()));
+        EXPECT_TRUE(spead::test::is_readable(users.fd()));
         EXPECT_TRUE(users.try_take());
         EXPECT_FALSE(users.try_take());
-        EXPECT_FALSE(is_readable(users.fd())) << "all was taken";
+        EXPECT_FALSE(spead::test::is_readable(users.fd())) << "all was taken";
     }
     // Closing a queue wakes each thread that waits, and is no heap.
     rig->queue().close();
     EXPECT_FALSE(users.try_take());
-    EXPECT_FALSE(is_readable(users.fd()));
+    EXPECT_FALSE(spead::test::is_readable(users.fd()));
     // A queue that comes may have heaps.
     const auto other = make_rig();
     give(*other, 9);
     const auto second = add(users, other);
-    EXPECT_TRUE(is_readable(users.fd()));
+    EXPECT_TRUE(spead::test::is_readable(users.fd()));
     EXPECT_TRUE(users.try_take());
     EXPECT_FALSE(users.try_take());
-    EXPECT_FALSE(is_readable(users.fd()));
+    EXPECT_FALSE(spead::test::is_readable(users.fd()));
     users.set_ended(true);
-    EXPECT_TRUE(is_readable(users.fd()));
+    EXPECT_TRUE(spead::test::is_readable(users.fd()));
     EXPECT_FALSE(users.try_take());
-    EXPECT_TRUE(is_readable(users.fd())) << "for every thread that waits";
+    EXPECT_TRUE(spead::test::is_readable(users.fd())) << "for every thread that waits";
     // It goes on.
     users.set_ended(false);
     EXPECT_FALSE(users.try_take());
-    EXPECT_FALSE(is_readable(users.fd()));
+    EXPECT_FALSE(spead::test::is_readable(users.fd()));
     EXPECT_TRUE(users.remove(*queue));
     give(*other, 10);
-    EXPECT_TRUE(is_readable(users.fd()));
+    EXPECT_TRUE(spead::test::is_readable(users.fd()));
     EXPECT_TRUE(users.try_take());
     EXPECT_TRUE(users.remove(*second));
 }

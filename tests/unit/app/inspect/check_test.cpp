@@ -78,7 +78,7 @@ class CheckAll : public testing::Test {
 
     static const OnNetdev kFamily;
     static const std::array<const port::Driver*, 1> kDrivers;
-    test::FakeMachine machine_;
+    spead::test::FakeMachine machine_;
     port::NetdevFacts* facts_ = nullptr;
     runtime::Plan plan_;
     std::optional<bool> paused_ = false;

@@ -63,8 +63,8 @@ class Server {
                 return;
             std::string reply = greeting_;
             std::string command(2000, '\0');
-            while (!reply.empty() && send(client, reply.data(), reply.size(), MSG_NOSIGNAL) >= 0) {
-                const ssize_t length = recv(client, command.data(), command.size(), 0);
+            while (!reply.empty() && ::send(client, reply.data(), reply.size(), MSG_NOSIGNAL) >= 0) {
+                const ssize_t length = ::recv(client, command.data(), command.size(), 0);
                 if (length <= 0)
                     break;
                 reply = answer_(command.substr(0, static_cast<std::size_t>(length)));

@@ -15,6 +15,9 @@
 /// socket is a file of this user's, while the PMD's own default is an abstract address, open to every local
 /// user.
 ///
+/// DPDK 23.03 brought fast paths, which base/dpdk_version.hpp describes: a chain takes a slot for each
+/// segment, and a server's `bsize` has a meaning. choose_paths() decides.
+///
 /// Layout of the shared memory: memif's protocol, as in memif.h of DPDK and libmemif.
 #include <algorithm>
 #include <bit>
@@ -30,6 +33,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/dpdk_version.hpp"
 #include "drivers/common.hpp"
 #include "drivers/memif_socket.hpp"
 #include "drivers/peer_socket.hpp"
@@ -55,8 +59,11 @@ constexpr std::size_t kTailAt = 64;
 constexpr std::size_t kRingHeader = 128;
 constexpr std::size_t kDescriptorBytes = 16;
 constexpr std::size_t kFirstBufferAt = kRingHeader + 8;  // in the first descriptor of the first ring
+// A descriptor begins with its flags.
+constexpr std::uint16_t kContinues = 1;  // MEMIF_DESC_FLAG_NEXT: the packet goes on in the next slot
 
 struct SharedRing {
+    std::size_t offset = 0;  ///< in the region
     std::uint16_t head = 0;
     std::uint16_t tail = 0;
 };
@@ -79,7 +86,8 @@ std::optional<SharedRing> read_ring(int fd, std::size_t offset) {
     const auto cookie = read_shared<std::uint32_t>(fd, offset);
     const auto head = read_shared<std::uint16_t>(fd, offset + kHeadAt);
     const auto tail = read_shared<std::uint16_t>(fd, offset + kTailAt);
-    return cookie == kRingCookie && head && tail ? std::optional{SharedRing{*head, *tail}} : std::nullopt;
+    return cookie == kRingCookie && head && tail ? std::optional{SharedRing{offset, *head, *tail}}
+                                                 : std::nullopt;
 }
 
 /// Returns the rings in one shared region; none when its layout is not that of DPDK's client.
@@ -102,21 +110,43 @@ SharedRings read_rings(int fd) {
     return {};
 }
 
+/// Returns the packets in the `count` slots of a ring before slot `end`. A chain may take several slots.
+std::uint64_t packets_before(int fd, const SharedRing& ring, std::uint32_t slots, std::uint16_t end,
+                             std::uint32_t count) {
+    if (count == 0) {
+        return 0;
+    }
+    std::vector<std::byte> descriptors(slots * kDescriptorBytes);
+    if (::pread(fd, descriptors.data(), descriptors.size(), static_cast<off_t>(ring.offset + kRingHeader)) !=
+        static_cast<ssize_t>(descriptors.size())) {
+        return 0;
+    }
+    std::uint64_t packets = 0;
+    for (std::uint32_t back = 1; back <= count; ++back) {
+        std::uint16_t flags = 0;
+        std::memcpy(&flags, &descriptors[((end - back) & (slots - 1)) * kDescriptorBytes], sizeof flags);
+        packets += (flags & kContinues) == 0 ? 1 : 0;
+    }
+    return packets;
+}
+
 /// Returns the packets waiting in this end's transmit rings. Client to server: the client moves the head, the
 /// server the tail. Server to client: the client offers empty slots by moving the head, the server fills them
 /// by moving the tail.
-std::uint64_t waiting_in(const SharedRings& shared, bool client, std::uint16_t rx, std::uint16_t tx) {
+std::uint64_t waiting_in(int fd, bool client, std::uint16_t rx, std::uint16_t tx) {
+    const SharedRings shared = read_rings(fd);
     if (shared.rings.size() != std::size_t{rx} + tx) {
         return 0;
     }
     std::uint64_t waiting = 0;
     for (std::size_t i = 0; i < tx; ++i) {
         const SharedRing& ring = shared.rings[client ? i : rx + i];
-        const auto ahead = static_cast<std::uint16_t>(ring.head - ring.tail);
+        const std::uint32_t ahead =
+            std::min<std::uint32_t>(static_cast<std::uint16_t>(ring.head - ring.tail), shared.slots);
         if (client) {
-            waiting += ahead;
+            waiting += packets_before(fd, ring, shared.slots, ring.head, ahead);
         } else if (ring.head != 0 || ring.tail != 0) {
-            waiting += shared.slots - std::min<std::uint32_t>(ahead, shared.slots);
+            waiting += packets_before(fd, ring, shared.slots, ring.tail, shared.slots - ahead);
         }
     }
     return waiting;
@@ -216,7 +246,7 @@ class Memif final : public port::Driver {
         for (const int fd : own_descriptors()) {
             const auto target = std::filesystem::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored);
             if (target.string().starts_with("/memfd:memif_region_0")) {
-                waiting += waiting_in(read_rings(fd), client, plan.rx_queues, plan.tx_queues);
+                waiting += waiting_in(fd, client, plan.rx_queues, plan.tx_queues);
             }
         }
         return waiting;
@@ -307,7 +337,7 @@ std::uint32_t Memif::plan_slot(port::DeviceString& device, bool client, const po
                     given ? "bsize" : "the default bsize", slot, payload, port::frame_of(0), needed, wanted,
                     request.exists ? "" : "leave it out, or ");
     }
-    // The server's own bsize means nothing; it copies into mbufs of the size it expects.
+    // The server's own bsize is no size of slots; it copies into mbufs of the size it expects.
     return client ? slot : wanted;
 }
 
@@ -327,6 +357,30 @@ std::uint32_t Memif::plan_ring(port::DeviceString& device, std::uint32_t slot,
         device.add("rsize", std::to_string(log2));
     }
     return log2;
+}
+
+/// Chooses the paths of net_memif where it has fast ones. A server's bsize selects nothing else, so a server
+/// that receives gets one above every mbuf: frames that are longer than expected then come as chains. A
+/// server that only sends gets one below every data room: the slots, which have the client's size, are then
+/// respected.
+void choose_paths(port::DeviceString& device, bool client, const port::PortRequest& request,
+                  port::PreparedDevice& plan) {
+    const std::uint32_t version = dpdk::running_version();
+    const bool receives = request.rx_queues > 0;
+    if (!client && dpdk::memif_has_fast_paths(version)) {
+        if (!request.exists) {
+            device.set("bsize", std::to_string(receives ? kMaxSlot : 1));
+        } else if (receives && device.number("bsize", 1, kMaxSlot).value_or(kDefaultSlot) != kMaxSlot) {
+            plan.remarks.push_back(fmt::format(
+                "{}: frames that are longer than --max-packet-size allows overwrite memory; give {} "
+                "bsize={} where EAL makes it",
+                port::where(request), device.name(), kMaxSlot));
+        }
+    }
+    if (dpdk::memif_corrupts_chains(version) && (client || receives || request.exists)) {
+        plan.capabilities.tx_multi_segment = false;
+        plan.capabilities.corrupts_chains = true;
+    }
 }
 
 port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
@@ -370,6 +424,7 @@ port::PreparedDevice Memif::plan(const port::PortRequest& request) const {
         plan.remarks.push_back(fmt::format("{}: bsize counts only at the client's end of a memif", where));
     }
     const std::uint32_t slot = plan_slot(device, client, request);
+    choose_paths(device, client, request, plan);
     const std::uint32_t log2_ring = plan_ring(device, slot, request);
     const std::uint64_t rings = std::uint64_t{request.rx_queues} + request.tx_queues;
     const std::uint64_t region = rings * ((std::uint64_t{slot} + kDescriptorBytes) << log2_ring);

@@ -31,10 +31,9 @@ struct Halves {
 };
 
 Halves halve(const std::vector<unsigned>& cpus) {
-    if (cpus.size() < 2)
-        return {cpus, cpus};
     const auto middle = cpus.begin() + static_cast<std::ptrdiff_t>((cpus.size() + 1) / 2);
-    return {{cpus.begin(), middle}, {middle, cpus.end()}};
+    // A single CPU belongs to both.
+    return {{cpus.begin(), middle}, {cpus.size() < 2 ? cpus.begin() : middle, cpus.end()}};
 }
 
 void keep_to(const std::vector<unsigned>& cpus) {

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 #include <rte_ethdev.h>
+#include <rte_version.h>
 
 #include "app/inspect/driver_table.hpp"
 #include "port/sizes.hpp"
@@ -45,6 +46,10 @@ std::uint32_t payload_of(std::uint32_t frame) {
 }
 
 std::string zero_copy_of(const port::Capabilities& c) {
+    if (c.corrupts_chains)
+        return fmt::format(
+            "no: the driver of {} corrupts packets in several buffers, so heaps are copied; update DPDK",
+            rte_version());
     if (!c.tx_multi_segment)
         return "no: the device takes a packet in one buffer only, so heaps are copied";
     if (!c.tx_external_buffer)

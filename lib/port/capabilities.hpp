@@ -31,6 +31,7 @@ struct Capabilities {
     bool rx_interrupt = false;        ///< an lcore can sleep until a packet comes
     bool tx_multi_segment = false;    ///< a packet may be a chain of mbufs
     bool tx_external_buffer = false;  ///< an mbuf may point at registered user memory
+    bool corrupts_chains = false;     ///< the device reports that it sends chains, but sends them wrong
     bool lossless = false;            ///< a full receiver pushes back instead of losing (pcap, ring, memif)
     bool finite = false;              ///< the source ends (a capture file); see Port::exhausted
     bool receives_own = false;        ///< sent packets come back on the same port (ring): fit for loopback

@@ -91,6 +91,11 @@ void DeviceString::add(std::string_view key, std::string value) {
     parameters_.push_back({std::string{key}, std::move(value)});
 }
 
+void DeviceString::set(std::string_view key, std::string value) {
+    std::erase_if(parameters_, [key](const Parameter& p) { return p.key == key; });
+    add(key, std::move(value));
+}
+
 void DeviceString::check_keys(std::initializer_list<std::string_view> known,
                               std::initializer_list<std::string_view> repeatable) const {
     for (const auto& p : parameters_) {

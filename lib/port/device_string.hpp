@@ -35,6 +35,8 @@ class DeviceString {
     /// Returns the key's value as an unsigned number in [least, most]. Throws UsageError that quotes it.
     std::optional<std::uint64_t> number(std::string_view key, std::uint64_t least, std::uint64_t most) const;
     void add(std::string_view key, std::string value);
+    /// Replaces every value of the key by this one.
+    void set(std::string_view key, std::string value);
 
     /// Throws UsageError unless every key is in `known`, and given once unless it is in `repeatable` too.
     void check_keys(std::initializer_list<std::string_view> known,

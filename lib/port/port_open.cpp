@@ -191,8 +191,9 @@ void Port::State::configure() {
     if (device.tx_queues > 0) {
         // A driver file may know better than the report: several PMDs handle chains without saying so.
         capabilities.tx_offloads |= RTE_ETH_TX_OFFLOAD_MULTI_SEGS & info.tx_offload_capa;
-        capabilities.tx_multi_segment =
-            capabilities.tx_multi_segment || (capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0;
+        capabilities.tx_multi_segment = !capabilities.corrupts_chains &&
+                                        (capabilities.tx_multi_segment ||
+                                         (capabilities.tx_offloads & RTE_ETH_TX_OFFLOAD_MULTI_SEGS) != 0);
     }
     if (device.rx_queues == 0) {
         capabilities.rx_offloads = 0;

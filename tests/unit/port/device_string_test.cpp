@@ -42,6 +42,14 @@ TEST(DeviceString, BecomesTheTextAgainWithWhatWasAdded) {
     EXPECT_EQ(parse("net_null0").text(), "net_null0");
 }
 
+TEST(DeviceString, AValueThatIsSetReplacesEachOfItsKey) {
+    auto device = parse("net_memif0,bsize=9,role=client,bsize=8");
+    device.set("bsize", "1");
+    EXPECT_EQ(device.text(), "net_memif0,role=client,bsize=1");
+    device.set("rsize", "4");
+    EXPECT_EQ(device.text(), "net_memif0,role=client,bsize=1,rsize=4");
+}
+
 TEST(DeviceString, IgnoresTheBusNameAndEmptyPairsAsEalDoes) {
     EXPECT_EQ(parse("vdev:net_null0,size=64").text(), "net_null0,size=64");
     EXPECT_EQ(parse("net_null0,").text(), "net_null0");

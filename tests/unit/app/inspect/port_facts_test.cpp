@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <rte_ethdev.h>
+#include <rte_version.h>
 
 namespace spead::app {
 namespace {
@@ -73,6 +74,10 @@ TEST(Features, OfAPlainPort) {
     EXPECT_THAT(how(port, "zero-copy sending"), HasSubstr("no: the device works on DPDK's own memory only"));
     port.capabilities.tx_external_buffer = true;
     EXPECT_EQ(how(port, "zero-copy sending"), "yes");
+    port.capabilities.tx_multi_segment = false;
+    port.capabilities.corrupts_chains = true;
+    EXPECT_THAT(how(port, "zero-copy sending"),
+                AllOf(HasSubstr("corrupts packets in several buffers"), HasSubstr(rte_version())));
     port.capabilities.distributes_flows = true;
     EXPECT_THAT(how(port, "steering"), HasSubstr("distributes flows over its queues"));
     port.capabilities.steering = port::Steering::xdp_map;

@@ -13,7 +13,7 @@
 #include "spead/filter.hpp"
 #include "tests/eal/spead/recv_rig.hpp"
 
-/// Sending streams that are removed while an lcore of another stream works.
+/// Tests sending streams that are removed while an lcore of another stream works.
 namespace spead::test {
 namespace {
 
@@ -62,7 +62,7 @@ class HoldingFilter final : public PacketFilter {
     std::optional<Clock::time_point> begin_;
 };
 
-/// The heap in flight takes up to a second and a half more.
+/// Removes a sender whose heap in flight takes up to a second and a half more.
 TEST(SendRemoval, KeepsThePoolsWhileAnotherLcoreMayBeGivingABufferBack) {
     if (config().lcores.size() < 2)
         GTEST_SKIP() << "it needs two CPUs";

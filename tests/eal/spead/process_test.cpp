@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <gmock/gmock.h>
 #include <sched.h>
@@ -17,6 +18,7 @@
 #include "spead/session.hpp"
 #include "stats/snapshot.hpp"
 #include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 namespace spead {
 namespace {
@@ -57,6 +59,34 @@ struct ThreadState {
     }
 };
 
+/// Tries to start a session while static objects are destroyed. This one was made before the first session,
+/// and is destroyed after the last one's end.
+struct LateStart {
+    bool expected = false;  ///< a session has been started
+
+    ~LateStart() {
+        if (!expected || refusal([] { Process(); }).find("is ending") != std::string::npos)
+            return;
+        std::fputs("a session was started while static objects were destroyed\n", stderr);
+        _exit(1);
+    }
+};
+LateStart late_start;
+
+const test::ScratchDirectory scratch;
+
+/// Asks the session that is left for a refusal, while the process ends. What the library has made since its
+/// first start would be destroyed by now, were it ever destroyed.
+void ask_at_exit() {
+    const std::shared_ptr<door::Session> session = door::Session::current();
+    runtime::SendPlan s = sender_of(1);
+    s.ttl = 0;
+    if (!session || refusal([&] { session->add(s, "net_ring0", {}); }).find("ttl") != std::string::npos)
+        return;
+    std::fputs("a session that was left running does not answer\n", stderr);
+    _exit(1);
+}
+
 // In this order, in one process: EAL starts once.
 
 TEST(Process, SaysWhatAnEnvironmentCannotMean) {
@@ -80,6 +110,7 @@ TEST(Process, CanBeTriedAgainAfterARefusal) {
     EXPECT_THAT(refusal([] { Process({.lcores = {0}}); }), HasSubstr("ask for the same lcores"));
 
     Process process;
+    EXPECT_EQ(std::atexit(ask_at_exit), 0);
     EXPECT_TRUE(process.running());
     before.expect_same();
     EXPECT_THAT(refusal([] { Process(); }), HasSubstr("this process already has a session"));
@@ -166,8 +197,11 @@ TEST(Process, MayBeLeftRunningAtTheEnd) {
     // Reachable, so that it is no leak.
     static const Process* left = nullptr;
     left = new Process;
+    late_start.expected = true;
     EXPECT_TRUE(left->running());
     static_cast<void>(door::Session::current()->add(sender_of(-1), "net_ring0", {}));
+    static_cast<void>(door::Session::current()->add(
+        sender_of(-1), "net_memif0,role=server,socket=" + scratch.file("memif"), {}));
 }
 
 }  // namespace

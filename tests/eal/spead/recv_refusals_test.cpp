@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "spead/filter.hpp"
+#include "spead/memory.hpp"
 #include "spead/recv.hpp"
 #include "tests/eal/spead/recv_rig.hpp"
 
@@ -187,8 +188,10 @@ class Watched : public PacketFilter {
 
 /// Takes no heap of a source that can wait: the end takes a while, and lcores work meanwhile.
 TEST(RecvRefusals, WaitsForASessionThatEndsMeanwhile) {
-    for (const bool asks : {false, true}) {
+    enum class First : std::uint8_t { stream, counts, memory };
+    for (const First first : {First::stream, First::counts, First::memory}) {
         Process process(config());
+        std::optional<Memory> memory(Memory::huge(process, 4096));
         std::atomic<bool> alive{false};
         RecvConfig c = ring_config();
         c.packet_filter = [&alive] { return std::make_unique<Watched>(alive); };
@@ -204,8 +207,11 @@ TEST(RecvRefusals, WaitsForASessionThatEndsMeanwhile) {
                        throw Error("ended");
                }).empty())
             std::this_thread::yield();
-        if (asks) {
+        if (first == First::counts) {
             EXPECT_EQ(refusal([&] { expect_sums(stream->stats()); }), "");
+        } else if (first == First::memory) {
+            memory.reset();
+            EXPECT_FALSE(process.running()) << "ports may still read the memory";
         }
         stream.reset();
         EXPECT_FALSE(alive.load());

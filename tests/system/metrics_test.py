@@ -44,7 +44,7 @@ def samples(text, process="dpdk-spead"):
 
 
 def expected(report):
-    """What metrics must be for a report: every count in it, by the table of docs/telemetry.md."""
+    """Returns the metrics that a report requires: every count in it, by the table of docs/telemetry.md."""
     out = {}
 
     def put(name, value, **labels):
@@ -189,7 +189,7 @@ class Metrics(Serving):
         self.assertEqual(found["spead_stream_expected_bytes_per_second", (("stream", "recorded"),)], 1e6)
 
     def assert_same_times(self, found, stream, name):
-        """A histogram's buckets against the report's, from which each of them can be told."""
+        """Compares a histogram's buckets with the report's, from which each of them follows."""
         times, buckets = stream[name], {}
         for (metric, labels), value in found.items():
             labels = dict(labels)
@@ -310,7 +310,7 @@ class Metrics(Serving):
                     asked = set(METRIC.findall(target["expr"]))
                     self.assertTrue(asked, target)
                     self.assertEqual(asked - names, set(), f"{file.name}: {panel['title']}")
-                    # Bytes are of memory; what goes over a network is told in bits.
+                    # Memory is shown in bytes, traffic in bits.
                     if panel["fieldConfig"]["defaults"]["unit"] == "bps":
                         self.assertIn("8", re.split(r" \* | or ", target["expr"]), panel["title"])
                 self.assertNotIn(panel["fieldConfig"]["defaults"]["unit"], ("Bps", "binBps", "binbps"), panel["title"])

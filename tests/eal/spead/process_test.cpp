@@ -16,23 +16,14 @@
 #include "base/endpoint.hpp"
 #include "spead/session.hpp"
 #include "stats/snapshot.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead {
 namespace {
 
+using spead::test::refusal;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// Returns the words of the exception that the function throws.
-template <typename Function>
-std::string refusal(Function&& function) {
-    try {
-        function();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return {};
-}
 
 runtime::SendPlan sender_of(std::int64_t heaps) {
     runtime::SendPlan s;
@@ -43,21 +34,21 @@ runtime::SendPlan sender_of(std::int64_t heaps) {
     return s;
 }
 
-/// What a thread of a library's user can see of itself and its process.
-struct EngineHooks {
+/// Holds the state of the calling thread that a Process must leave as it was.
+struct ThreadState {
     cpu_set_t cpus{};
     sigset_t blocked{};
     struct stat out {};
     struct stat error {};
 
-    EngineHooks() {
+    ThreadState() {
         sched_getaffinity(0, sizeof cpus, &cpus);
         pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
         fstat(STDOUT_FILENO, &out);
         fstat(STDERR_FILENO, &error);
     }
     void expect_same() const {
-        const EngineHooks now;
+        const ThreadState now;
         EXPECT_TRUE(CPU_EQUAL(&now.cpus, &cpus));
         for (int signal = 1; signal < NSIG; signal++)
             EXPECT_EQ(sigismember(&now.blocked, signal), sigismember(&blocked, signal)) << signal;
@@ -77,7 +68,7 @@ TEST(Process, SaysWhatAnEnvironmentCannotMean) {
 }
 
 TEST(Process, CanBeTriedAgainAfterARefusal) {
-    const EngineHooks before;
+    const ThreadState before;
     EXPECT_THAT(refusal([] { Process({.eal = {"--help"}}); }), HasSubstr("ends the process"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--proc-type=secondary"}}); }), HasSubstr("another one's EAL"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--hel"}}); }), HasSubstr("ends the process"));

@@ -31,7 +31,7 @@ std::vector<std::byte> content(const std::string& path) {
     return {begin, begin + text.size()};
 }
 
-/// On a file system that has direct I/O, if there is one.
+/// Runs each test with cached I/O, and with direct I/O if the file system has it.
 class Direct : public testing::TestWithParam<bool> {
   protected:
     void SetUp() override {

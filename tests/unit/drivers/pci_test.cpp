@@ -8,6 +8,7 @@
 #include "drivers/table.hpp"
 #include "port/sizes.hpp"
 #include "tests/support/fake_machine.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::drivers {
 namespace {
@@ -31,12 +32,7 @@ class Pci : public testing::Test {
         request_.max_rx_packet = request_.max_tx_packet = 8972;
     }
     std::string refusal() const {
-        try {
-            driver_->plan(request_);
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "accepted";
+        return spead::test::refusal([&] { driver_->plan(request_); });
     }
 
     test::FakeMachine machine_;

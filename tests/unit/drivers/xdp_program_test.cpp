@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/drivers/xdp_lab.hpp"
 
 namespace spead::drivers::test {
@@ -16,12 +17,7 @@ namespace spead::drivers::test {
 namespace {
 
 std::string refusal(const std::string& netdev) {
-    try {
-        const XdpClaim claim(netdev);
-        return {};
-    } catch (const Error& error) {
-        return error.what();
-    }
+    return spead::test::refusal([&] { const XdpClaim claim(netdev); });
 }
 
 std::size_t open_descriptors() {
@@ -130,7 +126,7 @@ TEST_F(XdpProgram, AProgramThatCameMeanwhileIsNotTakenAway) {
     EXPECT_TRUE(attached_program("dut"));
 }
 
-/// The PMD takes away whatever the interface has.
+/// Tests an interface whose program is replaced. The PMD removes any program from the interface.
 TEST_F(XdpProgram, AProgramThatWasPutOverOursIsThereAgainAfterwards) {
     const auto before = open_descriptors();
     {

@@ -6,8 +6,8 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// Heaps that claim the same count: while nothing has shown which is right each has its packets, and what
-/// loses is as if it had been refused at once.
+/// Tests heaps that claim the same count. Each keeps its packets until one has shown that it is right. The
+/// losers count as if they had been refused at once.
 namespace spead::heap::test {
 namespace {
 
@@ -19,7 +19,7 @@ WindowConfig guarded() {
     return c;
 }
 
-/// Of the heap of 1000 bytes in five packets.
+/// Makes packet `n` of a heap of 1000 bytes in five packets.
 Packet good(std::uint64_t key, std::uint64_t n) {
     return Packet(key).of(1000).at(n * 200, 200);
 }
@@ -88,7 +88,7 @@ TEST(Rivals, ThereIsAnEndToTheClaimsToOneCount) {
     EXPECT_EQ(rig.counters.heaps_live, 0U) << "nothing is left that claims the count";
 }
 
-/// In any order, and with copies of any of them outstanding.
+/// Tests packets in any order, with copies of any of them outstanding.
 TEST(Rivals, TheHeapComesThroughAndNothingElse) {
     for (std::uint64_t seed = 1; seed <= 20; seed++) {
         SCOPED_TRACE(seed);
@@ -96,7 +96,8 @@ TEST(Rivals, TheHeapComesThroughAndNothingElse) {
         Rig rig(guarded(), {.arena = 8 * kMiB, .queue_heaps = 64, .largest = 256 * kKiB});
         std::uint64_t forged = 0;
         for (std::uint64_t key = 1; key <= 200; key++) {
-            // The packets of each claim stay in order: its first ones come before it could be told.
+            // The packets of each claim stay in order: its first ones come before the claims can be
+            // distinguished.
             std::vector<std::vector<Packet>> claims(1 + random() % 4);
             for (std::uint64_t n = 0; n < 5; n++)
                 claims[0].push_back(good(key, n));

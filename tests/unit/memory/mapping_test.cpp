@@ -81,7 +81,7 @@ TEST(Mapping, OfAnAbsurdLengthIsRefusedToo) {
     EXPECT_THROW(Mapping(~std::size_t{0}), Error) << "rounding up must not wrap to something small";
 }
 
-/// Files like those of the kernel, in a directory of their own.
+/// Makes files like those of the kernel, in a directory of their own.
 class AvailableMemory : public testing::Test {
   protected:
     void SetUp() override {

@@ -17,7 +17,7 @@ using testing::HasSubstr;
 constexpr const char* kHead =
     "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n";
 
-/// eth0 carries the default route, lo is lo.
+/// Makes a machine where eth0 carries the default route, and lo is the loopback interface.
 void usual(test::FakeMachine& machine) {
     machine.netdev("lo").loopback = true;
     machine.netdev("eth0").address = parse_ipv4("192.0.2.2");

@@ -16,7 +16,7 @@
 
 #include "port/igmp_host.hpp"
 
-/// An IgmpHost with a clock of its own, and what the network hears of it.
+/// Runs an IgmpHost on a clock of its own, and records the frames that the network receives.
 namespace spead::port::test {
 
 using std::chrono::milliseconds;
@@ -38,7 +38,7 @@ inline Endpoint from(std::uint32_t n, std::uint32_t s) {
     return {group(n), 7148, source(s)};
 }
 
-/// What routers know of one group.
+/// Holds the routers' knowledge of one group.
 struct Known {
     bool any = false;
     std::set<Ipv4> sources{};
@@ -51,7 +51,7 @@ class Wire {
 
     IgmpHost::Time now() const { return now_; }
 
-    /// Steps of the host as it asks for them, until `d` has passed. Records what it sends as text.
+    /// Steps the host as often as it asks, until `d` has passed. Records the frames that it sends as text.
     void run(milliseconds d) {
         const auto end = now_ + d;
         for (;;) {
@@ -63,7 +63,7 @@ class Wire {
         }
         now_ = end;
     }
-    /// What was said since the last call.
+    /// Returns the messages that were sent since the last call.
     std::vector<std::string> said() { return std::exchange(said_, {}); }
 
     std::vector<std::uint8_t> query(const wire::IgmpQuery& q, const wire::LinkAddress& who = kQuerier) {

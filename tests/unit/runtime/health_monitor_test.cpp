@@ -14,7 +14,7 @@ using stats::StreamEvent;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Two streams of which each is to be silent for a second at most, on no lcore.
+/// Watches two streams on no lcore. Each may be silent for a second at most.
 struct Watched {
     std::vector<ReceivePlan> plans{2};
     HealthMonitor::Streams streams;
@@ -39,7 +39,7 @@ struct Watched {
         }
         step(0.02, 10, 10);
     }
-    /// So many packets come within `seconds`, and the main thread looks every 20 ms meanwhile.
+    /// Lets `first` and `second` packets come within `seconds`. The main thread looks every 20 ms meanwhile.
     void step(double seconds, std::uint64_t first, std::uint64_t second) {
         const double end = now.duration_s + seconds;
         now.streams[0].received += first;

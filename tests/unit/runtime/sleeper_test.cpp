@@ -21,7 +21,7 @@ bool readable(int fd) {
     return ::poll(&p, 1, 0) == 1;
 }
 
-/// A queue with a packet in it, or without.
+/// Stands in for a queue with a packet in it, or without.
 class FakeQueue {
   public:
     FakeQueue() : fd_(eventfd(0, EFD_NONBLOCK)) {}
@@ -61,7 +61,7 @@ TEST(Sleeper, DoesNotSleepWhilePacketsWait) {
 }
 
 TEST(Sleeper, WaitsForTheNextEdgeOfADeviceThatIsArmed) {
-    // Its counter is raised and never read by anybody: only what comes after the last wait wakes.
+    // Its counter is raised and never read: only an edge after the last wait wakes.
     const int fd = eventfd(0, EFD_NONBLOCK);
     Sleeper s;
     s.add(port::RxEvents({{fd, RTE_MAX_ETHPORTS, 0, true}}));

@@ -13,12 +13,13 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A stream whose packets, heaps and losses a test tells second by second.
+/// Watches a stream. A test gives its packets, heaps and losses second by second.
 class Watched {
   public:
     explicit Watched(const HealthLimits& limits) : health(limits) { step(0, 0, 0); }
 
-    /// `seconds` later so many heaps of 1000 bytes have come, one packet each, and so many of them are lost.
+    /// Goes on by `seconds`. Meanwhile `heaps` heaps of 1000 bytes come, one packet each, and `lost` of them
+    /// are lost.
     std::vector<StreamEvent> step(double seconds, std::uint64_t heaps, std::uint64_t lost = 0) {
         now += seconds;
         counts.packets += heaps;

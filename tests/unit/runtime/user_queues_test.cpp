@@ -17,7 +17,7 @@ namespace {
 using heap::test::holds_pattern;
 using namespace std::chrono_literals;
 
-/// A stream's share on an lcore: window, arena and queue, which the queue's owners keep alive.
+/// Makes a stream's share on an lcore: window, arena and queue. The queue's owners keep them alive.
 std::shared_ptr<Rig> make_rig(std::size_t queue_heaps = 64,
                               heap::FullPolicy policy = heap::FullPolicy::drop_newest) {
     heap::WindowConfig config = heap::test::small_window();
@@ -97,7 +97,7 @@ TEST(UserQueues, MakeTheDescriptorReadableWithTheNextHeapAndTheEnd) {
         EXPECT_FALSE(users.try_take());
         EXPECT_FALSE(is_readable(users.fd())) << "all was taken";
     }
-    // Closing a queue wakes whoever waits, and is no heap.
+    // Closing a queue wakes each thread that waits, and is no heap.
     rig->queue().close();
     EXPECT_FALSE(users.try_take());
     EXPECT_FALSE(is_readable(users.fd()));
@@ -230,8 +230,8 @@ TEST(UserQueues, MoveLoansFromOneStreamToAnother) {
     EXPECT_TRUE(users.remove(*qb));
 }
 
-/// Lcores push, several users take and give back in any order and on any thread, queues come and go: every
-/// heap is taken once, and everything comes back.
+/// Tests many threads. Lcores push; several users take and give back in any order and on any thread; queues
+/// come and go. Every heap is taken once, and everything comes back.
 TEST(UserQueues, LoseAndDoubleNothingAmongManyThreads) {
     constexpr std::uint64_t kHeaps = 3000;
     constexpr int kUsers = 3;

@@ -20,7 +20,7 @@ using test::from_hex;
 constexpr LinkAddress kHost{{2, 0, 0, 0, 0, 1}, {0x0A090001}, {}};
 constexpr Ipv4 kGroup{0xEF010203};
 
-// What a Linux host and a Linux bridge send, recorded; the host's are not padded on a virtual link.
+// Recorded messages of a Linux host and a Linux bridge. The host's are not padded on a virtual link.
 constexpr auto kLinuxToExclude =
     "01005e000016 020000000001 0800 46c0002800004000 0102f9ef 0a090001 e0000016 94040000"
     "2200e8f900000001 04000000ef010203";

@@ -14,7 +14,7 @@ using test::Bytes;
 using test::ExactCopy;
 using test::Packet;
 
-/// A template that has learned `bytes`, which must be a good packet.
+/// Returns a template that has learned `bytes`, which must be a good packet.
 SpeadTemplate learned_from(const Bytes& bytes) {
     SpeadPacket packet{};
     EXPECT_EQ(parse_spead(bytes.data(), bytes.size(), bytes.size(), packet), SpeadError::none);
@@ -202,7 +202,7 @@ TEST(SpeadTemplate, ForgettingMatchesNothing) {
     EXPECT_FALSE(matches(shape, bytes));
 }
 
-/// Packets of a few shapes whose values are often at the edges of the rules.
+/// Makes packets of a few shapes whose values are often at the edges of the rules.
 class RandomPackets {
   public:
     Bytes next() {

@@ -24,7 +24,7 @@ SpeadError parse(const Bytes& bytes) {
     return parse(bytes, packet);
 }
 
-/// Two items, 20 bytes in the middle of a heap of 100.
+/// Returns a packet with two items, and 20 bytes in the middle of a heap of 100.
 Packet sample(Flavour flavour = Flavour{}) {
     Packet packet{flavour, {}, Bytes(20, 0xAB)};
     packet.specials(7, 100, 40).immediate(0x33, 9).address(0x44, 60);

@@ -63,7 +63,7 @@ TEST_F(RunCommand, TheCommandLinesMetricsWin) {
               (ListenAddress{kLoopback, 9200}));
 }
 
-/// The file is read again at SIGHUP: what it says counts then, but for what options have said.
+/// Tests the second reading of the file, at SIGHUP. Its values count then, except where an option gave one.
 TEST_F(RunCommand, OnlyWhatOptionsGaveIsWrittenOverAnotherPlan) {
     runtime::RuntimePlan file;
     file.control = "off";

@@ -15,7 +15,7 @@ import harness
 
 
 class Rules(unittest.TestCase):
-    """The alert rules under promtool: each fires for what it is for, alone, and none when all is well."""
+    """The alert rules under promtool: each fires for its own case alone, and none when all is well."""
 
     FILE = Path(os.environ["DPDK_SPEAD_SOURCE_ROOT"]) / "config/prometheus/dpdk-spead.rules.yml"
     STILL, WELL, RISES = "0+0x40", "1+0x40", "0+1x40"

@@ -8,7 +8,7 @@
 #include "stats/since.hpp"
 #include "tests/eal/runtime/live_rig.hpp"
 
-/// Counts and findings across a change: none is told of an endpoint, a stream or a queue that it is not of.
+/// Tests counts and findings across a change: each stays with its own endpoint, stream or queue.
 namespace spead::runtime::test {
 namespace {
 
@@ -126,7 +126,7 @@ class SlowSink : public Sink {
     const std::atomic<bool>& slow_;
 };
 
-/// What was dropped from the short queue must not be told of the long one.
+/// Tests that drops of a short queue are not reported of the long one that follows it.
 TEST(ChangeCounts, WhatWasFoundOfAShortQueueIsOverOnceTheQueueIsLong) {
     Plan plan = live_plan(1);
     plan.receives[0].on_full = OnFullSetting::drop_newest;

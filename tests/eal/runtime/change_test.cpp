@@ -8,7 +8,7 @@
 #include "tests/eal/runtime/live_rig.hpp"
 #include "tests/support/file_size_limit.hpp"
 
-/// Streams and ports that change while packets come.
+/// Tests streams and ports that change while packets come.
 namespace spead::runtime::test {
 namespace {
 

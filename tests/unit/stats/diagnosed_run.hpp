@@ -3,10 +3,11 @@
 
 #include "stats/snapshot.hpp"
 
-/// Snapshots for the diagnosis to judge: a clean run, and ways to spoil it.
+/// Makes snapshots for the diagnosis: a clean run, and ways to spoil it.
 namespace spead::stats::test {
 
-/// A run in which all went well: one stream, one port, one lcore that was busy for a tenth of its time.
+/// Returns a run in which all went well: one stream, one port, one lcore that was busy for a tenth of its
+/// time.
 inline Snapshot clean() {
     Snapshot s;
     s.duration_s = 10;

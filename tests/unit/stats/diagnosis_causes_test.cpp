@@ -8,7 +8,7 @@
 #include "stats/diagnosis.hpp"
 #include "tests/unit/stats/diagnosed_run.hpp"
 
-/// Each cause: what leads to it, the counts it names, and the words of its sentence.
+/// Tests each cause: the counts that lead to it, the count it names, and the words of its sentence.
 namespace spead::stats::test {
 namespace {
 

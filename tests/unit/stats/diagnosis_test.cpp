@@ -5,7 +5,7 @@
 
 #include "tests/unit/stats/diagnosed_run.hpp"
 
-/// What a diagnosis leaves out: what is normal, and what another finding explains.
+/// Tests that a diagnosis leaves out normal counts, and losses that another finding explains.
 namespace spead::stats::test {
 namespace {
 
@@ -22,7 +22,7 @@ TEST(Diagnosis, LossesHereExplainIncompleteHeaps) {
     EXPECT_EQ(diagnose(s)[0].cause, Cause::receive_ring_short);
 }
 
-/// One packet that was late does not explain a thousand heaps.
+/// Tests that one late packet does not explain a thousand heaps.
 TEST(Diagnosis, LossesHereExplainAsManyIncompleteHeapsAsPackets) {
     Snapshot s = clean();
     s.streams[0].heaps_ended[1] = 77;

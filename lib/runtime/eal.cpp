@@ -175,11 +175,6 @@ void Eal::remove_directory() noexcept {
         remove_directory_of_eal(std::string(path));
 }
 
-// rte_eal_cleanup is left out: it frees memory that EAL's interrupt thread still looks at
-// (net_memif 22.11 forgets the handle of its listening socket), and the process ends here anyway. Ports
-// and pools are gone by now.
-Eal::~Eal() = default;
-
 std::string Eal::pages() {
     std::set<std::uint64_t> sizes;
     rte_memseg_list_walk(
@@ -191,6 +186,7 @@ std::string Eal::pages() {
         },
         &sizes);
     std::vector<std::string> names;
+    names.reserve(sizes.size());
     for (const std::uint64_t size : sizes)
         names.push_back(human_size(size));
     const std::string all = fmt::format("{}", fmt::join(names, " and "));

@@ -198,7 +198,7 @@ TEST_F(MemifPort, AServerReceivesEveryPacketOfAClientWhole) {
     EXPECT_EQ(rte_mempool_full(port->rx_pool(0)), 1);
 }
 
-/// Its mbufs are shorter than the frames.
+/// Has mbufs that are shorter than the frames.
 TEST_F(MemifPort, AServerReceivesFramesThatAreLongerThanItExpectsWhole) {
     for (const std::uint16_t tx : {std::uint16_t{0}, std::uint16_t{1}}) {
         auto port = open_port(request(device("server"), 1, tx, 1472));

@@ -237,7 +237,7 @@ TEST(Change, StopsAPortAndStartsItAgain) {
         EXPECT_EQ(s.streams[0].received, received);
         EXPECT_EQ(s.sends[0].counters.packets, sent);
     });
-    // What is changed meanwhile counts when it runs again.
+    // The changes made meanwhile count when it runs again.
     script.change([](Plan& p) {
         p.receives.push_back(receive("late", "239.1.0.1:7148"));
         p.receives.back().lcores = {6};  // an lcore that had nothing of this port

@@ -80,7 +80,7 @@ class HelpFormatter : public CLI::Formatter {
     std::string make_usage(const CLI::App* app, std::string) const override {
         std::string path;
         for (; app->get_parent() != nullptr; app = app->get_parent())
-            path = " " + app->get_name() + path;
+            path.insert(0, " " + app->get_name());
         const CommandEntry* entry = path.empty() ? nullptr : entry_of(std::string_view(path).substr(1));
         const std::string_view arguments = entry == nullptr ? std::string_view{} : entry->arguments;
         return fmt::format("\nUsage: dpdk-spead [EAL options --]{} [options]{}{}\n",
@@ -281,7 +281,7 @@ CommandLine parse_command_line(int argc, const char* const* argv, const Environm
     const DefaultPort port{
         [&] { return default_port(words.eal, environment); },
         [&] {
-            const port::LonePort found = lone_port ? lone_port() : port::LonePort{};
+            port::LonePort found = lone_port ? lone_port() : port::LonePort{};
             if (!found.device.empty())
                 invocation.remarks.push_back(fmt::format(
                     "no port is named: using {}, the only interface that is up and carries no default route",

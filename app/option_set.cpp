@@ -149,7 +149,7 @@ void OptionSet::key(std::string_view path, config::Part part, const Besides& bes
     const std::string name(key.option);
     const std::string help = std::string(key.help) + besides.help;
     const auto set = [&key, part, then = besides.then, name](const config::Value& value) {
-        key.field.set(part, value, [&name](std::string_view) { return name; });
+        key.field.set(part, value, [&name](std::string_view) -> const std::string& { return name; });
         if (then)
             then();
     };
@@ -262,6 +262,7 @@ void OptionSet::sizes(const std::string& name, std::vector<std::uint64_t>& out,
                       config::Limits<std::uint64_t> limits, const std::string& zero_word,
                       const std::string& description) {
     std::vector<std::string> defaults;
+    defaults.reserve(out.size());
     for (const std::uint64_t size : out)
         defaults.push_back(size == 0 && !zero_word.empty() ? zero_word : size_text(size));
     add(name, "SIZE,...", fmt::format("{}", fmt::join(defaults, ",")), description,

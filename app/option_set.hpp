@@ -70,6 +70,7 @@ class OptionSet {
     void choice(const std::string& name, E& out, const std::array<config::Word<E>, N>& words,
                 const std::string& description) {
         std::vector<std::string_view> names;
+        names.reserve(N);
         for (const auto& word : words)
             names.push_back(word.name);
         add(name, fmt::format("{}", fmt::join(names, "|")), std::string(config::name_in(words, out)),

@@ -142,12 +142,13 @@ std::string ask_kernel() {
 }  // namespace
 
 const std::string& why_no_flower() {
-    static const std::string answer = [] {
+    // Never destroyed: threads may ask while the process ends.
+    static const std::string& answer = *new const std::string([] {
         std::string reason;
         // The namespace is the thread's, and ends with it.
         start_thread("flower", [&reason] { reason = ask_kernel(); }).join();
         return reason;
-    }();
+    }());
     return answer;
 }
 

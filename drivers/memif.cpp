@@ -260,7 +260,8 @@ class Memif final : public port::Driver {
 
 /// Returns the open ports by the sockets of their peers. Main thread only.
 std::map<std::string, unsigned>& users_of_sockets() {
-    static std::map<std::string, unsigned> users;
+    // Never destroyed: ports may be closed while the process ends.
+    static auto& users = *new std::map<std::string, unsigned>;
     return users;
 }
 

@@ -122,7 +122,7 @@ std::vector<int> own_descriptors(std::string_view kind) {
 
 /// Returns the present claims, in the order in which they were made.
 std::vector<const XdpClaim*>& claims() {
-    static std::vector<const XdpClaim*> live;
+    static auto& live = *new std::vector<const XdpClaim*>;  // never destroyed: ports may be closed at the end
     return live;
 }
 

@@ -31,8 +31,9 @@ constexpr const char* kSendSetDetails =
 
 std::string settings_text(const std::vector<config::Setting>& settings) {
     std::vector<std::string> parts;
+    parts.reserve(settings.size());
     for (const auto& [key, value] : settings)
-        parts.push_back(key + " " + value);
+        parts.push_back(fmt::format("{} {}", key, value));
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 

@@ -66,7 +66,7 @@ void keep_only_stream(stats::Snapshot& now, const std::string& name) {
 void flatten(observe::Table& table, const std::string& path, const nlohmann::ordered_json& value) {
     if (value.is_object()) {
         for (const auto& [key, inner] : value.items())
-            flatten(table, path.empty() ? key : path + "." + key, inner);
+            flatten(table, path.empty() ? key : fmt::format("{}.{}", path, key), inner);
         return;
     }
     if (!value.is_number())

@@ -87,6 +87,7 @@ void find_macs(replay::RewriteRules& rules, const port::Port& port, const std::o
     if (hosts.empty())
         return;
     std::vector<Ipv4> addresses;
+    addresses.reserve(hosts.size());
     for (const auto* host : hosts)
         addresses.push_back(host->address);
     if (!given && port.netdev().empty())

@@ -68,6 +68,7 @@ std::vector<std::string> sockets_in(const process::Place& place) {
 
 std::string listed(const std::vector<RunningProcess>& processes, uid_t user) {
     std::vector<std::string> texts;
+    texts.reserve(processes.size());
     for (const RunningProcess& p : processes)
         texts.push_back(p.user == user
                             ? fmt::format("{} (pid {})", p.name, p.pid)
@@ -117,6 +118,7 @@ RunningProcess choose_process(const std::string& wanted, const std::vector<Runni
         throw_error("", "{} processes {}: {}; give one's pid", meant.size(),
                     wanted.empty() ? "run" : fmt::format("are called `{}`", wanted), listed(meant, user));
     std::vector<std::string_view> names;
+    names.reserve(running.size());
     for (const RunningProcess& p : running)
         names.push_back(p.name);
     throw_error("", "no process is called `{}`{}; there is {}", wanted, hint(wanted, names),

@@ -68,7 +68,9 @@ std::string health_of(const Json& report, std::size_t columns) {
         const std::string more = after == 0 ? "" : fmt::format(", {} more", after);
         if (i != 0 && line.size() + 2 + ill[i].size() + more.size() + end.size() > columns)
             return line + fmt::format(", {} more", after + 1) + end;
-        line += (i == 0 ? "" : ", ") + ill[i];
+        if (i != 0)
+            line += ", ";
+        line += ill[i];
     }
     return line + end;
 }

@@ -48,8 +48,8 @@ std::string PcapSeries::first_name(const std::string& path, const Options& optio
 void PcapSeries::open_next() {
     file_ = std::make_unique<OutputFile>(rotates() ? numbered(path_, number_) : path_, direct_, where_);
     ++number_;
-    packets_ = first_ns_ = safe_packets_ = begun_packets_ = 0;
-    safe_ = begun_ = kPcapHeader;
+    packets_ = first_ns_ = 0;
+    safe_ = begun_ = {kPcapHeader, 0};
     const auto header = pcap_file_header(snap_length_);
     if (!file_->append(header))
         give_up();
@@ -60,9 +60,9 @@ bool PcapSeries::next_file() {
         give_up();
         return false;
     }
-    closed_packets_ += packets_;
-    closed_bytes_ += file_->size();
-    closed_.push_back(file_->take_use());
+    closed_.packets += packets_;
+    closed_.bytes += file_->size();
+    closed_.files.push_back(file_->take_use());
     try {
         open_next();
     } catch (const Error& error) {
@@ -74,17 +74,14 @@ bool PcapSeries::next_file() {
 }
 
 bool PcapSeries::append(std::span<const std::byte> records, std::uint32_t packets) {
-    begun_ = file_->size();
-    begun_packets_ = packets_;
+    begun_ = {file_->size(), packets_};
     packets_ += packets;
     if (!file_->append(records)) {
         give_up();
         return false;
     }
-    if (file_->written() >= begun_) {
+    if (file_->written() >= begun_.at)
         safe_ = begun_;
-        safe_packets_ = begun_packets_;
-    }
     return true;
 }
 
@@ -99,8 +96,8 @@ void PcapSeries::give_up() {
         return;
     }
     file_->cut(file_->written());
-    std::uint64_t at = safe_;
-    std::uint64_t kept = safe_packets_;
+    std::uint64_t at = safe_.at;
+    std::uint64_t kept = safe_.packets;
     for (PcapRecordHeader header; at + sizeof header <= file_->written();) {
         if (::pread(file_->descriptor(), &header, sizeof header, static_cast<off_t>(at)) != sizeof header ||
             at + sizeof header + header.captured > file_->written())

@@ -30,8 +30,8 @@ class PcapSeries {
     bool finish();
 
     /// Returns the packets in files: given ones minus those lost to a failure.
-    std::uint64_t packets() const noexcept { return closed_packets_ + packets_; }
-    std::uint64_t bytes() const noexcept { return closed_bytes_ + (file_ ? file_->size() : 0); }
+    std::uint64_t packets() const noexcept { return closed_.packets + packets_; }
+    std::uint64_t bytes() const noexcept { return closed_.bytes + (file_ ? file_->size() : 0); }
     std::uint64_t files() const noexcept { return number_; }
     const std::string& failure() const noexcept { return failure_; }
     /// Returns the path as the user named it.
@@ -43,6 +43,18 @@ class PcapSeries {
     static std::string first_name(const std::string& path, const Options& options);
 
   private:
+    /// Holds the earlier files of the series.
+    struct Closed {
+        std::vector<FileUse> files;  ///< protected from overwriting meanwhile
+        std::uint64_t packets = 0;
+        std::uint64_t bytes = 0;
+    };
+    /// Holds the beginning of a record in the file being written.
+    struct Place {
+        std::uint64_t at = 0;
+        std::uint64_t packets = 0;  ///< before it
+    };
+
     bool rotates() const noexcept { return rotate_size_ != 0 || rotate_ns_ != 0; }
     void open_next();
     bool next_file();
@@ -56,16 +68,12 @@ class PcapSeries {
     std::uint32_t snap_length_;
     bool direct_;
     std::unique_ptr<OutputFile> file_;
-    std::vector<FileUse> closed_;     ///< files of the series, protected from overwriting meanwhile
-    std::uint64_t number_ = 0;        ///< files made
-    std::uint64_t packets_ = 0;       ///< of the file being written
-    std::uint64_t first_ns_ = 0;      ///< time of its first packet
-    std::uint64_t safe_ = 0;          ///< a record of it begins here, and all before is in the file
-    std::uint64_t safe_packets_ = 0;  ///< before that
-    std::uint64_t begun_ = 0;         ///< likewise, not known to be in the file yet
-    std::uint64_t begun_packets_ = 0;
-    std::uint64_t closed_packets_ = 0;
-    std::uint64_t closed_bytes_ = 0;
+    Closed closed_;
+    std::uint64_t number_ = 0;    ///< files made
+    std::uint64_t packets_ = 0;   ///< of the file being written
+    std::uint64_t first_ns_ = 0;  ///< time of its first packet
+    Place safe_;                  ///< all before is in the file
+    Place begun_;                 ///< likewise, not known to be in the file yet
     std::string failure_;
 };
 

@@ -113,13 +113,14 @@ toml::array list_value(const Key& key, std::string_view text) {
     toml::array list;
     if (text.empty())
         throw_usage("", "`{}` is empty; give a list with commas, or `default`", key.name);
+    const bool cpus = key.field.type == KeyType::cpus;
     for (const std::string& element : split(text)) {
-        if (key.field.type != KeyType::cpus) {
-            list.push_back(element);
-        } else if (const auto range = cpu_range(element)) {
+        const auto range = cpus ? cpu_range(element) : std::nullopt;
+        const auto number = cpus ? whole_number(element) : std::nullopt;
+        if (range) {
             for (std::int64_t cpu = range->first; cpu <= range->second; cpu++)
                 list.push_back(cpu);
-        } else if (const auto number = whole_number(element)) {
+        } else if (number) {
             list.push_back(*number);
         } else {
             list.push_back(element);

@@ -52,14 +52,17 @@ class PartRates {
     double seconds_;
 };
 
-void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const PartRates& rates,
-                 const RisingCounts& rising) {
-    PartFamilies f(out, now.streams, "stream");
-    const auto bytes = [](const StreamSnapshot& s) { return s.bytes; };
-    const auto received = [](const StreamSnapshot& s) { return s.received; };
+std::uint64_t bytes_of(const StreamSnapshot& s) {
+    return s.bytes;
+}
+std::uint64_t received_of(const StreamSnapshot& s) {
+    return s.received;
+}
 
+void add_stream_counts(std::vector<MetricFamily>& out, const Snapshot& now, const RisingCounts& rising) {
+    PartFamilies f(out, now.streams, "stream");
     f.counter("spead_stream_received_packets_total",
-              "Packets that matched an endpoint of the stream: the sum of their outcomes.", received);
+              "Packets that matched an endpoint of the stream: the sum of their outcomes.", received_of);
     f.counters("spead_stream_packets_total", "Packets by outcome.", "outcome", kPacketOutcomeNames,
                [&rising](const StreamSnapshot& s, std::size_t i) {
                    return i == static_cast<std::size_t>(PacketOutcome::placed) ? rising.of(s).placed
@@ -106,6 +109,10 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
               [](const StreamSnapshot& s) { return s.control_bytes; });
     f.counters("spead_stream_events_total", "Events of the stream.", "event", stats::kStreamEventNames,
                [](const StreamSnapshot& s, std::size_t i) { return s.events[i]; });
+}
+
+void add_stream_levels(std::vector<MetricFamily>& out, const Snapshot& now, const PartRates& rates) {
+    PartFamilies f(out, now.streams, "stream");
     f.gauge("spead_stream_up", "1: the stream is received; 0: it is stopped, or its port is.",
             [](const StreamSnapshot& s) { return level(s.state == "received" ? 1 : 0); });
     f.gauge("spead_stream_healthy", "1: the stream is healthy; only of watched streams.",
@@ -136,9 +143,9 @@ void add_streams(std::vector<MetricFamily>& out, const Snapshot& now, const Part
     f.gauge("spead_heap_queue_capacity_heaps", "Heaps that may wait for the consumer.",
             [](const StreamSnapshot& s) { return level(s.queue_heaps); });
     f.gauge("spead_stream_bytes_per_second", "Payload placed into heaps, over about the last second.",
-            rates.of(&Snapshot::streams, bytes));
+            rates.of(&Snapshot::streams, bytes_of));
     f.gauge("spead_stream_packets_per_second", "Packets received, over about the last second.",
-            rates.of(&Snapshot::streams, received));
+            rates.of(&Snapshot::streams, received_of));
     f.gauge("spead_stream_expected_bytes_per_second", "Expected payload (expected_rate).",
             [](const StreamSnapshot& s) {
                 return s.expected_rate > 0 ? std::optional(s.expected_rate) : std::nullopt;
@@ -421,7 +428,8 @@ std::vector<MetricFamily> metric_families(const View& view, RisingCounts& rising
     add_gauge(out, "spead_snapshot_age_seconds", "Age of the numbers.",
               std::chrono::duration<double>(view.age).count());
     rising.update(now);
-    add_streams(out, now, rates, rising);
+    add_stream_counts(out, now, rising);
+    add_stream_levels(out, now, rates);
     add_endpoints(out, now);
     add_sends(out, now, rates);
     add_ports(out, now);

@@ -96,6 +96,7 @@ Json unknown(const std::vector<Part>& parts, std::string_view kind, std::string_
     if (parts.empty())
         return error(fmt::format("there is no {} here", kind));
     std::vector<std::string_view> known;
+    known.reserve(parts.size());
     for (const Part& part : parts)
         known.push_back(part.name);
     return error(

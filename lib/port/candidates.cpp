@@ -143,6 +143,7 @@ LonePort lone_port(const Machine& machine) {
                             list_of(all))};
     }
     std::vector<std::string> reasons;
+    reasons.reserve(all.size());
     for (const auto& c : all) {
         reasons.push_back(fmt::format("{}: {}", c.device, c.why_not));
     }

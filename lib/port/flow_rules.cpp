@@ -33,25 +33,25 @@ class FlowTexts {
   public:
     FlowTexts(const Rule& rule, const MacAddress& mac, bool count) : queues_(rule.queues) {
         const MacAddress destination = destination_mac(rule.endpoint.address, mac);
-        std::copy(destination.begin(), destination.end(), eth_.hdr.dst_addr.addr_bytes);
-        std::fill_n(eth_mask_.hdr.dst_addr.addr_bytes, RTE_ETHER_ADDR_LEN, std::uint8_t{0xFF});
-        vlan_.hdr.vlan_tci = byte_swap(rule.vlan.value_or(0));
-        vlan_mask_.hdr.vlan_tci = kVlanIdBits;
-        ip_.hdr.dst_addr = byte_swap(rule.endpoint.address.value);
-        ip_mask_.hdr.dst_addr = kAllBits32;
+        std::copy(destination.begin(), destination.end(), spec_.eth.hdr.dst_addr.addr_bytes);
+        std::fill_n(mask_.eth.hdr.dst_addr.addr_bytes, RTE_ETHER_ADDR_LEN, std::uint8_t{0xFF});
+        spec_.vlan.hdr.vlan_tci = byte_swap(rule.vlan.value_or(0));
+        mask_.vlan.hdr.vlan_tci = kVlanIdBits;
+        spec_.ip.hdr.dst_addr = byte_swap(rule.endpoint.address.value);
+        mask_.ip.hdr.dst_addr = kAllBits32;
         if (rule.endpoint.has_source()) {
-            ip_.hdr.src_addr = byte_swap(rule.endpoint.source.value);
-            ip_mask_.hdr.src_addr = kAllBits32;
+            spec_.ip.hdr.src_addr = byte_swap(rule.endpoint.source.value);
+            mask_.ip.hdr.src_addr = kAllBits32;
         }
-        udp_.hdr.dst_port = byte_swap(rule.endpoint.port);
-        udp_mask_.hdr.dst_port = kAllBits16;
+        spec_.udp.hdr.dst_port = byte_swap(rule.endpoint.port);
+        mask_.udp.hdr.dst_port = kAllBits16;
 
-        item(RTE_FLOW_ITEM_TYPE_ETH, &eth_, &eth_mask_);
+        item(RTE_FLOW_ITEM_TYPE_ETH, &spec_.eth, &mask_.eth);
         if (rule.vlan) {
-            item(RTE_FLOW_ITEM_TYPE_VLAN, &vlan_, &vlan_mask_);
+            item(RTE_FLOW_ITEM_TYPE_VLAN, &spec_.vlan, &mask_.vlan);
         }
-        item(RTE_FLOW_ITEM_TYPE_IPV4, &ip_, &ip_mask_);
-        item(RTE_FLOW_ITEM_TYPE_UDP, &udp_, &udp_mask_);
+        item(RTE_FLOW_ITEM_TYPE_IPV4, &spec_.ip, &mask_.ip);
+        item(RTE_FLOW_ITEM_TYPE_UDP, &spec_.udp, &mask_.udp);
         item(RTE_FLOW_ITEM_TYPE_END, nullptr, nullptr);
 
         if (count) {
@@ -81,14 +81,14 @@ class FlowTexts {
     }
     void action(rte_flow_action_type type, const void* conf) { actions_[action_count_++] = {type, conf}; }
 
-    rte_flow_item_eth eth_{};
-    rte_flow_item_eth eth_mask_{};
-    rte_flow_item_vlan vlan_{};
-    rte_flow_item_vlan vlan_mask_{};
-    rte_flow_item_ipv4 ip_{};
-    rte_flow_item_ipv4 ip_mask_{};
-    rte_flow_item_udp udp_{};
-    rte_flow_item_udp udp_mask_{};
+    struct Headers {
+        rte_flow_item_eth eth{};
+        rte_flow_item_vlan vlan{};
+        rte_flow_item_ipv4 ip{};
+        rte_flow_item_udp udp{};
+    };
+    Headers spec_;
+    Headers mask_;
     rte_flow_action_count count_{};
     rte_flow_action_queue queue_{};
     rte_flow_action_rss rss_{};

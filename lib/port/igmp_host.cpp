@@ -168,11 +168,11 @@ void IgmpHost::report_from_now(Group& state, const Filter& before) {
         state.answer_due = kNever;
         state.asked.clear();
     }
-    if (version_ != Version::v3) {
+    if (querier_.version != Version::v3) {
         if (after.nothing()) {
-            state.old_reports = version_ == Version::v2 ? 1 : 0;
+            state.old_reports = querier_.version == Version::v2 ? 1 : 0;
         } else if (before.nothing()) {
-            state.old_reports = robustness_;
+            state.old_reports = querier_.robustness;
         } else {
             return;
         }
@@ -180,13 +180,13 @@ void IgmpHost::report_from_now(Group& state, const Filter& before) {
         return;
     }
     if (before.any != after.any) {
-        state.mode_changes = robustness_;
+        state.mode_changes = querier_.robustness;
         state.source_changes.clear();
     } else {
         std::vector<Ipv4> changed;
         std::ranges::set_symmetric_difference(before.sources, after.sources, std::back_inserter(changed));
         for (const Ipv4 source : changed) {
-            state.source_changes[source] = robustness_;
+            state.source_changes[source] = querier_.robustness;
         }
     }
     state.change_due = kAtOnce;
@@ -202,11 +202,13 @@ void IgmpHost::drop_if_done(Ipv4 group) {
 /// Chooses the version of the oldest present querier. When it changes, pending answers are dropped, and
 /// pending reports are repeated in the new version.
 void IgmpHost::choose_version(Time now) {
-    const Version version = now < v1_until_ ? Version::v1 : now < v2_until_ ? Version::v2 : Version::v3;
-    if (version == version_) {
+    const Version version = now < querier_.v1_until   ? Version::v1
+                            : now < querier_.v2_until ? Version::v2
+                                                      : Version::v3;
+    if (version == querier_.version) {
         return;
     }
-    version_ = version;
+    querier_.version = version;
     general_due_ = kNever;
     for (auto it = groups_.begin(); it != groups_.end();) {
         const Ipv4 group = it->first;
@@ -243,7 +245,7 @@ void IgmpHost::receive(std::span<const std::uint8_t> frame, Time now) {
     }
     // In the old versions, one member's answer is enough (RFC 2236 3). Unsolicited reports are sent anyway.
     if ((view.type == wire::IgmpType::v1_report || view.type == wire::IgmpType::v2_report) &&
-        version_ != Version::v3 && view.to == view.group) {
+        querier_.version != Version::v3 && view.to == view.group) {
         if (const auto found = groups_.find(view.group); found != groups_.end()) {
             found->second.answer_due = kNever;
         }
@@ -262,23 +264,23 @@ void IgmpHost::heard_query(const wire::IgmpView& query, Time now) {
     }
     queries_++;
     if (query.version == 3) {
-        robustness_ = std::max<unsigned>(query.robustness, kDefaultRobustness);
-        query_interval_ = query.interval.count() != 0 ? query.interval : kDefaultQueryInterval;
+        querier_.robustness = std::max<unsigned>(query.robustness, kDefaultRobustness);
+        querier_.interval = query.interval.count() != 0 ? query.interval : kDefaultQueryInterval;
     } else {
-        robustness_ = kDefaultRobustness;
-        query_interval_ = kDefaultQueryInterval;
-        const Time until = now + robustness_ * query_interval_ + query.max_response;
+        querier_.robustness = kDefaultRobustness;
+        querier_.interval = kDefaultQueryInterval;
+        const Time until = now + querier_.robustness * querier_.interval + query.max_response;
         if (query.version == 1) {
-            v1_until_ = until;
+            querier_.v1_until = until;
         } else if (query.group.value == 0) {
-            v2_until_ = until;
+            querier_.v2_until = until;
         }
     }
     choose_version(now);
     next_ = kAtOnce;
 
     const bool general = query.group.value == 0;
-    if (version_ == Version::v3) {
+    if (querier_.version == Version::v3) {
         const Time due = now + random_below(query.max_response);
         if (general_due_ <= due) {
             return;
@@ -351,10 +353,10 @@ void IgmpHost::send_changes(Output& out, Time now) {
 
 /// Builds one report of changes; counts it.
 void IgmpHost::report(Output& out, Ipv4 group, Group& state) {
-    if (version_ != Version::v3) {
-        const auto type = state.filter.nothing()    ? wire::IgmpType::v2_leave
-                          : version_ == Version::v1 ? wire::IgmpType::v1_report
-                                                    : wire::IgmpType::v2_report;
+    if (querier_.version != Version::v3) {
+        const auto type = state.filter.nothing()            ? wire::IgmpType::v2_leave
+                          : querier_.version == Version::v1 ? wire::IgmpType::v1_report
+                                                            : wire::IgmpType::v2_report;
         out.message(type, group);
         state.old_reports--;
         return;
@@ -398,8 +400,9 @@ void IgmpHost::send_answers(Output& out, Time now) {
 }
 
 void IgmpHost::answer(Output& out, Ipv4 group, const Group& state) {
-    if (version_ != Version::v3) {
-        out.message(version_ == Version::v1 ? wire::IgmpType::v1_report : wire::IgmpType::v2_report, group);
+    if (querier_.version != Version::v3) {
+        out.message(querier_.version == Version::v1 ? wire::IgmpType::v1_report : wire::IgmpType::v2_report,
+                    group);
         return;
     }
     if (state.asked.empty()) {
@@ -436,7 +439,7 @@ std::chrono::nanoseconds IgmpHost::report_interval() const {
     if (ending_) {
         return kLastReportInterval;
     }
-    return version_ == Version::v3 ? kV3ReportInterval : kOldReportInterval;
+    return querier_.version == Version::v3 ? kV3ReportInterval : kOldReportInterval;
 }
 
 }  // namespace spead::port

@@ -73,7 +73,7 @@ class IgmpHost {
 
     std::size_t pending() const noexcept { return pending_.size(); }  ///< joins
     std::size_t joined() const noexcept;                              ///< groups
-    Version version() const noexcept { return version_; }
+    Version version() const noexcept { return querier_.version; }
     /// Returns the number of valid queries.
     std::uint64_t queries() const noexcept { return queries_; }
     /// Returns the number of queries that were malformed or came from elsewhere.
@@ -104,6 +104,14 @@ class IgmpHost {
         std::set<Ipv4> asked{};  ///< empty: about the whole group
         bool unreported() const { return mode_changes != 0 || !source_changes.empty() || old_reports != 0; }
     };
+    /// Holds what queries have told of the link's querier.
+    struct Querier {
+        Version version = Version::v3;
+        unsigned robustness = 2;
+        std::chrono::seconds interval{125};
+        Time v1_until = Time::min();  ///< an older querier is present until then
+        Time v2_until = Time::min();
+    };
     class Output;
 
     void join_due(Time now);
@@ -128,11 +136,7 @@ class IgmpHost {
     std::set<Key> joined_;  ///< those of wanted_ that the pace has let through
     std::deque<Key> pending_;
     std::map<Ipv4, Group> groups_;
-    Version version_ = Version::v3;
-    unsigned robustness_ = 2;
-    std::chrono::seconds query_interval_{125};
-    Time v1_until_ = Time::min();  ///< an older querier is present until then
-    Time v2_until_ = Time::min();
+    Querier querier_;
     Time general_due_ = Time::max();  ///< answer to a general query
     Time next_join_{};
     Time next_ = Time::max();

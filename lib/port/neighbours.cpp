@@ -271,6 +271,7 @@ std::vector<MacAddress> next_hop_macs(const std::string& netdev, std::span<const
         }
     }
     std::vector<MacAddress> macs;
+    macs.reserve(hops.size());
     for (const Hop& hop : hops) {
         macs.push_back(*hop.mac);
     }

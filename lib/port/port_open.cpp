@@ -290,7 +290,7 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info) {
         state.trusts_peer = capabilities.trusts_peer;
         state.pool = pools[i];
         state.parts = std::vector<RxPart>((device.rx_queues - i + asked - 1U) / asked);
-        for (std::uint16_t k = 0; k < state.parts.size(); ++k) {
+        for (std::size_t k = 0; k < state.parts.size(); ++k) {
             state.parts[k].queue = static_cast<std::uint16_t>(i + k * asked);
             if (state.finite) {
                 state.parts[k].segments =

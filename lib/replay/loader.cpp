@@ -70,7 +70,7 @@ void Loader::rewind() {
         s.there = false;
         s.time = s.shift = 0;
     }
-    pass_ += period_;
+    clock_.pass += clock_.period;
     begun_ = false;
     counts_ = {};
 }
@@ -81,7 +81,7 @@ Loader::Source* Loader::next_source() {
         for (Source& s : sources_)
             advance(s);
         begun_ = true;
-        last_ = nullptr;
+        clock_.last = nullptr;
     }
     Source* next = nullptr;
     for (Source& s : sources_) {
@@ -97,20 +97,20 @@ Loader::Source* Loader::next_source() {
 
 /// Returns the record's time in the run; never before that of the last one.
 std::uint64_t Loader::time_of(const Source& source) {
-    const bool first = last_ == nullptr;
-    if (first || (order_ == Order::sequence && &source != last_)) {
+    const bool first = clock_.last == nullptr;
+    if (first || (order_ == Order::sequence && &source != clock_.last)) {
         // The next file goes on at the pace of the last one.
-        origin_ = source.time;
-        base_ = first ? pass_ : latest_ + gap_;
+        clock_.origin = source.time;
+        clock_.base = first ? clock_.pass : clock_.latest + clock_.gap;
     }
-    last_ = &source;
-    const std::uint64_t now = base_ + (source.time - origin_);
+    clock_.last = &source;
+    const std::uint64_t now = clock_.base + (source.time - clock_.origin);
     if (first) {
-        latest_ = now;
-        gap_ = 0;
-    } else if (now > latest_) {
-        gap_ = now - latest_;
-        latest_ = now;
+        clock_.latest = now;
+        clock_.gap = 0;
+    } else if (now > clock_.latest) {
+        clock_.gap = now - clock_.latest;
+        clock_.latest = now;
     }
     return now;
 }
@@ -147,15 +147,15 @@ std::optional<std::string> Loader::unmatched() const {
 bool Loader::fill(CaptureWindow& window) {
     window.used = 0;
     window.frames.clear();
-    const std::uint64_t before = pass_;
+    const std::uint64_t before = clock_.pass;
     bool more = true;
     for (;;) {
         Source* const source = next_source();
         if (stop_ != nullptr && stop_->load(std::memory_order_relaxed))
             return false;
         if (source == nullptr) {
-            const std::uint64_t span = latest_ > before ? latest_ - before : 0;
-            period_ =
+            const std::uint64_t span = clock_.latest > before ? clock_.latest - before : 0;
+            clock_.period =
                 counts_.records == 0 ? 0 : span + (counts_.records > 1 ? span / (counts_.records - 1) : 0);
             more = false;
             whole_ = true;

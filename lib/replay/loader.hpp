@@ -62,7 +62,7 @@ class Loader {
     const LoadCounts& counts() const noexcept { return counts_; }
     /// Returns the time from the beginning of a pass to that of the next, in ns; known once fill() has
     /// returned false.
-    std::uint64_t period_ns() const noexcept { return period_; }
+    std::uint64_t period_ns() const noexcept { return clock_.period; }
     const std::vector<std::string>& warnings() const noexcept { return warnings_; }
     /// Returns a sentence about the old destinations of `map` that no datagram had; none if there are none,
     /// or no pass is complete yet.
@@ -75,6 +75,17 @@ class Loader {
         bool there = false;       ///< `record` is the next one
         std::uint64_t time = 0;   ///< of `record`: the file's, made never to decrease
         std::uint64_t shift = 0;  ///< added to the file's times, since its clock was set back
+    };
+
+    /// Holds what turns the files' times into times in the run.
+    struct Clock {
+        const Source* last = nullptr;  ///< source of the last record
+        std::uint64_t origin = 0;      ///< the file's time that is `base` in the run
+        std::uint64_t base = 0;
+        std::uint64_t latest = 0;  ///< time in the run of the last record
+        std::uint64_t gap = 0;     ///< before it
+        std::uint64_t pass = 0;    ///< when this pass began
+        std::uint64_t period = 0;  ///< from there to the beginning of the next
     };
 
     void advance(Source& source);
@@ -92,14 +103,8 @@ class Loader {
     std::set<const NewDestination*> matched_;  ///< entries of `map`
     bool whole_ = false;                       ///< a pass has come to its end
     LoadCounts counts_;
-    bool begun_ = false;            ///< the pass
-    const Source* last_ = nullptr;  ///< source of the last record
-    std::uint64_t origin_ = 0;      ///< the file's time that is `base_` in the run
-    std::uint64_t base_ = 0;
-    std::uint64_t latest_ = 0;  ///< time in the run of the last record
-    std::uint64_t gap_ = 0;     ///< before it
-    std::uint64_t pass_ = 0;    ///< when this pass began
-    std::uint64_t period_ = 0;
+    bool begun_ = false;  ///< the pass
+    Clock clock_;
     const std::atomic<bool>* stop_ = nullptr;
 };
 

@@ -95,7 +95,7 @@ void Replay::read() {
         read_all();
     } catch (const std::exception& error) {
         const std::lock_guard lock(mutex_);
-        failure_ = error.what();
+        so_far_.failure = error.what();
     }
     player_->end();
     waiting_.store(true, std::memory_order_relaxed);
@@ -103,9 +103,9 @@ void Replay::read() {
 
 void Replay::publish() {
     const std::lock_guard lock(mutex_);
-    warnings_ = loader_.warnings();
-    unmatched_ = loader_.unmatched();
-    counts_ = loader_.counts();
+    so_far_.warnings = loader_.warnings();
+    so_far_.unmatched = loader_.unmatched();
+    so_far_.counts = loader_.counts();
 }
 
 /// Waits for a window. Returns null when the run is to end.
@@ -202,27 +202,28 @@ void Replay::stop() noexcept {
 
 std::string Replay::failure() const {
     const std::lock_guard lock(mutex_);
-    return failure_;
+    return so_far_.failure;
 }
 
 bool Replay::damaged() const {
     const std::lock_guard lock(mutex_);
-    return !warnings_.empty();
+    return !so_far_.warnings.empty();
 }
 
 std::vector<std::string> Replay::warnings() const {
     const std::lock_guard lock(mutex_);
-    std::vector<std::string> all = warnings_;
+    std::vector<std::string> all = so_far_.warnings;
     const auto tell = [&](std::uint64_t count, const char* what) {
         if (count != 0)
-            all.push_back(fmt::format("{} of the {} records of a pass {}", count, counts_.records, what));
+            all.push_back(
+                fmt::format("{} of the {} records of a pass {}", count, so_far_.counts.records, what));
     };
-    tell(counts_.cut, "hold less than was on the wire (snap length) and are not sent");
-    tell(counts_.runts, "are shorter than an Ethernet header and are not sent");
-    tell(counts_.too_long, "are longer than the port sends and are left out");
-    tell(counts_.not_udp, "are no UDP datagrams, so they have no other destination, and are not sent");
-    if (unmatched_)
-        all.push_back(*unmatched_);
+    tell(so_far_.counts.cut, "hold less than was on the wire (snap length) and are not sent");
+    tell(so_far_.counts.runts, "are shorter than an Ethernet header and are not sent");
+    tell(so_far_.counts.too_long, "are longer than the port sends and are left out");
+    tell(so_far_.counts.not_udp, "are no UDP datagrams, so they have no other destination, and are not sent");
+    if (so_far_.unmatched)
+        all.push_back(*so_far_.unmatched);
     return all;
 }
 
@@ -231,12 +232,12 @@ stats::ReplaySnapshot Replay::snapshot() const {
     s.files = options_.files;
     s.resident = resident_;
     const std::lock_guard lock(mutex_);
-    s.records = counts_.records;
-    s.frames = counts_.frames;
-    s.cut = counts_.cut;
-    s.runts = counts_.runts;
-    s.too_long = counts_.too_long;
-    s.not_udp = counts_.not_udp;
+    s.records = so_far_.counts.records;
+    s.frames = so_far_.counts.frames;
+    s.cut = so_far_.counts.cut;
+    s.runts = so_far_.counts.runts;
+    s.too_long = so_far_.counts.too_long;
+    s.not_udp = so_far_.counts.not_udp;
     return s;
 }
 

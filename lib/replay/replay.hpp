@@ -73,6 +73,14 @@ class Replay {
   private:
     static constexpr std::size_t kWindows = 8;
 
+    /// Holds what the reading thread has found.
+    struct SoFar {
+        std::string failure;
+        std::vector<std::string> warnings;
+        std::optional<std::string> unmatched;
+        LoadCounts counts;
+    };
+
     void read();
     void read_all();
     bool hand_over(CaptureWindow& window, std::uint64_t later, std::uint64_t period, std::int64_t passes,
@@ -92,11 +100,8 @@ class Replay {
     std::thread thread_;
     std::atomic<bool> stop_{false};
     std::atomic<bool> waiting_{false};
-    mutable std::mutex mutex_;  ///< of the members below
-    std::string failure_;
-    std::vector<std::string> warnings_;
-    std::optional<std::string> unmatched_;
-    LoadCounts counts_;
+    mutable std::mutex mutex_;  ///< of so_far_
+    SoFar so_far_;
 };
 
 /// Adds the lcore's counts to the snapshot.

@@ -104,18 +104,19 @@ Eal::Eal(const std::vector<std::string>& arguments, Owner owner) {
     need_threads(lcores_of(arguments) + kThreads);
     LogStream::install();
     // EAL keeps pointers into its arguments and reorders them; a refusal may have left some of the last try.
+    // Never destroyed: its lcores run until the process has ended.
     struct Arguments {
         std::vector<std::string> words;
         std::vector<char*> pointers;
     };
-    static std::deque<Arguments> tries;
+    static auto& tries = *new std::deque<Arguments>;
     Arguments& given = tries.emplace_back();
     std::vector<std::string>& words = given.words;
     std::vector<char*>& pointers = given.pointers;
     words = arguments;
     words.insert(words.begin(), "dpdk-spead");
     // The lcores that EAL has read at a failed try.
-    static std::string lcores_read;
+    static auto& lcores_read = *new std::string;
     const std::string lcores = value_of(words, "--lcores");
     if (!lcores_read.empty()) {
         if (lcores != lcores_read)
@@ -174,11 +175,6 @@ void Eal::remove_directory() noexcept {
         remove_directory_of_eal(std::string(path));
 }
 
-// rte_eal_cleanup is left out: it frees memory that EAL's interrupt thread still looks at
-// (net_memif 22.11 forgets the handle of its listening socket), and the process ends here anyway. Ports
-// and pools are gone by now.
-Eal::~Eal() = default;
-
 std::string Eal::pages() {
     std::set<std::uint64_t> sizes;
     rte_memseg_list_walk(
@@ -190,6 +186,7 @@ std::string Eal::pages() {
         },
         &sizes);
     std::vector<std::string> names;
+    names.reserve(sizes.size());
     for (const std::uint64_t size : sizes)
         names.push_back(human_size(size));
     const std::string all = fmt::format("{}", fmt::join(names, " and "));

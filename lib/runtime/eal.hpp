@@ -7,7 +7,9 @@
 
 namespace spead::runtime {
 
-/// Starts and ends EAL, once per process. Constructed and destroyed on the main thread.
+/// Starts EAL, once per process. Constructed on the main thread. Does not end EAL: rte_eal_cleanup frees
+/// memory that EAL's interrupt thread still looks at (net_memif 22.11 forgets the handle of its listening
+/// socket).
 class Eal {
   public:
     /// Names the owner of the process. A program may redirect standard output and error while EAL starts, to
@@ -19,7 +21,6 @@ class Eal {
     /// After a refusal it can be tried again. Removes the files that dead processes of the same name
     /// (--file-prefix NAME.PID) have left in EAL's directory.
     explicit Eal(const std::vector<std::string>& arguments, Owner owner = Owner::program);
-    ~Eal();
     Eal(const Eal&) = delete;
     Eal& operator=(const Eal&) = delete;
 

@@ -14,6 +14,8 @@
 #include <thread>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/privileges.hpp"
@@ -47,6 +49,7 @@ bool can_run(const std::string& program) {
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
     std::vector<char*> all;
+    all.reserve(texts.size() + 1);
     for (std::string& text : texts)
         all.push_back(text.data());
     all.push_back(nullptr);
@@ -108,7 +111,7 @@ void EventCommand::poll() {
 void EventCommand::start(const Variables& variables) {
     std::vector<std::string> environment;
     for (const auto& [name, value] : variables)
-        environment.push_back(name + "=" + value);
+        environment.push_back(fmt::format("{}={}", name, value));
     for (char** e = environ; *e != nullptr; e++)
         environment.emplace_back(*e);
 

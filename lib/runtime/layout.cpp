@@ -295,6 +295,45 @@ void remark_addresses(const Plan& plan, Layout& layout) {
     }
 }
 
+/// Shares the memory for heaps between the workers, and adds up what windows and queues take besides.
+void size_heaps(const Plan& plan, Layout& layout) {
+    std::size_t reservations = 0;
+    for (const WorkerLayout& w : layout.workers)
+        reservations += heap_reservations(plan, w);
+    for (WorkerLayout& w : layout.workers)
+        if (const std::size_t mine = heap_reservations(plan, w); mine != 0) {
+            w.heap_bytes =
+                memory::Arena::capacity_for(plan.memory.heaps / reservations * mine, w.largest_heap);
+            layout.heap_bytes += w.heap_bytes;
+        }
+    if (layout.heap_bytes > plan.memory.heaps)
+        layout.remarks.push_back(
+            fmt::format("heaps take {} instead of {}: each lcore has room for whole largest heaps, in powers "
+                        "of two",
+                        human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
+    for (const WorkerLayout& w : layout.workers)
+        for (const std::size_t i : w.receives) {
+            layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
+            layout.heap_bytes += own_heap_bytes(plan.receives[i]);
+        }
+}
+
+/// Throws Error when memory does not suffice for `ordinary` bytes, beside `huge` bytes of free huge pages.
+void check_memory(const Plan& plan, const Layout& layout, std::size_t ordinary, std::size_t huge) {
+    if (const std::size_t available = memory::available_memory();
+        available != 0 && ordinary > available + huge)
+        throw_error("memory",
+                    "it does not suffice: {} MiB for heaps + {} MiB for windows and queues + {} MiB "
+                    "of payload to send + {} MiB for EAL = {} MiB, and {} MiB are available; lower {}",
+                    layout.heap_bytes / kMebibyte, layout.bookkeeping_bytes / kMebibyte,
+                    layout.send_bytes / kMebibyte,
+                    (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMebibyte,
+                    ordinary / kMebibyte, available / kMebibyte,
+                    plan.receives.empty()
+                        ? "the heaps in flight: their size (--heap-size) or their number (max_heaps)"
+                        : "[memory] heaps (--memory), the rings, or the packet buffers (--buffer-size)");
+}
+
 }  // namespace
 
 const port::PlannedPort& Layout::port(std::string_view name) const {
@@ -360,43 +399,14 @@ Layout lay_out(const Plan& plan, const EalOptions& options, std::span<const port
                 "send {}: its heaps have {} items; dpdk-spead receives heaps of up to {} item pointers",
                 s.name, s.items, kMaxHeapItems));
     lay_out_eal_memory(plan, machine, layout);
-    std::size_t reservations = 0;
-    for (const WorkerLayout& w : layout.workers)
-        reservations += heap_reservations(plan, w);
-    for (WorkerLayout& w : layout.workers)
-        if (const std::size_t mine = heap_reservations(plan, w); mine != 0) {
-            w.heap_bytes =
-                memory::Arena::capacity_for(plan.memory.heaps / reservations * mine, w.largest_heap);
-            layout.heap_bytes += w.heap_bytes;
-        }
-    if (layout.heap_bytes > plan.memory.heaps)
-        layout.remarks.push_back(
-            fmt::format("heaps take {} instead of {}: each lcore has room for whole largest heaps, in powers "
-                        "of two",
-                        human_size(layout.heap_bytes), human_size(plan.memory.heaps)));
-    for (const WorkerLayout& w : layout.workers)
-        for (const std::size_t i : w.receives) {
-            layout.bookkeeping_bytes += bookkeeping_bytes(plan.receives[i]);
-            layout.heap_bytes += own_heap_bytes(plan.receives[i]);
-        }
+    size_heaps(plan, layout);
 
     const HugeMemory pages = huge_memory(machine);
     const std::size_t huge = pages.free_bytes();
     const bool eal_huge = !options.has_memory && !huge_shortage(pages, layout.eal_memory);
     const std::size_t ordinary = layout.heap_bytes + layout.bookkeeping_bytes + layout.send_bytes +
                                  (eal_huge || options.has_memory ? 0 : layout.eal_bytes);
-    if (const std::size_t available = memory::available_memory();
-        available != 0 && ordinary > available + huge)
-        throw_error("memory",
-                    "it does not suffice: {} MiB for heaps + {} MiB for windows and queues + {} MiB "
-                    "of payload to send + {} MiB for EAL = {} MiB, and {} MiB are available; lower {}",
-                    layout.heap_bytes / kMebibyte, layout.bookkeeping_bytes / kMebibyte,
-                    layout.send_bytes / kMebibyte,
-                    (ordinary - layout.heap_bytes - layout.bookkeeping_bytes - layout.send_bytes) / kMebibyte,
-                    ordinary / kMebibyte, available / kMebibyte,
-                    plan.receives.empty()
-                        ? "the heaps in flight: their size (--heap-size) or their number (max_heaps)"
-                        : "[memory] heaps (--memory), the rings, or the packet buffers (--buffer-size)");
+    check_memory(plan, layout, ordinary, huge);
 
     std::string lcores = fmt::format("{}@{}", layout.main_lcore, layout.main_cpu);
     for (const WorkerLayout& w : layout.workers)

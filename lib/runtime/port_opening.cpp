@@ -57,7 +57,7 @@ void PortOpening::open_new(const Plan& wanted) {
     std::vector<std::vector<unsigned>> cpus(wanted.ports.size());
     for (std::size_t p = first; p < wanted.ports.size(); p++)
         cpus[p] = cpus_of(wanted, wanted.ports[p]);
-    const port::Machine machine = port::this_machine();
+    const port::Machine& machine = port::this_machine();
     std::vector<port::PlannedPort> planned = plan_ports(wanted, first, cpus, {}, drivers_, machine);
     // A peer may refuse a port with more queues than it has itself: none is made for later streams.
     bool fewer = false;

@@ -202,6 +202,17 @@ void SenderSet::start(const std::vector<unsigned>& control, int interrupt_fd) {
             s->heap_source->start(control, s->plan.heaps);
 }
 
+/// Returns whether every other lcore agrees that all buffers are back. A receiver on a ring frees them on its
+/// own lcore, and DPDK counts a buffer before its place in that lcore's cache is written. Between two bursts
+/// the lcore is not in the middle of that.
+bool SenderSet::others_agree(const SendStream& s) {
+    const auto back = [](const send::Sender* sender) { return sender->mbufs_out() == 0; };
+    return std::all_of(lcores_.begin(), lcores_.end(), [&](const auto& w) {
+        return w.get() == s.worker ||
+               (!is_silent(*w) && lcores_.try_ask(*w, back, &std::as_const(*s.sender)).value_or(false));
+    });
+}
+
 /// Destroys senders whose heaps are done and whose buffers the driver has given back.
 void SenderSet::let_go(Clock::duration longest_finish) {
     std::erase_if(leaving_, [&](const auto& s) { return let_go(*s, longest_finish); });
@@ -242,7 +253,7 @@ bool SenderSet::let_go(SendStream& s, Clock::duration longest_finish) {
         return false;
     s.counts = last->look.counts;
     s.stuck = last->look.stuck;
-    if (!last->back)
+    if (!last->back || !others_agree(s))
         return false;
     s.heap_source->join();
     if (const std::string failure = s.heap_source->failure(); !failure.empty())

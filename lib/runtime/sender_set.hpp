@@ -122,6 +122,7 @@ class SenderSet {
     void attach(SendStream& s);
     void retune(SendStream& s, const SendPlan& to);
     bool let_go(SendStream& s, Clock::duration longest_finish);
+    bool others_agree(const SendStream& s);
     void map_payload(SendStream& s);
     void connect(SendStream& s);
     void resolve_next_hops(SendStream& s, Clock::time_point end, int interrupt_fd);

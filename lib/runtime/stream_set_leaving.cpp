@@ -224,7 +224,8 @@ bool StreamSet::all_stopped(const std::vector<ReceivePlan>& plans) const {
         std::vector<char> seen(s.places.size(), 0);
         for (const auto& lane : s.lanes)
             for (std::size_t e = 0; e < std::min(seen.size(), lane->stops.size()); e++)
-                seen[e] |= lane->stops[e] != 0;
+                if (lane->stops[e] != 0)
+                    seen[e] = 1;
         for (std::size_t e = 0; e < seen.size(); e++)
             if (seen[e] == 0 && std::find(endpoints.begin(), endpoints.end(), s.places[e]) != endpoints.end())
                 return false;

@@ -173,7 +173,7 @@ bool DescribedItem::has_value() const noexcept {
 }
 
 const std::vector<std::uint64_t>& DescribedItem::shape() const noexcept {
-    static const std::vector<std::uint64_t> none;
+    static const auto& none = *new const std::vector<std::uint64_t>;
     return state_->value ? state_->value->shape() : none;
 }
 

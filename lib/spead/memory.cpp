@@ -62,8 +62,10 @@ void UserMemory::remove(const Memory::State& memory) noexcept {
     try {
         memory.session->on_engine(
             [&](runtime::Engine& engine) { engine.remove_region(memory.bytes.data()); });
+    } catch (const Ending&) {
+        // With the session all of its memory is unregistered, and only then is it the user's.
+        memory.session->wait_for_end();
     } catch (...) {
-        // With the session all of its memory has been unregistered.
         if (memory.session->running())
             log_error(LogType::app, "memory at {} cannot be unregistered: {}",
                       static_cast<const void*>(memory.bytes.data()), reason_of_current());

@@ -10,7 +10,8 @@ namespace spead {
 
 /// Holds memory that ports may read directly: heaps with items in it are sent without a copy if the port can
 /// do that. Any thread. A handle: all copies mean the same memory, which is registered until the last of them
-/// and the last heap in flight from it are gone. Memory of an ended session is copied from, as any other.
+/// and the last heap in flight from it are gone. When the session is ending just then, that waits for the
+/// end. Memory of an ended session is copied from, as any other.
 class SPEAD_API Memory {
   public:
     /// Maps memory of our own, zeroed, on huge pages if some are free. Throws Error, with the sum, when the

@@ -66,7 +66,8 @@ std::string in_words_of_the_headers(std::string text, const std::array<Renamed, 
     for (const Renamed& one : all)
         for (std::size_t at = 0; (at = text.find(one.key, at)) != std::string::npos; at += one.name.size())
             text.replace(at, one.key.size(), one.name);
-    static const std::regex option(R"(, --[a-z-]+| \(--[a-z-]+\))");
+    // Never destroyed, as all that threads may use while the process ends.
+    static const auto& option = *new const std::regex(R"(, --[a-z-]+| \(--[a-z-]+\))");
     return std::regex_replace(text, option, "");
 }
 

@@ -41,7 +41,7 @@ struct ProcessConfig {
 /// EAL belongs to the operating system process and starts once: the first session that comes to life fixes
 /// its lcores and its memory. A refused start may be retried. While one session lives, another one is refused
 /// with an Error; after its end the next one takes the same EAL over. It may name some of EAL's CPUs, or
-/// none; `name`, `eal_memory` and `eal` are ignored then.
+/// none; `name`, `eal_memory` and `eal` are ignored then. exit() ends the session, and no other one starts.
 class SPEAD_API Process {
   public:
     /// Starts EAL and the control loop. Throws Error and UsageError.

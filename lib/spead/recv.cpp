@@ -198,7 +198,7 @@ RecvStream& RecvStream::operator=(RecvStream&&) noexcept = default;
 RecvStream::~RecvStream() = default;
 
 const std::string& RecvStream::name() const noexcept {
-    static const std::string none;
+    static const auto& none = *new const std::string;
     return state_ ? state_->name : none;
 }
 

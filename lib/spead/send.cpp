@@ -149,7 +149,7 @@ SendStream& SendStream::operator=(SendStream&&) noexcept = default;
 SendStream::~SendStream() = default;
 
 const std::string& SendStream::name() const noexcept {
-    static const std::string none;
+    static const auto& none = *new const std::string;
     return state_ ? state_->name : none;
 }
 std::size_t SendStream::substreams() const noexcept {

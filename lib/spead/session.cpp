@@ -43,10 +43,16 @@ constexpr std::size_t kDescriptors = 64;
 
 using namespace std::chrono_literals;
 
-std::mutex sessions;                 ///< one start at a time
-std::mutex living;                   ///< held for no longer than a look
-std::weak_ptr<Session> the_session;  ///< guarded by `living`
+std::mutex sessions;  ///< one start at a time
+std::mutex living;    ///< held for no longer than a look
 std::atomic<bool> starting{false};
+std::atomic<bool> process_ends{false};  ///< no session starts any more
+
+/// Returns the present session, guarded by `living`. Never destroyed: threads may ask while the process ends.
+std::weak_ptr<Session>& the_session() {
+    static auto& one = *new std::weak_ptr<Session>;
+    return one;
+}
 
 runtime::EalOptions eal_options(const ProcessConfig& config) {
     need_harmless(config.eal);
@@ -64,7 +70,11 @@ class Starting {
 
 }  // namespace
 
-std::weak_ptr<Session::State> Session::latest_;
+/// Returns the latest session's state, guarded by `living`; also while ~Session waits. Never destroyed.
+std::weak_ptr<Session::State>& Session::latest() {
+    static auto& one = *new std::weak_ptr<State>;
+    return one;
+}
 
 struct Session::State {
     explicit State(const ProcessConfig& config)
@@ -192,14 +202,18 @@ std::shared_ptr<Session> Session::shared(const ProcessConfig& config) {
 /// Stops the session at the end of the process: lcores must not run while static objects are destroyed. Takes
 /// no lock that a start has: EAL may end the process in the middle of one, on the session's own thread.
 void Session::stop_at_exit() {
-    if (!is_own_process() || MainThread::instance().is_this_thread())
+    if (!is_own_process())
+        return;
+    // Before the look at `starting`: a start sets that, and then looks here.
+    process_ends = true;
+    if (MainThread::instance().is_this_thread())
         return;
     for (auto waited = 0ms; starting.load() && waited < kExitPatience; waited += kExitStep)
         std::this_thread::sleep_for(kExitStep);
     std::shared_ptr<State> state;
     {
         const std::lock_guard lock(living);
-        state = latest_.lock();
+        state = latest().lock();
     }
     if (state)
         state->stop();
@@ -209,6 +223,8 @@ std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     MainThread& thread = MainThread::instance();
     [[maybe_unused]] static const int at_exit = std::atexit(stop_at_exit);
     const Starting under_way;
+    if (process_ends)
+        throw_error("process", "this operating system process is ending; no session can be started any more");
     runtime::need_descriptors(kDescriptors);
     set_log_level(config.log_level, "log_level");
     // On this thread, whose CPUs the process may use; EAL pins the other one.
@@ -220,8 +236,8 @@ std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
         throw_error("process", "EAL has not started within two minutes; its log may say why");
     started.get();
     const std::lock_guard lock(living);
-    the_session = session;
-    latest_ = state;
+    the_session() = session;
+    latest() = state;
     return session;
 }
 
@@ -231,7 +247,7 @@ std::shared_ptr<Session> Session::current() {
     std::shared_ptr<Session> session;
     {
         const std::lock_guard lock(living);
-        session = the_session.lock();
+        session = the_session().lock();
     }
     return session && session->running() ? session : nullptr;
 }

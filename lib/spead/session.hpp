@@ -94,7 +94,7 @@ class Session {
 
   private:
     struct State;
-    static std::weak_ptr<State> latest_;  ///< guarded; also while ~Session waits
+    static std::weak_ptr<State>& latest();
     static void stop_at_exit();
     static void retell(const Error& error);
     static std::shared_ptr<Session> start_first(const ProcessConfig& config);

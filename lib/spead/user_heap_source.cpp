@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <memory>
+#include <new>
 #include <poll.h>
 #include <thread>
 #include <utility>
@@ -369,7 +372,10 @@ void UserHeapSource::stop() noexcept {
 }
 
 void UserHeapSource::keep_for_ever() noexcept {
-    static_cast<void>(new std::shared_ptr<UserHeapSource>(shared_from_this()));
+    // Nothing gives this reference back. Making it needs no memory: there may be none left.
+    using Reference = std::shared_ptr<UserHeapSource>;
+    alignas(Reference) std::array<std::byte, sizeof(Reference)> place;
+    new (place.data()) Reference(shared_from_this());
 }
 
 int UserHeapSource::fd() noexcept {

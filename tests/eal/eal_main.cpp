@@ -14,7 +14,7 @@
 
 namespace {
 
-/// Whatever outlives the tests: a pool or port that production code would leak just the same.
+/// Counts the pools and ports that outlive the tests, as production code would leak them.
 int count_left_behind() {
     int left = 0;
     rte_mempool_walk(

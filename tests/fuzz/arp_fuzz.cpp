@@ -161,7 +161,7 @@ class Play {
     void check_request(const wire::ArpPacket& packet) {
         const auto found = neighbours_.find(packet.target_ip);
         if (packet.target_ip == own_.ip) {
-            return;  // an announcement, or somebody wants to find our own address
+            return;  // an announcement, or another host looks for our own address
         }
         require(found != neighbours_.end(), "only those are asked for that somebody wants");
         Neighbour& neighbour = found->second;
@@ -230,7 +230,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// The first byte says who we are, the others what happens, one action after the other.
+/// Reads the host's own address from the first byte, and one action after the other from the rest.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Choices choices({data, size});
     wire::LinkAddress own{{2, 0, 0, 0, 0, 1}, {0x0A090001}, {}};

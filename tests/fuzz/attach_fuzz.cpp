@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What goes over the control socket: any bytes as frames, in pieces of any size, and any line as a greeting.
+// The control socket: any bytes as frames, in pieces of any size, and any line as a greeting.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ struct Taken {
     bool refused = false;
 };
 
-/// All frames of a stream that comes in pieces of `piece` bytes.
+/// Returns all frames of a stream that comes in pieces of `piece` bytes.
 Taken take_all(std::string_view stream, std::size_t piece) {
     Taken taken;
     std::string buffer;
@@ -99,7 +99,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// The first byte is the size of the pieces.
+/// Reads the size of the pieces from the first byte.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Choices choices({data, size});
     const std::size_t piece = 1 + choices.below(64);

@@ -12,11 +12,11 @@
 #include "base/byte_order.hpp"
 #include "tests/fuzz/fuzz.hpp"
 
-/// The reference captures (tests/data/reference) as seeds.
+/// Makes seeds of the reference captures (tests/data/reference).
 namespace spead::fuzz {
 
-/// A file below the source tree, whole. Ends the process when it cannot be read: seeds must not go missing
-/// unseen.
+/// Returns a whole file below the source tree. Ends the process when it cannot be read: seeds must not go
+/// missing unseen.
 inline Input source_file(const std::string& path) {
     const char* const root = std::getenv("DPDK_SPEAD_SOURCE_ROOT");
     const std::filesystem::path full = std::filesystem::path(root == nullptr ? "." : root) / path;
@@ -35,8 +35,8 @@ inline std::vector<std::string> capture_names() {
             "repeat-pointers", "single-packet",    "start-stop",     "unsized"};
 }
 
-/// The first `most` frames of a reference capture that have at most `longest` bytes. They are little-endian
-/// files of our own, so their lengths are believed.
+/// Returns the first `most` frames of a reference capture that have at most `longest` bytes. They are
+/// little-endian files of our own, so their lengths are believed.
 inline std::vector<Input> captured_frames(const std::string& name, std::size_t most, std::size_t longest) {
     constexpr std::size_t kFileHeader = 24;
     constexpr std::size_t kRecordHeader = 16;

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-/// An input as a sequence of decisions, for targets that have a state: what to do next, with which numbers.
+/// Reads an input as a sequence of decisions, for targets with a state: the next operation, and its numbers.
 namespace spead::fuzz {
 
 /// Takes numbers and bytes off an input, front to back. At its end all numbers are 0 and all spans empty, so
@@ -35,9 +35,9 @@ class Choices {
         return high << 16 | word16();
     }
     bool flag() { return (byte() & 1U) != 0; }
-    /// 0 to limit - 1; `limit` is 1 to 256.
+    /// Returns 0 to limit - 1; `limit` is 1 to 256.
     std::size_t below(std::size_t limit) { return byte() % limit; }
-    /// As many of the next bytes as there are, `most` at most.
+    /// Returns as many of the next bytes as there are, `most` at most.
     std::span<const std::uint8_t> bytes(std::size_t most) {
         const auto taken = rest_.first(std::min(most, rest_.size()));
         rest_ = rest_.subspan(taken.size());

@@ -83,7 +83,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// The first byte picks the bug compatibility, the others are the descriptor, and also the value.
+/// Reads the bug compatibility from the first byte; the others are the descriptor, and also the value.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     if (size == 0) {
         return 0;

@@ -45,7 +45,7 @@ enum class Edit : std::uint8_t {
     count
 };
 
-/// The plan that everything begins with, and that can be gone back to.
+/// Returns the plan that everything begins with, and that edits can go back to.
 const Plan& first_plan() {
     static const Plan plan = config::parse_text(R"(version = 1
 runtime.live = true
@@ -221,7 +221,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// The bytes say which edits, with which words.
+/// Reads from the bytes the edits and their words.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Choices choices({data, size});
     Editing(choices).run();

@@ -35,7 +35,7 @@ std::vector<spead::fuzz::Input> spead::fuzz::seeds() {
     return inputs;
 }
 
-/// The text matches or is refused; and its negation says the opposite of it.
+/// Checks that the text matches or is refused, and that its negation has the opposite result.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string text(reinterpret_cast<const char*>(data), size);
     std::array<std::uint8_t, 16> items{};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The packets of several streams, each through the short cuts that the RX lcore takes (templates of its
-// flows, shapes of the decoder) and through the parsers alone: both say the same of every packet, whatever
-// came before.
+// The packets of several streams go through the short cuts that the RX lcore takes (templates of its flows,
+// shapes of the decoder). Each goes through the parsers alone, too. Both agree on every packet, with any
+// packets before it.
 
 #include <optional>
 #include <vector>
@@ -25,7 +25,7 @@ using test::Judged;
 constexpr int kMostFrames = 32;
 constexpr std::uint32_t kMaxPacket = 1200;
 
-/// Four streams; two of them differ in the source only.
+/// Classifies packets of four streams; two of them differ in the source only.
 const Classifier& streams() {
     static const Classifier classifier = [] {
         Classifier c;
@@ -38,7 +38,7 @@ const Classifier& streams() {
     return classifier;
 }
 
-/// Frames to begin with: every stream, every flavour, with and without items, tags, options and padding.
+/// Returns frames to begin with: all streams and flavours, with and without items, tags, options and padding.
 const std::vector<Input>& usual_frames() {
     static const std::vector<Input> frames = [] {
         test::Random random(1);
@@ -66,10 +66,10 @@ const std::vector<Input>& usual_frames() {
     return frames;
 }
 
-/// What an RX lcore keeps of its streams between packets.
+/// Keeps the state that an RX lcore has of its streams between packets.
 class Lcore {
   public:
-    /// As recv/rx_agent.cpp does it.
+    /// Judges a frame as recv/rx_agent.cpp does it.
     std::optional<Judged> take(const std::uint8_t* frame, std::size_t length, bool verify) {
         if (length < wire::kNetHeader) {
             return general(frame, length, verify);
@@ -124,7 +124,7 @@ class Lcore {
     std::array<SpeadDecoder, 4> decoders_;
 };
 
-/// One of the frames, or one of the input's own, with some of its bytes changed.
+/// Returns one of the frames, or one of the input's own, with some of its bytes changed.
 Input any_frame(Choices& choices) {
     const std::size_t which = choices.byte();
     Input frame;
@@ -165,7 +165,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// The first byte says whether checksums are verified, the others which packets come.
+/// Reads from the first byte whether checksums are verified, and from the others the packets.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Choices choices({data, size});
     const bool verify = choices.flag();

@@ -45,7 +45,7 @@ void check_items(const std::uint8_t* head, const SpeadPacket& packet) {
     }
 }
 
-/// The shapes of the seeds: what a stream's next packet is compared with.
+/// Returns the shapes of the seeds, with which a stream's next packet is compared.
 const std::vector<SpeadTemplate>& usual_shapes() {
     static const std::vector<SpeadTemplate> shapes = [] {
         std::vector<SpeadTemplate> learned;
@@ -151,7 +151,7 @@ Input spead_packet(unsigned address_bits, std::uint64_t heap_length, std::size_t
     return packet;
 }
 
-/// The packet in a frame with `tags` VLAN tags and `options` bytes of IPv4 options (a multiple of 4).
+/// Returns the packet in a frame with `tags` VLAN tags and `options` bytes of IPv4 options (a multiple of 4).
 Input framed(const Input& payload, std::size_t tags, std::size_t options) {
     Input frame = {0x01, 0x00, 0x5E, 1, 1, 1, 2, 0, 0, 0, 0, 1};
     for (std::size_t i = 0; i < tags; ++i) {

@@ -10,9 +10,8 @@
 #include <string_view>
 #include <vector>
 
-/// What a fuzz target gives: one input tried, and inputs worth mutating. With -Dlibfuzzer=true (clang)
-/// libFuzzer drives LLVMFuzzerTestOneInput; else fuzz_main.cpp mutates the seeds a fixed number of times, the
-/// same every run.
+/// Tries one input. With -Dlibfuzzer=true (clang) libFuzzer drives this function. Else fuzz_main.cpp mutates
+/// seeds(), inputs worth mutating, a fixed number of times, the same every run.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace spead::fuzz {
@@ -21,7 +20,7 @@ using Input = std::vector<std::uint8_t>;
 
 std::vector<Input> seeds();
 
-/// A rule that must hold for every input. `detail` is what it was broken by, for a person to read.
+/// Requires that a rule holds for every input. `detail` shows a person the input that broke it.
 inline void require(bool holds, const char* rule, std::string_view detail = {}) {
     if (!holds) {
         std::fprintf(stderr, "broken rule: %s\n", rule);
@@ -32,7 +31,7 @@ inline void require(bool holds, const char* rule, std::string_view detail = {}) 
     }
 }
 
-/// The bytes in a block of exactly their size, so that AddressSanitizer sees a read one past the end.
+/// Holds the bytes in a block of exactly their size, so that AddressSanitizer sees a read one past the end.
 class ExactCopy {
   public:
     explicit ExactCopy(std::span<const std::uint8_t> bytes)

@@ -94,7 +94,7 @@ int run_files(int count, char** files) {
     return EXIT_SUCCESS;
 }
 
-/// The files' names are the same every time, so that a corpus in version control changes where a seed does.
+/// Names files by their content, so that a corpus in version control changes where a seed does.
 int write_seeds(const std::filesystem::path& directory) {
     std::filesystem::create_directories(directory);
     const std::vector<Input> inputs = spead::fuzz::seeds();
@@ -116,7 +116,7 @@ int write_seeds(const std::filesystem::path& directory) {
     return EXIT_SUCCESS;
 }
 
-/// In the order of their names, so that every run is the same.
+/// Returns the inputs in the order of their files' names, so that every run is the same.
 std::vector<Input> read_corpus(const std::filesystem::path& directory) {
     std::vector<std::filesystem::path> paths;
     if (!std::filesystem::exists(directory)) {

@@ -16,14 +16,14 @@
 
 namespace spead::fuzz {
 
-/// A transmit queue whose whims are a script's: it takes part of a burst or nothing, and keeps segments. What
-/// it keeps must not change until it is given back.
+/// Stands in for a transmit queue that a script directs: it takes part of a burst or nothing, and keeps
+/// segments. A kept segment must not change until it is given back.
 class FuzzPort {
   public:
-    /// Packets that it takes from now on, and of one burst at most.
+    /// Limits the packets that it takes from now on, and those of one burst.
     std::uint64_t takes = 0;
     std::uint16_t most_at_once = 32;
-    /// The newest segments, which it keeps until more are sent.
+    /// Sets how many of the newest segments it keeps until more are sent.
     std::size_t keep = 0;
     /// Gets each packet that is taken.
     std::function<void(std::span<const std::uint8_t>)> take;
@@ -37,7 +37,7 @@ class FuzzPort {
     port::TxQueue queue() { return {burst, reap, this, 3}; }
     /// Gives back all, as a port that stops.
     void release() { release_down_to(0); }
-    /// Whether it keeps a segment of this memory.
+    /// Returns whether it keeps a segment of this memory.
     bool keeps_any_of(std::span<const std::byte> memory) const {
         return std::any_of(kept_.begin(), kept_.end(), [&](const Kept& one) {
             const auto* const at = rte_pktmbuf_mtod(one.mbuf, const std::byte*);

@@ -17,7 +17,7 @@
 
 namespace spead::fuzz {
 
-/// A heap as a consumer had it.
+/// Copies a heap as a consumer had it.
 struct ReceivedHeap {
     bool complete = false;
     std::uint64_t received = 0;  ///< bytes that came
@@ -25,17 +25,17 @@ struct ReceivedHeap {
     std::vector<std::uint64_t> items;  ///< in network order
 };
 
-/// The production decoder and window of one stream, fed with frames that must all be good.
+/// Feeds the production decoder and window of one stream with frames that must all be good.
 class HeapReceiver {
   public:
-    /// `live`: heaps that may be open at a time.
+    /// Lets up to `live` heaps be open at a time.
     explicit HeapReceiver(std::uint32_t live)
         : config_(config(live)),
           arena_(std::size_t{2} << 20, kLargest),
           queue_(kQueue, heap::Window::records_needed(config_, kQueue)),
           window_(config_, heap::PoolPlacer(arena_, arena_.capacity()), queue_, counters_) {}
 
-    /// One UDP datagram, by its parsed headers.
+    /// Takes one UDP datagram, by its parsed headers.
     void take(std::span<const std::uint8_t> frame, const wire::UdpView& udp) {
         // Nothing behind the datagram may be looked at.
         const ExactCopy datagram(frame.subspan(udp.payload_offset, udp.payload_length));

@@ -30,9 +30,9 @@ constexpr std::array<Ipv4, 6> kGroups{{{0xEF010001},
 constexpr std::size_t kReported = 4;
 constexpr std::array<Ipv4, 5> kSources{{{0}, {0x0A000001}, {0x0A000002}, {0x0A000003}, {0x0A000004}}};
 constexpr int kMostActions = 400;
-/// Sources that one answer may name: what queries asked for, or what is wanted.
+/// Limits the sources that one answer may name: those that queries asked for, and those that are wanted.
 constexpr std::size_t kMostNamed = 1024 + kSources.size();
-/// The sources of an answer beyond one frame's.
+/// Bounds the frames of an answer's sources, beyond the first.
 constexpr std::size_t kFramesOfSources = 9;
 
 enum class Action : std::uint8_t {
@@ -65,7 +65,7 @@ class Play {
     }
 
   private:
-    /// What a router knows of a group.
+    /// Holds a router's state of a group.
     struct Filter {
         bool any = false;
         std::set<Ipv4> sources{};
@@ -163,7 +163,7 @@ class Play {
         q.interval = choices_.byte();
         return query(q);
     }
-    /// These bytes as an IGMP message with all that makes it acceptable: addresses, alert, checksums.
+    /// Returns these bytes as an IGMP message with all that makes it acceptable: addresses, alert, checksums.
     static Input wrapped(std::span<const std::uint8_t> message) {
         Input frame(wire::kIgmpLeastRoom);
         frame.resize(wire::build_igmp(frame, kOther, wire::IgmpType::v2_report, wire::kAllSystems));
@@ -240,7 +240,7 @@ class Play {
         return first != wanted_.end() && first->first.first == group;
     }
 
-    /// Until nothing is to be said any more, and queriers of old versions are forgotten.
+    /// Steps until no message is due any more, and queriers of old versions are forgotten.
     void settle() {
         for (int round = 0; round < 2; round++) {
             int steps = 0;
@@ -256,7 +256,7 @@ class Play {
         require(host_.version() == IgmpHost::Version::v3, "old queriers are forgotten");
     }
 
-    /// What a router learns from a general query.
+    /// Returns the state that a router learns from a general query.
     std::map<Ipv4, Filter> asked_for() {
         receive(query({.version = 3, .max_response = 1}));
         now_ += std::chrono::seconds(1);
@@ -323,7 +323,7 @@ std::vector<Input> fuzz::seeds() {
     };
 }
 
-/// The bytes say what happens, one action after the other.
+/// Reads one action after the other from the bytes.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Choices choices({data, size});
     Play(choices).run();

@@ -18,7 +18,7 @@ using app::JsonChannel;
 using fuzz::Input;
 using fuzz::require;
 
-/// What fits a socket's buffer: nobody reads while we write.
+/// Limits a document to a socket's buffer: nobody reads while we write.
 constexpr std::size_t kMost = 64 << 10;
 
 struct Pair {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lines at the prompt of a running process: words that the grammar proposes, words of any bytes, and any
-// keys. What is proposed may be typed, what is understood can be completed, what is refused is refused in a
-// sentence, and the plan stays valid whatever is carried out.
+// keys. A proposed word may be typed, an understood line can be completed, and a refusal is a sentence. The
+// plan stays valid after every command.
 
 #include <algorithm>
 #include <array>
@@ -28,11 +28,11 @@ using fuzz::require;
 
 constexpr int kMostLines = 8;
 constexpr std::size_t kMostWords = 12;
-/// An answer to one line; tables of the fake process are far below.
+/// Limits an answer to one line; tables of the fake process are far below.
 constexpr std::size_t kMostPrinted = 1 << 20;
 constexpr std::array<const char*, 12> kValues{
     "239.1.2.0+3:7148", "s0", "d0", "p0", "1", "4KiB", "off", "auto", "100ms", "default", "10.0.0.5:1", ""};
-/// Those that neither write files nor wait.
+/// Lists the commands that neither write files nor wait.
 constexpr std::array<const char*, 11> kCarriedOut{"show",  "stream", "endpoint", "send",  "port", "flow",
                                                   "clear", "help",   "log",      "dummy", "quit"};
 
@@ -117,7 +117,7 @@ class Typing {
         const bool whole = std::ranges::any_of(choices, [](const auto& c) { return c.text == "<return>"; });
         bool understood_whole = false;
         try {
-            // What stands for COMMAND... is understood by its handler.
+            // The words for COMMAND... are understood by its handler.
             understood_whole = grammar().understand(words, vocabulary).call.rest.empty();
         } catch (const Error& error) {
             fuzz::require_sentence(error.what());
@@ -261,7 +261,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// Each line: a byte that says whether it is keys or words; words as any_words() reads them.
+/// Reads each line: a byte that says whether it is keys or words; words as any_words() reads them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Choices choices({data, size});
     Typing(choices).run();

@@ -8,7 +8,7 @@
 
 namespace spead::fuzz {
 
-/// A refusal is shown on terminals and in logs: one line of text, whatever was typed.
+/// Requires that a refusal, which terminals and logs show, is one line of text, for any input.
 inline void require_sentence(std::string_view text) {
     require(!text.empty(), "a refusal says why");
     for (const char c : text) {

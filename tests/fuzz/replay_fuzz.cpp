@@ -33,7 +33,7 @@ using replay::Loader;
 constexpr std::size_t kMostFiles = 3;
 constexpr std::uint32_t kLongestFrame = 65535;
 
-/// A regular file of these bytes, without a name in any directory.
+/// Holds a regular file of these bytes, without a name in any directory.
 class MemoryFile {
   public:
     explicit MemoryFile(std::span<const std::uint8_t> bytes) : fd_(memfd_create("capture", MFD_CLOEXEC)) {
@@ -49,14 +49,14 @@ class MemoryFile {
     int fd_;
 };
 
-/// A record as the file has it, read the plain way.
+/// Holds a record as the file has it, read the plain way.
 struct Record {
     std::uint64_t time_ns = 0;
     Input bytes;
     bool cut = false;
 };
 
-/// The whole records of a file that the reader accepts: little or big endian, microseconds or nanoseconds.
+/// Returns a file's whole records that the reader accepts, of either byte order, in micro- or nanoseconds.
 std::vector<Record> records_of(std::span<const std::uint8_t> file) {
     const auto number = [&file](std::size_t at, bool swapped) {
         std::uint32_t value = 0;
@@ -91,7 +91,7 @@ struct Sent {
     bool operator==(const Sent&) const = default;
 };
 
-/// One pass, window by window.
+/// Loads one pass, window by window.
 std::vector<Sent> one_pass(Loader& loader, std::size_t capacity, const replay::RewriteRules& rules) {
     std::vector<std::byte> memory(capacity);
     replay::CaptureWindow window;
@@ -136,7 +136,7 @@ std::uint16_t udp_field_of(const Input& frame, const wire::UdpView& udp) {
     return load_be16(&frame[udp.payload_offset - 2]);
 }
 
-/// What rewriting must keep and what it must change, worked out from both frames.
+/// Checks from both frames that rewriting changed exactly the parts that it must.
 void check_rewritten(const Input& before, const Input& after, const replay::RewriteRules& rules) {
     const auto was = datagram_of(before, false);
     const auto is = datagram_of(after, false);
@@ -204,7 +204,7 @@ replay::RewriteRules any_rules(Choices& choices) {
     return rules;
 }
 
-/// The frames that the records must become, in no order; counts what becomes of them all.
+/// Returns the frames that the records must become, in no order; counts the results of them all.
 std::multiset<std::string> expected_of(const std::vector<Record>& records, const replay::RewriteRules& rules,
                                        std::uint32_t longest, replay::LoadCounts& counts) {
     std::multiset<std::string> frames;
@@ -298,7 +298,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// Order, longest frame, number of files, rules, then each file behind its length.
+/// Reads order, longest frame, number of files, rules, then each file behind its length.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Choices choices({data, size});
     const auto order = choices.flag() ? Loader::Order::sequence : Loader::Order::time;

@@ -11,21 +11,21 @@
 
 namespace spead::fuzz {
 
-/// An input read as a list of numbers: what a target that carries out operations does next. Behind its end
-/// all numbers are 0.
+/// Reads an input as a list of numbers: the next steps of a target that carries out operations. Behind its
+/// end all numbers are 0.
 class Script {
   public:
     explicit Script(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
     bool over() const { return at_ >= bytes_.size(); }
     std::uint8_t byte() { return over() ? std::uint8_t{0} : bytes_[at_++]; }
-    /// 0 .. limit-1; `limit` is 1 to 65536.
+    /// Returns 0 .. limit-1; `limit` is 1 to 65536.
     std::uint32_t below(std::uint32_t limit) {
         const std::uint32_t value = limit <= 256 ? byte() : byte() + 256U * byte();
         return value % limit;
     }
     std::uint32_t between(std::uint32_t least, std::uint32_t most) { return least + below(most - least + 1); }
-    /// About `of_256` times in 256.
+    /// Returns true about `of_256` times in 256.
     bool chance(std::uint32_t of_256) { return byte() < of_256; }
     template <typename T>
     T one_of(std::initializer_list<T> values) {

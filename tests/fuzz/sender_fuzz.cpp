@@ -20,7 +20,7 @@ using namespace spead;
 using fuzz::require;
 using fuzz::Script;
 
-/// Made once, for all inputs of the process.
+/// Starts EAL once, for all inputs of the process.
 class Eal {
   public:
     Eal() { require(test::initialise_eal("fuzz-sender"), "EAL starts"); }
@@ -153,7 +153,7 @@ send::SenderConfig Session::make_config() {
     return c;
 }
 
-/// Other items, of other memory. False: the heap cannot be changed now.
+/// Fills the heap with other items, of other memory. Returns false when the heap cannot be changed now.
 bool Session::make_heap(Material& material) {
     if (material.heap.in_flight()) {
         return false;
@@ -257,7 +257,7 @@ void Session::take_completions() {
     }
 }
 
-/// The port stops, which gives back what it had, or runs again.
+/// Stops the port, which gives back all that it had, or lets it run again.
 void Session::switch_port() {
     running_ = !running_;
     if (!running_) {
@@ -270,7 +270,7 @@ void Session::switch_port() {
     }
 }
 
-/// What the control world tells an lcore meanwhile.
+/// Makes a change in the sender, as control code does meanwhile.
 void Session::tell() {
     switch (script_.below(6)) {
         case 0:
@@ -346,7 +346,7 @@ void Session::step() {
     }
 }
 
-/// The port takes everything from now on: then every heap completes, within so many polls.
+/// Lets the port take everything from now on. Then every heap completes, within so many polls.
 void Session::finish() {
     port_.takes = ~std::uint64_t{0};
     port_.most_at_once = 32;

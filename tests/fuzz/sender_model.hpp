@@ -22,21 +22,21 @@
 
 namespace spead::fuzz {
 
-/// What must become of the heaps that a sender was given. Checks every packet, every completion and, in the
-/// end, what the production decoder and window made of the packets.
+/// Models the heaps that a sender was given. Checks every packet, every completion and, in the end, the heaps
+/// that the production decoder and window made of the packets.
 class SenderModel {
   public:
     static constexpr std::uint32_t kFirstGroup = 0xEF0A0A00;
 
-    /// `times_out`: heaps may.
+    /// Makes a model whose heaps may time out if `times_out` is set.
     SenderModel(std::uint32_t substreams, std::uint32_t max_heaps, bool times_out) : gives_up_(times_out) {
         for (std::uint32_t i = 0; i < substreams; ++i) {
             receivers_.push_back(std::make_unique<HeapReceiver>(max_heaps));
         }
     }
 
-    /// One group, which the sender takes now. `memory` is what the heap's items refer to, besides what the
-    /// heap keeps itself.
+    /// Records one group, which the sender takes now. `memory` is the memory of the heap's items, besides
+    /// that of the heap itself.
     void submit(const send::Submission& s, const send::HeapLayout& layout, std::uint64_t cnt,
                 std::uint64_t deadline, std::span<const std::byte> memory, bool only_control) {
         Known& known = heaps_.emplace_back();
@@ -63,11 +63,11 @@ class SenderModel {
         group_begin_ = heaps_.size();
     }
 
-    /// Heaps may be given up from now on.
+    /// Lets heaps be given up from now on.
     void cut() { cut_ = gives_up_ = true; }
     void stop() { stopped_ = gives_up_ = true; }
 
-    /// A frame that the port took.
+    /// Checks a frame that the port took.
     void take(std::span<const std::uint8_t> frame, std::uint64_t now) {
         wire::UdpView udp{};
         require(wire::parse_udp(frame.data(), frame.size(), frame.size(), true, udp) == PortOutcome::stream,
@@ -81,7 +81,7 @@ class SenderModel {
         const auto found = by_cnt_.find(packet.heap_cnt);
         require(found != by_cnt_.end(), "every packet is of a heap that was submitted");
         Known& known = heaps_[found->second];
-        // What was built, and copied, of a heap that was cut still goes.
+        // Packets of a cut heap that were built, and copied, still go.
         require(!known.completed || known.status == send::SendStatus::aborted,
                 "a heap that was completed has no packets left");
         require(
@@ -101,7 +101,7 @@ class SenderModel {
         receivers_[known.substream]->take(frame, udp);
     }
 
-    /// The next completion.
+    /// Checks the next completion.
     void complete(const send::Completion& c, const FuzzPort& port) {
         require(completed_ < heaps_.size(), "no more heaps are completed than were submitted");
         Known& known = heaps_[completed_];
@@ -130,7 +130,7 @@ class SenderModel {
         require(shared || !port.keeps_any_of(known.memory), "the memory of a completed heap is the user's");
     }
 
-    /// At any time. `waits`: the sender says that it waits for a packet's time.
+    /// Checks the counters, at any time. `waits`: the sender reports that it waits for a packet's time.
     void check(const stats::SendCounters& c, const send::Backlog& left, bool waits) const {
         require(c.packets == taken_ && c.bytes == bytes_ && c.frame_bytes == frame_bytes_,
                 "packets and bytes are counted");
@@ -139,7 +139,7 @@ class SenderModel {
         require(!waits || left.all != 0, "who has nothing to send does not wait for its time");
     }
 
-    /// Nothing is in flight any more.
+    /// Checks the end, when nothing is in flight any more.
     void finish(const stats::SendCounters& c, const send::Backlog& left) {
         check(c, left, false);
         require(completed_ == heaps_.size(), "every heap is completed");
@@ -161,7 +161,7 @@ class SenderModel {
         require(delivered == 0, "no heap is received that was not sent");
     }
 
-    /// Heaps may have been given up, or will be.
+    /// Returns whether heaps may have been given up, or will be.
     bool gives_up() const { return gives_up_; }
 
   private:
@@ -199,7 +199,7 @@ class SenderModel {
         return packets;
     }
 
-    /// Item pointers in network order, but those that only pad.
+    /// Returns item pointers in network order, but those that only pad.
     static std::vector<std::uint64_t> without_nulls(std::span<const std::uint64_t> pointers,
                                                     unsigned address_bits) {
         std::vector<std::uint64_t> kept;
@@ -212,7 +212,7 @@ class SenderModel {
         return kept;
     }
 
-    /// Heaps of one group take turns: none has more packets than those before it, nor two more than others.
+    /// Checks the turns of a group: no heap has more packets than those before it, nor two more than others.
     void check_turns(std::size_t index) const {
         const Known& known = heaps_[index];
         for (std::size_t i = known.group_begin; i < heaps_.size() && heaps_[i].group == known.group; ++i) {
@@ -222,7 +222,7 @@ class SenderModel {
         }
     }
 
-    /// Whether the heap was received; checks what came of it.
+    /// Returns whether the heap was received; checks its content and status.
     bool look(const Known& known) const {
         const auto& received = receivers_[known.substream]->heaps();
         const auto found = received.find(known.cnt);

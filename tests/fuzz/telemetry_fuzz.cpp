@@ -21,7 +21,7 @@ using fuzz::require;
 using observe::kTelemetryCommands;
 using Json = nlohmann::ordered_json;
 
-/// Deeper than any answer of ours.
+/// Exceeds the depth of every answer of ours.
 constexpr std::size_t kDeepest = 40;
 
 std::shared_ptr<const stats::LatestSnapshot> latest() {
@@ -81,7 +81,7 @@ void check_answer(const Json& answer) {
     require(fitted.dump().size() <= observe::kTelemetryBytes, "an answer fits");
 }
 
-/// All pieces of the report make the document again.
+/// Checks that all pieces of the report make the document again.
 void check_report(observe::TelemetryAnswers& answers) {
     const Json head = answers.answer("/spead/report", "");
     const auto size = head.at("size").get<std::size_t>();
@@ -131,7 +131,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// The first byte is the command, the others its parameter; 255 and what is near: the others are an answer.
+/// Reads a command from the first byte, its parameter from the others. From 128 on the others are an answer.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     static observe::TelemetryAnswers answers(latest(), {{"name", "fuzz"}});
     static const bool whole = (check_report(answers), true);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What happens to the window of one stream: packets, copies, time, new settings, a consumer that takes heaps,
-// keeps them and gives them back in any order. Every byte of every heap was sent at its address, also while
-// the consumer keeps the heap; every packet and every heap is in one counter; all memory comes back.
+// The window of one stream: packets, copies, time, new settings, a consumer that takes heaps, keeps them and
+// gives them back in any order. Every byte of every heap was sent at its address, also while the consumer
+// keeps the heap. Every packet and every heap is in one counter. All memory comes back.
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ WindowConfig any_config(Choices& choices) {
     return c;
 }
 
-/// What was sent of one heap count, by all heaps that had it.
+/// Holds the data that was sent of one heap count, by all heaps that had it.
 struct Sent {
     std::vector<bool> bytes;
     std::set<std::uint64_t> words;
@@ -138,7 +138,7 @@ class Stream {
         Packet packet;
     };
 
-    /// One packet of one of a few heaps; what a decoder answers for holds.
+    /// Gives one packet of one of a few heaps, within the bounds that a decoder guarantees.
     void give(Choices& choices) {
         if (window_.blocked()) {
             return;
@@ -357,7 +357,7 @@ std::vector<Input> fuzz::seeds() {
     return inputs;
 }
 
-/// The first bytes are the configuration, the others what happens.
+/// Reads the configuration from the first bytes, and the steps from the others.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     Choices choices({data, size});
     Stream stream(any_config(choices));

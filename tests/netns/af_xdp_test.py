@@ -324,7 +324,7 @@ class VethQueues(XdpTest):
 
 
 class Queues(XdpTest):
-    """A tap interface has as many queues as somebody has it open, and a frame written to one arrives on it."""
+    """A tap interface has a queue for each time that it is open, and a frame written to one arrives on it."""
 
     def setUp(self):
         super().setUp()
@@ -344,12 +344,12 @@ class Queues(XdpTest):
         fcntl.ioctl(queue, tun_set_interface, struct.pack("16sH22x", b"dut", tap_multi_queue))
         return queue
 
+    # Neither test ends by a stop heap: it could overtake packets that wait in the other queue.
     def test_packets_of_every_queue_are_received(self):
-        running = self.listening(f"{GROUP}:7148", "--sink", "verify", "--exit-on-stop")
+        running = self.listening(f"{GROUP}:7148", "--sink", "verify", "--idle-exit", "2")
         for count in range(1, 41):
             for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))]):
                 os.write(self.tap[count % 2], wire.frame(packet, source="10.9.0.2"))
-        os.write(self.tap[1], wire.frame(wire.stop(41), source="10.9.0.2"))
         report = running.wait().report
         self.assert_stream(report, "s0", complete=40, started=40)
         self.assertEqual(report["ports"][0]["nic"]["missed"], 0)
@@ -358,14 +358,12 @@ class Queues(XdpTest):
         cpus = sorted(os.sched_getaffinity(0))[:2]
         if len(cpus) < 2:
             self.skipTest("needs two CPUs")
-        running = self.listening(f"{GROUP}:7148", "239.1.1.2:7148", "--sink", "verify", "--exit-on-stop", "--lcores",
+        running = self.listening(f"{GROUP}:7148", "239.1.1.2:7148", "--sink", "verify", "--idle-exit", "2", "--lcores",
                                  f"{cpus[0]},{cpus[1]}", groups=[GROUP, "239.1.1.2"])
         for count in range(1, 41):
             for packet in wire.packetise(count, [(0x1000, wire.verify_words(count, 4000))]):
                 for group in (GROUP, "239.1.1.2"):
                     os.write(self.tap[count % 2], wire.frame(packet, group, source="10.9.0.2"))
-        for group in (GROUP, "239.1.1.2"):
-            os.write(self.tap[0], wire.frame(wire.stop(41), group, source="10.9.0.2"))
         report = running.wait().report
         self.assert_stream(report, "s0", complete=40, started=40)
         self.assert_stream(report, "s1", complete=40, started=40)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the program says of packets that were lost, or never came, over a veth pair: the cause is made by the test."""
+"""The findings of the program on packets that were lost, or never came, over a veth pair: the test makes the cause."""
 
 import os
 import signal

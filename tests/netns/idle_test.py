@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What idle lcores do, and that no packet is lost by it, in every mode of polling."""
+"""The idling of lcores, in every mode of polling, and that it loses no packet."""
 
 import os
 from pathlib import Path

@@ -75,7 +75,7 @@ class BridgeTest(namespaces.NamespaceTest):
         namespaces.ip("link", "set", "br0", "type", "bridge", *words, namespace=self.near)
 
     def tap(self):
-        """What `ip` knows of the interface that the program makes; None before it is there and up."""
+        """Returns the facts that `ip` lists of the program's interface; None before it is there and up."""
         try:
             link = json.loads(namespaces.ip("-j", "link", "show", "dtap0", namespace=self.near))[0]
         except OSError:
@@ -99,7 +99,7 @@ class BridgeTest(namespaces.NamespaceTest):
         return running
 
     def members(self):
-        """What the bridge knows behind dtap0: (group, source or None) -> seconds until that ends."""
+        """Returns the members that the bridge knows behind dtap0: (group, source or None) -> seconds until the end."""
         listed = json.loads(self.inside_of(self.near, "bridge", "-j", "-d", "-s", "mdb", "show", "dev", "br0"))
         entries = [e for table in listed for e in table.get("mdb", []) if e["port"] == "dtap0"]
         return {(e["grp"], e.get("src")): float(e.get("timer", 0)) for e in entries}
@@ -117,7 +117,7 @@ class BridgeTest(namespaces.NamespaceTest):
         self.listener.setblocking(False)
 
     def heard(self):
-        """What was said of groups since the last call; the bridge itself is a member of some of 224.0.0."""
+        """Returns the messages on groups since the last call; the bridge itself is a member of some of 224.0.0."""
         said = []
         while True:
             try:
@@ -125,24 +125,25 @@ class BridgeTest(namespaces.NamespaceTest):
             except BlockingIOError:
                 return said
 
-    def through_the_tap(self):
-        return int(self.inside_of(self.near, "cat", "/sys/class/net/dtap0/statistics/tx_packets"))
+    def bytes_through_the_tap(self):
+        return int(self.inside_of(self.near, "cat", "/sys/class/net/dtap0/statistics/tx_bytes"))
 
     def filters(self, member):
         """Whether a packet of a group that nobody joined stays away from dtap0: a new querier lets them pass for a
-        while. A packet of a group that is joined comes after it, and tells when it has come or not."""
+        while. A larger packet of a group that is joined follows it. Its bytes alone must be there when it is."""
         group, source = member
         sender = self.sender()
         if source:
             sender.bind((source, 0))
-        before = self.through_the_tap()
-        for to in ("239.99.99.99", group):
-            sender.sendto(b"", (to, 9))
+        before = self.bytes_through_the_tap()
+        payload, headers = 1000, 14 + 20 + 8
+        for to, size in (("239.99.99.99", 0), (group, payload)):
+            sender.sendto(bytes(size), (to, 9))
             self.probes += 1
-        end = time.monotonic() + 1
-        while self.through_the_tap() == before and time.monotonic() < end:
-            pass
-        return self.through_the_tap() == before + 1
+        end, passed = time.monotonic() + 1, 0
+        while passed < payload and time.monotonic() < end:
+            passed = self.bytes_through_the_tap() - before
+        return passed == headers + payload
 
     def send_heaps(self, to, counts, source=None):
         sender = self.sender()
@@ -246,7 +247,7 @@ class Igmp(BridgeTest):
 class Arp(BridgeTest):
     def test_a_kernel_sender_finds_our_address(self):
         running = self.listening("10.9.0.1:7148", "--sink", "verify", "--exit-on-stop", "--address", "10.9.0.1")
-        # What the kernel keeps until it has the answer is little.
+        # The kernel keeps few packets until it has the answer.
         self.sender().sendto(b"", ("10.9.0.1", 9))
         running.wait_for(lambda: "lladdr" in namespaces.ip("neigh", "show", "10.9.0.1", namespace=self.far), "an answer")
         self.send_heaps("10.9.0.1", range(1, 41))

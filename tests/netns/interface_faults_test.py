@@ -84,7 +84,7 @@ class InterfaceFaults(namespaces.NamespaceTest):
                           *words)
 
     def receives_again(self, device):
-        """What the interface is for works, and nothing stays when the process has ended in order."""
+        """Checks that the interface serves its purpose, and that nothing stays when the process has ended in order."""
         sink = self.directory / f"sink{time.monotonic_ns()}"
         running = self.receiver(device, "--sink", f"file:{sink}", "--exit-on-stop")
         running.wait_for(lambda: GROUP in self.groups_joined(), "membership")
@@ -125,7 +125,7 @@ class InterfaceFaults(namespaces.NamespaceTest):
                 running = self.receiver(device)
                 self.at_a_random_moment(running)
                 self.remove()
-                # During the start that is an error; later the interface is waited for until somebody says otherwise.
+                # During the start that is an error; later the program waits for the interface until it is stopped.
                 end = time.monotonic() + 30 * harness.PATIENCE
                 while running.process.poll() is None and "has disappeared" not in running.text(1):
                     self.assertLess(time.monotonic(), end, f"nothing is said of it:\n{running.text(1)}")

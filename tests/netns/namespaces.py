@@ -78,7 +78,7 @@ class NamespaceTest(harness.ProgramTest):
         self.inside = ("ip", "netns", "exec", self.near)
 
     def within(self, namespace, action):
-        """What `action` returns when this process is in the namespace; it is back afterwards."""
+        """Returns the result of `action` in the namespace; this process is back afterwards."""
         with open("/proc/self/ns/net", "rb") as here, open(f"/run/netns/{namespace}", "rb") as there:
             enter(there)
             try:

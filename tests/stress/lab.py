@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a stress test happens in: a directory, where it may be had a network namespace with a veth pair, and the process
-under test with all that is done to it."""
+"""The surroundings of a stress test: a directory, a network namespace with a veth pair where it may be had, and the
+process under test with all operations on it."""
 
 import contextlib
 import json
@@ -22,15 +22,15 @@ import wire
 
 # An answer takes as long as a sender has to finish, or a consumer for its heap, at worst. Longer is a hang.
 ANSWER_S, START_S, END_S = 90, 60, 180
-# What a run may complain of at its end, with status 1: an interface that was deleted, a stream that some filter or sender
-# left without a whole heap.
+# Complaints that a run may have at its end, with status 1: an interface that was deleted, a stream that some filter or
+# sender left without a whole heap.
 MAY_FAIL = ("has not come back", "not one heap was verified")
-# For programs that were built with one: what it finds ends the process.
+# For programs that were built with one: its findings end the process.
 SANITIZERS = {"ASAN_OPTIONS": "halt_on_error=1:abort_on_error=1:detect_stack_use_after_return=1",
               "LSAN_OPTIONS": f"suppressions={Path(__file__).resolve().parent.parent / 'lsan.supp'}:print_suppressions=0",
               "UBSAN_OPTIONS": "halt_on_error=1:abort_on_error=1:print_stacktrace=1",
               "TSAN_OPTIONS": "halt_on_error=1"}
-RUNS = "Ctrl-C"  # what the program says when it runs
+RUNS = "Ctrl-C"  # the program prints it when it runs
 
 
 class Fault(Exception):
@@ -163,7 +163,7 @@ class Lab:
         if left:
             raise Fault(f"left behind: {', '.join(left)}")
 
-    # What is done to it: one method per kind of operation.
+    # The operations: one method per kind.
 
     def carry_out(self, operation):
         getattr(self, operation.kind)(*operation.words)
@@ -305,7 +305,7 @@ class Lab:
     def _index(self, name):
         return int(namespaces.ip("-o", "link", "show", "dev", name, namespace=self.namespace).split(":")[0])
 
-    # What has to hold.
+    # The conditions that have to hold.
 
     def check(self):
         """After a stretch: the process answers, and its books are right."""
@@ -325,7 +325,7 @@ class Lab:
         raise Fault("telemetry has no whole report")
 
     def addCleanup(self, function, *arguments):  # pylint: disable=invalid-name
-        """What telemetry.Client asks of a test."""
+        """Does the part of a test that telemetry.Client needs."""
         self._stack.callback(function, *arguments)
 
     def _check(self, report, final=False):
@@ -384,7 +384,7 @@ class Lab:
             time.sleep(0.01)
 
     def stacks(self):
-        """Where the threads of the process are, or were when it died, when gdb is there to tell."""
+        """Returns the stacks of the process's threads, now or when it died, if gdb is there."""
         if self.process is None or shutil.which("gdb") is None:
             return ""
         command = ["gdb", "-batch", "-ex", "bt 16"]

@@ -38,7 +38,7 @@ class Operations:
         self._streams, self._senders, self._captures = {}, {}, 0
         self._interface_is_there = True
 
-    # What a process begins with.
+    # The start of a process.
 
     def configuration(self, device_of):
         """The text of a configuration file. Every port has a stream and a sender from the start, since ports cannot get
@@ -70,7 +70,7 @@ class Operations:
         """How many stretches the next process lives."""
         return self._random.randint(1, 4)
 
-    # What is done to it.
+    # The operations.
 
     def next(self):
         kinds = {self._change_stream: 20, self._change_sender: 22, self._change_port: 10, self._capture: 8, self._look: 10,

@@ -235,7 +235,7 @@ heaps.max_bytes = "1MiB"
     def test_several_at_once(self):
         running = self.daemon()
         terminals = [self.terminal() for _ in range(3)]
-        # What one clears is cleared for it alone.
+        # A session clears counters for itself alone.
         terminals[0].command("clear stats")
         self.assertIn("since `clear stats`", terminals[0].command("show heap"))
         for t in terminals[1:]:
@@ -314,7 +314,7 @@ rate = "10Mbps"
         running = self.named()
         second = self.named()
         self.assertIn(f"process {running.process.pid} already listens at this path", second.text(1))
-        self.assertIn("cannot make a control socket", second.text(1))
+        self.assertIn("there is no control socket; the run goes on without one", second.text(1))
         second.interrupt()
         second.wait()
         # Asked for, it is refused.
@@ -357,7 +357,7 @@ rate = "10Mbps"
 
 
 class Wire(AttachTest):
-    """What speaks to the socket without being `attach`."""
+    """Clients of the socket other than `attach`."""
 
     def connect(self, data=b""):
         client = socket.socket(socket.AF_UNIX)
@@ -479,7 +479,7 @@ class Strangers(AttachTest):
         self.assertEqual(self.socket.stat().st_mode & 0o777, 0o600)
         self.attach("--", "shutdown", prefix=self.nobody, status=1)
         self.assertIn("belongs to user root", self.said)
-        # Not even when somebody opens the door.
+        # Not even when the mode of the socket lets everybody in.
         self.socket.chmod(0o666)
         self.attach("--", "shutdown", prefix=self.nobody, status=1)
         self.assertIn("belongs to user root; only they and root may attach", self.said)

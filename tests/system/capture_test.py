@@ -37,7 +37,7 @@ class Capture(harness.ProgramTest):
                                 "--heap-size", "64KiB", "--verify", *words, timeout=120)
 
     def captured(self, *words, heaps=300):
-        """What a send's packets look like in the files of a capture; the files' options are given."""
+        """Captures a send's packets into files with these options. Checks that all are there; returns the report."""
         running = self.capture("--idle-exit", 1, *words)
         sent = self.send(heaps=heaps)
         report = running.wait(timeout=120).report

@@ -39,7 +39,7 @@ class Signals(harness.ProgramTest):
     def test_a_closed_terminal_ends_every_command_in_order(self):
         capture = self.directory / "sent.pcap"
         self.run_program("send", ENDPOINT, "--port", f"net_pcap0,tx_pcap={capture}", "--heaps", 2)
-        # What is captured never ends: nobody sends, and nobody is at the other end.
+        # The captured stream never ends: nobody sends, and nobody is at the other end.
         device = f"net_memif0,role=server,socket={self.directory}/quiet.sock,socket-abstract=no"
         for words in (("recv", ENDPOINT, "--port", device), ("capture", ENDPOINT, "c.pcap", "--port", device),
                       ("send", ENDPOINT, "--port", "net_null0", "--heap-size", "64KiB"),

@@ -33,7 +33,7 @@ class FaultTest(harness.ProgramTest):
         print(f"# {self.id().rsplit('.', 1)[-1]}: DPDK_SPEAD_SEED={seed}", flush=True)
         self.random = random.Random(seed)
         self.socket = self.directory / "control.sock"
-        # Whatever a process leaves behind, the next one finds.
+        # The next process finds the files that a process leaves behind.
         (self.directory / "run").mkdir()
         self.environment = {"RUNTIME_DIRECTORY": str(self.directory / "run"),
                             "XDG_RUNTIME_DIR": str(self.directory / "run")}
@@ -84,7 +84,7 @@ class FaultTest(harness.ProgramTest):
             self.assertTrue(finished.err.strip(), "no word about why")
         return finished.status == 0
 
-    # What is on the disk.
+    # The files on the disk.
 
     def lines(self, sink):
         """The whole lines of heaps.jsonl."""
@@ -116,7 +116,7 @@ class Killed(FaultTest):
                           *words)
 
     def whole_transfer(self, sink, first):
-        """What comes after a fault: a new pair of processes does what they are for."""
+        """Checks, after a fault, that a new pair of processes transfers all heaps."""
         receiver = self.start("recv", ENDPOINT, "--port", self.memif("server"), "--sink", f"file:{sink}",
                               "--max-heap-bytes", "64KiB", "--memory", "8MiB", "--control", self.socket, "--exit-on-stop")
         self.sender("--heaps", 20, "--first-count", first).wait()
@@ -401,7 +401,7 @@ class NoResources(FaultTest):
         self.assertLess(len(finished.err), 100_000)
 
     def session(self):
-        """Somebody who is attached before anything is short."""
+        """Returns a session that is attached before anything is short."""
         made = subprocess.Popen([harness.program(), "attach", str(self.socket)], stdin=subprocess.PIPE, text=True,
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         self.addCleanup(made.wait)
@@ -412,7 +412,7 @@ class NoResources(FaultTest):
         return made
 
     def changes(self, running, session, may_end=False):
-        """What takes resources is done or refused, for one who comes and for one who is there."""
+        """Requires that changes that take resources are done or refused, in a new session and in one that is there."""
         self.attach("show", "stream")
         self.assertTrue(may_end or running.process.poll() is None, running.text(1))
         session.stdin.write(f"""stream add s1 port p0 endpoints 239.1.1.2:7148 heaps.max_bytes 64KiB

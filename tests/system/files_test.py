@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Files that the program writes: none destroys another that is in use, none goes where somebody else has planted a
-link, and what was written is there when the program is killed."""
+"""Files that the program writes: none destroys another that is in use, none goes where another user has planted a
+link, and all written data are there when the program is killed."""
 
 import fcntl
 import json
@@ -199,7 +199,7 @@ heaps = 3
                          says=("another process is writing", other))
         self.refused("send", ENDPOINT, "--port", f"net_pcap0,tx_pcap={out}", "--heaps", 1, status=1,
                      says=("another process is writing",))
-        # Who may only read it hinders nobody.
+        # A reader's lock hinders nobody.
         with open(out, "rb") as reader:
             fcntl.flock(reader, fcntl.LOCK_SH)
             first.interrupt()
@@ -321,7 +321,7 @@ class Killed(FilesTest):
         self.assertEqual(len(lines), wanted + 30)
 
     def test_lines_come_while_nothing_comes(self):
-        """The last heap of a stream that has fallen silent is told of like all others."""
+        """The last heap of a stream that has fallen silent gets its line like all others."""
         sink = self.directory / "out"
         device = f"net_memif0,role={{}},socket={self.directory}/a.sock,socket-abstract=no"
         running = self.start("recv", ENDPOINT, "--port", device.format("server"), "--sink", f"file:{sink}", report=False)
@@ -337,7 +337,7 @@ class Killed(FilesTest):
         with open(sink / "heaps.jsonl", "rb") as reader:
             fcntl.flock(reader, fcntl.LOCK_EX)
             running = self.start("run", "--config", self.config(RING.format(directory=sink, first=1, heaps=300)))
-            # The lock is held until all heaps are told of.
+            # The lock is held until all heaps have their lines.
             finished = running.wait()
         self.assert_stream(finished.report, "s0", complete=300, delivered=300, dropped_full=0)
         self.assertEqual(len(self.lines(sink)[0]), 300)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bounds the consequences of a fault: the program as the compiler and linker made it, what it keeps of root's power,
-and the unit's sandbox as systemd rates it."""
+"""The bounds on the consequences of a fault: the program as the compiler and linker made it, the capabilities that it
+keeps, and the unit's sandbox as systemd rates it."""
 
 import json
 import os
@@ -69,7 +69,7 @@ class Elf(unittest.TestCase):
 
 
 class Capabilities(harness.ProgramTest):
-    """What the threads of a running program may do."""
+    """The capabilities of the threads of a running program."""
 
     def sets(self, running):
         """Of each thread: (permitted, bounding, ambient, whether it can gain any)."""

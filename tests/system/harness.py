@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the tests of the built program share: running it, stopping it, reading its report, TAP for meson.
+"""The parts that tests of the built program share: running it, stopping it, reading its report, TAP for meson.
 
 The program is named by the environment variable DPDK_SPEAD. Python's standard library only, 3.9 or newer.
 """
@@ -15,7 +15,7 @@ import time
 import unittest
 from pathlib import Path
 
-# meson sets it; who runs a script by hand need not.
+# meson sets it; a script run by hand does not need it.
 os.environ.setdefault("DPDK_SPEAD_SOURCE_ROOT", str(Path(__file__).resolve().parents[2]))
 # How many times longer than usual to wait: emulated machines are slow.
 PATIENCE = float(os.environ.get("DPDK_SPEAD_PATIENCE", "1"))
@@ -111,7 +111,7 @@ class Finished:
 
 
 def printed(file):
-    """What a running process has written to a file that it shares with us, without moving the place where it writes.
+    """Returns the text that a running process has written to a shared file, and keeps the place where it writes.
 
     seek() and read() would: the place belongs to both, and Python keeps its own idea of it besides."""
     return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode("utf-8", "replace")

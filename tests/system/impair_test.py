@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""--impair: what it does to packets, bit by bit, and what a receiver makes of them. Everything is known beforehand."""
+"""--impair: its effect on packets, bit by bit, and on a receiver. Everything is known beforehand."""
 
 import collections
 
@@ -25,7 +25,7 @@ CASES = [
 
 class ImpairTest(harness.ProgramTest):
     def sent(self, *words, name="sent.pcap"):
-        """What a sender puts into a file, and its part of the report."""
+        """Returns the packets that a sender puts into a file, and its part of the report."""
         path = self.directory / name
         finished = self.run_program("send", ENDPOINT, "--port", f"net_pcap0,tx_pcap={path}", *words, timeout=120)
         # A driver that was given nothing has written nothing.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What --impair does to packets, written from docs/impair.md: tests compare the program with this."""
+"""The effect of --impair on packets, written from docs/impair.md: tests compare the program with this."""
 
 import struct
 
@@ -44,7 +44,7 @@ class Impairments:
         return NET_HEADER * 8 + self.word(BIT, number) % ((len(frame) - NET_HEADER) * 8)
 
     def apply(self, frames):
-        """What leaves the queue when these frames are given to it."""
+        """Returns the frames that leave the queue when these are given to it."""
         groups, group = [], []
         for number, frame in enumerate(frames):
             if self.is_lost(number):

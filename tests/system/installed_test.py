@@ -195,7 +195,7 @@ class Sessions(unittest.TestCase):
 
 
 class Examples(unittest.TestCase):
-    """What one sends into a capture file the others receive from there."""
+    """One example sends into a capture file; the others receive from it."""
 
     def send(self):
         path = copy.root / "sent.pcap"

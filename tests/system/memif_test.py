@@ -70,7 +70,7 @@ class Strangers(harness.ProgramTest):
         return running
 
     def connect(self, kind):
-        """What a stranger's connect() answers, at once and for as long as the socket is there."""
+        """Returns the answer to another user's connect(), at once and for as long as the socket is there."""
         script = (f"import socket\nmade = socket.socket(socket.AF_UNIX, socket.{kind})\n"
                   f"try:\n    made.connect('{self.socket}')\n    print('connected')\n"
                   "except OSError as error:\n    print(type(error).__name__)")

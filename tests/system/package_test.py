@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What packages have besides the program: the man page, bash completion, and Debian's package files. Building and
+"""The files of packages besides the program: the man page, bash completion, and Debian's package files. Building and
 installing the packages takes minutes: `scripts/package --check`."""
 
 import os
@@ -88,7 +88,7 @@ class Completion(unittest.TestCase):
         (self.directory / "place").mkdir()
 
     def complete(self, *words):
-        """What Tab offers behind these words, the last of which is begun."""
+        """Returns the words that Tab offers behind these, the last of which is begun."""
         script = ". \"$1\"; program=$2; shift 2; COMP_WORDS=(dpdk-spead \"$@\"); COMP_CWORD=$#\n" \
                  "_dpdk_spead \"$program\"; printf '%s\\n' \"${COMPREPLY[@]}\""
         done = run("bash", "-u", "-c", script, "bash", TOP / "config/dpdk-spead.bash", harness.program(), *words,

@@ -13,7 +13,7 @@ ENDPOINT = f"{GROUP}:7148"
 
 
 class Received:
-    """What `--sink file:DIR` left: the lines of heaps.jsonl and the payload files."""
+    """The files that `--sink file:DIR` left: the lines of heaps.jsonl and the payloads."""
 
     def __init__(self, directory):
         self.directory = directory

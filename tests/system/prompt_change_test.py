@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What is typed while a process runs changes it, and what is saved does the same again."""
+"""Commands change a process while it runs, and the saved configuration does the same again."""
 
 import re
 

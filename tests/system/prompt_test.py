@@ -298,7 +298,7 @@ class File(PromptTest):
     def test_the_prompt_comes_behind_it(self):
         t = self.prompt("--cmdline-file", self.script("clear stats\n"))
         t.expect(PROMPT)
-        # What the file cleared, it cleared for itself.
+        # The file cleared counters for itself only.
         self.assertIn("after", t.command("show heap"))
         self.leave(t)
 

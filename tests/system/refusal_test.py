@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a user can get wrong: exit status 2 for what was typed, 1 for what the system refused, and a reason each."""
+"""The errors of a user: exit status 2 for a wrong command line, 1 for a refusal of the system, and a reason each."""
 
 import os
 

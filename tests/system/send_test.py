@@ -174,7 +174,7 @@ class Send(harness.ProgramTest):
         self.run_program("recv", "239.1.1.1:7148", "--sink", "verify", "--port", f"net_pcap0,rx_pcap={capture}")
 
     def test_a_rate_is_kept_to(self):
-        # What limits is the amount per burst; how long it took is the machine's business and not asserted.
+        # The amount per burst limits. The duration depends on the machine and is not asserted.
         report, frames = self.send("239.1.1.1:7148", "--heaps", 4, "--heap-size", "64KiB", "--rate", "400Mbps")
         self.assertEqual(report["sends"][0]["packets"], len(frames))
 

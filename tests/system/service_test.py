@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""The program as a service: what it tells a service manager, for which a socket stands in, and the unit file."""
+"""The program as a service: its reports to a service manager, for which a socket stands in, and the unit file."""
 
 import os
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/soak for some seconds, and that it tells growth from noise."""
+"""scripts/soak for some seconds, and that it distinguishes growth from noise."""
 
 import json
 import os

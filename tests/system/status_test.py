@@ -46,7 +46,7 @@ class Statuses(harness.ProgramTest):
 
 
 class Absent(Statuses):
-    """What may be there later."""
+    """Ports that may be there later."""
 
     def test_a_port_in_every_spelling(self):
         for port in ABSENT:
@@ -95,7 +95,7 @@ class Absent(Statuses):
 
 
 class Never(Statuses):
-    """What is wrong on every machine."""
+    """Arguments that are wrong on every machine."""
 
     def test_a_port(self):
         for port in NEVER:
@@ -133,7 +133,7 @@ class Good(Statuses):
 
 
 class Prompt(Statuses):
-    """What `attach` answers for a command: 2 for one that is none, 1 for one that the process cannot carry out now."""
+    """The status of `attach` for a command: 2 for one that is none, 1 for one that the process cannot carry out now."""
 
     def test_kinds(self):
         control = self.directory / "control.sock"

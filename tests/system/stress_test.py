@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""scripts/stress for a short while, and that it tells a fault when there is one."""
+"""scripts/stress for a short while, and that it reports a fault when there is one."""
 
 import os
 import re

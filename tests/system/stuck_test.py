@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Senders whose port takes nothing: told while it lasts, by every way there is, and again when it is over."""
+"""Senders whose port takes nothing: reported while it lasts, by every way there is, and again when it is over."""
 
 import signal
 
@@ -12,7 +12,7 @@ ENDPOINT = "239.1.1.1:7148"
 
 class Stuck(harness.ProgramTest):
     def stuck(self, *words, says):
-        """A sender that has been told to be stuck."""
+        """Returns a sender that was reported to be stuck."""
         running = self.start("send", ENDPOINT, *words)
         running.wait_for(lambda: "send d0 is stuck: " in running.text(1), "event")
         for text in says:

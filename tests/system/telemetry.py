@@ -50,8 +50,8 @@ class Client:
 
 
 def fitted(value):
-    """What telemetry makes of a value of the JSON report: it has no numbers that are not whole, no nothing, and no
-    lists of objects."""
+    """Returns a value of the JSON report as telemetry shows it, without numbers that are not whole, without null, and
+    without lists of objects."""
     if isinstance(value, dict):
         return {name: fitted(member) for name, member in value.items() if member is not None}
     if isinstance(value, list):

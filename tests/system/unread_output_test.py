@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Standard error that nobody reads: a full pipe, a stopped terminal. The run goes on, and ends when it is told to."""
+"""Standard error that nobody reads: a full pipe, a stopped terminal. The run goes on, and ends when it is asked to."""
 
 import fcntl
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""What runs in the guest of scripts/vm, as one list of TAP lines: inside.py [PROGRAM...] [WORD...]
+"""Runs in the guest of scripts/vm, and prints one list of TAP lines: inside.py [PROGRAM...] [WORD...]
 
 The tests of every *_test.py beside it, those of tests/netns that depend on the kernel's abilities, and those of the GoogleTest programs named by their paths. With words, only
 the tests whose names contain one."""

@@ -27,7 +27,7 @@ class Script(unittest.TestCase):
         self.directory = Path(directory.name)
 
     def start(self, *words, **environment):
-        """The script, whose guests can be told from others' by their files' place."""
+        """Starts the script, whose guests differ from others' by their files' place."""
         process = subprocess.Popen([SCRIPT, "--cache", CACHE, *words], cwd=self.directory, text=True,
                                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    env={**os.environ, "TMPDIR": str(self.directory), **environment})

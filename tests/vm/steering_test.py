@@ -89,7 +89,7 @@ class Steering(tap_device.TapTest):
         self.assertEqual(rx["packets"] - rx["igmp"] - rx["arp"], packets, json.dumps(report["ports"][0], indent=1))
 
     def assert_lcores(self, report, expected):
-        """What each lcore polled and what it made of it: {cpu: {stream: packets}}"""
+        """Checks the packets that each lcore polled, and their streams: {cpu: {stream: packets}}"""
         for what in ("streams", "ports"):
             found = {lcore["cpu"]: sum(share["received"] for share in lcore[what]) for lcore in report["lcores"]}
             if what == "ports":  # the first queue has the frames of the port's own hosts

@@ -60,7 +60,7 @@ class Testpmd:
 
 
 def rule(group, port, queue, vlan="", source=""):
-    """In the words in which the program tells its rules: they must be testpmd's."""
+    """Returns a rule in the words in which the program shows it: they must be testpmd's."""
     last = ":".join(f"{int(byte):02x}" for byte in group.split(".")[1:])
     return (f"flow create 0 ingress pattern eth dst is 01:00:5e:{last} /{vlan} ipv4 dst is {group}{source} / "
             f"udp dst is {port} / end actions queue index {queue} / end")
@@ -110,5 +110,5 @@ class NetTap(tap_device.TapTest):
         spread = rule("239.1.1.5", 7148, 1).replace("queue index 1", "rss types ipv4 l3-src-only end queues 0 1 end")
         self.assertNotIn("Bad arguments", pmd.do(spread, "Bad arguments|PMD error|created").group())
 
-        # What it cannot do: who asks for it must be content without.
+        # It cannot count: a user of the rule must do without.
         pmd.do(rule("239.1.1.1", 7148, 0).replace("queue index", "count / queue index"), "not supported")

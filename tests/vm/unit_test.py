@@ -119,7 +119,7 @@ class Unit(unittest.TestCase):
         self.manager.run("dpdk-spead", "attach", self.name, "--", "send", "set", "d0", "rate", "2Mbps")
         with urllib.request.urlopen("http://127.0.0.1:9155/metrics", timeout=60) as answer:
             self.assertIn(b"spead_", answer.read())
-        # What every thread may still do.
+        # The rights that every thread still has.
         threads = self.threads(pid)
         self.assertGreater(len(threads), 4)
         for thread in threads:

@@ -81,7 +81,7 @@ TEST(Tap, ARunningStreamIsCapturedBesidesAndReceivesAsBefore) {
     EXPECT_EQ(rig.kept(), during);
 }
 
-/// Whatever the stream makes of a packet, it is evidence.
+/// Captures a packet as evidence, even when the stream refuses it.
 TEST(Tap, RefusedPacketsOfTheStreamAreCapturedToo) {
     Armed rig(false);
     const auto good = frames_of(1, 1);
@@ -133,7 +133,7 @@ TEST(Tap, PacketsOfAnExclusiveCaptureEndThere) {
     EXPECT_TRUE(rig.take().empty());
 }
 
-/// The shape of the packets before it was armed must not lead around it.
+/// Arms the capture late: the packets' shape, learned before, must not lead around it.
 TEST(Tap, AnExclusiveCaptureTakesOverAStreamThatRuns) {
     Armed rig(true);
     rig.give(frames_of(1, 3));

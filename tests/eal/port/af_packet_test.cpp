@@ -39,7 +39,7 @@ bool run(const std::string& command) {
     return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-/// Empty when this process has a network namespace of its own, with veth pairs; else why not.
+/// Returns "" if this process has a network namespace of its own, with veth pairs, or else the reason.
 const std::string& namespace_problem() {
     static const std::string problem = [] {
         if (::unshare(CLONE_NEWNET) != 0) {
@@ -78,7 +78,7 @@ std::vector<std::uint8_t> udp_frame(const std::vector<std::uint8_t>& payload) {
     return bytes;
 }
 
-/// A kernel UDP socket on veth1.
+/// Holds a kernel UDP socket on veth1.
 class KernelSocket {
   public:
     KernelSocket() : fd_(::socket(AF_INET, SOCK_DGRAM, 0)) {
@@ -166,7 +166,7 @@ class AfPacketPort : public testing::Test {
         return frame(number, length);
     }
 
-    /// The UDP payloads that arrive at the port, `wanted` of them unless they take more than a minute.
+    /// Returns the UDP payloads that arrive at the port: `wanted` of them, or those of one minute.
     static std::vector<std::vector<std::uint8_t>> payloads(const RxQueue& queue, std::size_t wanted) {
         std::vector<std::vector<std::uint8_t>> found;
         const auto end = std::chrono::steady_clock::now() + std::chrono::minutes{1};
@@ -361,7 +361,7 @@ TEST_F(AfPacketPort, HasTheLinkOfTheNetdev) {
     EXPECT_EQ(port->source_address(), kFallbackAddress);
     EXPECT_FALSE(port->link_up());
     port->start();
-    // The kernel tells of a carrier in its own time.
+    // The kernel reports a carrier in its own time.
     const auto becomes = [&](bool up) {
         const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{20};
         while (port->link_up() != up && std::chrono::steady_clock::now() < end) {

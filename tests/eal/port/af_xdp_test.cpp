@@ -24,7 +24,7 @@ std::size_t open_descriptors() {
     return static_cast<std::size_t>(std::distance(begin(all), end(all)));
 }
 
-/// A UDP frame to 239.1.1.1:7148 with so many bytes of payload, all telling its number.
+/// Returns a UDP frame to 239.1.1.1:7148 with so many bytes of payload, each of them its number.
 std::vector<std::uint8_t> udp_frame(std::uint8_t number, std::size_t payload) {
     std::vector<std::uint8_t> bytes{0x01, 0, 0x5E, 1, 1, 1, 2,    0,    0,    0,    0, 9, 8,  0,
                                     0x45, 0, 0,    0, 0, 0, 0x40, 0,    1,    17,   0, 0, 10, 9,
@@ -67,7 +67,7 @@ class AfXdpPort : public testing::Test {
     void put(const std::vector<std::uint8_t>& bytes) const {
         ASSERT_EQ(::send(wire_, bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
     }
-    /// The next frame of our experimental type at the peer, ignoring the kernels' own.
+    /// Returns the next frame of our experimental type at the peer, and ignores the kernels' own.
     std::vector<std::uint8_t> get() const {
         for (int i = 0; i < 100; ++i) {
             std::vector<std::uint8_t> bytes(4096);
@@ -139,7 +139,7 @@ TEST_F(AfXdpPort, SentFramesReachThePeerAndMbufsTheirPool) {
 }
 
 TEST_F(AfXdpPort, NothingIsLeftBehind) {
-    {  // what is opened once for the process
+    {  // opened once for the process
         const auto port = open_port(request("net_af_xdp0,iface=dut"));
         port->start();
     }

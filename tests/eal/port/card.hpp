@@ -22,7 +22,7 @@
 #include "port/device_calls.hpp"
 #include "port/driver.hpp"
 
-/// A card that is not there, for the tests of what only a card can do.
+/// Stands in for a card, for tests of features that only a card has.
 namespace spead::port::test {
 
 /// Writes down the calls in their order and keeps rules as a card would; the device underneath is real.
@@ -229,7 +229,7 @@ class Card : public DeviceCalls {
     bool running_ = false;
 };
 
-/// A family that drives net_null and net_ring devices and says of them what a card would.
+/// Drives net_null and net_ring devices, and declares a card's capabilities for them.
 class CardDriver final : public Driver {
   public:
     explicit CardDriver(const Driver& real) : real_(real) {}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Rules by rte_flow and the order of calls that a card insists on: a recorder stands in for the card.
+/// Tests rules by rte_flow and the order of calls that a card insists on. A recorder stands in for the card.
 #include "port/flow_rules.hpp"
 
 #include <cerrno>
@@ -203,7 +203,7 @@ TEST_F(FlowRulesTest, HitsAreThoseOfTheDevice) {
     EXPECT_EQ(rules.rules().front().hits, 77U);
 }
 
-/// A card's port: a real ethdev (net_null), whose rules the recorder keeps.
+/// Opens a card's port: a real ethdev (net_null), whose rules the recorder keeps.
 class CardPortTest : public ::testing::Test {
   protected:
     Card card;

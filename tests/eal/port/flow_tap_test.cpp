@@ -34,7 +34,7 @@ bool run(const std::string& command) {
     return std::system((command + " >/dev/null 2>&1").c_str()) == 0;
 }
 
-/// Empty when this process has a network namespace of its own and the kernel what rules need; else why not.
+/// Returns "" if this process has a network namespace and its kernel all that rules need, or else the reason.
 const std::string& problem() {
     static const std::string reason = [] {
         if (::unshare(CLONE_NEWNET) != 0) {
@@ -55,7 +55,7 @@ Rule rule_for(const char* endpoint, std::uint16_t queue) {
     return r;
 }
 
-/// A kernel UDP socket that sends out of an interface.
+/// Sends UDP datagrams out of an interface, by a kernel socket.
 class KernelSocket {
   public:
     explicit KernelSocket(const char* interface) : fd_(::socket(AF_INET, SOCK_DGRAM, 0)) {
@@ -101,8 +101,8 @@ class FlowTap : public testing::Test {
         ASSERT_TRUE(run("ip link set " + interface + " up"));
     }
 
-    /// The texts that a queue gives, up to and with the last one expected. A queue keeps their order, so
-    /// whatever was sent before that and should not have come would stand in between.
+    /// Returns the texts that a queue gives, up to and with the last one expected. A queue keeps their order,
+    /// so an unexpected text that was sent earlier would stand in between.
     std::vector<std::string> texts_until(std::uint16_t queue, const std::string& last,
                                          std::size_t headers = kUntagged) const {
         std::vector<std::string> texts;
@@ -113,7 +113,7 @@ class FlowTap : public testing::Test {
                 break;
             }
             for (const auto& bytes : receive(port->rx_queue(queue), 1)) {
-                // What is too short to be ours shows as an empty text, and fails the comparison.
+                // A packet too short to be ours shows as an empty text, and fails the comparison.
                 texts.emplace_back(
                     bytes.begin() + static_cast<std::ptrdiff_t>(std::min(headers, bytes.size())),
                     bytes.end());

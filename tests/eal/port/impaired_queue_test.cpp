@@ -19,7 +19,7 @@ using Packets = std::vector<Bytes>;
 
 constexpr double kHz = 1e9;
 
-/// A datagram whose bytes tell its number.
+/// Returns a datagram whose bytes are made from its number.
 Bytes datagram(std::uint32_t number, std::size_t payload) {
     wire::NetHeaderSpec spec;
     spec.src_ip = 0x0A000001;
@@ -33,7 +33,7 @@ Bytes datagram(std::uint32_t number, std::size_t payload) {
     return bytes;
 }
 
-/// What should arrive, worked out the plain way: packets are given in order, nothing is delayed.
+/// Works out the plain way which packets should arrive: they are given in order, and nothing is delayed.
 struct Expected {
     Packets arrived;
     ImpairCounters counters;
@@ -94,7 +94,7 @@ void expect_equal(const ImpairCounters& found, const ImpairCounters& expected) {
     EXPECT_EQ(found.dropped, expected.dropped);
 }
 
-/// A queue between a sender's pool and a fake port, with a clock of the test's.
+/// Holds a queue between a sender's pool and a fake port, with a clock of the test's.
 class Rig {
   public:
     explicit Rig(const std::string& impairments, const FakeFaults& faults = {},
@@ -133,7 +133,7 @@ class Rig {
         for (Bytes& bytes : receive(io_.rx_queue(), 10'000, 1))
             arrived_.push_back(std::move(bytes));
     }
-    /// Until nothing is held.
+    /// Polls until the queue holds nothing.
     void flush() {
         queue_.flush();
         for (int i = 0; i < 10'000 && !queue_.empty(); i++) {

@@ -6,7 +6,7 @@
 #include "port/queues.hpp"
 #include "tests/eal/port/port_rig.hpp"
 
-/// Mbufs whose lengths are somebody else's word, as they come out of a receive queue.
+/// Tests mbufs out of a receive queue whose lengths come from an untrusted peer.
 namespace spead::port {
 namespace {
 
@@ -46,7 +46,7 @@ TEST(Lengths, BeyondTheBufferOrContradictoryDoNotFit) {
     lie([](rte_mbuf& m) { m.nb_segs = 2; });
 }
 
-/// net_ring hands on mbufs as they are.
+/// Passes mbufs through net_ring, which hands them on as they are.
 class PeersWord : public testing::Test {
   protected:
     PeersWord() : port_(open_port(request("net_ring0"))) {
@@ -55,7 +55,7 @@ class PeersWord : public testing::Test {
         state_.trusts_peer = true;
         state_.parts = std::vector<RxPart>(1);
     }
-    /// What the queue makes of it; the caller frees it.
+    /// Returns the mbuf as the queue hands it on; the caller frees it.
     rte_mbuf* pass(rte_mbuf* m) {
         EXPECT_TRUE(test::send(port_->tx_queue(0), m));
         rte_mbuf* got = nullptr;

@@ -10,7 +10,7 @@
 namespace spead::port::test {
 namespace {
 
-/// An own descriptor, and those of this process that are open on the same thing.
+/// Owns a descriptor, and finds all descriptors of this process that are open on the same file.
 class Connection {
   public:
     explicit Connection(int fd) : fd_(fd) { EXPECT_GE(fd, 0); }

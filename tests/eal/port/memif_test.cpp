@@ -77,7 +77,7 @@ void expect_frames(Port& port, std::uint32_t count) {
     EXPECT_EQ(next, count);
 }
 
-/// The other process.
+/// Runs the other process.
 class Peer {
   public:
     Peer(const std::string& part, const std::string& device) {
@@ -182,7 +182,7 @@ class MemifPort : public testing::Test {
     std::string device(const std::string& role) const {
         return "net_memif0,role=" + role + ",socket=" + directory_.file("memif.sock") + ",socket-abstract=no";
     }
-    /// Where both ends meet by themselves.
+    /// Returns the socket path at which both ends meet by default.
     std::string own_socket() const { return directory_.file("") + "/dpdk-spead/memif.sock"; }
     Directory directory_;
 };
@@ -392,7 +392,7 @@ TEST_F(MemifPort, AClientDoesNotConnectToAStrangersSocketWhereAnybodyCanMakeOne)
         EXPECT_FALSE(port->poll_link());
         EXPECT_FALSE(port->started());
     }
-    // Where it is, the directory's owner decides.
+    // The directory's owner decides where the socket is.
     ASSERT_EQ(chmod(directory_.file("").c_str(), 0755), 0);
     EXPECT_TRUE(eventually([&] { return port->poll_link(); }));
     EXPECT_THAT(testing::internal::GetCapturedStderr(), HasSubstr("is user 65534's"));
@@ -446,8 +446,8 @@ TEST_F(MemifPort, ASocketThatIsThereAlreadyIsRefusedWithTheReasonUnlessItIsDead)
     EXPECT_TRUE(port->capabilities().needs_peer);
 }
 
-/// Who looks whether the socket is taken must not be a connection that comes and goes: EAL's interrupt thread
-/// would die of it, now and then.
+/// Checks that a look at a socket in use opens no short-lived connection: EAL's interrupt thread would
+/// sometimes die of one.
 TEST_F(MemifPort, ALookAtASocketInUseIsNoConnection) {
     Peer peer("Listens", device("server"));
     ASSERT_TRUE(peer.wait());
@@ -459,7 +459,7 @@ TEST_F(MemifPort, ALookAtASocketInUseIsNoConnection) {
     EXPECT_EQ(peer.exit_status(), 0);
 }
 
-/// Without regard to that, one server in a few dies: EAL's interrupt thread panics.
+/// Stops clients right after their start. Without care, EAL's interrupt thread panics in one server of a few.
 TEST_F(MemifPort, AServerOutlivesClientsThatStopAsSoonAsTheyHaveStarted) {
     Peer peer("Listens", device("server"));
     ASSERT_TRUE(peer.wait());
@@ -473,8 +473,8 @@ TEST_F(MemifPort, AServerOutlivesClientsThatStopAsSoonAsTheyHaveStarted) {
     EXPECT_EQ(peer.exit_status(), 0);
 }
 
-/// A client that does not know its own connection takes it for a refused one and begins anew, in the midst of
-/// the greeting.
+/// Checks that a client knows its own connection. If not, it takes the connection for a refused one and
+/// begins anew, in the midst of the greeting.
 TEST_F(MemifPort, AClientKnowsItsConnectionHoweverTheSocketIsSpelled) {
     Peer peer("Listens", device("server"));
     ASSERT_TRUE(peer.wait());

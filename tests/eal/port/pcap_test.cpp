@@ -22,7 +22,7 @@ using testing::IsEmpty;
 
 class PcapPort : public testing::Test {
   protected:
-    /// `count` frames of growing length from 60 bytes on.
+    /// Writes `count` frames of growing length, from 60 bytes on.
     std::string write_capture(std::uint32_t count, std::size_t step = 1, const PcapFormat& format = {}) {
         const auto path = directory_.file("in.pcap");
         PcapWriter file(path, format);
@@ -231,7 +231,7 @@ TEST_F(PcapPort, TheFileIsWrittenAnewAfterStopAndStart) {
     }
 }
 
-/// A file system that is full, as far as this process is concerned.
+/// Makes the file system full for this process.
 class FileSizeLimit {
   public:
     explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -20,9 +20,12 @@
 #include "base/error.hpp"
 #include "drivers/table.hpp"
 #include "port/port.hpp"
+#include "tests/support/refusal.hpp"
 
-/// What the EAL tests of ports share: requests, pools, frames that can be told apart.
+/// Provides the EAL tests of ports with requests, pools, and frames that can be distinguished.
 namespace spead::port::test {
+
+using spead::test::error_of;
 
 inline PortRequest request(std::string device, std::uint16_t rx = 1, std::uint16_t tx = 1,
                            std::uint32_t max_packet = 1472) {
@@ -44,18 +47,7 @@ inline PreparedDevice plan(const PortRequest& r) {
     return plan_ports({&r, 1}, drivers::table()).front().device;
 }
 
-/// The text of the Error that `action` throws; empty and a failed test if it throws none.
-inline std::string error_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return {};
-}
-
-/// A sender's pool. The destructor fails the test unless every mbuf is back.
+/// Owns a sender's pool. The destructor fails the test unless every mbuf is back.
 class Pool {
   public:
     explicit Pool(unsigned mbufs = 1023, std::uint16_t data_room = 2048 + RTE_PKTMBUF_HEADROOM) {
@@ -77,7 +69,7 @@ class Pool {
     unsigned in_use() const { return rte_mempool_in_use_count(pool_); }
     bool full() const { return rte_mempool_full(pool_) == 1; }
 
-    /// A single-segment mbuf with these bytes.
+    /// Returns a single-segment mbuf with these bytes.
     rte_mbuf* make(const std::vector<std::uint8_t>& bytes) const {
         rte_mbuf* m = rte_pktmbuf_alloc(pool_);
         char* data = m == nullptr ? nullptr : rte_pktmbuf_append(m, static_cast<std::uint16_t>(bytes.size()));
@@ -88,7 +80,7 @@ class Pool {
         return m;
     }
 
-    /// The bytes in segments of at most `segment`.
+    /// Returns the bytes in segments of at most `segment`.
     rte_mbuf* make_chain(const std::vector<std::uint8_t>& bytes, std::size_t segment) const {
         rte_mbuf* head = nullptr;
         for (std::size_t at = 0; at < bytes.size(); at += segment) {
@@ -108,7 +100,7 @@ class Pool {
     rte_mempool* pool_ = nullptr;
 };
 
-/// An Ethernet frame of an experimental type (RFC 7042: 0x88B5), whose bytes tell its number.
+/// Returns an Ethernet frame of an experimental type (RFC 7042: 0x88B5), with bytes made from its number.
 inline std::vector<std::uint8_t> frame(std::uint32_t number, std::size_t length) {
     std::vector<std::uint8_t> bytes(length);
     for (std::size_t i = 0; i < length; ++i) {
@@ -155,7 +147,7 @@ inline bool send(const TxQueue& queue, rte_mbuf* m) {
     return false;
 }
 
-/// User memory that an mbuf points at, and how often the driver gave it back.
+/// Holds user memory that an mbuf points at, and counts how often the driver gave it back.
 class ExternalBuffer {
   public:
     explicit ExternalBuffer(std::vector<std::uint8_t> bytes) : bytes_(std::move(bytes)) {
@@ -165,7 +157,7 @@ class ExternalBuffer {
     ExternalBuffer(const ExternalBuffer&) = delete;
     ExternalBuffer& operator=(const ExternalBuffer&) = delete;
 
-    /// An mbuf of `pool` that refers to the bytes. One at a time.
+    /// Returns an mbuf of `pool` that refers to the bytes. One at a time.
     rte_mbuf* attach(const Pool& pool) {
         rte_mbuf* m = rte_pktmbuf_alloc(pool.get());
         rte_mbuf_ext_refcnt_set(&info_, 1);
@@ -183,7 +175,7 @@ class ExternalBuffer {
     std::atomic<int> released_{0};
 };
 
-/// A directory that goes away with the test.
+/// Makes a directory that goes away with the test.
 class Directory {
   public:
     Directory() {

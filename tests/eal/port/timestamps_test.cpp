@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// When packets came and when they are to go, by the port's word.
+/// Tests the times that a port reports for received packets, and those that it takes for sent ones.
 #include "port/timestamps.hpp"
 
 #include <gmock/gmock.h>

@@ -10,7 +10,7 @@
 #include "process/service_notifier.hpp"
 #include "tests/eal/runtime/rig.hpp"
 
-/// Keep-alives come from a run's tick, and so only while every lcore answers.
+/// Tests keep-alives: they come from a run's tick, and so only while every lcore answers.
 namespace spead::process {
 namespace {
 
@@ -20,7 +20,7 @@ using runtime::test::Directory;
 using testing::Contains;
 using testing::HasSubstr;
 
-/// A service manager's socket, with a watchdog so short that every tick sends a keep-alive.
+/// Stands in for a service manager's socket. Its watchdog is so short that every tick sends a keep-alive.
 class Manager {
   public:
     explicit Manager(const std::string& path)
@@ -70,7 +70,7 @@ TEST(Watchdog, IsFedByEveryTickOfARunThatIsWell) {
     EXPECT_EQ(manager.keep_alives(), ticks);
 }
 
-/// The lcore writes to a pipe that nobody reads, and hangs there.
+/// Lets the lcore write to a pipe that nobody reads, so that it hangs there.
 TEST(Watchdog, StarvesWhenAnLcoreHangs) {
     const Directory directory;
     Manager manager(directory.file("notify"));

@@ -3,11 +3,11 @@
 
 #include "tests/eal/recv/rig.hpp"
 
-/// The agent's ways through a burst, several sources and streams, and when heaps are handed over.
+/// Tests the agent's ways through a burst, several sources and streams, and when it hands heaps over.
 namespace spead::recv::test {
 namespace {
 
-/// Frames of several heaps, so many live at once, dealt packet by packet.
+/// Returns frames of several heaps, `live` of them at once, dealt packet by packet.
 std::vector<Bytes> interleaved(std::uint64_t first, std::uint64_t heaps, std::size_t length,
                                std::size_t packet, const Way& way = {}, std::uint64_t live = 4) {
     std::vector<Bytes> frames;
@@ -41,7 +41,7 @@ void expect_whole(const std::vector<Taken>& heaps, std::uint64_t first, std::uin
         ASSERT_EQ(counts[i], first + i);
 }
 
-/// The source's note tells how it goes: whole bursts, or short batches.
+/// Checks whole bursts and short batches: the source's note decides between them.
 TEST(RxAgent, MakesTheSameHeapsInWholeBurstsAndInShortBatches) {
     std::vector<std::vector<Taken>> results;
     for (const std::size_t packet : {64U, 700U, 1400U, 3000U, 8192U}) {
@@ -282,7 +282,7 @@ TEST(RxAgent, PausesOnlyTheSourceWhoseConsumerIsBehind) {
     EXPECT_EQ(rig.count(PacketOutcome::placed, 0), 300U);
 }
 
-/// A full burst of another source must not make the agent forget that a stream waits.
+/// Checks that a full burst of another source does not make the agent forget that a stream waits.
 TEST(RxAgent, KeepsASourcePausedWhileOthersRunAtFullLoad) {
     Rig rig;
     rig.add_source();
@@ -385,7 +385,7 @@ TEST(RxAgent, CountsBurstsAndFullOnes) {
     rig.take();
 }
 
-/// mbufs that somebody else still refers to are not given back to their pool.
+/// Keeps mbufs out of their pool while another reference to them is left.
 TEST(RxAgent, ReleasesOnlyItsOwnReferenceToABuffer) {
     OneStream rig;
     rte_mbuf* const m = rig.pool.make(MadeHeap{.cnt = 1, .length = 100}.frames()[0]);

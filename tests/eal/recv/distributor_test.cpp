@@ -14,7 +14,7 @@ namespace {
 
 using testing::ElementsAre;
 
-/// One heap per packet.
+/// Returns a packet that is a whole heap.
 Bytes packet(std::uint64_t count, const Way& way = {}, std::size_t payload = 32) {
     wire::test::Packet p;
     p.payload.assign(payload, static_cast<std::uint8_t>(count));
@@ -34,7 +34,7 @@ class DistributorTest : public ::testing::Test {
         distributor->connect(rx.queue());
     }
 
-    /// The first payload byte of each packet of one burst, which are freed.
+    /// Returns the first payload byte of each packet of one burst, and frees the packets.
     static std::vector<unsigned> take(port::RxQueue queue, std::uint16_t max = 64) {
         std::vector<rte_mbuf*> mbufs(max);
         const std::uint16_t n = queue.rx_burst(mbufs.data(), max);

@@ -221,7 +221,7 @@ TEST(HeldPackets, AreBoundedByBuffersAndTheAnswerSaysWhatThen) {
     EXPECT_EQ(rig.lane().counters.hold_refused, 3U);
     EXPECT_EQ(rig.pool.in_use(), 5U);
 
-    // What was given back makes room at once.
+    // A packet that was given back makes room at once.
     filter.held.erase(filter.held.begin());
     rig.give(heap_with_items(4).frames());
     EXPECT_EQ(rig.count(PacketOutcome::held), 5U);

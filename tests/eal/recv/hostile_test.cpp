@@ -6,7 +6,7 @@
 
 #include "tests/eal/recv/rig.hpp"
 
-/// What a network and strangers do to packets: good heaps arrive whole, everything else is counted.
+/// Tests damaged, forged and lost packets: good heaps arrive whole, everything else is counted.
 namespace spead::recv::test {
 namespace {
 
@@ -17,7 +17,7 @@ MadeHeap good_heap(std::uint64_t cnt, Random& random) {
     return h;
 }
 
-/// Frames of the heap, each in one segment or in several.
+/// Adds a frame to the queue, in one segment or in several.
 void add(FakeRx& queue, const Bytes& f, Random& random) {
     if (random() % 4 != 0) {
         queue.add(f);
@@ -44,7 +44,7 @@ Way any_way(Random& random) {
     return way;
 }
 
-/// A frame that somebody damaged or forged.
+/// Returns the frame damaged or forged.
 Bytes broken(Bytes f, Random& random) {
     const auto at = [&] { return random() % f.size(); };
     const std::uint32_t flips = 1 + random() % 4;
@@ -114,7 +114,7 @@ TEST_P(BrokenPackets, ChangeNothingButCounters) {
                 other.cnt &= other.flavour.value_mask();
                 const std::vector<Bytes> frames = other.frames();
                 const Bytes b = broken(frames[random() % frames.size()], random);
-                // What is still a packet of the stream is somebody else's heap, not a broken packet.
+                // A frame that still is a packet of the stream belongs to another heap, and is not broken.
                 if (judge(b.data(), b.size(), true, rig.sources[0]->classifier, config.max_packet_size))
                     continue;
                 add(rig.queue(), b, random);
@@ -143,8 +143,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, BrokenPackets, testing::Range(1U, 7U));
 
 using HostileHeaps = Seeds;
 
-/// Packets that break no rule and are made to hurt: counts, lengths, offsets and item pointers at the edges,
-/// in a small memory. Nothing is promised but that all ends in counters and everything comes back.
+/// Sends packets that break no rule, with extreme counts, lengths, offsets and item pointers, to a small
+/// memory. Requires only that each ends in a counter, and that all memory comes back.
 TEST_P(HostileHeaps, EndInCounters) {
     Random random(GetParam());
     LaneConfig config = lane_config("s0", one_group());
@@ -209,8 +209,8 @@ INSTANTIATE_TEST_SUITE_P(Seeds, HostileHeaps, testing::Range(1U, 9U));
 
 using LossyNetwork = Seeds;
 
-/// Packets are lost, doubled and overtaken, within what the window holds: every heap whose packets all came
-/// is whole, the others lack exactly what was lost.
+/// Loses, doubles and reorders packets, within the window's limits. A heap whose packets all came is whole,
+/// and the others lack exactly the lost ones.
 TEST_P(LossyNetwork, LosesExactlyWhatItLost) {
     Random random(GetParam());
     constexpr std::uint64_t kHeaps = 64;
@@ -310,7 +310,7 @@ TEST_P(LossyNetwork, LosesExactlyWhatItLost) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, LossyNetwork, testing::Range(1U, 13U));
 
-/// Half the packets of a real stream belong to nobody, are of another kind or are broken, in the same burst.
+/// Mixes a real stream's packets with as many of no stream, of another kind or broken, in the same burst.
 TEST(MixedTraffic, EndsInTheCountersOfItsKinds) {
     OneStream rig;
     Bytes other_type = frame(Bytes(40));

@@ -6,7 +6,7 @@
 #include "port/impaired_queue.hpp"
 #include "tests/eal/recv/rig.hpp"
 
-/// What a network does to packets, and which counter each of them must be in.
+/// Tests which counter each packet must be in after a network impaired it.
 namespace spead::recv::test {
 namespace {
 
@@ -15,7 +15,7 @@ using port::ImpairedQueue;
 using port::Impairments;
 using port::TxQueue;
 
-/// A cable with faults: what is sent through it comes out as bytes, in the order in which they leave it.
+/// Stands in for a cable with faults. It returns packets as bytes, in the order in which they leave it.
 class Network {
   public:
     Network(const Pool& pool, const Impairments& impairments)
@@ -51,7 +51,7 @@ class Network {
     std::vector<Bytes> out_;
 };
 
-/// All counters of the stream and its port by name, to be compared before and after a packet.
+/// Returns all counters of the stream and its port by name, to be compared before and after a packet.
 std::map<std::string, std::uint64_t> counts(const Rig& rig) {
     std::map<std::string, std::uint64_t> all;
     for (std::size_t o = 0; o < kPortOutcomes; o++)
@@ -67,7 +67,7 @@ std::map<std::string, std::uint64_t> counts(const Rig& rig) {
     return all;
 }
 
-/// What has come of a heap so far.
+/// Holds the parts of a heap that have come so far.
 struct Came {
     std::size_t length = 0;
     std::map<std::uint64_t, std::size_t> pieces;  ///< by offset
@@ -108,7 +108,7 @@ std::vector<Bytes> frames_of(const std::vector<MadeHeap>& heaps) {
     return all;
 }
 
-/// What is in a frame that arrives; nothing: it is no packet of SPEAD any more.
+/// Returns the contents of a frame that arrives; nothing if it is no SPEAD packet any more.
 std::optional<Judged> judge_frame(const Bytes& bytes) {
     wire::UdpView udp;
     if (wire::parse_udp(bytes.data(), bytes.size(), bytes.size(), true, udp) != PortOutcome::stream)
@@ -116,7 +116,7 @@ std::optional<Judged> judge_frame(const Bytes& bytes) {
     return judge_datagram(bytes.data() + udp.payload_offset, udp.payload_length, udp.payload_length);
 }
 
-/// Every packet that leaves the network is in the counters that its heap's history asks for, one by one.
+/// Checks, one by one, that packets from the network are in the counters that their heaps' history requires.
 void expect_each_counted(const Impairments& impairments) {
     OneStream rig(patient(kHeaps));
     Network network(rig.pool, impairments);
@@ -179,8 +179,7 @@ TEST(Impaired, EveryPacketIsInTheCounterThatItsFateAsksFor) {
     }
 }
 
-/// No bit that is inverted makes a packet one of another heap or place: what becomes of those is another
-/// matter.
+/// Returns whether no inverted bit makes a packet one of another heap or place, which the tests leave out.
 bool only_bytes_change(const Impairments& impairments, const std::vector<Bytes>& sent) {
     for (std::size_t i = 0; i < sent.size(); i++) {
         const port::Fate fate = fate_of(impairments, i);

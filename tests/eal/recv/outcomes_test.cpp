@@ -12,11 +12,11 @@
 #include "wire/arp.hpp"
 #include "wire/igmp.hpp"
 
-/// Where packets end: each in exactly one counter, and each counter can be reached.
+/// Tests the outcomes of packets: each packet is in exactly one counter, and each counter can be reached.
 namespace spead::recv::test {
 namespace {
 
-/// One packet must count as this at the port, and nowhere else.
+/// Requires that a packet counts as this outcome at the port, and nowhere else.
 void expect_port(PortOutcome outcome, const Bytes& f, std::uint64_t flags = 0) {
     OneStream rig;
     rte_mbuf* const m = rig.pool.make(f);
@@ -32,7 +32,7 @@ Bytes usual_frame(const Way& way = {}) {
     return frame(MadeHeap{}.datagram(0, 400, true), way);
 }
 
-/// An Ethernet frame of another type.
+/// Returns an Ethernet frame of another type.
 Bytes other_frame(std::uint16_t ether_type, std::size_t length = 60) {
     Bytes f = usual_frame();
     f.resize(length);
@@ -145,7 +145,7 @@ TEST(PortOutcomes, IgnoreTheUdpChecksum) {
     expect_port(PortOutcome::stream, f);
 }
 
-/// The frame with its UDP checksum filled in.
+/// Returns the frame with its UDP checksum filled in.
 Bytes with_checksum(Bytes f) {
     const std::span<const std::uint8_t> payload(&f[wire::kNetHeader], f.size() - wire::kNetHeader);
     store_be16(&f[40], wire::udp_checksum(load_be32(&f[26]), load_be32(&f[30]), load_be16(&f[34]),

@@ -4,11 +4,11 @@
 #include "tests/eal/recv/rig.hpp"
 #include "tests/support/pcap_writer.hpp"
 
-/// The agent on ports of DPDK's.
+/// Tests the agent on ports of DPDK's.
 namespace spead::recv::test {
 namespace {
 
-/// A port as a source, with a stream.
+/// Holds a port as a source, with a stream.
 class PortRig {
   public:
     explicit PortRig(const std::string& device, const LaneConfig& config = lane_config("s0", one_group()),
@@ -43,7 +43,7 @@ class PortRig {
             ADD_FAILURE() << broken;
         return any;
     }
-    /// Until so many packets have come.
+    /// Polls until so many packets have come.
     void poll_until(std::uint64_t packets) {
         for (int i = 0; i < 100'000 && picture().ports[0].rx_packets < packets; i++)
             poll();
@@ -143,7 +143,7 @@ class PcapSource : public testing::Test {
     port::test::Directory directory_;
 };
 
-/// 9 KB packets arrive in several segments of the PMD's buffers or in one; either way they are whole.
+/// Checks that 9 KB packets are whole, in several segments of the PMD's buffers or in one.
 TEST_F(PcapSource, DeliversEveryHeapOfAFile) {
     std::vector<Bytes> frames;
     std::size_t heaps = 0;

@@ -20,12 +20,12 @@
 #include "tests/eal/port/port_rig.hpp"
 #include "tests/unit/recv/datagram.hpp"
 
-/// An RX agent with everything around it, on real mbufs.
+/// Makes an RX agent with everything around it, on real mbufs.
 namespace spead::recv::test {
 
 using port::test::Pool;
 
-/// A receive queue that holds what a test put into it and hands it out in bursts.
+/// Holds the mbufs that a test put into a receive queue, and hands them out in bursts.
 class FakeRx {
   public:
     explicit FakeRx(const Pool& pool) : pool_(&pool) {}
@@ -42,7 +42,7 @@ class FakeRx {
         for (const Bytes& f : frames)
             add(f);
     }
-    /// The frame in segments of these lengths, the rest in a last one.
+    /// Returns the frame in segments of these lengths, with the rest in a last one.
     rte_mbuf* chain(const Bytes& frame, const std::vector<std::size_t>& lengths) const {
         rte_mbuf* head = nullptr;
         std::size_t at = 0;
@@ -63,9 +63,9 @@ class FakeRx {
     port::RxQueue queue() { return {&burst, this, 3, nullptr}; }
     std::size_t waiting() const { return waiting_.size(); }
     std::uint64_t taken() const { return taken_; }
-    /// So many of those taken were given up with their port.
+    /// Forgets so many of the taken packets, which were given up with their port.
     void forget(std::uint64_t packets) { taken_ -= packets; }
-    /// No burst is larger.
+    /// Limits the size of a burst.
     std::uint16_t most = 64;
 
   private:
@@ -100,7 +100,7 @@ inline std::vector<Endpoint> one_group(std::uint32_t address = Way{}.to) {
     return {{{address}, Way{}.port, {}}};
 }
 
-/// A heap as a consumer had it.
+/// Copies a heap as a consumer had it.
 struct Taken {
     std::uint64_t cnt = 0;
     bool complete = false;
@@ -123,13 +123,13 @@ inline Taken taken(const heap::HeapHandle& h) {
     t.items.assign(h.item_words().begin(), h.item_words().end());
     t.missing = h.missing();
     t.source = h.source();
-    // Missing bytes are whatever was there before.
+    // Missing bytes are left from before.
     for (const heap::Range& r : t.missing)
         std::fill(t.payload.begin() + r.begin, t.payload.begin() + r.end, '\0');
     return t;
 }
 
-/// Whether the heap is complete and holds what MadeHeap puts into it.
+/// Returns whether the heap is complete and holds the content that MadeHeap puts into it.
 inline testing::AssertionResult is_whole(const Taken& t, const MadeHeap& made) {
     if (t.cnt != made.cnt)
         return testing::AssertionFailure() << "it is heap " << t.cnt << ", not " << made.cnt;
@@ -143,8 +143,8 @@ inline testing::AssertionResult is_whole(const Taken& t, const MadeHeap& made) {
     return testing::AssertionSuccess();
 }
 
-/// Sources, lanes and the agent. Time is the test's. The destructor ends all heaps and fails the test unless
-/// every record, byte and mbuf comes back and the counters add up.
+/// Holds sources, lanes and the agent. Time is the test's. The destructor ends all heaps and fails the test
+/// unless every record, byte and mbuf comes back and the counters add up.
 class Rig {
   public:
     explicit Rig(std::size_t arena_bytes = 8U << 20, std::size_t largest = 512U << 10, unsigned mbufs = 1023,
@@ -172,7 +172,7 @@ class Rig {
     Rig(const Rig&) = delete;
     Rig& operator=(const Rig&) = delete;
 
-    /// A source with a queue of its own; returns its number.
+    /// Adds a source with a queue of its own; returns its number.
     std::size_t add_source() {
         queues.push_back(std::make_unique<FakeRx>(pool));
         sources.push_back(std::make_unique<Source>());
@@ -180,7 +180,7 @@ class Rig {
         agent.add_source(*sources.back());
         return sources.size() - 1;
     }
-    /// A stream that `source` serves, with a quota of the arena.
+    /// Adds a stream that `source` serves, with a quota of the arena.
     SpeadLane& add_lane(std::size_t source, const LaneConfig& config, std::size_t quota = 0) {
         lanes.push_back(std::make_unique<SpeadLane>(
             config, heap::PoolPlacer(arena, quota == 0 ? arena.capacity() : quota)));
@@ -196,14 +196,14 @@ class Rig {
     FakeRx& queue(std::size_t source = 0) { return *queues[source]; }
     SpeadLane& lane(std::size_t i = 0) { return *lanes[i]; }
 
-    /// One poll; `now` goes on by 1000 ticks.
+    /// Polls once; `now` goes on by 1000 ticks.
     bool poll() {
         now += 1000;
         const bool any = agent.poll(now);
         check();
         return any;
     }
-    /// Until every queue is empty, and once more, when whatever has ended is handed over.
+    /// Polls until every queue is empty, and once more, which hands over the heaps that have ended.
     void poll_all() {
         while (poll()) {
         }
@@ -221,7 +221,7 @@ class Rig {
         poll_all();
     }
 
-    /// All heaps that the lanes' queues hold, lane by lane.
+    /// Takes all heaps that the lanes' queues hold, lane by lane.
     std::vector<Taken> take() {
         std::vector<Taken> all;
         for (const auto& lane : lanes)
@@ -244,7 +244,7 @@ class Rig {
             add_to_picture(s);
         return s;
     }
-    /// Every packet that came is in exactly one counter, and heaps add up.
+    /// Checks that every packet that came is in exactly one counter, and that heaps add up.
     void check() const {
         const stats::Snapshot s = picture();
         for (const std::string& broken : stats::broken_identities(s))
@@ -264,7 +264,7 @@ class Rig {
                 EXPECT_LT(n, std::uint64_t{1} << 40) << "a counter went below zero";
     }
 
-    /// Packets that were taken from the source and do not wait for room.
+    /// Returns the number of packets that were taken from the source and do not wait for room.
     std::uint64_t seen(std::size_t source) const {
         return queues[source]->taken() - sources[source]->waiting.count;
     }
@@ -284,7 +284,7 @@ class Rig {
     std::uint64_t ended(HeapEnd e, std::size_t lane = 0) const {
         return lanes[lane]->counters.heaps_ended[static_cast<std::size_t>(e)];
     }
-    /// Sum of all outcomes of a port or stream but one.
+    /// Returns the sum of all outcomes of a port or stream but one.
     std::uint64_t others(PortOutcome o, std::size_t source = 0) const {
         return picture().ports[source].rx_packets - count(o, source);
     }
@@ -292,7 +292,7 @@ class Rig {
         return picture().streams[lane].received - count(o, lane);
     }
 
-    /// What a test has besides.
+    /// Adds a test's own parts to the snapshot.
     std::function<void(stats::Snapshot&)> add_to_picture;
 
     Pool pool;
@@ -304,7 +304,7 @@ class Rig {
     std::uint64_t now = 1;
 };
 
-/// The usual case: one source, one stream, one group.
+/// Makes the usual case: one source, one stream, one group.
 struct OneStream : Rig {
     explicit OneStream(const LaneConfig& config = lane_config("s0", one_group())) {
         add_source();

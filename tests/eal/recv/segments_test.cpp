@@ -3,11 +3,11 @@
 
 #include "tests/eal/recv/rig.hpp"
 
-/// Packets in several segments, split anywhere, are what they are in one.
+/// Tests packets in several segments: the same as in one segment, at any split.
 namespace spead::recv::test {
 namespace {
 
-/// Small enough for every split, large enough for several items and odd lengths.
+/// Returns a heap that is small enough for every split, and large enough for several items and odd lengths.
 MadeHeap small_heap(std::uint64_t cnt) {
     const wire::Flavour flavour(48);
     return {.cnt = cnt,
@@ -83,7 +83,7 @@ INSTANTIATE_TEST_SUITE_P(Headers, SplitPackets,
                                                   .ihl = 15}}),
                          [](const auto& each) { return std::string(each.param.name); });
 
-/// Whatever a packet in one segment counts as, broken ones too, it counts as in two.
+/// Requires the same outcome of a packet in two segments as in one. That holds for broken ones too.
 TEST(SegmentedPackets, EndWhereTheyEndInOneSegment) {
     const Bytes right = small_heap(1).frames()[0];
     Random random(1);
@@ -123,7 +123,7 @@ TEST(SegmentedPackets, MayHaveEmptySegmentsAndSegmentsOfOneByte) {
     EXPECT_TRUE(is_whole(heaps[0], small_heap(1)));
 }
 
-/// Jumbo frames in 2 KB buffers, as net_pcap and mlx5 with scattered receive deliver them.
+/// Sends jumbo frames in 2 KB buffers, as net_pcap and mlx5 with scattered receive deliver them.
 TEST(SegmentedPackets, CarryJumboPayloads) {
     OneStream rig;
     const MadeHeap h{.cnt = 3, .length = 100'000, .packet = 8900};

@@ -6,8 +6,8 @@
 
 #include "tests/eal/recv/rig.hpp"
 
-/// Packets that wait for room in a window whose stream may lose nothing, on real mbufs: each is counted once,
-/// whenever that is, and what waits with them stays in order.
+/// Tests packets that wait for room in a window whose stream may lose nothing, on real mbufs. Each is counted
+/// once, early or late, and the packets that wait with it stay in order.
 namespace spead::recv::test {
 namespace {
 
@@ -102,7 +102,7 @@ TEST(WaitingPackets, InSegmentsAreTakenByteForByte) {
     EXPECT_EQ(rig.others(PacketOutcome::placed), 0U);
 }
 
-/// A large heap and a small one are with the consumer. There is room for many small ones, and none for a
+/// Leaves a large heap and a small one with the consumer. There is room for many small ones, and none for a
 /// large one.
 struct Full : Rig {
     Full() : Rig(128 * kKiB, 64 * kKiB) {
@@ -116,7 +116,7 @@ struct Full : Rig {
     }
     ~Full() { held.clear(); }
 
-    /// A large heap's packets, and a small heap's behind them.
+    /// Adds a large heap's packets, and a small heap's behind them.
     void add_heaps() {
         queue().add(kLarge.frames());
         queue().add(kSmall.frames());
@@ -161,7 +161,7 @@ TEST(WaitingPackets, LeaveOtherSourcesAlone) {
     EXPECT_EQ(rig.sources[0]->waiting.count, 6U);
 }
 
-/// Returns the datagram of a heap in one packet, with an item before the specials and one behind them: its
+/// Returns the datagram of a heap in one packet, with an item before the specials and one behind them. Its
 /// item pointers do not lie next to each other.
 Bytes with_items_around(std::uint64_t cnt, std::size_t heap_length, std::size_t length, std::uint64_t id) {
     wire::test::Packet p;

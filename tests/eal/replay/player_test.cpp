@@ -11,7 +11,7 @@
 #include "tests/eal/port/port_rig.hpp"
 #include "tests/support/fake_io.hpp"
 
-/// The lcore's side of a replay, with a port whose misbehaviour and a clock whose time the tests choose.
+/// Tests the lcore's side of a replay. The tests choose the port's misbehaviour and the clock's time.
 namespace spead::replay {
 namespace {
 
@@ -40,7 +40,7 @@ struct Rig {
     }
     Player& make() { return *(player = std::make_unique<Player>(config)); }
 
-    /// A window of frames whose first byte tells which they are, `gap` ns apart.
+    /// Makes a window of numbered frames, `gap` ns apart; the first byte of each is its number.
     CaptureWindow& window(std::uint8_t first, std::size_t frames, std::uint64_t gap,
                           std::uint32_t length = 100) {
         memory.push_back(std::make_unique<std::vector<std::byte>>(frames * length));
@@ -54,7 +54,7 @@ struct Rig {
         }
         return w;
     }
-    /// First bytes of what has arrived.
+    /// Returns the first bytes of the frames that have arrived.
     std::vector<int> arrived() {
         std::vector<int> all;
         rte_mbuf* m[32];
@@ -167,7 +167,7 @@ TEST(Player, FixedRatesHoldOnAverage) {
     }
 }
 
-/// Ten seconds at which the port takes nothing are not made up for.
+/// Keeps the port from taking anything for ten seconds, which are not made up for.
 TEST(Player, APortThatTookNothingForALongTimeEarnsNoCredit) {
     struct Gate {
         port::TxQueue inner;
@@ -231,7 +231,7 @@ TEST(Player, ADriverThatTakesFewOrKeepsManyLosesNothing) {
     }
 }
 
-/// More references than 16 bits count, to one window, over and over.
+/// Makes more references to one window than 16 bits count, over and over.
 TEST(Player, LoopsForEverAndIsAbandoned) {
     Rig rig(Timing::greedy);
     Player& p = rig.make();

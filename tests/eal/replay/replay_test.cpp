@@ -26,7 +26,7 @@ using port::test::request;
 
 class Replays : public testing::Test {
   protected:
-    /// A capture of frames 0 .. n-1, a microsecond apart.
+    /// Writes a capture of frames 0 .. n-1, a microsecond apart.
     std::string write(std::uint64_t n, std::size_t length = 1000) {
         std::vector<std::byte> bytes;
         const auto head = capture::pcap_file_header(65535);
@@ -100,7 +100,7 @@ TEST_F(Replays, WhatFitsIsSentFromMemoryPassAfterPass) {
     EXPECT_EQ(snapshot.zero_copy, snapshot.packets);
 }
 
-/// Twenty times the memory: every frame, in order, each pass anew.
+/// Replays twenty times the memory: every frame, in order, each pass anew.
 TEST_F(Replays, WhatDoesNotFitGoesThroughWindows) {
     options.files = {write(20'000)};
     options.timing = Timing::greedy;
@@ -172,7 +172,7 @@ TEST_F(Replays, StoppingInTheMiddleGivesEverythingBack) {
     }
 }
 
-/// The thread finds itself stopped between its first read and the end of the file.
+/// Stops the thread between its first read and the end of the file.
 TEST_F(Replays, StoppedWhileTheFilesAreReadIsNoFailure) {
     options.files = {write(20'000)};
     auto port = open_port(request("net_null0", 0, 1));

@@ -43,7 +43,7 @@ TEST_F(Captures, AStreamIsReceivedAndCapturedBesides) {
     EXPECT_EQ(read_pcap(scratch.file("a.pcap")).size(), c.written);
 }
 
-/// Where packets end in it, a source that loses nothing waits for the disk.
+/// Makes a lossless source wait for the disk when its packets end in the capture.
 TEST_F(Captures, ALosslessSourceWaitsForTheDiskOfAnExclusiveOne) {
     Plan plan = loopback(500);
     plan.receives[0].sink.kind = SinkKind::null;

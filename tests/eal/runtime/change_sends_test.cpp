@@ -5,7 +5,7 @@
 #include "tests/eal/runtime/live_rig.hpp"
 #include "tests/support/scratch_directory.hpp"
 
-/// Senders that come, go, stop and start while others send.
+/// Tests senders that come, go, stop and start while others send.
 namespace spead::runtime::test {
 namespace {
 
@@ -42,7 +42,7 @@ TEST(ChangeSends, StopsStartsAndRetunesASender) {
     EXPECT_EQ(e.last.streams[0].heaps_delivered, heaps + 7) << "counts went on, else they were duplicates";
 }
 
-/// Beside the sender of live_plan(), on a group of its own.
+/// Makes a sender beside that of live_plan(), on a group of its own.
 SendPlan sender(const std::string& name, const std::string& endpoints, std::int64_t heaps = -1) {
     SendPlan s = send(name, endpoints, heaps);
     s.first_count = 1;
@@ -124,7 +124,7 @@ TEST(ChangeSends, ASenderComesToAPortThatOnlyReceivedSoFar) {
     expect_nothing_lost(e.last.streams[0]);
 }
 
-/// Cannot be started.
+/// Refuses to start.
 class Reluctant final : public HeapSource {
   public:
     void start(const std::vector<unsigned>&, std::int64_t) override { throw Error("no thread"); }
@@ -243,7 +243,7 @@ TEST(ChangeSends, HeapsTimeOutWhileTheirPortIsStopped) {
     EXPECT_EQ(e.last.streams[0].heaps_wrong, 0U);
 }
 
-/// Heaps that take half a minute each: they are given up, those that were not begun with them.
+/// Gives up heaps that take half a minute each, with those that were not begun.
 TEST(ChangeSends, ARunEndsWithASlowSenderOnAPortThatIsStopped) {
     for (const double timeout : {0.0, 0.02}) {
         Plan plan = live_plan(1);
@@ -258,7 +258,7 @@ TEST(ChangeSends, ARunEndsWithASlowSenderOnAPortThatIsStopped) {
     }
 }
 
-/// From 800 b/s, at which the first burst takes ten minutes.
+/// Starts from 800 b/s, at which the first burst takes ten minutes.
 TEST(ChangeSends, ARateThatIsRaisedHoldsAtOnce) {
     Plan plan = live_plan(1);
     plan.sends[0].rate = 100;

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <atomic>
-#include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
 #include <optional>
 #include <thread>
 
-#include "stats/diagnosis.hpp"
-#include "stats/since.hpp"
 #include "tests/eal/runtime/live_rig.hpp"
 #include "tests/support/file_size_limit.hpp"
 
-/// Streams and ports that change while packets come.
+/// Tests streams and ports that change while packets come.
 namespace spead::runtime::test {
 namespace {
 
-using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -331,103 +326,6 @@ TEST(Change, GoesBackWhenASinkCannotBeMade) {
         expect_nothing_lost(s);
 }
 
-/// Holds its first heap until it is told.
-class Waiting : public Sink {
-  public:
-    explicit Waiting(std::atomic<bool>& go) : go_(go) {}
-    void consume(const heap::HeapHandle&) override {
-        while (!go_)
-            std::this_thread::yield();
-    }
-
-  private:
-    std::atomic<bool>& go_;
-};
-
-std::uint64_t packets_of(const stats::StreamSnapshot& s, const std::string& endpoint) {
-    for (const stats::EndpointSnapshot& e : s.by_endpoint)
-        if (e.name == endpoint)
-            return e.packets;
-    return 0;
-}
-
-TEST(Change, WhatWasReceivedForAnEndpointIsNeverAnothers) {
-    std::atomic<bool> go{false};
-    EngineHooks hooks;
-    hooks.make_sink = [&go](const SinkPlan&, const std::string&) { return std::make_unique<Waiting>(go); };
-    Script script;
-    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_queued > 0; });
-    // Its windows leave, and wait for the consumer meanwhile. Nothing is sent to the new group.
-    script.change([](Plan& p) {
-        p.receives[0].queue_depth = 100;
-        set_endpoints(p.receives[0], {"239.9.9.9:7148"});
-    });
-    script.add([&go](Engine&, const stats::Snapshot& s) {
-        EXPECT_EQ(packets_of(s.streams[0], "239.9.9.9:7148"), 0U);
-        EXPECT_GT(packets_of(s.streams[0], "former"), 0U);
-        go = true;
-    });
-    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_queued == 0; });
-    script.change([](Plan& p) { set_endpoints(p.receives[0], {"239.9.9.8:7148", "239.9.9.9:7148"}); });
-    script.add([](Engine& engine, const stats::Snapshot&) {
-        const stats::StreamSnapshot s = engine.snapshot().streams[0];
-        EXPECT_EQ(packets_of(s, "239.9.9.8:7148"), 0U);
-        EXPECT_EQ(packets_of(s, "239.9.9.9:7148"), 0U);
-        EXPECT_EQ(packets_of(s, "former"), s.received);
-    });
-    const Ended e = script.run(live_plan(1), hooks);
-    EXPECT_THAT(e.problems, IsEmpty());
-}
-
-TEST(Change, SendersOfAStreamThatWentAreNotShownUnderTheNextOnesName) {
-    Script script;
-    const auto packets_for = [](const stats::Snapshot& s, const std::string& name) {
-        std::uint64_t n = 0;
-        for (const stats::TalkerSnapshot& t : s.ports[0].talkers)
-            n += t.stream == name ? t.packets : 0;
-        return n;
-    };
-    script.wait([&](const stats::Snapshot& s) { return packets_for(s, "s1") > 100; });
-    script.change([](Plan& p) { p.receives.pop_back(); });
-    script.change([](Plan& p) {
-        p.receives.push_back(receive("quiet", "239.9.9.9:7148"));
-        p.receives.back().lcores = {5};
-    });
-    script.add([&](Engine& engine, const stats::Snapshot&) {
-        const stats::Snapshot s = engine.snapshot();
-        EXPECT_EQ(packets_for(s, "quiet"), 0U);
-        EXPECT_GT(packets_for(s, ""), 100U) << "of no stream";
-    });
-    const Ended e = script.run(live_plan(2));
-    EXPECT_THAT(e.problems, IsEmpty());
-}
-
-TEST(Change, AStreamMadeAnewUnderItsNameCountsFromItsOwnBeginning) {
-    Script script;
-    stats::Snapshot base;
-    script.wait([&](const stats::Snapshot& s) {
-        base = s;
-        return s.streams[1].heaps_verified > 5;
-    });
-    script.change([](Plan& p) { p.receives.pop_back(); });
-    script.change([](Plan& p) {
-        p.receives.push_back(receive("s1", "239.1.0.1:7148"));
-        p.receives.back().lcores = {5};
-    });
-    // More than the former one had.
-    script.wait([&](const stats::Snapshot& s) { return s.streams[1].received > base.streams[1].received; });
-    script.add([&](Engine& engine, const stats::Snapshot&) {
-        const stats::Snapshot now = engine.snapshot();
-        stats::Snapshot since = stats::since(now, base);
-        since.detailed = false;  // times of heaps are not taken apart here, the lcores forget them
-        expect_identities(since);
-        EXPECT_EQ(since.streams[1].received, now.streams[1].received);
-        EXPECT_EQ(since.removed.received, now.removed.received - base.streams[1].received);
-    });
-    const Ended e = script.run(live_plan(2));
-    EXPECT_THAT(e.problems, IsEmpty());
-}
-
 TEST(Change, IsDoneForOtherThreads) {
     const Plan plan = live_plan(1);
     Engine engine(plan, layout_on_cpus(plan));
@@ -447,59 +345,6 @@ TEST(Change, IsDoneForOtherThreads) {
     other.join();
     engine.stop();
     EXPECT_THAT(engine.problems(), IsEmpty());
-}
-
-/// Consumes so slowly that a queue of four places is always full, until it is told to hurry.
-class SlowSink : public Sink {
-  public:
-    explicit SlowSink(const std::atomic<bool>& slow) : slow_(slow) {}
-    void consume(const heap::HeapHandle&) override {
-        if (slow_)
-            std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    }
-
-  private:
-    const std::atomic<bool>& slow_;
-};
-
-/// What was dropped from the short queue must not be told of the long one.
-TEST(Change, WhatWasFoundOfAShortQueueIsOverOnceTheQueueIsLong) {
-    Plan plan = live_plan(1);
-    plan.receives[0].on_full = OnFullSetting::drop_newest;
-    plan.receives[0].queue_depth = 4;
-    plan.receives[0].sink.kind = SinkKind::null;
-    plan.sends[0].rate = 20e6;
-    std::atomic<bool> slow{true};
-    EngineHooks hooks;
-    hooks.make_sink = [&](const SinkPlan&, const std::string&) { return std::make_unique<SlowSink>(slow); };
-    // The first heap may have begun before anybody listened.
-    const auto too_slow = [](const stats::Snapshot& s) {
-        std::vector<stats::Finding> found = stats::findings_of(s);
-        std::erase_if(found, [](const auto& f) { return f.cause != stats::Cause::consumer_too_slow; });
-        return found;
-    };
-    Script script;
-    script.wait([](const stats::Snapshot& s) { return s.streams[0].heaps_dropped_full > 50; });
-    script.add([&](Engine& engine, const stats::Snapshot& s) {
-        const std::vector<stats::Finding> found = too_slow(s);
-        ASSERT_EQ(found.size(), 1U);
-        EXPECT_EQ(found[0].count, s.streams[0].heaps_dropped_full);
-        EXPECT_THAT(found[0].sentence(), testing::HasSubstr("4 of 4 places"));
-        slow = false;
-        Plan wanted = engine.plan();
-        wanted.receives[0].queue_depth = 1024;
-        engine.reconfigure(wanted);
-    });
-    std::uint64_t then = 0;
-    script.add([&](Engine&, const stats::Snapshot& s) { then = s.streams[0].heaps_delivered; });
-    script.wait([&](const stats::Snapshot& s) { return s.streams[0].heaps_delivered > then + 100; });
-    const Ended e = script.run(plan, hooks);
-    const std::vector<stats::Finding> found = too_slow(e.last);
-    ASSERT_EQ(found.size(), 1U);
-    EXPECT_GT(found[0].until_s, 0);
-    EXPECT_EQ(found[0].count, e.stream().heaps_dropped_full) << "those of the change itself included";
-    EXPECT_THAT(found[0].sentence(), testing::HasSubstr("4 of 4 places"));
-    EXPECT_THAT(found[0].sentence(), testing::Not(testing::HasSubstr("raise")));
 }
 
 }  // namespace

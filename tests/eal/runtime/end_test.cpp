@@ -3,7 +3,7 @@
 
 #include "tests/eal/runtime/rig.hpp"
 
-/// Orderly ends: who is waited for, for how long, and what is said when waiting has no end.
+/// Tests orderly ends: the consumers that a run waits for, the bounds, and the report when they pass.
 namespace spead::runtime::test {
 namespace {
 
@@ -14,7 +14,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Reason = Engine::Reason;
 
-/// A disk that takes its time for each of the first heaps.
+/// Delays each of the first heaps, as a slow disk does.
 class SlowSink : public VerifySink {
   public:
     SlowSink(const std::string& stream, std::chrono::milliseconds time, int heaps)
@@ -90,7 +90,7 @@ TEST(End, SendsTheStopHeapsOfASenderWhoseHeapTakesTooLong) {
     hooks.longest_finish = 500ms;
     const Ended e = run(plan, hooks);
     EXPECT_THAT(e.problems, IsEmpty());
-    // How many there are after so short a time depends on how busy the machine is.
+    // Their number after so short a time depends on how busy the machine is.
     EXPECT_GE(e.sent().counters.aborted, 1U);
     EXPECT_THAT(
         e.remarks,
@@ -113,7 +113,7 @@ TEST(End, WaitsForAConsumerThatHoldsUpASender) {
     expect_nothing_lost(e);
 }
 
-/// The ring holds what the consumer has had no time for; its stream blocks without having been told to.
+/// Fills the ring while the consumer is busy. The stream blocks, although its plan does not ask for that.
 TEST(End, WaitsForAConsumerThatHoldsUpPackets) {
     Plan plan = loopback(40);
     plan.sends[0].zero_copy = ZeroCopySetting::never;  // completed long before it is received

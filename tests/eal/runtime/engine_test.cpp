@@ -6,7 +6,7 @@
 #include "tests/support/file_size_limit.hpp"
 #include "tests/support/pcap_writer.hpp"
 
-/// Whole runs that go well, and what ends them.
+/// Tests whole runs that go well, and the reasons of their ends.
 namespace spead::runtime::test {
 namespace {
 
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Reason = Engine::Reason;
 
-/// Everything that was sent came back, right.
+/// Checks that every heap that was sent came back, with the right content.
 void expect_all(const Ended& e, std::uint64_t heaps, std::uint64_t endpoints) {
     EXPECT_THAT(e.problems, IsEmpty());
     std::uint64_t complete = 0;
@@ -122,7 +122,7 @@ TEST(Loopback, KeepsSeveralStreamsAndSendersApart) {
     EXPECT_EQ(e.last.ports[1].rx_packets, e.stream(2).received);
 }
 
-/// Heap counts are numbers of a flavour's width: the sequence is that of the count on the wire.
+/// Numbers heaps by counts of a flavour's width: the sequence is that of the count on the wire.
 TEST(Loopback, VerifiesHeapsWhoseCountsHaveWrapped) {
     Plan plan = loopback(66'000);
     plan.sends[0].address_bits = 16;
@@ -151,7 +151,7 @@ TEST(Loopback, LosesNothingToASlowConsumerThatBlocks) {
     EXPECT_THAT(e.problems, IsEmpty());
 }
 
-// What ends a run.
+// The ends of a run.
 
 TEST(Run, EndsAfterItsDuration) {
     Plan plan = loopback(-1);
@@ -230,7 +230,7 @@ TEST(Run, GoesOnWhileOneEndpointHasSeenNoStopItem) {
     EXPECT_EQ(e.stream().stop_items, 3U);
 }
 
-/// net_null makes packets that are nobody's as fast as it can: they keep no run alive.
+/// Makes packets of no stream by net_null, as fast as it can: they keep no run alive.
 TEST(Run, EndsWhenNoStreamHasHadAPacketForAWhile) {
     Plan plan = loopback(20);
     plan.ports.push_back({"p1", "net_null0", 0});
@@ -287,7 +287,7 @@ TEST_F(Files, EndARunWithTheirLastPacket) {
     EXPECT_FALSE(std::filesystem::exists(directory_.file("out/s0-51.bin")));
 }
 
-/// A source without end, and nobody left who wants it.
+/// Reads a source without end that no sink wants any more.
 TEST_F(Files, WhoseOnlySinkFailedAreReadNoFurther) {
     Plan plan = plan_of(recv::test::MadeHeap{.cnt = 1, .length = 3000}.frames());
     plan.ports[0].device += ",infinite_rx=1";

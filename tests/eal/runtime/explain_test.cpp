@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// Whoever wants a snapshot asks the main thread for it, as the prompt does: many times, while packets come.
+/// Asks the main thread for snapshots from another one, as the prompt does: many times, while packets come.
 TEST(Explain, EveryIdentityHoldsInEverySnapshotThatAnotherThreadAsksForUnderLoad) {
     Plan plan = loopback(-1, "239.1.2.3+3:7148");
     plan.receives = {receive("s0", "239.1.2.3+1:7148"), receive("s1", "239.1.2.5+1:7148")};
@@ -179,7 +179,7 @@ TEST(Explain, ASilentStreamIsToldOnceByCallbackAndSnapshot) {
     EXPECT_EQ(e.stream(1).last_event->kind, stats::StreamEvent::silent);
 }
 
-/// A ring whose reader waits for its consumer.
+/// Sends over a ring whose reader waits for its consumer.
 TEST(Explain, ASenderWhosePortTakesNothingIsToldWhileItLastsAndWhenItIsOver) {
     std::atomic<bool> open{false};
     class Gate : public VerifySink {

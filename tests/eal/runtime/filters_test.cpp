@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// What a test's filters share.
+/// Holds the state that a test's filters share.
 struct Shared {
     std::mutex mutex;
     std::vector<HeldPacket> held;
@@ -56,8 +56,8 @@ EngineHooks with(Shared& shared) {
     return s;
 }
 
-/// Through a ring come the sender's own buffers: those of a heap that is sent without copying would keep it
-/// in flight while they are held.
+/// Makes a loopback that copies. A ring carries the sender's own buffers: a heap sent without copying would
+/// be in flight while they are held.
 Plan copied_loopback(std::int64_t heaps) {
     Plan plan = loopback(heaps);
     plan.sends[0].zero_copy = ZeroCopySetting::never;

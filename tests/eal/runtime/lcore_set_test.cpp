@@ -26,7 +26,7 @@ struct Gate {
     std::atomic<bool> passed{false};
 };
 
-/// The lcores 1 and 2 of EAL, launched.
+/// Launches the lcores 1 and 2 of EAL.
 class Lcores : public testing::Test {
   protected:
     Lcores() {

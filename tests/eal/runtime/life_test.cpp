@@ -23,7 +23,7 @@ using testing::Not;
 using testing::ThrowsMessage;
 using Reason = Engine::Reason;
 
-/// The process is as new: the same ports, lcores and all heaps.
+/// Checks that the process is as new: the same ports, lcores and all heaps.
 void expect_usable() {
     const Ended e = run(loopback(40));
     EXPECT_EQ(e.reason, Reason::sent);
@@ -235,7 +235,7 @@ TEST(Run, FailsWithASinkThatIsToEndItAndSaysWhy) {
     expect_usable();
 }
 
-/// The disk of one stream is full; nobody else notices.
+/// Fills the disk of one stream; no other stream notices.
 TEST(Run, GoesOnWithoutASinkThatFailed) {
     for (const OnFullSetting on_full : {OnFullSetting::drop_newest, OnFullSetting::block}) {
         const Directory directory;
@@ -272,7 +272,7 @@ TEST(Run, GoesOnWithoutASinkThatFailed) {
     expect_usable();
 }
 
-/// net_pcap takes every packet; the file does not.
+/// Sends to net_pcap, which takes every packet although the file does not.
 TEST(Run, FailsWithItsCaptureFileAndSaysWhatWasWritten) {
     const Directory directory;
     Plan plan = loopback(-1);
@@ -305,7 +305,7 @@ TEST(Run, FailsWithASenderWhosePacketsAreTooSmallForItsItems) {
     expect_usable();
 }
 
-/// An interrupted sender does not keep its user waiting for the heaps in flight.
+/// Interrupts a sender, which does not keep its user waiting for the heaps in flight.
 TEST(Run, GivesUpTheHeapsInFlightWhenTheirRateIsTooLow) {
     Plan plan = loopback(-1);
     plan.sends[0].rate = 1000;  // a heap takes many minutes
@@ -325,7 +325,7 @@ TEST(Run, GivesUpTheHeapsInFlightWhenTheirRateIsTooLow) {
     expect_usable();
 }
 
-/// A file that becomes a pipe after it was checked: the lcore waits for its reader.
+/// Replaces a file by a pipe after it was checked: the lcore waits for its reader.
 TEST(Run, EndsWithAReportWhenAnLcoreDoesNotAnswer) {
     const Directory directory;
     const std::string path = directory.file("out.pcap");

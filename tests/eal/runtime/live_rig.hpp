@@ -9,7 +9,7 @@
 #include "base/error.hpp"
 #include "tests/eal/runtime/rig.hpp"
 
-/// A run that is changed while packets come: over a ring, which loses nothing by itself.
+/// Changes a run while packets come, over a ring, which loses nothing by itself.
 namespace spead::runtime::test {
 
 inline Layout layout_on_cpus(const Plan& plan) {
@@ -22,8 +22,8 @@ inline Layout layout_on_cpus(const Plan& plan) {
     return layout;
 }
 
-/// Streams s0, s1... of one group each on lcore 5; a sender to all of them and to `more` groups on lcore 6,
-/// which has room for streams, too.
+/// Makes streams s0, s1... of one group each on lcore 5. A sender to all of them and to `more` groups is on
+/// lcore 6, which has room for streams, too.
 inline Plan live_plan(std::size_t streams, unsigned more = 0) {
     Plan plan;
     plan.runtime.live = true;
@@ -52,7 +52,7 @@ inline void set_endpoints(ReceivePlan& r, const std::vector<std::string>& texts)
             r.endpoints.push_back(e);
 }
 
-/// A run during which things are done, one after the other, each in a tick of its own.
+/// Carries out steps during a run, one after the other, each in a tick of its own.
 struct Script {
     using Step = std::function<void(Engine&, const stats::Snapshot&)>;
     std::deque<Step> steps;
@@ -91,7 +91,7 @@ struct Script {
             EXPECT_EQ(engine.plan(), plan);
         });
     }
-    /// Until it is so; again and again.
+    /// Waits for the condition: one look per tick.
     void wait(std::function<bool(const stats::Snapshot&)> condition) {
         add([this, condition](Engine&, const stats::Snapshot& s) {
             if (!condition(s))
@@ -113,7 +113,7 @@ inline const stats::StreamSnapshot& snapshot_of(const stats::Snapshot& s, std::s
                          [&name](const auto& one) { return one.name == name; });
 }
 
-/// All that was sent to it has come, and every heap is whole and right.
+/// Checks that every packet sent to the stream has come, and that every heap is whole and right.
 inline void expect_nothing_lost(const stats::StreamSnapshot& s) {
     SCOPED_TRACE(s.name);
     EXPECT_GT(s.heaps_delivered, 0U);

@@ -12,7 +12,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// Two rings, opened and started.
+/// Opens and starts two rings.
 class Ports : public testing::Test {
   protected:
     Ports() {

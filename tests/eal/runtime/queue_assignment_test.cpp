@@ -5,7 +5,7 @@
 #include "tests/eal/port/card.hpp"
 #include "tests/eal/runtime/rig.hpp"
 
-/// Streams on several lcores: whole runs.
+/// Tests streams on several lcores, in whole runs.
 namespace spead::runtime::test {
 namespace {
 
@@ -17,8 +17,8 @@ using testing::IsEmpty;
 using testing::Not;
 using Reason = Engine::Reason;
 
-/// On the lcores of this process, the receivers on two of their own CPU numbers; the sender shares the
-/// second.
+/// Lays out a plan on the lcores of this process. The receivers are on two CPU numbers of their own, and the
+/// sender shares the second.
 Layout layout_on_cpus(const Plan& plan, std::span<const port::Driver* const> drivers = drivers::table()) {
     const EalOptions options = EalOptions::parse({"--lcores=eal_main's"});
     Layout layout = lay_out(plan, options, drivers);
@@ -119,7 +119,7 @@ TEST(OneSink, HasTheHeapsOfAllLcores) {
     EXPECT_EQ(files, 60U);
 }
 
-/// The calls of a whole run, on a port that says of itself what a card would.
+/// Checks the calls of a whole run, on a port that declares the capabilities of a card.
 TEST(Card, IsTreatedInTheOrderThatItInsistsOn) {
     port::test::Card card;
     const port::DeviceCallsInstead instead(card);

@@ -53,7 +53,7 @@ inline SendPlan send(const std::string& name, const std::string& endpoints, std:
     return s;
 }
 
-/// Both on one ring, in one process.
+/// Makes a plan of a sender and a receiver on one ring, in one process.
 inline Plan loopback(std::int64_t heaps, const std::string& endpoints = "239.1.2.3:7148") {
     Plan plan;
     plan.memory.heaps = 16 * kMiB;
@@ -63,7 +63,7 @@ inline Plan loopback(std::int64_t heaps, const std::string& endpoints = "239.1.2
     return plan;
 }
 
-/// EAL runs already, with the lcores that eal_main.cpp chose.
+/// Lays out a plan on the lcores that eal_main.cpp chose, as EAL runs already.
 inline Layout layout_of(const Plan& plan) {
     const EalOptions options = EalOptions::parse({"--lcores=eal_main's"});
     Layout layout = lay_out(plan, options, drivers::table());
@@ -71,7 +71,7 @@ inline Layout layout_of(const Plan& plan) {
     return layout;
 }
 
-/// The same, but what sends has an lcore of its own.
+/// Does the same, but with an lcore of their own for the senders.
 inline Layout layout_on_two_lcores(const Plan& plan) {
     Layout layout = layout_of(plan);
     EXPECT_EQ(layout.workers.size(), 1U);
@@ -82,7 +82,7 @@ inline Layout layout_on_two_lcores(const Plan& plan) {
     return layout;
 }
 
-/// Something to interrupt run() with.
+/// Interrupts run().
 class Interrupt {
   public:
     Interrupt() : fd_(eventfd(0, EFD_CLOEXEC)) {}
@@ -119,7 +119,7 @@ struct Ended {
     }
 };
 
-/// A whole run, as the program makes it. Every snapshot must add up, and no counter may go back.
+/// Makes a whole run, as the program does. Every snapshot must add up, and no counter may go back.
 inline Ended run(const Plan& plan, const Layout& layout, int interrupt_fd = -1,
                  const std::function<void(const stats::Snapshot&)>& tick = {},
                  const EngineHooks& hooks = {}) {

@@ -11,13 +11,15 @@
 
 #include "base/error.hpp"
 #include "tests/eal/runtime/rig.hpp"
+#include "tests/support/refusal.hpp"
 
-/// An lcore that does not answer for a while: it is told of and waited for, and nothing is taken from under
-/// it.
+/// Tests an lcore that does not answer for a while. It is reported and waited for, and its resources stay as
+/// they are.
 namespace spead::runtime::test {
 namespace {
 
 using namespace std::chrono_literals;
+using spead::test::refusal;
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
@@ -25,8 +27,8 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Reason = Engine::Reason;
 
-/// A run whose only lcore writes to a file that is a pipe, besides all else that it does. While nobody reads
-/// the pipe, the lcore hangs in the middle of its loop.
+/// Makes a run whose only lcore writes to a file that is a pipe, besides all its other work. While nobody
+/// reads the pipe, the lcore hangs in the middle of its loop.
 class HeldRun {
   public:
     HeldRun() {
@@ -80,7 +82,7 @@ class HeldRun {
             if (!reads_ || read(pipe_, bytes.data(), bytes.size()) <= 0)
                 std::this_thread::yield();
     }
-    /// The lcore is inside write(2).
+    /// Returns whether the lcore is inside write(2).
     static bool hangs() {
         for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
             std::string name;
@@ -104,16 +106,6 @@ class HeldRun {
 
 const stats::LcoreSnapshot& lcore_of(const stats::Snapshot& s) {
     return s.lcores.front();
-}
-
-template <typename Function>
-std::string refusal(Function&& function) {
-    try {
-        function();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "done";
 }
 
 TEST(SilentLcore, IsToldOfAndWaitedForAndGoesOn) {
@@ -170,7 +162,7 @@ TEST(SilentLcore, IsToldOfAndWaitedForAndGoesOn) {
     EXPECT_THAT(engine.problems(), IsEmpty());
 }
 
-/// The lcore falls silent while a port is being stopped: it may be inside that port.
+/// Lets the lcore fall silent while a port is being stopped: it may be inside that port.
 TEST(SilentLcore, HasNoPortStoppedUnderIt) {
     HeldRun held;
     held.hooks.lcore_patience = 1500ms;

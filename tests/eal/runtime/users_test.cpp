@@ -8,7 +8,7 @@
 #include "runtime/user_queues.hpp"
 #include "tests/eal/runtime/live_rig.hpp"
 
-/// Streams whose heaps a user takes, who may be fast, slow or gone.
+/// Tests streams whose heaps a user takes, who may be fast, slow or gone.
 namespace spead::runtime::test {
 namespace {
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using Reason = Engine::Reason;
 
-/// Users of the streams of a run, by name.
+/// Holds the users of the streams of a run, by name.
 struct Users {
     std::shared_ptr<UserQueues>& of(const std::string& name) {
         std::shared_ptr<UserQueues>& users = all[name];
@@ -56,7 +56,7 @@ class Taker {
     }
     Taker(const Taker&) = delete;
     Taker& operator=(const Taker&) = delete;
-    /// After its end.
+    /// Waits for the end; returns the number of complete heaps.
     std::uint64_t complete() {
         thread_.join();
         return complete_;

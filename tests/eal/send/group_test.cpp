@@ -12,7 +12,7 @@ using testing::Each;
 using testing::ElementsAre;
 
 constexpr std::uint64_t kTimeout = 1'000'000;
-/// The clock of submissions and polls; the test's.
+/// Holds the test's time of submissions and polls.
 std::uint64_t clock_now = 0;
 
 class GroupTest : public SenderTest {
@@ -30,7 +30,7 @@ class GroupTest : public SenderTest {
         sender().poll(clock_now = now = time);
         take_completions();
     }
-    /// Heaps of so many bytes, each a group of its own.
+    /// Submits heaps of so many bytes, each a group of its own.
     void submit(std::initializer_list<std::size_t> sizes) {
         for (const std::size_t bytes : sizes)
             ASSERT_TRUE(sender().submit({&heap(bytes, 64 * heaps.size())}));
@@ -41,13 +41,13 @@ class GroupTest : public SenderTest {
             group.push_back({&heap(bytes, 64 * heaps.size())});
         ASSERT_TRUE(sender().submit(group, Interleave::round_robin));
     }
-    /// The payloads of one heap, as they were sent.
+    /// Returns the payloads of one heap, as they were sent.
     std::vector<Bytes> payloads_of(std::uint64_t cnt) const {
         std::vector<Bytes> of_heap = payloads();
         std::erase_if(of_heap, [cnt](const Bytes& p) { return cnt_of(p) != cnt; });
         return of_heap;
     }
-    /// Every heap that was sent arrived whole, and nothing else did.
+    /// Checks that every heap that was sent arrived whole, and nothing else did.
     void expect_sent_heaps_whole() {
         std::size_t packets = 0;
         for (std::size_t i = 0; i < completions.size(); ++i) {
@@ -63,7 +63,7 @@ class GroupTest : public SenderTest {
     std::uint16_t takes = 0;  ///< packets that the port still takes
 };
 
-/// A port is stopped under a slow sender, and the run ends: heaps are cut that no group has had.
+/// Stops a port under a slow sender, and ends the run: heaps are cut that no group has had.
 TEST_F(GroupTest, ABacklogIsToldAfterHeapsBehindTheGroupWereCutOnAStoppedPort) {
     config.pacing = {1000, 1, 1};
     takes = 1;
@@ -79,7 +79,7 @@ TEST_F(GroupTest, ABacklogIsToldAfterHeapsBehindTheGroupWereCutOnAStoppedPort) {
     EXPECT_TRUE(sender().idle());
 }
 
-/// The port's interface is deleted: heaps time out that no group has had.
+/// Deletes the port's interface: heaps time out that no group has had.
 TEST_F(GroupTest, ABacklogIsToldAfterHeapsBehindTheGroupTimedOutOnAPortThatIsAway) {
     config.timeout_ticks = kTimeout;
     config.pacing = {1000, 1, 1};
@@ -97,7 +97,7 @@ TEST_F(GroupTest, ABacklogIsToldAfterHeapsBehindTheGroupTimedOutOnAPortThatIsAwa
     EXPECT_TRUE(sender().idle());
 }
 
-/// As before, and the port comes back: what is submitted next lies in the slots of heaps that are gone.
+/// Does the same, and the port comes back: heaps submitted next lie in the slots of heaps that are gone.
 TEST_F(GroupTest, HeapsAreSentInOrderAfterOthersTimedOutOnAPortThatWasAway) {
     config.timeout_ticks = kTimeout;
     config.max_heaps = 4;
@@ -125,7 +125,7 @@ TEST_F(GroupTest, HeapsAreSentInOrderAfterOthersTimedOutOnAPortThatWasAway) {
     EXPECT_EQ(payloads_of(8), expected(heaps.back(), 8));
 }
 
-/// A heap of the group is done, and its slot is a later heap's, while the others take their turns.
+/// Completes a heap of the group, and reuses its slot for a later heap, while the others take their turns.
 TEST_F(GroupTest, TurnsPassOverTheSlotsOfHeapsThatAreDone) {
     config.timeout_ticks = kTimeout;
     config.max_heaps = 4;
@@ -145,7 +145,7 @@ TEST_F(GroupTest, TurnsPassOverTheSlotsOfHeapsThatAreDone) {
     EXPECT_EQ(sender().backlog().all, 0U);
 }
 
-/// The heap whose turn it is, and those around it, are given up one after the other.
+/// Gives up the heap whose turn it is, and those around it, one after the other.
 TEST_F(GroupTest, TheRestOfAGroupGoesOnWhateverIsGivenUp) {
     for (unsigned control = 0; control < 32; ++control) {
         SCOPED_TRACE(control);

@@ -73,7 +73,7 @@ TEST_F(OutageTest, APortThatTookNothingForALongTimeEarnsNoCreditAndIsCounted) {
     EXPECT_EQ(sender().counters().outages, 1U);
 }
 
-/// Late by less than an outage, a stream catches up, as its burst_rate_ratio says.
+/// Refuses for less than an outage: the stream catches up, as its burst_rate_ratio says.
 TEST_F(OutageTest, AShortRefusalIsMadeUpFor) {
     go_on(1000);
     takes = false;
@@ -83,7 +83,7 @@ TEST_F(OutageTest, AShortRefusalIsMadeUpFor) {
     EXPECT_EQ(sender().counters().outages, 0U);
 }
 
-/// The driver has room, and we have no mbuf to give it.
+/// Leaves the driver with room, and the sender without an mbuf to give it.
 TEST_F(OutageTest, ADriverThatKeepsEveryMbufTakesNothing) {
     config.pacing = {};
     config.max_heaps = 1024;
@@ -99,7 +99,7 @@ TEST_F(OutageTest, ADriverThatKeepsEveryMbufTakesNothing) {
     EXPECT_FALSE(sender().stuck());
 }
 
-/// Everything was taken, and nothing comes back: a ring that nobody reads.
+/// Takes everything and gives nothing back, as a ring does that nobody reads.
 TEST_F(OutageTest, HeapsThatDoNotComeBackAreAnOutage) {
     config.pacing = {};
     config.max_heaps = 4;
@@ -114,7 +114,7 @@ TEST_F(OutageTest, HeapsThatDoNotComeBackAreAnOutage) {
     EXPECT_EQ(sender().counters().outages, 1U);
 }
 
-/// A driver that frees late waits for more packets, not we for it.
+/// Lets the driver free late: it waits for more packets, and the sender does not wait for it.
 TEST_F(OutageTest, ADriverThatFreesLateIsNoOutage) {
     config.pacing = {};
     config.max_heaps = 1;
@@ -127,7 +127,7 @@ TEST_F(OutageTest, ADriverThatFreesLateIsNoOutage) {
     queue.release();
 }
 
-/// A sender without anything to send, or that waits for its time, asks nothing of its port.
+/// Checks senders with nothing to send, or that wait for their time: they need nothing of their port.
 TEST_F(OutageTest, WhoeverHasNothingToSendIsNotStuck) {
     config.pacing = {1, 14'400, 1.05};  // four hours for a burst
     go_on(5000);
@@ -155,7 +155,7 @@ TEST_F(OutageTest, AnOutageEndsWithItsPort) {
     EXPECT_EQ(sender().counters().outages, 2U);
 }
 
-/// From 8 kb/s, at which a burst takes 65 s, to 1 Gb/s.
+/// Raises a rate of 8 kb/s, at which a burst takes 65 s, to 1 Gb/s.
 TEST_F(OutageTest, ARateThatIsRaisedIsMetAtOnce) {
     config.pacing = {1e3, 65'536, 1.05};
     go_on(1000);

@@ -194,7 +194,7 @@ TEST_F(SenderOnPort, AStopWithPacketsInTheRingCompletesWhenThePortIsStopped) {
     EXPECT_EQ(s.mbufs_out(), 0U);
 }
 
-/// The estimate is what EAL is asked for before it starts: too little, and the sender could not be made.
+/// Checks the estimate that EAL is asked for before it starts. If it is too low, the sender cannot be made.
 TEST_F(SenderOnPort, NeedsNoMoreMemoryThanItSays) {
     config.queue = queue.queue();
     for (const std::uint32_t packet : {1472U, 8972U}) {

@@ -20,12 +20,15 @@
 
 #include "base/error.hpp"
 #include "send/sender.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/send/support.hpp"
 
-/// What the EAL tests of the sender share.
+/// Provides the parts that the EAL tests of the sender share.
 namespace spead::send::test {
 
-/// A frame as it came out of the sender.
+using spead::test::error_of;
+
+/// Copies a frame as it came out of the sender.
 struct Frame {
     Bytes bytes;
     std::uint16_t segments = 0;
@@ -57,15 +60,15 @@ inline Frame frame_of(const rte_mbuf& packet) {
     return frame;
 }
 
-/// A transmit queue that does to a sender what drivers do: takes only part of a burst, keeps segments until
-/// more are sent, gives them back late.
+/// Acts as drivers do in transmitting: it takes only part of a burst, keeps segments until more are sent, and
+/// gives them back late.
 class FakeQueue {
   public:
-    /// How many of `n` frames to take; all by default.
+    /// Returns how many of `n` frames to take; all by default.
     std::function<std::uint16_t(std::uint16_t n)> accept = [](std::uint16_t n) { return n; };
-    /// Called with each frame that is taken.
+    /// Gets each frame that is taken.
     std::function<void(const rte_mbuf&)> look = [this](const rte_mbuf& m) { frames.push_back(frame_of(m)); };
-    /// The newest segments that are kept until more are sent.
+    /// Sets how many of the newest segments are kept until more are sent.
     std::size_t keep = 0;
     std::vector<Frame> frames;
     std::uint64_t taken = 0;
@@ -76,7 +79,7 @@ class FakeQueue {
 
     port::TxQueue queue() { return {&burst, &reap, this, 7}; }
     std::size_t held() const { return held_.size(); }
-    /// What stopping a port does.
+    /// Frees all segments, as stopping a port does.
     void release() { release_down_to(0); }
     std::uint64_t reaps = 0;
 
@@ -114,7 +117,7 @@ class FakeQueue {
     std::deque<rte_mbuf*> held_;  ///< segments, oldest first
 };
 
-/// Registered memory with a pattern.
+/// Holds registered memory with a pattern.
 class Memory {
   public:
     explicit Memory(std::size_t bytes) : bytes_(bytes) {
@@ -136,8 +139,8 @@ inline Destination group(std::uint8_t number) {
     return {Endpoint{Ipv4{0xEF0A0A00U + number}, 7148, {}}, {}};
 }
 
-/// A sender on a fake queue, with registered memory. At the end every heap must be completed and every mbuf
-/// back.
+/// Makes a sender on a fake queue, with registered memory. At the end every heap must be completed and every
+/// mbuf back.
 class SenderTest : public testing::Test {
   protected:
     SenderTest() {
@@ -209,7 +212,7 @@ class SenderTest : public testing::Test {
         return h;
     }
 
-    /// UDP payloads that were sent.
+    /// Returns the UDP payloads that were sent.
     std::vector<Bytes> payloads() const {
         std::vector<Bytes> all;
         for (const Frame& frame : queue.frames)
@@ -231,17 +234,6 @@ class SenderTest : public testing::Test {
   private:
     std::unique_ptr<Sender> sender_;
 };
-
-/// The text of the Error that `action` throws; empty and a failed test if it throws none.
-inline std::string error_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return {};
-}
 
 inline std::uint64_t cnt_of(const Bytes& payload) {
     return load_be64(payload.data() + 8) & 0xFFFFFFFFFFFF;

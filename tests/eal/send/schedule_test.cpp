@@ -22,7 +22,7 @@ class Scheduled : public SenderTest {
         };
         config.pacing = {.rate = 100e6, .burst_size = 10 * 1472, .burst_rate_ratio = 1.05};
     }
-    /// The device's clock is the lcore's plus 5000, so that times can be compared.
+    /// Sets the device's clock to the lcore's plus 5000, so that times can be compared.
     void schedule() {
         clock.take({5000 + 10, 10, 1'000'000});
         clock.take({5000 + hz, hz, 1'000'000'000 + 1'000'000});
@@ -31,7 +31,7 @@ class Scheduled : public SenderTest {
 
     struct Stamp {
         std::uint64_t time;
-        std::uint64_t taken;  ///< when the port took it
+        std::uint64_t taken;  ///< time at which the port took it
         std::size_t frame;
     };
     const std::uint64_t hz = rte_get_tsc_hz();

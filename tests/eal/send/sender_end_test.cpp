@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// When packets go, and how sending ends: ports that are full, stops, cuts, rates.
+// The times of packets, and the ends of sending: ports that are full, stops, cuts, rates.
 #include <gmock/gmock.h>
 #include <numeric>
 
@@ -93,7 +93,7 @@ TEST_F(SenderTest, GivesBackUnsentPacketsAndAbortsHeapsWhenStopped) {
     EXPECT_EQ(sender().mbufs_out(), 0U);
 }
 
-/// What is built afterwards must not count on packets that were cut to make the driver let go.
+/// Checks that packets that were cut to make the driver let go are not counted on afterwards.
 TEST_F(SenderTest, CutsHeapsThatWaitAndFinishesThoseThatWereBegun) {
     config.capabilities.late_free_segments = 31;
     queue.keep = 31;
@@ -125,7 +125,7 @@ TEST_F(SenderTest, CutsHeapsThatWaitAndFinishesThoseThatWereBegun) {
     for (int i = 0; i < 40; ++i)
         sender().poll(now += 10'000'000);
     EXPECT_EQ(sender().counters().zero_copy_packets, zero_copy);
-    queue.release();  // what was built before the cut is the driver's until its port stops
+    queue.release();  // packets built before the cut are the driver's until its port stops
     ASSERT_TRUE(run());
     EXPECT_EQ(statuses(),
               (std::vector<SendStatus>{SendStatus::sent, SendStatus::sent, SendStatus::aborted,
@@ -187,7 +187,7 @@ TEST_F(SenderTest, AbortsHeapsThatWereSubmittedButNeverSeen) {
     EXPECT_EQ(queue.taken, 0U);
 }
 
-/// The end of a run waits for senders that wait for their time.
+/// Gives up all heaps of a sender that waits for its time: the end of a run must not wait for it.
 TEST_F(SenderTest, WaitsForNoTimeWhenAllWasGivenUp) {
     for (const bool stop : {false, true}) {
         config.pacing = {1000, 1000, 1};

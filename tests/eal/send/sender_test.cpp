@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the sender puts on the wire, and what it tells the producer.
+// Packets that the sender puts on the wire, and its reports to the producer.
 #include <array>
 #include <gmock/gmock.h>
 

@@ -4,7 +4,7 @@
 
 #include "tests/eal/send/rig.hpp"
 
-/// Heaps that cannot be sent in time are completed with that error; others are not touched.
+/// Tests heaps that cannot be sent in time: they are completed with that error, and others are not touched.
 namespace spead::send::test {
 
 namespace {
@@ -12,7 +12,7 @@ namespace {
 using testing::ElementsAre;
 
 constexpr std::uint64_t kTimeout = 1'000'000;
-/// The clock of submissions and polls; the test's.
+/// Holds the test's time of submissions and polls.
 std::uint64_t clock_now = 0;
 
 class TimeoutTest : public SenderTest {

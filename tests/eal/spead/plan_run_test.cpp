@@ -24,7 +24,7 @@ using testing::IsEmpty;
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr const char* kGroup = "239.1.2.3:7148";
 
-/// A plan that no file says: a ring brings back what is sent on it.
+/// Makes a plan that comes from no file: a ring brings back the packets that are sent on it.
 runtime::Plan loopback(std::int64_t heaps, std::size_t spare_eal = 0) {
     runtime::Plan plan;
     plan.memory.heaps = 16 * kMiB;

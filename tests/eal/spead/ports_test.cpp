@@ -16,7 +16,7 @@
 #include "tests/eal/spead/send_rig.hpp"
 #include "tests/support/scratch_directory.hpp"
 
-/// Ports of a session: open as long as a stream or a sender uses them.
+/// Tests the ports of a session: they are open as long as a stream or a sender uses them.
 namespace spead::test {
 namespace {
 
@@ -181,7 +181,7 @@ TEST_F(PortsTest, ThatWriteFilesEndThemWithTheirLastStream) {
     EXPECT_THAT(process.problems(), IsEmpty());
 }
 
-// Our own host of such a port tells the network that groups are left before the port is closed.
+// Our own host of such a port reports to the network that groups are left before the port is closed.
 TEST_F(PortsTest, WithAHostOfOurOwnAreClosedOnceItHasLeftItsGroups) {
     const std::string netdev = fmt::format("spt{}", getpid());
     const RecvConfig config = receiver("net_tap0,iface=" + netdev);

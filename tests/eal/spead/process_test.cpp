@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <gmock/gmock.h>
 #include <sched.h>
@@ -16,23 +17,15 @@
 #include "base/endpoint.hpp"
 #include "spead/session.hpp"
 #include "stats/snapshot.hpp"
+#include "tests/support/refusal.hpp"
+#include "tests/support/scratch_directory.hpp"
 
 namespace spead {
 namespace {
 
+using spead::test::refusal;
 using testing::HasSubstr;
 using testing::IsEmpty;
-
-/// Returns the words of the exception that the function throws.
-template <typename Function>
-std::string refusal(Function&& function) {
-    try {
-        function();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return {};
-}
 
 runtime::SendPlan sender_of(std::int64_t heaps) {
     runtime::SendPlan s;
@@ -43,21 +36,21 @@ runtime::SendPlan sender_of(std::int64_t heaps) {
     return s;
 }
 
-/// What a thread of a library's user can see of itself and its process.
-struct EngineHooks {
+/// Holds the state of the calling thread that a Process must leave as it was.
+struct ThreadState {
     cpu_set_t cpus{};
     sigset_t blocked{};
     struct stat out {};
     struct stat error {};
 
-    EngineHooks() {
+    ThreadState() {
         sched_getaffinity(0, sizeof cpus, &cpus);
         pthread_sigmask(SIG_SETMASK, nullptr, &blocked);
         fstat(STDOUT_FILENO, &out);
         fstat(STDERR_FILENO, &error);
     }
     void expect_same() const {
-        const EngineHooks now;
+        const ThreadState now;
         EXPECT_TRUE(CPU_EQUAL(&now.cpus, &cpus));
         for (int signal = 1; signal < NSIG; signal++)
             EXPECT_EQ(sigismember(&now.blocked, signal), sigismember(&blocked, signal)) << signal;
@@ -65,6 +58,34 @@ struct EngineHooks {
         EXPECT_EQ(now.error.st_ino, error.st_ino);
     }
 };
+
+/// Tries to start a session while static objects are destroyed. This one was made before the first session,
+/// and is destroyed after the last one's end.
+struct LateStart {
+    bool expected = false;  ///< a session has been started
+
+    ~LateStart() {
+        if (!expected || refusal([] { Process(); }).find("is ending") != std::string::npos)
+            return;
+        std::fputs("a session was started while static objects were destroyed\n", stderr);
+        _exit(1);
+    }
+};
+LateStart late_start;
+
+const test::ScratchDirectory scratch;
+
+/// Asks the session that is left for a refusal, while the process ends. What the library has made since its
+/// first start would be destroyed by now, were it ever destroyed.
+void ask_at_exit() {
+    const std::shared_ptr<door::Session> session = door::Session::current();
+    runtime::SendPlan s = sender_of(1);
+    s.ttl = 0;
+    if (!session || refusal([&] { session->add(s, "net_ring0", {}); }).find("ttl") != std::string::npos)
+        return;
+    std::fputs("a session that was left running does not answer\n", stderr);
+    _exit(1);
+}
 
 // In this order, in one process: EAL starts once.
 
@@ -77,7 +98,7 @@ TEST(Process, SaysWhatAnEnvironmentCannotMean) {
 }
 
 TEST(Process, CanBeTriedAgainAfterARefusal) {
-    const EngineHooks before;
+    const ThreadState before;
     EXPECT_THAT(refusal([] { Process({.eal = {"--help"}}); }), HasSubstr("ends the process"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--proc-type=secondary"}}); }), HasSubstr("another one's EAL"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--hel"}}); }), HasSubstr("ends the process"));
@@ -89,6 +110,7 @@ TEST(Process, CanBeTriedAgainAfterARefusal) {
     EXPECT_THAT(refusal([] { Process({.lcores = {0}}); }), HasSubstr("ask for the same lcores"));
 
     Process process;
+    EXPECT_EQ(std::atexit(ask_at_exit), 0);
     EXPECT_TRUE(process.running());
     before.expect_same();
     EXPECT_THAT(refusal([] { Process(); }), HasSubstr("this process already has a session"));
@@ -175,8 +197,11 @@ TEST(Process, MayBeLeftRunningAtTheEnd) {
     // Reachable, so that it is no leak.
     static const Process* left = nullptr;
     left = new Process;
+    late_start.expected = true;
     EXPECT_TRUE(left->running());
     static_cast<void>(door::Session::current()->add(sender_of(-1), "net_ring0", {}));
+    static_cast<void>(door::Session::current()->add(
+        sender_of(-1), "net_memif0,role=server,socket=" + scratch.file("memif"), {}));
 }
 
 }  // namespace

@@ -9,10 +9,11 @@
 #include <gtest/gtest.h>
 
 #include "spead/filter.hpp"
+#include "spead/memory.hpp"
 #include "spead/recv.hpp"
 #include "tests/eal/spead/recv_rig.hpp"
 
-/// What a stream refuses, whom it waits for, and what it says of both.
+/// Tests the refusals of a stream, its waits, and the reports of both.
 namespace spead::test {
 namespace {
 
@@ -20,7 +21,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// As an ItemGroup does it. Four of the heaps fill the memory.
+/// Keeps the last heap, as an ItemGroup does. Four of the heaps fill the memory.
 TEST(RecvRefusals, GivesTheNextHeapToAUserWhoKeepsTheLastOne) {
     const Process process(config());
     RecvConfig c = ring_config();
@@ -140,7 +141,7 @@ TEST(RecvRefusals, SaysThatItWasMovedFrom) {
     EXPECT_TRUE(second.get());
 }
 
-/// A child that looks at its parent's streams gets an Error, and takes nothing from the parent.
+/// Looks at a parent's streams from a child: it gets an Error, and takes nothing from the parent.
 TEST(RecvRefusals, BelongsToTheProcessThatMadeIt) {
     const Process process(config());
     RecvStream stream(process, ring_config());
@@ -172,7 +173,7 @@ TEST(RecvRefusals, BelongsToTheProcessThatMadeIt) {
     EXPECT_TRUE(stream.get());
 }
 
-/// Tells whether it lives.
+/// Records whether it lives.
 class Watched : public PacketFilter {
   public:
     explicit Watched(std::atomic<bool>& alive) : alive_(alive) { alive_ = true; }
@@ -185,10 +186,12 @@ class Watched : public PacketFilter {
     std::atomic<bool>& alive_;
 };
 
-/// Its user takes no heap of a source that can wait: the end takes a while, and lcores work meanwhile.
+/// Takes no heap of a source that can wait: the end takes a while, and lcores work meanwhile.
 TEST(RecvRefusals, WaitsForASessionThatEndsMeanwhile) {
-    for (const bool asks : {false, true}) {
+    enum class First : std::uint8_t { stream, counts, memory };
+    for (const First first : {First::stream, First::counts, First::memory}) {
         Process process(config());
+        std::optional<Memory> memory(Memory::huge(process, 4096));
         std::atomic<bool> alive{false};
         RecvConfig c = ring_config();
         c.packet_filter = [&alive] { return std::make_unique<Watched>(alive); };
@@ -204,8 +207,11 @@ TEST(RecvRefusals, WaitsForASessionThatEndsMeanwhile) {
                        throw Error("ended");
                }).empty())
             std::this_thread::yield();
-        if (asks) {
+        if (first == First::counts) {
             EXPECT_EQ(refusal([&] { expect_sums(stream->stats()); }), "");
+        } else if (first == First::memory) {
+            memory.reset();
+            EXPECT_FALSE(process.running()) << "ports may still read the memory";
         }
         stream.reset();
         EXPECT_FALSE(alive.load());

@@ -13,24 +13,15 @@
 #include "runtime/sink.hpp"
 #include "spead/heap_loan.hpp"
 #include "spead/session.hpp"
+#include "tests/support/refusal.hpp"
 
-/// Streams as a user of the library receives them, over a ring in this process.
+/// Makes streams as a user of the library receives them, over a ring in this process.
 namespace spead::test {
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 constexpr const char* kRing = "net_ring0";
 
-template <typename Function>
-std::string refusal(Function&& function) {
-    try {
-        function();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return {};
-}
-
-/// The same for every test: EAL starts once.
+/// Returns the same for every test, as EAL starts once.
 inline ProcessConfig config() {
     ProcessConfig c;
     const std::vector<unsigned> cpus = runtime::allowed_cpus();
@@ -52,7 +43,7 @@ struct SenderPlan {
     double rate = 0;
 };
 
-/// Generated heaps whose content can be checked.
+/// Sends generated heaps whose content can be checked.
 class TestSender {
   public:
     explicit TestSender(const SenderPlan& of, const std::string& port = kRing)

@@ -70,7 +70,7 @@ TEST(RecvStream, LendsHeapsThatOutliveStreamAndProcess) {
         held.push_back(std::move(*stream.get()));
         process.stop();
         EXPECT_FALSE(process.running());
-        // What waits is still there.
+        // Heaps that wait are still there.
         while (std::optional<Heap> heap = stream.get())
             held.push_back(std::move(*heap));
         EXPECT_TRUE(stream.ended());
@@ -342,7 +342,7 @@ TEST(RecvStream, EndsWithItsFile) {
     expect_sums(stream.stats());
 }
 
-/// Streams come and go on several threads, as a program with many parts does it.
+/// Starts and ends streams on several threads, as a program with many parts does.
 TEST(RecvStream, ComeAndGoOnSeveralThreads) {
     const Process process(config());
     const TestSender sender({.endpoints = "239.1.2.3+3:7148"});

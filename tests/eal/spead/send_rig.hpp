@@ -12,21 +12,12 @@
 #include "spead/send.hpp"
 #include "spead/session.hpp"
 #include "stats/snapshot.hpp"
+#include "tests/support/refusal.hpp"
 
-/// Streams of the front door that send.
+/// Makes streams of the library's front door that send.
 namespace spead::test {
 
 constexpr std::size_t kHeapBytes = 20'000;
-
-template <typename Function>
-std::string refusal(Function&& function) {
-    try {
-        function();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return {};
-}
 
 inline stats::Snapshot snapshot() {
     return door::Session::current()->on_engine([](runtime::Engine& engine) { return engine.snapshot(); });
@@ -36,7 +27,7 @@ inline void fill(std::span<std::byte> payload, std::uint64_t cnt) {
     verify_generate(payload, verify_heap_start(cnt, payload.size() / 4));
 }
 
-/// Where packets go that nobody wants. The first 64 KiB of a heap leave at once, the rest at `rate`.
+/// Sends packets to a port that drops them. The first 64 KiB of a heap leave at once, the rest at `rate`.
 inline SendConfig to_nowhere(double rate, std::uint32_t max_heaps = 4) {
     SendConfig config;
     config.endpoints = {"239.1.2.3:7148"};

@@ -121,7 +121,7 @@ TEST_F(SendTest, CompletionsComeAsFuturesAndToFunctions) {
         stream.flush();
     EXPECT_THAT(counts, ElementsAre(2, 3, 4, 5, 6));
     EXPECT_EQ(first.get().cnt, 1U);
-    // What a function throws reaches the caller, and the stream goes on.
+    // An exception of a callback reaches the caller, and the stream goes on.
     stream.async_send(heaps[0], [](const SendResult&) { throw Error("of the user"); });
     EXPECT_THAT(refusal([&] { stream.flush(); }), HasSubstr("of the user"));
     stream.send(heaps[0]);
@@ -434,7 +434,7 @@ TEST_F(SendTest, ErrorsNameTheStream) {
     EXPECT_THAT(refusal([&] { Memory::huge(process, SIZE_MAX); }), HasSubstr("`bytes` is"));
 }
 
-/// Streams are made, used from threads of their own, and destroyed, while memory comes and goes.
+/// Makes streams, uses them from threads of their own, and destroys them, while memory comes and goes.
 TEST_F(SendTest, ManyThreadsSendAtOnce) {
     std::vector<std::thread> threads;
     for (int t = 0; t < 3; t++)

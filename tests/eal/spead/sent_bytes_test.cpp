@@ -15,7 +15,7 @@
 #include "tests/eal/spead/send_rig.hpp"
 #include "tests/support/scratch_directory.hpp"
 
-/// What streams of the front door send, as a port writes it into a capture file.
+/// Tests the packets of the library's sending streams, as a port writes them into a capture file.
 namespace spead::test {
 namespace {
 
@@ -25,7 +25,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using SentBytesTest = SendTest;
 
-/// Packets of a capture file, from their IP header on.
+/// Returns the packets of a capture file, from their IP header on.
 std::vector<std::string> packets_in(const std::string& file) {
     std::vector<std::string> packets;
     capture::PcapReader reader(file, "test");
@@ -65,7 +65,7 @@ std::map<std::uint64_t, std::string> heaps_in(const std::string& file) {
     return heaps;
 }
 
-/// Of heaps with counts from 1 on that fill() made.
+/// Checks heaps with counts from 1 on that fill() made.
 void expect_whole(const std::map<std::uint64_t, std::string>& heaps, std::uint64_t count) {
     for (std::uint64_t cnt = 1; cnt <= count; cnt++) {
         ASSERT_TRUE(heaps.contains(cnt)) << cnt;
@@ -242,7 +242,7 @@ TEST_F(SentBytesTest, OfAGroupAllHeapsAreSentOrNone) {
     EXPECT_EQ(stream.stats().heaps_aborted, 3U);
 }
 
-/// Both name the type in their own order of words, which have the same length.
+/// Replaces a type, as the program writes it, by the same one in the order of words of the library.
 void replace(std::vector<std::string>& packets, const std::string& from, const std::string& to) {
     ASSERT_EQ(from.size(), to.size());
     std::size_t found = 0;

@@ -5,7 +5,7 @@
 #include "config/config.hpp"
 #include "tests/unit/app/parsed.hpp"
 
-/// The command `capture`, and the plan that it makes.
+/// Tests the command `capture`, and the plan that it makes.
 namespace spead::app {
 namespace {
 
@@ -30,7 +30,7 @@ TEST(CaptureCommand, AllEndpointsAreOneStreamWhosePacketsEndInTheFile) {
     expected.files = {"out.pcap"};
     expected.only = true;
     EXPECT_EQ(options_of(plan), expected);
-    // What --check prints does the same.
+    // The plan that --check prints is the same.
     EXPECT_EQ(config::parse_text(config::to_toml(plan), "check"), plan);
 }
 

@@ -12,25 +12,25 @@ using test::expect_refused;
 using test::parsed;
 using test::planned;
 
-using Words = std::vector<std::string>;
+using Typed = std::vector<std::string>;
 
 TEST(CommandLine, WithoutADoubleDashEverythingIsOurs) {
     const CommandLine line = parsed("recv --port p 239.1.2.3:7148");
-    EXPECT_EQ(line.invocation.eal_args, Words{});
+    EXPECT_EQ(line.invocation.eal_args, Typed{});
     EXPECT_EQ(line.name, "recv");
     EXPECT_EQ(test::options_of<RunOptions>(line).plan.receives.size(), 1u);
 }
 
 TEST(CommandLine, WhatStandsBeforeTheFirstDoubleDashIsEals) {
     const CommandLine line = parsed("-l 0-3 --vdev=net_ring0 -- recv --port p 239.1.2.3:7148");
-    EXPECT_EQ(line.invocation.eal_args, (Words{"-l", "0-3", "--vdev=net_ring0"}));
+    EXPECT_EQ(line.invocation.eal_args, (Typed{"-l", "0-3", "--vdev=net_ring0"}));
     EXPECT_EQ(line.name, "recv");
-    EXPECT_EQ(parsed("-- loopback").invocation.eal_args, Words{});
+    EXPECT_EQ(parsed("-- loopback").invocation.eal_args, Typed{});
 }
 
 TEST(CommandLine, ASecondDoubleDashEndsOurOptions) {
     const CommandLine line = parsed("-l 0 -- recv --port p -- 239.1.2.3:7148");
-    EXPECT_EQ(line.invocation.eal_args, (Words{"-l", "0"}));
+    EXPECT_EQ(line.invocation.eal_args, (Typed{"-l", "0"}));
     EXPECT_EQ(test::options_of<RunOptions>(line).plan.receives.size(), 1u);
 }
 

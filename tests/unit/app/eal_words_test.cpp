@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::app {
 namespace {
 
-using Words = std::vector<std::string>;
+using Typed = std::vector<std::string>;
 
 TEST(EalWords, AnOptionIsKnownWithItsValueToo) {
     EXPECT_TRUE(is_eal_option("-l"));
@@ -21,11 +21,11 @@ TEST(EalWords, AnOptionIsKnownWithItsValueToo) {
 }
 
 TEST(EalWords, DevicesAreNamedWithoutTheirArguments) {
-    EXPECT_EQ(eal_devices({}), Words{});
+    EXPECT_EQ(eal_devices({}), Typed{});
     EXPECT_EQ(eal_devices({"-l", "0", "--vdev=net_ring0,a=b", "--vdev", "net_null0", "-a", "03:00.0"}),
-              (Words{"net_ring0", "net_null0"}));
-    EXPECT_EQ(eal_devices({"--vdev"}), Words{}) << "EAL says what is missing";
-    EXPECT_EQ(eal_devices({"--vdev="}), Words{});
+              (Typed{"net_ring0", "net_null0"}));
+    EXPECT_EQ(eal_devices({"--vdev"}), Typed{}) << "EAL says what is missing";
+    EXPECT_EQ(eal_devices({"--vdev="}), Typed{});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <gtest/gtest.h>
 
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::app {
 namespace {
@@ -82,7 +82,7 @@ TEST_F(OptionSetTest, AnOptionInAValuesPlaceIsAMissingValue) {
     EXPECT_EQ(text, "-");
 }
 
-/// Each by itself, as its option gives it. A key with an option that is added is tested by this.
+/// Tests each key by itself, as its option gives it. A new key with an option is tested without more code.
 TEST_F(OptionSetTest, EveryKeyWithAnOptionTakesItsDefaultAndRefusesNothing) {
     for (const config::Section& section : config::sections())
         for (const config::Key& key : section.keys) {

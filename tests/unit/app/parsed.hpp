@@ -8,9 +8,9 @@
 
 #include "app/command_line.hpp"
 #include "app/run/run_options.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
-/// Command lines as one text, for tests.
+/// Parses command lines that tests give as one text.
 namespace spead::test {
 
 using Variables = std::map<std::string, std::string>;
@@ -29,7 +29,7 @@ inline app::CommandLine parsed(const std::vector<std::string>& words, const Vari
         lone_port);
 }
 
-/// Words apart by blanks.
+/// Parses words that are separated by blanks.
 inline app::CommandLine parsed(const std::string& line, const Variables& variables = {}) {
     std::istringstream stream(line);
     std::vector<std::string> words;
@@ -38,13 +38,13 @@ inline app::CommandLine parsed(const std::string& line, const Variables& variabl
     return parsed(words, variables);
 }
 
-/// The options that the command of a line owns; a bad_cast for another command's.
+/// Returns the options of a line's command. Throws bad_cast if the command has others.
 template <typename Options>
 const Options& options_of(const app::CommandLine& line) {
     return dynamic_cast<const app::CommandWith<Options>&>(*line.command).options();
 }
 
-/// The options of the command that these words name.
+/// Returns the options of the command that these words name.
 template <typename Options>
 Options parsed_options(const std::vector<std::string>& words, const Variables& variables = {},
                        const app::FindLonePort& lone_port = {}) {
@@ -55,7 +55,7 @@ Options parsed_options(const std::string& line, const Variables& variables = {})
     return options_of<Options>(parsed(line, variables));
 }
 
-/// The plan of a command that runs one.
+/// Returns the plan of a command that runs one.
 inline runtime::Plan planned(const std::vector<std::string>& words, const Variables& variables = {}) {
     return parsed_options<app::RunOptions>(words, variables).plan;
 }

@@ -29,7 +29,7 @@ TEST(Recv, DefaultsAreThoseOfThePlan) {
     EXPECT_EQ(plan, expected);
 }
 
-/// One option of recv changes one value of the default plan.
+/// Expects that one option of recv changes one value of the default plan.
 template <typename Change>
 void expect_recv(const std::string& option, Change change) {
     SCOPED_TRACE(option);

@@ -13,17 +13,17 @@
 
 #include "base/error.hpp"
 #include "base/file_descriptor.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/support/scratch_directory.hpp"
-#include "tests/unit/base/usage_error.hpp"
 
 namespace spead {
 namespace {
 
 namespace fs = std::filesystem;
-using test::ScratchDirectory;
+using spead::test::ScratchDirectory;
 using Way = FileUse::Way;
 
-/// `action` must throw Error, no UsageError, and its text must hold every one of `parts`.
+/// Expects that `action` throws Error, and no UsageError. Its text must hold every one of `parts`.
 template <typename Action>
 void expect_error(Action action, std::initializer_list<std::string_view> parts) {
     try {
@@ -173,7 +173,7 @@ TEST(FileUse, CountsRegularFilesOnly) {
     const FileUse three(file.get(), "/dev/null", Way::write, "z", "z");
 }
 
-/// What an action says in another process: the text of its Error, or "done".
+/// Runs an action in another process. Returns the text of its Error, or "done".
 std::string elsewhere(const std::function<void()>& action) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
@@ -197,7 +197,7 @@ std::string elsewhere(const std::function<void()>& action) {
     return said;
 }
 
-/// This process's table is the child's, too, so it must have no use of the file: only the lock is looked at.
+/// Locks a file, and makes no FileUse of it. A child inherits the table of uses, and must see the lock alone.
 class LockedHere {
   public:
     LockedHere(const std::string& path, short type, off_t start, off_t length, int flags = O_RDWR)

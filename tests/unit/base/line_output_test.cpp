@@ -20,12 +20,12 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-/// Two ends of what lines are written to and read from.
+/// Holds two ends: lines are written to one, and read from the other.
 struct Ends {
     FileDescriptor writer;
     FileDescriptor reader;
 
-    /// What is there now.
+    /// Returns the text that can be read now.
     std::string read_now() const {
         std::string text;
         std::array<char, 65536> part{};
@@ -135,7 +135,7 @@ TEST_P(LineOutputTo, AReaderThatReadsAllTheTimeMissesNothing) {
     LineOutput out(ends.writer.get());
     for (unsigned i = 0; i < kLines; i++) {
         out.put(line(i));
-        // However slow the machine is: the reader keeps up.
+        // The reader keeps up, even on a slow machine.
         if (i % 100 == 0)
             out.finish(std::chrono::seconds(30));
     }

@@ -53,7 +53,7 @@ TEST(LineLimiter, DoesNotGrowWithTheShapesThatComeItsWay) {
     EXPECT_LT(sizeof limiter, 1000U);
 }
 
-/// What is logged while one of these lives.
+/// Collects the log lines that are written during its life.
 class Reading {
   public:
     Reading() {

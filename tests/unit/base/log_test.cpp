@@ -7,15 +7,15 @@
 #include <gtest/gtest.h>
 #include <rte_log.h>
 
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead {
 namespace {
 
 using test::expect_usage_error;
 
-/// DPDK's log goes into memory while this lives; levels are put back at the end. No EAL is initialised
-/// anywhere here.
+/// Collects DPDK's log in memory during its life. Restores the log levels at the end. No test here
+/// initialises EAL.
 class Capture {
   public:
     Capture() : file_(open_memstream(&text_, &size_)) { rte_openlog_stream(file_); }

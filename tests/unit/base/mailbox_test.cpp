@@ -16,10 +16,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// So long that only a fault lets it pass.
+/// Is so long that only a fault lets it pass.
 constexpr auto kLong = 60s;
 
-/// An lcore: serves its mailbox until it is told to leave.
+/// Serves its mailbox as an lcore does, until leave().
 class Lcore {
   public:
     explicit Lcore(Mailbox& mailbox) {
@@ -46,7 +46,7 @@ class Lcore {
     std::thread thread_;
 };
 
-/// Plain memory that the lcore owns.
+/// Stands for plain memory that the lcore owns.
 struct Owned {
     std::uint64_t runs = 0;
     std::array<std::uint64_t, 8> words{};
@@ -135,14 +135,14 @@ TEST(Mailbox, WorksAfterACallThatTimedOut) {
     EXPECT_EQ(dropped.runs, 0U);
 }
 
-/// What a function has that is held up in the middle.
+/// Holds the state of a function that is held up in the middle.
 struct Held {
     std::latch begun{1};
     std::latch go_on{1};
     std::atomic<bool> gone{false};
 };
 
-/// Says when it is destroyed.
+/// Sets `gone` when it is destroyed.
 class Witness {
   public:
     explicit Witness(std::shared_ptr<Held> held) : held_(std::move(held)) {}
@@ -169,7 +169,7 @@ const auto kHoldUp = [](Witness& w, std::vector<int>& numbers) {
 /// Has the lcore begin with a function, and gives that up.
 std::shared_ptr<Held> hold_up(Mailbox& mailbox) {
     auto held = std::make_shared<Held>();
-    // What began in time is waited for until then at least, so that it begins.
+    // The function begins before the caller gives up, so that it cannot be withdrawn.
     std::unique_ptr<LcoreJob> job = std::make_unique<LcoreCall<decltype(kHoldUp), Witness, std::vector<int>>>(
         kHoldUp, Witness(held), std::vector<int>(1000, 1));
     EXPECT_TRUE(mailbox.post(job));
@@ -235,7 +235,8 @@ TEST(Mailbox, MayBeLeftWhileAFinishedJobWaitsForItsCaller) {
     EXPECT_EQ(mailbox.call(0ns, kCount, &owned), 2U);
 }
 
-/// What the lcore owns is plain memory: ThreadSanitizer would tell if calls did not order the accesses.
+/// Tests with plain memory that the lcore owns. If calls did not order the accesses, ThreadSanitizer would
+/// report it.
 TEST(Mailbox, OrdersWhatCallerAndLcoreDoToTheSameMemory) {
     Mailbox mailbox;
     Owned owned;
@@ -255,8 +256,7 @@ TEST(Mailbox, OrdersWhatCallerAndLcoreDoToTheSameMemory) {
     }
 }
 
-/// A call meets a mailbox that is open, posted to, or closed just now; it runs once in every case, and no
-/// call hangs.
+/// Tests calls that meet an open, an occupied or a closing mailbox. Each call runs once, and none hangs.
 TEST(Mailbox, RunsACallExactlyOnceThatMeetsTheClosing) {
     for (int i = 0; i < 60; i++) {
         Mailbox mailbox;
@@ -277,7 +277,7 @@ TEST(Mailbox, RunsACallExactlyOnceThatMeetsTheClosing) {
     }
 }
 
-/// The lcore never serves, only closes: whatever was posted before that must run there, not be lost.
+/// Tests an lcore that only closes and never serves. A function that was posted before must run there.
 TEST(Mailbox, RunsAPostedFunctionBeforeItCloses) {
     bool on_lcore = false;
     for (int i = 0; i < 500 && !on_lcore; i++) {
@@ -301,7 +301,7 @@ TEST(Mailbox, RunsAPostedFunctionBeforeItCloses) {
     EXPECT_TRUE(on_lcore) << "the call never came before the closing";
 }
 
-/// Withdrawn just when the lcore takes it: it runs, or it does not, and both know which.
+/// Tests a withdrawal at the moment when the lcore takes the call. Both sides agree whether it runs.
 TEST(Mailbox, RunsACallOrHasItWithdrawn) {
     Mailbox mailbox;
     Owned owned;

@@ -19,7 +19,7 @@ namespace spead {
 namespace {
 
 namespace fs = std::filesystem;
-using test::ScratchDirectory;
+using spead::test::ScratchDirectory;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -34,7 +34,7 @@ ino_t inode_of(const std::string& path) {
     return stat(path.c_str(), &facts) == 0 ? facts.st_ino : 0;
 }
 
-/// A victim's file in a directory of its own, and a directory in which something may be planted.
+/// Holds a victim's file in a directory of its own, and a directory where links and files may be planted.
 class OpenOutput : public testing::Test {
   protected:
     OpenOutput() {
@@ -46,7 +46,7 @@ class OpenOutput : public testing::Test {
     std::string victim() const { return scratch_.file("safe/victim"); }
     std::string name() const { return place() + "/out"; }
     void mode(mode_t mode) const { ASSERT_EQ(chmod(place().c_str(), mode), 0); }
-    /// False where this process may not give files away.
+    /// Returns false where this process may not give files away.
     static bool give_to_stranger(const std::string& path) {
         return lchown(path.c_str(), kStranger, static_cast<gid_t>(-1)) == 0;
     }
@@ -147,7 +147,7 @@ TEST_F(OpenOutput, TakesNoFileOfAStrangerWhereOthersCanWrite) {
     expect_refused(name(), "it belongs to user 12345");
     mode(0755);
     expect_opened(name(), name());
-    // Whose directory it is could exchange the file anyway.
+    // The owner of the directory could exchange the file anyway.
     ASSERT_TRUE(give_to_stranger(place()));
     expect_opened(name(), name());
 }
@@ -199,7 +199,7 @@ TEST_F(OpenOutput, FindsThePlaceOfANameAndLeavesTheNameAlone) {
     EXPECT_THAT(find_output(this->place() + "/directory/x").directory.reason, HasSubstr("`directory`"));
 }
 
-/// Somebody exchanges the file and a link as fast as they can.
+/// Tests against a thread that exchanges the file and a link as fast as it can.
 TEST_F(OpenOutput, IsNotDeceivedByAnExchangeWhileItLooks) {
     mode(0777);
     std::ofstream(name()) << "own";

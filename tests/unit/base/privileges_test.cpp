@@ -22,8 +22,8 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// What is given up is gone for ever: so in a process of its own, whose exit status is 0 when no expectation
-/// failed.
+/// Runs a test in a process of its own, since privileges that are given up never come back. The exit status
+/// is 0 when no expectation failed.
 void in_a_process(const std::function<void()>& test) {
     EXPECT_EXIT(
         {
@@ -33,7 +33,7 @@ void in_a_process(const std::function<void()>& test) {
         testing::ExitedWithCode(0), "");
 }
 
-/// A line of /proc/self/task/.../status of the calling thread: "CapPrm".
+/// Returns the value of a line of the calling thread's status in /proc, as "CapPrm".
 std::uint64_t own_set(const std::string& key) {
     std::ifstream status("/proc/thread-self/status");
     for (std::string line; std::getline(status, line);)
@@ -142,7 +142,7 @@ TEST_F(PrivilegesDeathTest, LessMayBeKeptLaterAndMoreNever) {
     });
 }
 
-/// What a program that this thread runs has.
+/// Returns the same value of a program that this thread runs.
 std::uint64_t of_a_program(const std::string& key) {
     FILE* const out = popen(("grep ^" + key + ": /proc/self/status | cut -f2").c_str(), "r");
     char text[64] = "";

@@ -12,7 +12,7 @@
 namespace spead {
 namespace {
 
-/// The first `words` words, made the plain way.
+/// Returns the first `words` words, made the plain way.
 std::vector<std::byte> reference(std::size_t words) {
     std::minstd_rand generator(1);
     std::vector<std::byte> bytes(words * 4);

@@ -16,7 +16,7 @@
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/capture/records.hpp"
 
-/// The whole of it, with packets that are mbufs in name only; tests/eal/capture has real ones.
+/// Tests a whole capture. Its packets are mbufs in name only; tests/eal/capture has real ones.
 namespace spead::capture {
 namespace {
 
@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 constexpr std::uint64_t kHz = 1'000'000'000;
 
-/// Packet `i`; the mbuf refers to it.
+/// Makes packet `i`, and an mbuf that refers to its bytes.
 struct Packet {
     explicit Packet(std::uint64_t i, std::size_t length = 100) : bytes(test::record(i, length).bytes) {
         std::memset(static_cast<void*>(&mbuf), 0, sizeof mbuf);
@@ -87,7 +87,7 @@ TEST_F(Captures, WritesEveryPacketOnceInOrderWithItsTime) {
     EXPECT_LT(last, static_cast<std::uint64_t>(::time(nullptr) + 2) * kHz);
 }
 
-/// Whoever ends it has other work than to wait for a disk.
+/// Tests that end() returns at once. The thread that ends a capture has other work than to wait for a disk.
 TEST_F(Captures, EndDoesNotWaitForTheWriters) {
     std::promise<void> disk;
     const std::shared_future<void> written = disk.get_future().share();
@@ -179,7 +179,7 @@ TEST_F(Captures, TakesItsNumberOfPacketsFromAllLcoresTogether) {
     EXPECT_EQ(read_all(options.files[0]).size(), 1000U);
 }
 
-/// Nothing is ever waited for: what the writers do not keep up with is counted.
+/// Tests that the lcore never waits. Packets that come faster than the writers can write are counted.
 TEST_F(Captures, DropsByNameWhenTheBufferIsFull) {
     options.buffer = Capture::least_buffer(1, 1);
     Capture c("s0", options, 1, kHz);

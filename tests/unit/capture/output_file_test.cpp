@@ -31,7 +31,7 @@ std::vector<std::byte> content(const std::string& path) {
     return {begin, begin + text.size()};
 }
 
-/// On a file system that has direct I/O, if there is one.
+/// Runs each test with cached I/O, and with direct I/O if the file system has it.
 class Direct : public testing::TestWithParam<bool> {
   protected:
     void SetUp() override {
@@ -43,7 +43,7 @@ class Direct : public testing::TestWithParam<bool> {
             GTEST_SKIP() << error.what();
         }
     }
-    test::ScratchDirectory scratch{test::ScratchDirectory::on_disk()};
+    spead::test::ScratchDirectory scratch{spead::test::ScratchDirectory::on_disk()};
 };
 INSTANTIATE_TEST_SUITE_P(Both, Direct, testing::Bool(),
                          [](const auto& p) { return p.param ? "direct" : "cached"; });
@@ -82,7 +82,7 @@ TEST_P(Direct, AShorterFileReplacesALongerOne) {
 TEST_P(Direct, AFullDiskIsAFailureThatSaysWhatIsThere) {
     const std::string path = scratch.file("out");
     const auto data = bytes(5'000'000, 9);
-    const test::FileSizeLimit limit(3'000'001);
+    const spead::test::FileSizeLimit limit(3'000'001);
     OutputFile file(path, GetParam(), "test");
     bool good = true;
     for (std::size_t at = 0; at < data.size() && good; at += 500'000)
@@ -99,7 +99,7 @@ TEST_P(Direct, AFullDiskIsAFailureThatSaysWhatIsThere) {
 }
 
 TEST(OutputFile, WhatCannotBeWrittenIsRefusedByName) {
-    const test::ScratchDirectory scratch;
+    const spead::test::ScratchDirectory scratch;
     const auto refusal = [](const std::string& path) {
         try {
             const OutputFile file(path, false, "here");

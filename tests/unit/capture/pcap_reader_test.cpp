@@ -11,7 +11,7 @@
 #include "tests/support/scratch_directory.hpp"
 #include "tests/unit/capture/records.hpp"
 
-/// What is refused is tested with drivers/pcap_file, which reads through the same class.
+/// Tests the reader. Refusals are tested with drivers/pcap_file, which reads through the same class.
 namespace spead::capture {
 namespace {
 
@@ -84,7 +84,7 @@ TEST_F(Reader, TheLastByteOfAWindowIsNoBorder) {
         ASSERT_TRUE(all[i].bytes == test::record(i, kPcapMaxRecord - i).bytes) << i;
 }
 
-/// Any bytes behind a right head: never more than the file has, never past its end.
+/// Tests any bytes behind a right header. The reader never goes past the end of the file.
 TEST_F(Reader, HostileLengthsEndTheFileAndNothingElse) {
     std::mt19937 random(7);
     for (int round = 0; round < 300; round++) {

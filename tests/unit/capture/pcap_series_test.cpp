@@ -125,7 +125,7 @@ TEST_F(Series, RotatesByThePacketsTime) {
     EXPECT_EQ(read_all(PcapSeries::numbered(path, 3)).size(), 1U);
 }
 
-/// Wherever the disk is full: what is left can be read, and is counted.
+/// Tests a disk that becomes full at any place. The rest can be read, and is counted.
 TEST_F(Series, AFullDiskLeavesWholeRecordsAndTheirCount) {
     std::mt19937 random(1);
     for (const bool direct : {false, true}) {

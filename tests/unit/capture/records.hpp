@@ -20,7 +20,7 @@ struct Kept {
     bool operator==(const Kept&) const = default;
 };
 
-/// Record `i` of a test: its bytes tell which it is.
+/// Makes record `i` of a test. Its bytes show the number.
 inline Kept record(std::uint64_t i, std::size_t length, std::uint64_t time_ns = 0) {
     Kept k{time_ns == 0 ? 1'700'000'000'000'000'000 + i * 1000 : time_ns, {}, 0};
     for (std::size_t b = 0; b < length; b++)
@@ -39,7 +39,7 @@ inline void append(std::vector<std::byte>& out, const Kept& k) {
     out.insert(out.end(), b, b + k.bytes.size());
 }
 
-/// All records; `end` becomes how the file ends.
+/// Returns all records. `end` becomes the reason why reading ended.
 inline std::vector<Kept> read_all(const std::string& path, PcapReader::Next* end = nullptr) {
     PcapReader reader(path, "test");
     std::vector<Kept> all;

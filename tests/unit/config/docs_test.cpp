@@ -41,7 +41,7 @@ std::string trimmed(const std::string& text) {
     return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
-/// The cells of a row. A bar within a code span is none of the table's.
+/// Returns the cells of a row. A bar within a code span separates no cells.
 std::vector<std::string> cells_of(const std::string& row) {
     std::vector<std::string> cells;
     bool code = false;
@@ -65,7 +65,7 @@ std::string without_code_marks(std::string text) {
 
 enum Column : std::size_t { kKey, kValue, kDefault, kChange, kOption, kMeaning, kColumns };
 
-/// Rows of the page's table by table and key: "receive.heaps" -> "queue_depth" -> cells.
+/// Returns the rows of the page's table by table and key: "receive.heaps" -> "queue_depth" -> cells.
 std::map<std::string, std::map<std::string, std::vector<std::string>>> documented() {
     std::map<std::string, std::map<std::string, std::vector<std::string>>> rows;
     std::string table;
@@ -133,7 +133,7 @@ TEST(Docs, TheTableOfConfigurationSaysWhatTheKeysSay) {
             ADD_FAILURE() << "[" << table << "] has no key `" << name << "`";
 }
 
-/// Text between single backticks, on one line.
+/// Returns the texts between single backticks, on one line.
 std::vector<std::string> code_spans(const std::string& line) {
     static const std::regex kSpan("`([^`]+)`");
     std::vector<std::string> spans;
@@ -142,8 +142,8 @@ std::vector<std::string> code_spans(const std::string& line) {
     return spans;
 }
 
-/// Words between double quotes in the program's sources, the configuration's own apart: names of counters,
-/// findings, states, metrics and fields of reports.
+/// Returns the words between double quotes in the program's sources, without the configuration's. They name
+/// counters, findings, states, metrics and fields of reports.
 const std::set<std::string>& quoted_words() {
     static const std::set<std::string> kWords = [] {
         static const std::regex kQuoted("\"([a-z][a-z0-9_]*)\"");
@@ -164,7 +164,7 @@ const std::set<std::string>& quoted_words() {
     return kWords;
 }
 
-/// Tells whether some table has the key, with its path within a stream or without, or a key has the choice.
+/// Returns whether some table has the key, with its path within a stream or without, or a key has the choice.
 bool is_key_or_choice(const std::string& word) {
     return std::ranges::any_of(sections(), [&word](const Section& section) {
         return std::ranges::any_of(section.keys, [&](const Key& key) {
@@ -174,7 +174,7 @@ bool is_key_or_choice(const std::string& word) {
     });
 }
 
-/// Words of others.
+/// Lists names of other programs that the pages use.
 const std::set<std::string> kForeign{"rte_eth_stats", "vm.nr_hugepages"};
 
 /// Returns the part of a code span that can only be a key's name and is none; "" if there is no such part.
@@ -198,7 +198,7 @@ std::string wrong_key(const std::string& span) {
     return {};
 }
 
-/// These pages name counters, states, findings and keys, and hardly a word of anything else.
+/// Lists the pages that name counters, states, findings and keys, and hardly any other word.
 const std::set<std::string> kPagesOfNames{"capture.md", "configuration.md", "counters.md", "health.md",
                                           "prompt.md"};
 TEST(Docs, PagesNameNoKeyThatDoesNotExist) {

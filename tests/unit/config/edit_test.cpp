@@ -9,17 +9,19 @@
 #include "base/error.hpp"
 #include "config/config.hpp"
 #include "config/keys.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::config {
 namespace {
 
 using runtime::Plan;
+using spead::test::refusal;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-/// The file's text of a value without its quotes and brackets.
+/// Returns the file's text of a value, without its quotes and brackets.
 std::string as_typed(const Key& key, const Value& value) {
     std::string text = std::holds_alternative<std::monostate>(value) ? "" : file_text(key, value);
     std::erase_if(text, [](char c) { return c == '"' || c == '[' || c == ']' || c == ' '; });
@@ -47,15 +49,6 @@ port = "p0"
 endpoints = ["239.4.0.0:7148"]
 )",
                           "test");
-    }
-    template <typename Edit>
-    static std::string refusal(Edit&& edit) {
-        try {
-            edit();
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "accepted";
     }
 };
 

@@ -9,7 +9,7 @@
 #include "tests/unit/config/plans.hpp"
 #include "tests/unit/config/random_values.hpp"
 
-// What the tables say of changes during a run is what Engine::reconfigure does.
+// Engine::reconfigure changes keys as the tables of keys say.
 namespace spead::config {
 namespace {
 
@@ -58,7 +58,7 @@ TEST(KeyChanges, EachKeyChangesAsItsTableSays) {
         }
 }
 
-/// The refusal lists what may change instead.
+/// Tests that the refusal lists the keys that can change.
 TEST(KeyChanges, ARefusalNamesTheKeysThatCanChange) {
     const Plan now = running_plan();
     for (const std::string_view root : {"send", "runtime"}) {

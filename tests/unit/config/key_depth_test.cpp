@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::config {
 namespace {
 
-/// a.a.a...
+/// Returns a key of so many parts, as a.a.a.
 std::string key(std::size_t parts, const std::string& part = "a", const std::string& dot = ".") {
     std::string text = part;
     for (std::size_t i = 1; i < parts; i++)

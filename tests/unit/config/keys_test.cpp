@@ -7,11 +7,11 @@
 
 #include "config/config.hpp"
 #include "config/toml_table.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/config/plans.hpp"
 #include "tests/unit/config/random_values.hpp"
 
-// What the tables of keys promise to those who derive from them. A key that is added is tested by all of
+// The tables of keys guarantee these properties to all that derive from them. A new key is tested by all of
 // this.
 namespace spead::config {
 namespace {
@@ -28,7 +28,8 @@ void for_each_key(const std::function<void(const std::string& path, const Sectio
         }
 }
 
-/// Two ports, two streams, one with a capture, and two senders, all as they are when they are new.
+/// Returns a plan with two ports, two streams and two senders, all with default values. One stream has a
+/// capture.
 Plan new_plan() {
     Plan plan;
     plan.ports.resize(2);
@@ -89,7 +90,7 @@ TEST(Keys, EveryRandomValueIsGoodAndNeighboursOfRangesAreRefused) {
     });
 }
 
-/// Two keys with one member, or a key that touches more than its own, would show here.
+/// Tests that no two keys share a member, and that no key touches more than its own.
 TEST(Keys, EachHasAMemberOfItsOwn) {
     for_each_key([](const std::string& path, const Section& section, const Key& key) {
         Plan plan = new_plan();
@@ -177,7 +178,8 @@ TEST(Keys, TextsHaveExamplesThatAreValid) {
     });
 }
 
-/// A key that is shown as nothing in the docs would leave the reader to guess.
+/// Tests that a key has a text for its unset value where the docs would show nothing. Otherwise the reader
+/// would have to guess.
 TEST(Keys, WhatHoldsWithoutAValueIsSaid) {
     for_each_key([](const std::string&, const Section& section, const Key& key) {
         const Value value = default_value(section, key);

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::config {
 namespace {

@@ -4,7 +4,7 @@
 #include "base/endpoint.hpp"
 #include "runtime/plan.hpp"
 
-/// Plans for tests to start from.
+/// Provides plans from which tests start.
 namespace spead::test {
 
 inline runtime::ReceivePlan receive_plan(const std::string& name, const std::string& endpoints) {
@@ -25,7 +25,7 @@ inline runtime::SendPlan send_plan(const std::string& name, const std::string& e
     return s;
 }
 
-/// One port, one stream received, one sent elsewhere.
+/// Returns a plan with one port, one stream that is received, and one sender to another endpoint.
 inline runtime::Plan valid_plan() {
     runtime::Plan plan;
     plan.ports.push_back({"p0", "net_ring0", 0});

@@ -75,7 +75,8 @@ class RandomValues {
                                                      "#"};
         return kTexts[below(kTexts.size())];
     }
-    /// The ends are the likeliest to go wrong.
+    /// Returns a whole number. The ends of the range come most often, since they are the likeliest to go
+    /// wrong.
     std::int64_t whole(const config::Key& key) {
         switch (below(4)) {
             case 0:

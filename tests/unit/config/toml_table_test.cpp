@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include "config/config.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
-// What a user reads when a key or a value of the file is wrong.
+// Errors that a user reads when a key or a value of the file is wrong.
 namespace spead::config {
 namespace {
 

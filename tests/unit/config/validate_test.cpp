@@ -6,7 +6,7 @@
 
 #include "base/printable.hpp"
 #include "config/config.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/config/plans.hpp"
 
 namespace spead::config {

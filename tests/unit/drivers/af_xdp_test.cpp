@@ -10,12 +10,14 @@
 
 #include "base/error.hpp"
 #include "drivers/table.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/drivers/xdp_lab.hpp"
 
 namespace spead::drivers::test {
 
 namespace {
 
+using spead::test::refusal;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -37,16 +39,7 @@ port::PreparedDevice plan(const port::PortRequest& r) {
     return port::plan_ports({&r, 1}, table()).front().device;
 }
 
-std::string refusal(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "no refusal";
-}
-
-std::string refusal(const port::PortRequest& r) {
+std::string plan_refusal(const port::PortRequest& r) {
     return refusal([&] { plan(r); });
 }
 
@@ -60,7 +53,7 @@ bool drop_capability(unsigned capability) {
     return ::syscall(SYS_capset, &header, data) == 0;
 }
 
-/// What a child without these capabilities is told.
+/// Returns the refusal that a child without these capabilities gets.
 std::string refusal_without(const std::vector<unsigned>& capabilities, rlim_t lockable = RLIM_INFINITY) {
     int ends[2];
     if (::pipe(ends) != 0) {
@@ -72,7 +65,7 @@ std::string refusal_without(const std::vector<unsigned>& capabilities, rlim_t lo
         for (const unsigned capability : capabilities) {
             ready = ready && drop_capability(capability);
         }
-        const std::string text = ready ? refusal(request()) : "cannot drop them";
+        const std::string text = ready ? plan_refusal(request()) : "cannot drop them";
         const auto written = ::write(ends[1], text.data(), text.size());
         ::_exit(written < 0 ? 1 : 0);
     }
@@ -140,12 +133,12 @@ TEST_F(AfXdp, TheMtuIsRaisedForWhatIsSent) {
 }
 
 TEST_F(AfXdp, LargerPacketsCannotBeSent) {
-    EXPECT_THAT(refusal(request(0, 1, 3471)),
+    EXPECT_THAT(plan_refusal(request(0, 1, 3471)),
                 AllOf(HasSubstr("port p0"), HasSubstr("3498"), HasSubstr("3470"),
                       HasSubstr("net_af_packet0,iface=dut")));
     auto r = request();
     r.mtu = 9000;
-    EXPECT_THAT(refusal(r), HasSubstr("9000"));
+    EXPECT_THAT(plan_refusal(r), HasSubstr("9000"));
 }
 
 TEST_F(AfXdp, LargerPacketsThatCannotComeAreOnlyRemarked) {
@@ -156,26 +149,27 @@ TEST_F(AfXdp, LargerPacketsThatCannotComeAreOnlyRemarked) {
 
 TEST_F(AfXdp, LargerPacketsThatCouldComeAreRefused) {
     ASSERT_TRUE(run("ip link set dut mtu 9216"));
-    EXPECT_THAT(refusal(request(1, 0, 9200)), AllOf(HasSubstr("9216"), HasSubstr("--max-packet-size 3470"),
-                                                    HasSubstr("ip link set dut mtu 3498")));
+    EXPECT_THAT(
+        plan_refusal(request(1, 0, 9200)),
+        AllOf(HasSubstr("9216"), HasSubstr("--max-packet-size 3470"), HasSubstr("ip link set dut mtu 3498")));
     EXPECT_THAT(plan(request(1, 0, 3470)).remarks, IsEmpty());
 }
 
 TEST_F(AfXdp, TheInterfaceMustBeThereAndUp) {
-    EXPECT_THAT(refusal(request(1, 0, 1472, "net_af_xdp0,iface=nothing")),
+    EXPECT_THAT(plan_refusal(request(1, 0, 1472, "net_af_xdp0,iface=nothing")),
                 HasSubstr("no network interface \"nothing\""));
-    EXPECT_THAT(refusal(request(1, 0, 1472, "net_af_xdp0")), HasSubstr("needs iface=NAME"));
+    EXPECT_THAT(plan_refusal(request(1, 0, 1472, "net_af_xdp0")), HasSubstr("needs iface=NAME"));
     ASSERT_TRUE(run("ip link set dut down"));
-    EXPECT_THAT(refusal(request()), HasSubstr("ip link set dut up"));
+    EXPECT_THAT(plan_refusal(request()), HasSubstr("ip link set dut up"));
 }
 
 TEST_F(AfXdp, ArgumentsAreChecked) {
     const std::string device = "net_af_xdp0,iface=dut,";
-    EXPECT_THAT(refusal(request(1, 0, 1472, device + "queues=2")), HasSubstr("queues"));
-    EXPECT_THAT(refusal(request(1, 0, 1472, device + "shared_umem=1")), HasSubstr("pool of its own"));
-    EXPECT_THAT(refusal(request(1, 0, 1472, device + "busy_budget=-1")), HasSubstr("busy_budget"));
-    EXPECT_THAT(refusal(request(1, 0, 1472, device + "start_queue=1")), HasSubstr("1 receive queues"));
-    EXPECT_THAT(refusal(request(1, 0, 1472, device + "queue_count=2")), HasSubstr("ethtool -l dut"));
+    EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "queues=2")), HasSubstr("queues"));
+    EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "shared_umem=1")), HasSubstr("pool of its own"));
+    EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "busy_budget=-1")), HasSubstr("busy_budget"));
+    EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "start_queue=1")), HasSubstr("1 receive queues"));
+    EXPECT_THAT(plan_refusal(request(1, 0, 1472, device + "queue_count=2")), HasSubstr("ethtool -l dut"));
     EXPECT_EQ(plan(request(1, 0, 1472, device + "busy_budget=64,force_copy=1")).devargs,
               device + "busy_budget=64,force_copy=1");
 }
@@ -194,7 +188,8 @@ TEST_F(AfXdp, ADeviceOfEalsWithoutAProgramIsRefused) {
 
 TEST_F(AfXdp, SomebodyElsesProgramIsRefused) {
     ASSERT_TRUE(attach_elses("dut"));
-    EXPECT_THAT(refusal(request()), AllOf(HasSubstr("\"elses\""), HasSubstr("ip link set dev dut xdp off")));
+    EXPECT_THAT(plan_refusal(request()),
+                AllOf(HasSubstr("\"elses\""), HasSubstr("ip link set dev dut xdp off")));
 }
 
 TEST_F(AfXdp, AStaleProgramOfOursIsNot) {
@@ -207,7 +202,7 @@ TEST_F(AfXdp, MissingPrivilegeIsNamed) {
     EXPECT_THAT(refusal_without({CAP_NET_RAW}), AllOf(HasSubstr("CAP_NET_RAW"), HasSubstr("setcap")));
     EXPECT_THAT(refusal_without({CAP_NET_ADMIN}), AllOf(HasSubstr("CAP_NET_ADMIN"), HasSubstr("setcap")));
     EXPECT_THAT(refusal_without({CAP_BPF, CAP_SYS_ADMIN}), AllOf(HasSubstr("CAP_BPF"), HasSubstr("setcap")));
-    EXPECT_THAT(refusal_without({CAP_SYS_ADMIN}), HasSubstr("no refusal"));
+    EXPECT_THAT(refusal_without({CAP_SYS_ADMIN}), IsEmpty());
 }
 
 TEST_F(AfXdp, TooLittleLockableMemoryIsToldWithTheArithmetic) {
@@ -222,7 +217,7 @@ class AfXdpQueues : public AfXdp {
 
 // veth has no combined channels: the PMD binds one queue of such an interface.
 TEST_F(AfXdpQueues, QueuesThatCannotAllBeBoundAreRefusedUnlessNamed) {
-    EXPECT_THAT(refusal(request()), AllOf(HasSubstr("2 receive queues"), HasSubstr("ethtool -L dut")));
+    EXPECT_THAT(plan_refusal(request()), AllOf(HasSubstr("2 receive queues"), HasSubstr("ethtool -L dut")));
     const auto device = plan(request(1, 0, 1472, "net_af_xdp0,iface=dut,start_queue=1"));
     EXPECT_EQ(device.rx_queues, 1);
     EXPECT_THAT(device.remarks, ElementsAre(HasSubstr("stay with the kernel")));
@@ -231,7 +226,7 @@ TEST_F(AfXdpQueues, QueuesThatCannotAllBeBoundAreRefusedUnlessNamed) {
 
 TEST_F(AfXdpQueues, OnlyAsManyLcoresReadAsThereAreQueues) {
     auto r = request(4, 0, 1472, "net_af_xdp0,iface=dut,start_queue=0");
-    EXPECT_THAT(refusal(r), HasSubstr("4 queues are needed"));
+    EXPECT_THAT(plan_refusal(r), HasSubstr("4 queues are needed"));
     r.fewer_queues_do = true;
     EXPECT_EQ(port::plan_ports({&r, 1}, table()).front().request.rx_queues, 1);
 }

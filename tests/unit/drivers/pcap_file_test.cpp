@@ -12,6 +12,7 @@
 
 #include "base/error.hpp"
 #include "tests/support/pcap_writer.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::drivers {
 namespace {
@@ -39,12 +40,7 @@ class PcapFile : public testing::Test {
 
     PcapSummary summary() const { return read_pcap_summary(path_, "port p0"); }
     std::string refusal() const {
-        try {
-            summary();
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "accepted";
+        return spead::test::refusal([&] { summary(); });
     }
     void write_three(const PcapFormat& format = {}) const {
         PcapWriter file(path_, format);

@@ -8,6 +8,7 @@
 #include "drivers/table.hpp"
 #include "port/sizes.hpp"
 #include "tests/support/fake_machine.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::drivers {
 namespace {
@@ -15,31 +16,26 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr const char* kCard = "0000:05:00.0";
+constexpr const char* kVfioCard = "0000:05:00.0";
 
 class Pci : public testing::Test {
   protected:
     Pci() {
-        machine_.card(kCard, 0x8086, "vfio-pci");
-        machine_.link(fmt::format("/sys/bus/pci/devices/{}/iommu_group", kCard), "../../iommu_groups/17");
+        machine_.card(kVfioCard, 0x8086, "vfio-pci");
+        machine_.link(fmt::format("/sys/bus/pci/devices/{}/iommu_group", kVfioCard), "../../iommu_groups/17");
         machine_.file("/dev/vfio/vfio", "");
         machine_.file("/dev/vfio/17", "");
         driver_ = pci_on(machine_.view());
         request_.name = "p0";
-        request_.device = kCard;
+        request_.device = kVfioCard;
         request_.rx_queues = request_.tx_queues = 1;
         request_.max_rx_packet = request_.max_tx_packet = 8972;
     }
     std::string refusal() const {
-        try {
-            driver_->plan(request_);
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "accepted";
+        return spead::test::refusal([&] { driver_->plan(request_); });
     }
 
-    test::FakeMachine machine_;
+    spead::test::FakeMachine machine_;
     std::unique_ptr<port::Driver> driver_;
     port::PortRequest request_;
 };
@@ -65,7 +61,7 @@ TEST_F(Pci, HoldsAJumboFrameInOneMbuf) {
     const auto p = driver_->plan(request_);
     EXPECT_TRUE(p.pci);
     EXPECT_FALSE(p.physical_addresses);
-    EXPECT_EQ(p.devargs, kCard);
+    EXPECT_EQ(p.devargs, kVfioCard);
     EXPECT_EQ(p.eal_mtu, 9000U);
     EXPECT_GE(p.rx.data_room - port::kHeadroom, 9022U);
     EXPECT_GT(p.rx.mbufs, p.rx.descriptors);
@@ -88,7 +84,7 @@ TEST_F(Pci, TheMtuIsWhatIsAskedForOrNeeded) {
 }
 
 TEST_F(Pci, WithoutIommuAddressesArePhysical) {
-    machine_.link(fmt::format("/sys/bus/pci/devices/{}/driver", kCard), "../uio_pci_generic");
+    machine_.link(fmt::format("/sys/bus/pci/devices/{}/driver", kVfioCard), "../uio_pci_generic");
     const auto p = driver_->plan(request_);
     EXPECT_TRUE(p.physical_addresses);
     EXPECT_FALSE(p.capabilities.rx_interrupt) << "its one interrupt is the link's";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// The XDP program itself, run by the kernel on frames made here.
+/// Tests the XDP program itself. The kernel runs it on frames made here.
 #include <array>
 #include <cstdint>
 #include <linux/if_ether.h>
@@ -83,7 +83,7 @@ class Steer : public testing::Test {
         }
     }
 
-    /// A test run arrives on queue 0.
+    /// Binds the socket to queue 0, where a test run arrives.
     void bind_queue() const {
         const std::uint32_t queue = 0;
         ASSERT_EQ(bpf_map_update_elem(steer_.map(STEER_SOCKETS), &queue, &socket_, 0), 0);
@@ -112,7 +112,7 @@ class Steer : public testing::Test {
         }
         return sum;
     }
-    /// Packets that were left to the kernel, and the source of the last.
+    /// Returns the number of packets that were left to the kernel, and the source of the last.
     std::pair<std::uint64_t, std::uint32_t> passed(std::uint32_t group, unsigned port) const {
         std::vector<SteerPassed> values(cpus());
         SteerKey k{};
@@ -129,7 +129,7 @@ class Steer : public testing::Test {
     }
     static std::size_t cpus() { return static_cast<std::size_t>(libbpf_num_possible_cpus()); }
 
-    /// What the program does with a frame; it must leave the frame as it is.
+    /// Returns the program's action on a frame. The program must leave the frame unchanged.
     std::uint32_t action(const Bytes& bytes) const {
         Bytes out(bytes.size() + 256);
         bpf_test_run_opts run{};

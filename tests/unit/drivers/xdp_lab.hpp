@@ -15,8 +15,8 @@
 #include "drivers/xdp/steer.h"
 #include "drivers/xdp_program.hpp"
 
-/// What the tests around XDP share: a network namespace of their own with a veth pair, and our program in the
-/// kernel. All of it needs root; the tests are skipped elsewhere.
+/// Provides the tests around XDP with a network namespace, a veth pair, and our program in the kernel. All of
+/// it needs root; the tests are skipped elsewhere.
 namespace spead::drivers::test {
 
 inline bool run(const std::string& command) {
@@ -39,7 +39,7 @@ inline std::string enter_lab(const std::string& options = "") {
     return {};
 }
 
-/// Our program, loaded as net_af_xdp would; its descriptors are this process's.
+/// Loads our program as net_af_xdp would. Its descriptors belong to this process.
 class LoadedSteer {
   public:
     LoadedSteer() {

@@ -9,19 +9,15 @@
 #include <fmt/format.h>
 
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/drivers/xdp_lab.hpp"
 
 namespace spead::drivers::test {
 
 namespace {
 
-std::string refusal(const std::string& netdev) {
-    try {
-        const XdpClaim claim(netdev);
-        return {};
-    } catch (const Error& error) {
-        return error.what();
-    }
+std::string claim_refusal(const std::string& netdev) {
+    return spead::test::refusal([&] { const XdpClaim claim(netdev); });
 }
 
 std::size_t open_descriptors() {
@@ -66,10 +62,10 @@ TEST_F(XdpProgram, AClaimOffersTheProgramAsAFile) {
 
 TEST_F(XdpProgram, AnInterfaceIsClaimedOnceAtATime) {
     auto claim = std::make_unique<XdpClaim>("dut");
-    EXPECT_NE(refusal("dut").find("another port or process"), std::string::npos);
-    EXPECT_EQ(refusal("peer"), "");
+    EXPECT_NE(claim_refusal("dut").find("another port or process"), std::string::npos);
+    EXPECT_EQ(claim_refusal("peer"), "");
     claim.reset();
-    EXPECT_EQ(refusal("dut"), "");
+    EXPECT_EQ(claim_refusal("dut"), "");
 }
 
 TEST_F(XdpProgram, AClaimEndsWithItsProcess) {
@@ -81,7 +77,7 @@ TEST_F(XdpProgram, AClaimEndsWithItsProcess) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);
     ASSERT_EQ(status, 0);
-    EXPECT_EQ(refusal("dut"), "");
+    EXPECT_EQ(claim_refusal("dut"), "");
 }
 
 TEST_F(XdpProgram, WhatACrashLeftIsTakenAway) {
@@ -97,7 +93,7 @@ TEST_F(XdpProgram, WhatACrashLeftIsTakenAway) {
 TEST_F(XdpProgram, SomebodyElsesIsLeftAloneAndNamed) {
     ASSERT_TRUE(attach_elses("dut"));
     const auto id = attached_program("dut")->id;
-    const std::string text = refusal("dut");
+    const std::string text = claim_refusal("dut");
     EXPECT_NE(text.find("\"elses\" (id " + std::to_string(id) + ")"), std::string::npos) << text;
     EXPECT_NE(text.find("ip link set dev dut xdp off"), std::string::npos) << text;
     EXPECT_EQ(attached_program("dut")->id, id);
@@ -130,7 +126,7 @@ TEST_F(XdpProgram, AProgramThatCameMeanwhileIsNotTakenAway) {
     EXPECT_TRUE(attached_program("dut"));
 }
 
-/// The PMD takes away whatever the interface has.
+/// Tests an interface whose program is replaced. The PMD removes any program from the interface.
 TEST_F(XdpProgram, AProgramThatWasPutOverOursIsThereAgainAfterwards) {
     const auto before = open_descriptors();
     {

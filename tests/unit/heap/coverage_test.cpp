@@ -10,7 +10,7 @@
 namespace spead::heap {
 namespace {
 
-/// A coverage with room for `capacity` ranges.
+/// Holds a coverage with room for `capacity` ranges.
 class Covered {
   public:
     explicit Covered(std::uint32_t capacity = 8) : ranges_(capacity) { c_.reset(ranges_.data(), capacity); }
@@ -142,7 +142,7 @@ TEST(Coverage, ReachesTheLargestHeapsEnd) {
     EXPECT_EQ(c.add(0, kMaxHeapBytes), Cover::known);
 }
 
-/// One bool per byte.
+/// Models a coverage as one bool for each byte.
 class ByteModel {
   public:
     explicit ByteModel(std::size_t length) : there_(length, false) {}

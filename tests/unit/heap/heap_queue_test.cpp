@@ -17,7 +17,7 @@
 namespace spead::heap {
 namespace {
 
-/// A queue and the records that go through it, each with its number as the heap count.
+/// Holds a queue and the records that go through it. Each record has its number as heap count.
 struct Queue {
     explicit Queue(std::size_t heaps, std::size_t count)
         : records(std::make_unique<Record[]>(count)), queue(heaps, count) {
@@ -237,7 +237,7 @@ TEST(HeapQueueWait, EndsWhenTheQueueIsClosedByAnotherThread) {
     closer.join();
 }
 
-/// The lcore's half of the tests with threads: numbers heaps, pushes them, and reuses what came back.
+/// Plays the lcore in the tests with threads. It numbers heaps, pushes them, and reuses those that come back.
 class Producer {
   public:
     Producer(Queue& q, std::size_t records) : q_(q) {

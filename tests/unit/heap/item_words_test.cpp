@@ -13,7 +13,7 @@
 namespace spead::heap {
 namespace {
 
-/// A record with nothing but item words, and the blocks they move to.
+/// Holds a record with nothing but item words, and the blocks to which they move.
 class Words {
   public:
     Words() {
@@ -23,7 +23,7 @@ class Words {
 
     ItemsAdded add(std::uint64_t word) { return add_item_word(r_, word); }
 
-    /// What the window does when the table is full.
+    /// Adds a word. When the table is full, it grows as in the window.
     ItemsAdded add_growing(std::uint64_t word) {
         const ItemsAdded a = add(word);
         if (a != ItemsAdded::full)
@@ -109,7 +109,7 @@ TEST(ItemWords, AreFoundAmongAnyNeighbours) {
 }
 
 TEST(ItemWords, AreIndexedWithFewProbesWhateverBitsTheyDifferIn) {
-    // What one packet can bring: ids in the top bits, addresses in the low ones, both at once.
+    // Patterns that one packet can bring: ids in the top bits, addresses in the low ones, both at once.
     std::vector<std::function<std::uint64_t(std::uint64_t)>> patterns;
     for (unsigned bit = 0; bit <= 51; bit++)
         patterns.push_back([bit](std::uint64_t i) { return i << bit; });

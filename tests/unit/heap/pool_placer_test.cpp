@@ -102,7 +102,7 @@ TEST(PoolPlacer, TrimsABlockAndItsCount) {
     EXPECT_EQ(p.out(), 0U);
 }
 
-/// Three streams of one arena: a reservation each, and something unreserved.
+/// Holds three streams of one arena. Each has a reservation, and some memory is unreserved.
 struct Three {
     memory::Arena arena{4 * kMiB, kMiB};
     Reservations reservations{arena.capacity()};
@@ -131,12 +131,12 @@ TEST(PoolPlacer, LendsWhatIsUnreservedAndKeepsEveryReservation) {
     EXPECT_EQ(Three::take_all(t.b, 256 * kKiB, of_b), 4U);
     EXPECT_EQ(Three::take_all(t.c, 256 * kKiB, of_c), 4U);
     EXPECT_EQ(t.arena.in_use(), t.arena.capacity());
-    // What was borrowed goes to whoever comes first.
+    // Borrowed memory goes to the first stream that asks.
     t.a.release(of_a.back());
     of_a.pop_back();
     EXPECT_EQ(Three::take_all(t.c, 256 * kKiB, of_c), 1U);
     EXPECT_FALSE(t.a.place(1));
-    // What was reserved does not.
+    // Reserved memory does not.
     t.b.release(of_b.back());
     of_b.pop_back();
     EXPECT_FALSE(t.a.place(1));

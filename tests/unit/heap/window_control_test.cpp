@@ -3,7 +3,7 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// Stream control: heaps of nothing else, and the stop item.
+/// Tests stream control: heaps of nothing else, and the stop item.
 namespace spead::heap::test {
 namespace {
 

@@ -3,7 +3,7 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// What the window remembers of heaps: duplicates, late packets, the done-history and its end.
+/// Tests the window's memory of heaps: duplicates, late packets, the history and its end.
 namespace spead::heap::test {
 namespace {
 

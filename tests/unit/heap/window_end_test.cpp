@@ -3,14 +3,14 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// How heaps leave the window without being complete: evicted, timed out, flushed.
+/// Tests how incomplete heaps leave the window: evicted, timed out, flushed.
 namespace spead::heap::test {
 namespace {
 
 using enum PacketOutcome;
 using Counts = std::vector<std::uint64_t>;
 
-/// The first half of a heap of 16 bytes, and the second.
+/// Makes the first half of a heap of 16 bytes. other_half() makes the second.
 Packet half(std::uint64_t key) {
     return Packet(key).of(16).at(0, 8);
 }

@@ -8,8 +8,8 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// Packets with forged heap counts (ghosts) among the packets of good heaps: every good heap comes through,
-/// whatever the ghosts claim, and what happened to them is counted.
+/// Tests packets with forged heap counts (ghosts) among the packets of good heaps. Every good heap comes
+/// through, for any claim of a ghost. Every ghost is counted.
 namespace spead::heap::test {
 namespace {
 
@@ -18,7 +18,7 @@ using enum PacketOutcome;
 constexpr std::uint32_t kGoodSource = 0x0a000001;
 constexpr std::uint32_t kBadSource = 0x0a0000bd;
 
-/// The program's defaults.
+/// Returns the program's defaults.
 WindowConfig guarded() {
     WindowConfig c;
     c.guarded = true;
@@ -26,7 +26,8 @@ WindowConfig guarded() {
     return c;
 }
 
-/// 512 MiB by default; the arena is only as large as the test needs.
+/// Describes the traffic of a test, and the sizes. The program has 512 MiB by default; this arena is only as
+/// large as the test needs.
 struct Scene {
     WindowConfig window = guarded();
     RigSizes sizes{.arena = 64 * kMiB, .queue_heaps = 256, .largest = 8 * kMiB};
@@ -37,7 +38,7 @@ struct Scene {
     double ghosts_per_packet = 1;
     bool regular = false;  ///< as many after each packet, rather than at random
     std::uint32_t ghost_source = kBadSource;
-    /// The packets of a ghost that begins when this good packet has been made.
+    /// Makes the packets of a ghost that begins right after this good packet.
     std::function<std::vector<Packet>(std::mt19937_64&, const Packet&)> ghost;
     std::size_t batch = 1;       ///< packets between commits, with one time of arrival
     std::uint64_t may_lose = 0;  ///< good heaps
@@ -49,7 +50,7 @@ struct Outcome {
     std::vector<std::uint64_t> order;
 };
 
-/// A sender, a forger, and a consumer that takes what is there after each batch.
+/// Plays a sender, a forger and a consumer. The consumer takes the heaps after each batch.
 class Haunted {
   public:
     Haunted(const Scene& scene, std::uint64_t seed)
@@ -109,7 +110,7 @@ class Haunted {
                 }
             }
     }
-    /// As the rig does, but for the identities, which are not looked at after each step.
+    /// Gives a packet to the window as the rig does. The identities are not checked after each step.
     void give(Packet p) {
         given++;
         p.time(now_);
@@ -162,7 +163,7 @@ std::uint64_t any_count(std::mt19937_64& random) {
     return (std::uint64_t{1} << 39) + (random() >> 26);
 }
 
-/// What forgers do.
+/// Forges one packet with any count. The functions below forge other packets.
 std::vector<Packet> one_packet(std::mt19937_64& random, const Packet& p) {
     return {Packet(any_count(random)).of(p.view().heap_length).at(p.view().offset, p.payload().size())};
 }
@@ -193,7 +194,7 @@ std::vector<Packet> four_packets(std::mt19937_64& random, const Packet& p) {
 std::vector<Packet> whole_heap(std::mt19937_64& random, const Packet&) {
     return {Packet(any_count(random)).whole(30)};
 }
-/// The good heap's own count, or one of those that come next, with another length or flavour.
+/// Forges the good heap's count, or one of the next ones, with another length or flavour.
 std::vector<Packet> count_in_use(std::mt19937_64& random, const Packet& p) {
     Packet g(p.key() + random() % 3);
     const std::uint64_t length = 2 * p.view().heap_length + random() % 100'000;
@@ -202,11 +203,11 @@ std::vector<Packet> count_in_use(std::mt19937_64& random, const Packet& p) {
         g.of(p.view().heap_length).at(0, p.payload().size(), 7).flavour(48);
     return {g};
 }
-/// Likewise, and the heap is complete at once.
+/// Forges one of the next counts. The heap is complete at once.
 std::vector<Packet> whole_heap_with_a_count_to_come(std::mt19937_64& random, const Packet& p) {
     return {Packet(p.key() + 1 + random() % 50).whole(30)};
 }
-/// A count that comes later, with the right length: the bytes are the heap's.
+/// Forges a later count, with the right length. The bytes are the heap's.
 std::vector<Packet> count_to_come(std::mt19937_64& random, const Packet& p) {
     return {Packet(p.key() + 100 + random() % 400).of(p.view().heap_length).at(0, p.payload().size())};
 }
@@ -315,7 +316,7 @@ TEST(Ghosts, KeepNoHeapOfTwoOrThreePacketsAway) {
         }
 }
 
-/// Before many ghosts of a heap's first packets have gone, nothing tells it from them.
+/// Tests many ghosts. Before enough of them have passed, a ghost looks like the first packets of a heap.
 TEST(Ghosts, FiveForEachGoodPacketKeepFewGoodHeapsAway) {
     for (const Forger& forger : kForgers) {
         Scene scene;

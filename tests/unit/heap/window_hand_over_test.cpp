@@ -3,7 +3,7 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// The second half of a heap's way: commit, the hand-over queue, and what happens when it is full.
+/// Tests the second half of a heap's way: commit, the hand-over queue, and a full queue.
 namespace spead::heap::test {
 namespace {
 
@@ -231,8 +231,8 @@ TEST(OnFullBlock, GivesUpWhatWaitsWhenTold) {
     EXPECT_EQ(pop_counts(rig), Counts{0});
 }
 
-/// A lossless source with a consumer that takes all it can get, holds it, and gives it back only when the
-/// window blocks: no packet may be lost.
+/// Tests a lossless source whose consumer takes and holds all heaps. The consumer gives them back only when
+/// the window blocks. No packet may be lost.
 void lose_nothing(std::size_t heap_bytes, const RigSizes& sizes, std::size_t heaps) {
     Rig rig(on_full(FullPolicy::block), sizes);
     std::vector<HeapHandle> held;
@@ -271,7 +271,8 @@ TEST(OnFullBlock, LosesNothingWhenTheQuotaHoldsOneHeap) {
     lose_nothing(64 * kKiB, {.quota = 128 * kKiB, .queue_heaps = 64}, 50);
 }
 
-/// Bytes of queued heaps are bounded too: half of the quota stays for live heaps, or what they need.
+/// Tests the bound on the bytes of queued heaps. Half of the quota stays for live heaps, or as much as they
+/// need.
 TEST(QueueBytes, AreBoundedSoThatLiveHeapsFindRoom) {
     for (const FullPolicy policy : {FullPolicy::drop_newest, FullPolicy::drop_oldest}) {
         Rig rig(on_full(policy), {.arena = 2 * kMiB, .quota = 1 * kMiB, .queue_heaps = 64});

@@ -6,7 +6,8 @@
 #include "heap/item_words.hpp"
 #include "tests/support/heap_rig.hpp"
 
-/// Item pointers: where they may point, packets of nothing else, and more of them than there is room for.
+/// Tests item pointers: where they may point, packets of nothing else, and more of them than there is room
+/// for.
 namespace spead::heap::test {
 namespace {
 

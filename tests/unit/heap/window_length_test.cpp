@@ -3,7 +3,7 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// HEAP_LENGTH: absent, late, contradicted, zero, too large; and heaps that never tell one.
+/// Tests HEAP_LENGTH: absent, late, contradicted, zero, too large. Tests heaps that never give one.
 namespace spead::heap::test {
 namespace {
 

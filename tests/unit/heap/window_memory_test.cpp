@@ -4,7 +4,7 @@
 #include "heap/item_words.hpp"
 #include "tests/support/heap_rig.hpp"
 
-/// When there is no room: for a heap, for its ranges, for its record. And that room comes back.
+/// Tests a lack of room for a heap, for its ranges and for its record. Tests that room comes back.
 namespace spead::heap::test {
 namespace {
 
@@ -190,8 +190,8 @@ TEST(WindowMemory, IsSharedWithinTheQuotaOfEachWindow) {
     EXPECT_EQ(arena.in_use(), 0U);
 }
 
-/// A stream that waits for its consumer keeps what it reserved for the heaps that are live, so that
-/// waiting is enough: neither it nor its neighbour ever lacks memory.
+/// Tests a stream that waits for its consumer. It keeps its reservation for live heaps, so that waiting is
+/// enough. Neither it nor its neighbour ever lacks memory.
 TEST(WindowMemory, IsEnoughForEveryStreamThatWaitsForItsConsumer) {
     memory::Arena arena(kMiB, 64 * kKiB);
     Reservations reservations(arena.capacity());

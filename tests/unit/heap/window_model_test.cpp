@@ -5,8 +5,8 @@
 #include "tests/support/heap_rig.hpp"
 #include "tests/support/heap_traffic.hpp"
 
-/// Random traffic through the window and through a model that is simple enough to be right: the same outcome
-/// for every packet, the same heaps in the same order, byte for byte.
+/// Compares the window with a model that is simple enough to be right, under random traffic. Each packet has
+/// the same outcome. The same heaps come in the same order, byte for byte.
 namespace spead::heap::test {
 namespace {
 

@@ -3,13 +3,13 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// The short way for the usual packet: what it takes, and what it must leave to accept().
+/// Tests the short way for the usual packet: its packets, and those that it must leave to accept().
 namespace spead::heap::test {
 namespace {
 
 using enum PacketOutcome;
 
-/// Whether the short way took the packet; if so it is counted, copied and committed.
+/// Returns whether the short way took the packet. If so, it is counted, copied and committed.
 bool taken(Rig& rig, const Packet& p) {
     Record* const r = rig.window().accept_next(p.view());
     if (r == nullptr)

@@ -5,7 +5,7 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// Packets in any order, in order only, and packets that never come.
+/// Tests packets in any order, packets in order only, and packets that never come.
 namespace spead::heap::test {
 namespace {
 

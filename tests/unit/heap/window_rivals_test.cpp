@@ -6,20 +6,20 @@
 
 #include "tests/support/heap_rig.hpp"
 
-/// Heaps that claim the same count: while nothing has shown which is right each has its packets, and what
-/// loses is as if it had been refused at once.
+/// Tests heaps that claim the same count. Each keeps its packets until one has shown that it is right. The
+/// losers count as if they had been refused at once.
 namespace spead::heap::test {
 namespace {
 
 using enum PacketOutcome;
 
-WindowConfig guarded() {
+WindowConfig guarded_rivals() {
     WindowConfig c = small_window();
     c.guarded = true;
     return c;
 }
 
-/// Of the heap of 1000 bytes in five packets.
+/// Makes packet `n` of a heap of 1000 bytes in five packets.
 Packet good(std::uint64_t key, std::uint64_t n) {
     return Packet(key).of(1000).at(n * 200, 200);
 }
@@ -37,7 +37,7 @@ void expect_only_the_heap(Rig& rig, std::uint64_t key) {
 TEST(Rivals, AForgedLengthThatComesFirstIsRefusedWhenTheHeapIsComplete) {
     for (const std::uint64_t claims : {1U, 2U}) {
         SCOPED_TRACE(claims);
-        Rig rig(guarded());
+        Rig rig(guarded_rivals());
         for (std::uint64_t n = 0; n < claims; n++)
             EXPECT_EQ(rig.give(Packet(7).of(2000).at(n * 200, 200, 1)), placed);
         for (std::uint64_t n = 0; n < 5; n++)
@@ -53,7 +53,7 @@ TEST(Rivals, AForgedLengthThatComesFirstIsRefusedWhenTheHeapIsComplete) {
 }
 
 TEST(Rivals, AnotherFlavourIsAnotherClaim) {
-    Rig rig(guarded());
+    Rig rig(guarded_rivals());
     EXPECT_EQ(rig.give(Packet(7).of(1000).at(0, 200, 1).flavour(48)), placed);
     for (std::uint64_t n = 0; n < 5; n++)
         EXPECT_EQ(rig.give(good(7, n)), placed);
@@ -62,7 +62,7 @@ TEST(Rivals, AnotherFlavourIsAnotherClaim) {
 }
 
 TEST(Rivals, WhatHasShownItselfIsContradictedInVain) {
-    Rig rig(guarded());
+    Rig rig(guarded_rivals());
     for (std::uint64_t n = 0; n < 3; n++)
         EXPECT_EQ(rig.give(good(7, n)), placed);
     EXPECT_EQ(rig.give(Packet(7).of(2000).at(600, 200, 1)), inconsistent);
@@ -73,7 +73,7 @@ TEST(Rivals, WhatHasShownItselfIsContradictedInVain) {
 }
 
 TEST(Rivals, ThereIsAnEndToTheClaimsToOneCount) {
-    Rig rig(guarded());
+    Rig rig(guarded_rivals());
     for (std::uint64_t n = 0; n < 100; n++)
         rig.give(Packet(7).of(2000 + n).at(0, 200, 1));
     EXPECT_LE(rig.counters.heaps_live, 16U);
@@ -88,15 +88,16 @@ TEST(Rivals, ThereIsAnEndToTheClaimsToOneCount) {
     EXPECT_EQ(rig.counters.heaps_live, 0U) << "nothing is left that claims the count";
 }
 
-/// In any order, and with copies of any of them outstanding.
+/// Tests packets in any order, with copies of any of them outstanding.
 TEST(Rivals, TheHeapComesThroughAndNothingElse) {
     for (std::uint64_t seed = 1; seed <= 20; seed++) {
         SCOPED_TRACE(seed);
         std::mt19937_64 random(seed);
-        Rig rig(guarded(), {.arena = 8 * kMiB, .queue_heaps = 64, .largest = 256 * kKiB});
+        Rig rig(guarded_rivals(), {.arena = 8 * kMiB, .queue_heaps = 64, .largest = 256 * kKiB});
         std::uint64_t forged = 0;
         for (std::uint64_t key = 1; key <= 200; key++) {
-            // The packets of each claim stay in order: its first ones come before it could be told.
+            // The packets of each claim stay in order: its first ones come before the claims can be
+            // distinguished.
             std::vector<std::vector<Packet>> claims(1 + random() % 4);
             for (std::uint64_t n = 0; n < 5; n++)
                 claims[0].push_back(good(key, n));

@@ -7,7 +7,7 @@
 #include "heap/room.hpp"
 #include "tests/support/heap_rig.hpp"
 
-/// Streams that may not lose anything: their packets wait for room, and how much room is enough.
+/// Tests streams that may not lose anything. Their packets wait for room. Tests how much room is enough.
 namespace spead::heap::test {
 namespace {
 
@@ -189,9 +189,8 @@ TEST(WindowRoom, AHeapOfUnknownLengthWaitsForALargerBlock) {
     EXPECT_TRUE(holds_pattern(h));
 }
 
-/// What a source does that can wait: it offers each packet again until it is taken. The consumer gives
-/// something back only when nothing else goes on. As many heaps are in flight at once as may be live, their
-/// packets in any order.
+/// Plays a source that can wait: it offers each packet again until it is taken. The consumer gives heaps back
+/// only when nothing else goes on. As many heaps are in flight as may be live, their packets in any order.
 class Lossless {
   public:
     Lossless(std::uint64_t seed, const WindowConfig& c, std::size_t quota)
@@ -269,7 +268,7 @@ class Lossless {
     std::uint64_t delivered_ = 0;
 };
 
-/// room_for() is enough for any mix of sizes, and no more than that is needed.
+/// Tests that room_for() is enough for any mix of sizes, and that no more is needed.
 TEST(WindowRoom, OfOneHeapMoreThanMayBeLiveIsEnoughForHeapsOfAnySize) {
     for (std::uint64_t seed = 1; seed <= 40; seed++) {
         SCOPED_TRACE(::testing::Message() << "seed " << seed);

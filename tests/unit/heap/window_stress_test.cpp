@@ -7,12 +7,12 @@
 #include "tests/support/heap_rig.hpp"
 #include "tests/support/heap_traffic.hpp"
 
-/// Traffic that gets too little of everything, and traffic that no sender would make. What must hold then:
-/// the identities, the bounds, and that no byte is where it does not belong. The rig asserts the rest.
+/// Tests traffic that gets too little of everything, and traffic that no sender would make. The identities
+/// and the bounds must hold, and no byte is where it does not belong. The rig asserts the rest.
 namespace spead::heap::test {
 namespace {
 
-/// Every byte that is said to have arrived is the heap's.
+/// Expects that every received byte is the heap's.
 void expect_intact(const HeapHandle& h) {
     std::uint64_t at = 0;
     std::uint64_t received = 0;
@@ -27,7 +27,7 @@ void expect_intact(const HeapHandle& h) {
     ASSERT_LE(h.extent(), h.payload().size());
 }
 
-/// A consumer that takes now and then, holds for a while, and gives back in any order.
+/// Takes heaps now and then, holds them for a while, and gives them back in any order.
 class Consumer {
   public:
     Consumer(Rig& rig, std::mt19937_64& random) : rig_(rig), random_(random) {}
@@ -141,7 +141,7 @@ TEST(WindowStress, StaysWithinItsBoundsWhenEverythingIsShort) {
     }
 }
 
-/// Any packet a decoder may let through: everything random, extremes often.
+/// Makes any packet that a decoder may let through. Everything is random, and extremes come often.
 Packet anything(std::mt19937_64& random) {
     const auto number = [&]() -> std::uint64_t {
         switch (random() % 4) {

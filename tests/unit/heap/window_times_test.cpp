@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tests/support/heap_rig.hpp"
 
-/// How long heaps take, and how full queue and memory became.
+/// Tests how long heaps take, and how full the queue and the memory became.
 namespace spead::heap::test {
 namespace {
 

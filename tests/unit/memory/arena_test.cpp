@@ -188,7 +188,7 @@ TEST(ArenaPoison, ReportsFreeMemoryAndWhatLiesBehindABlock) {
     a.free(again);
 }
 
-/// What is allocated, by address.
+/// Models the allocated blocks, by address.
 class Model {
   public:
     explicit Model(Arena& arena) : arena_(arena) {}
@@ -292,7 +292,7 @@ TEST(Arena, AgreesWithAModelUnderRandomUse) {
 }
 
 TEST(Arena, FindsRoomWheneverAFreeBlockOfTheClassExists) {
-    // What the stacks hold back must never make an alloc fail that joining could serve.
+    // Blocks that the stacks hold back must never make an alloc fail that joining could serve.
     for (std::uint64_t seed = 1; seed <= 20; seed++) {
         SCOPED_TRACE(::testing::Message() << "seed " << seed);
         std::mt19937_64 random(seed);

@@ -17,7 +17,7 @@ constexpr std::uint8_t kGuard = 0xee;
 
 class PayloadCopy : public ::testing::TestWithParam<CopyChoice> {
   protected:
-    /// Copies `length` bytes at the given misalignments; what lies before and behind must stay.
+    /// Copies `length` bytes at the given misalignments. The bytes before and behind must stay.
     void check(std::size_t length, std::size_t to_shift, std::size_t from_shift) {
         const std::size_t room = 64 + to_shift + length + 64;
         // Allocated to the byte, so that the sanitizer sees a read behind the source.

@@ -21,7 +21,7 @@ constexpr milliseconds kNoPatience{0};
 constexpr milliseconds kLong{60'000};
 
 TEST(HugePageTurn, IsOnesAtATime) {
-    const test::ScratchDirectory directory;
+    const spead::test::ScratchDirectory directory;
     std::optional<HugePageTurn> first(std::in_place, directory.path().string(), kNoPatience);
     ASSERT_TRUE(first->held());
     EXPECT_FALSE(HugePageTurn(directory.path().string(), kNoPatience).held());
@@ -31,7 +31,7 @@ TEST(HugePageTurn, IsOnesAtATime) {
 }
 
 TEST(HugePageTurn, IsWaitedFor) {
-    const test::ScratchDirectory directory;
+    const spead::test::ScratchDirectory directory;
     std::optional<HugePageTurn> first(std::in_place, directory.path().string(), kNoPatience);
     bool held = false;
     std::thread second([&] { held = HugePageTurn(directory.path().string(), kLong).held(); });
@@ -42,7 +42,7 @@ TEST(HugePageTurn, IsWaitedFor) {
 }
 
 TEST(HugePageTurn, IsOneThreadsAtATimeAmongMany) {
-    const test::ScratchDirectory directory;
+    const spead::test::ScratchDirectory directory;
     std::atomic<int> inside{0};
     std::atomic<int> turns{0};
     std::vector<std::thread> threads;
@@ -68,7 +68,7 @@ TEST(HugePageTurn, IsNobodysWhereThereIsNoPlaceForIt) {
 }
 
 TEST(HugePageTurn, FollowsNoLinkAndIsForItsUserOnly) {
-    const test::ScratchDirectory directory;
+    const spead::test::ScratchDirectory directory;
     const auto path = directory.path() / "dpdk-spead.huge-pages";
     std::filesystem::create_symlink(directory.path() / "elsewhere", path);
     EXPECT_FALSE(HugePageTurn(directory.path().string(), kLong).held());

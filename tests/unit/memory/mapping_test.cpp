@@ -18,7 +18,7 @@
 namespace spead::memory {
 namespace {
 
-constexpr std::size_t kMiB = std::size_t{1} << 20;
+constexpr std::size_t kMebibyte = std::size_t{1} << 20;
 
 TEST(Mapping, IsEmptyByItself) {
     const Mapping m;
@@ -27,10 +27,10 @@ TEST(Mapping, IsEmptyByItself) {
 }
 
 TEST(Mapping, IsZeroedWritableAndAlignedToAHugePage) {
-    const Mapping m(5 * kMiB);
+    const Mapping m(5 * kMebibyte);
     ASSERT_NE(m.base(), nullptr);
-    EXPECT_EQ(m.length(), 6 * kMiB) << "rounded up to 2 MiB";
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(m.base()) % (2 * kMiB), 0U);
+    EXPECT_EQ(m.length(), 6 * kMebibyte) << "rounded up to 2 MiB";
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(m.base()) % (2 * kMebibyte), 0U);
     for (std::size_t i = 0; i < m.length(); i += 4096)
         ASSERT_EQ(m.base()[i], std::byte{0});
     std::memset(m.base(), 0xff, m.length());
@@ -38,11 +38,11 @@ TEST(Mapping, IsZeroedWritableAndAlignedToAHugePage) {
 }
 
 TEST(Mapping, OfNoBytesIsOneHugePage) {
-    EXPECT_EQ(Mapping(0).length(), 2 * kMiB);
+    EXPECT_EQ(Mapping(0).length(), 2 * kMebibyte);
 }
 
 TEST(Mapping, IsResidentWhenItIsMade) {
-    const Mapping m(4 * kMiB);
+    const Mapping m(4 * kMebibyte);
     std::vector<unsigned char> pages(m.length() / 4096);
     ASSERT_EQ(mincore(m.base(), m.length(), pages.data()), 0);
     for (std::size_t i = 0; i < pages.size(); i++)
@@ -50,13 +50,13 @@ TEST(Mapping, IsResidentWhenItIsMade) {
 }
 
 TEST(Mapping, MovesAndLeavesNothingBehind) {
-    Mapping a(2 * kMiB);
+    Mapping a(2 * kMebibyte);
     std::byte* const base = a.base();
     std::memset(base, 1, a.length());
     Mapping b = std::move(a);
     EXPECT_EQ(a.base(), nullptr);
     EXPECT_EQ(b.base(), base);
-    Mapping c(2 * kMiB);
+    Mapping c(2 * kMebibyte);
     c = std::move(b);
     EXPECT_EQ(c.base(), base);
     EXPECT_EQ(c.base()[c.length() - 1], std::byte{1});
@@ -81,7 +81,7 @@ TEST(Mapping, OfAnAbsurdLengthIsRefusedToo) {
     EXPECT_THROW(Mapping(~std::size_t{0}), Error) << "rounding up must not wrap to something small";
 }
 
-/// Files like those of the kernel, in a directory of their own.
+/// Makes files like those of the kernel, in a directory of their own.
 class AvailableMemory : public testing::Test {
   protected:
     void SetUp() override {

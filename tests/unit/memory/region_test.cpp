@@ -18,7 +18,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// Never dereferenced.
+/// Returns a pointer that is never dereferenced.
 std::byte* at(std::uintptr_t address) {
     return reinterpret_cast<std::byte*>(address);
 }
@@ -135,8 +135,8 @@ TEST(RegionTable, ChangesItsGenerationWithEveryChange) {
     EXPECT_NE(table.generation(), second);
 }
 
-/// A slot is reused for two regions of different places and sizes: a reader must never see the beginning of
-/// one with the end of the other, and always see the region that stays.
+/// Tests a slot that is reused for two regions of different places and sizes. A reader must never see the
+/// beginning of one with the end of the other. It must always see the region that stays.
 TEST(RegionTable, IsReadByOtherThreadsWhileItChanges) {
     RegionTable table;
     table.add(region(0x100000, 0x1000));
@@ -161,7 +161,8 @@ TEST(RegionTable, IsReadByOtherThreadsWhileItChanges) {
     EXPECT_EQ(wrong.load(), 0);
 }
 
-/// Beyond the slots that a table begins with: every region stays visible while others come and go behind it.
+/// Tests more regions than the slots with which a table begins. Every region stays visible while others come
+/// and go behind it.
 TEST(RegionTable, GrowsWhileOtherThreadsReadIt) {
     RegionTable table;
     std::atomic<std::size_t> there{0};
@@ -194,7 +195,7 @@ TEST(RegionTable, GrowsWhileOtherThreadsReadIt) {
     EXPECT_EQ(table.size(), 600U);
 }
 
-/// A later table at the same address must not look like the former one.
+/// Tests that a later table at the same address does not look like the former one.
 TEST(RegionTable, NoTwoTablesShareAGeneration) {
     const auto generation_of_new = [] { return RegionTable().generation(); };
     EXPECT_NE(generation_of_new(), generation_of_new());

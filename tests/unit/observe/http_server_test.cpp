@@ -99,7 +99,7 @@ TEST_F(HttpServerTest, APageThatCannotBeMadeIsLostAlone) {
     expect_it_serves();
 }
 
-/// poll(2) takes no more descriptors than the process may open.
+/// Tests a lowered limit: poll(2) takes no more descriptors than the process may open.
 TEST_F(HttpServerTest, GoesOnWhenTheLimitOfDescriptorsWasLowered) {
     std::deque<Client> half;
     for (std::size_t i = 0; i < HttpServer::kMostClients; i++)

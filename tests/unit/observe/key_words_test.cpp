@@ -17,7 +17,7 @@ TEST(KeyWords, OptionsBecomeKeysAndTheRestStays) {
     EXPECT_EQ(with_keys(""), "");
 }
 
-/// Of everything that can be found at once.
+/// Tests the advice on everything that can be found at once.
 TEST(KeyWords, AdviceHasNoOptionLeft) {
     stats::Snapshot snapshot = test::numbered_snapshot();
     snapshot.captures.resize(1);

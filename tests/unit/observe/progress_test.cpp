@@ -81,7 +81,7 @@ TEST(ProgressLine, TheFirstSampleAloneHasNoRate) {
     EXPECT_EQ(progress_line(only, only), "1.0 s | rx 0 b/s, 0 pps, 1 heaps");
 }
 
-/// A pseudo terminal: what a program prints on it can be read here.
+/// Opens a pseudo terminal. A test can read here all that a program prints on it.
 class Terminal {
   public:
     explicit Terminal(unsigned short columns) : master_(posix_openpt(O_RDWR | O_NOCTTY)) {

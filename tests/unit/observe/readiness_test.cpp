@@ -32,7 +32,7 @@ TEST(Readiness, NothingIsReadyBeforeTheRun) {
 TEST(Readiness, WhatDoesItsWorkIsReady) {
     EXPECT_EQ(why_after(all_well()), "");
     stats::Snapshot snapshot = all_well();
-    // What comes, and what is kept of it, are other questions.
+    // The packets that come, and the heaps that are kept, are other questions.
     snapshot.streams[0].health = "silent";
     snapshot.sends[0].health = "stuck";
     snapshot.streams[0].sink_failure = "no space";

@@ -91,7 +91,7 @@ TEST(ReportJson, BytesThatAreNoTextCannotCostTheReport) {
     EXPECT_NE(report_json(snapshot).find("net"), std::string::npos);
 }
 
-/// A run in which all went well.
+/// Returns the snapshot of a run in which all went well.
 stats::Snapshot clean_snapshot() {
     stats::Snapshot snapshot;
     snapshot.duration_s = 2;

@@ -3,10 +3,11 @@
 
 #include "stats/snapshot.hpp"
 
-/// Snapshots for tests to start from.
+/// Provides snapshots from which tests start.
 namespace spead::test {
 
-/// Every number different, so that none can stand in another's place; the identities do not hold.
+/// Returns a snapshot in which every number is different, so that none can stand in another's place. The
+/// identities do not hold.
 inline stats::Snapshot numbered_snapshot() {
     stats::Snapshot snapshot;
     snapshot.duration_s = 2.5;

@@ -124,7 +124,7 @@ TEST_F(TelemetryAnswersTest, WrongNamesAndNumbersSayWhatWouldBeRight) {
     EXPECT_THAT(problem("/spead/stream", "s0"), HasSubstr("no stream here"));
 }
 
-/// As a client does it.
+/// Fetches a report piece by piece, as a client does.
 std::string fetch(TelemetryAnswers& answers, std::uint64_t sequence, std::size_t size) {
     std::string text;
     while (text.size() < size) {

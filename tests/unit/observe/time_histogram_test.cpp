@@ -46,7 +46,7 @@ TEST(TimeHistogram, CountsEachTimeInEveryBucketThatHoldsIt) {
     EXPECT_EQ(count_at(h, 100), 7u) << "longer ones are in the count only";
 }
 
-/// Against times that are known one by one.
+/// Compares the histogram with times that are known one by one.
 TEST(TimeHistogram, IsNeverTooShortNorAnEighthTooLongAndNeverFalls) {
     constexpr double kHz = 2.1e9;
     std::mt19937_64 random(7);

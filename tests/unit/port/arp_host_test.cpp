@@ -65,7 +65,7 @@ TEST_F(ArpHostTest, RequestsForOurAddressAreAnswered) {
     EXPECT_EQ(frames[0].to, kPeer.mac);
     EXPECT_EQ(frames[0].packet, (ArpPacket{ArpOperation::reply, kOwn.mac, kOwn.ip, kPeer.mac, kPeer.ip}));
     EXPECT_FALSE(host.find(kPeer.ip)) << "nobody asked for this host";
-    // Somebody who looks whether the address is free.
+    // Another host checks whether the address is free.
     hear({ArpOperation::request, kPeer.mac, {}, {}, kOwn.ip});
     run(seconds(10));
     EXPECT_EQ(take().size(), 1U);

@@ -17,8 +17,8 @@ using testing::HasSubstr;
 constexpr const char* kHead =
     "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n";
 
-/// eth0 carries the default route, lo is lo.
-void usual(test::FakeMachine& machine) {
+/// Makes a machine where eth0 carries the default route, and lo is the loopback interface.
+void usual(spead::test::FakeMachine& machine) {
     machine.netdev("lo").loopback = true;
     machine.netdev("eth0").address = parse_ipv4("192.0.2.2");
     machine.file("/proc/net/route", std::string(kHead) +
@@ -27,7 +27,7 @@ void usual(test::FakeMachine& machine) {
 }
 
 TEST(LonePort, IsTheOnlyInterfaceWithoutTheDefaultRoute) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     usual(machine);
     machine.netdev("ens1f0");
     EXPECT_EQ(lone_port(machine.view()).device, "ens1f0");
@@ -36,7 +36,7 @@ TEST(LonePort, IsTheOnlyInterfaceWithoutTheDefaultRoute) {
 }
 
 TEST(LonePort, IsNotGuessedAmongSeveral) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     usual(machine);
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     machine.link("/sys/bus/pci/devices/0000:03:00.0/driver", "../mlx5_core");
@@ -51,7 +51,7 @@ TEST(LonePort, IsNotGuessedAmongSeveral) {
 }
 
 TEST(LonePort, SaysWhyThereIsNone) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     usual(machine);
     machine.netdev("ens1").up = false;
     machine.card("0000:05:00.0", 0x8086, "vfio-pci");
@@ -59,12 +59,12 @@ TEST(LonePort, SaysWhyThereIsNone) {
                 AllOf(HasSubstr("eth0: it carries the default route"), HasSubstr("ens1: it is down"),
                       HasSubstr("0000:05:00.0: it is bound to vfio-pci"),
                       HasSubstr("0000:05:00.0 (vfio-pci, not the kernel's)")));
-    const test::FakeMachine empty;
+    const spead::test::FakeMachine empty;
     EXPECT_EQ(lone_port(empty.view()).why_not, "this machine has no Ethernet interface");
 }
 
 TEST(Candidates, WhatIsStackedOrPartOfSomethingIsNotTaken) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     for (const char* const kind : {"bridge", "bond", "vlan", "vxlan"}) {
         machine.netdev(std::string(kind) + "0");
         machine.file(fmt::format("/sys/class/net/{}0/uevent", kind),
@@ -88,7 +88,7 @@ TEST(Candidates, WhatIsStackedOrPartOfSomethingIsNotTaken) {
 }
 
 TEST(Candidates, AreEthernetOnly) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.netdev("ib0").ethernet = false;
     machine.netdev("lo").loopback = true;
     EXPECT_TRUE(candidates(machine.view()).empty());
@@ -96,7 +96,7 @@ TEST(Candidates, AreEthernetOnly) {
 }
 
 TEST(DefaultRoute, OfTheKernelsTable) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     EXPECT_TRUE(default_route_netdevs(machine.view().files).empty());
     machine.file("/proc/net/route", std::string(kHead) +
                                         "a\t00000000\t010200C0\t0003\t0\t0\t0\t00000000\t0\t0\t0\n"

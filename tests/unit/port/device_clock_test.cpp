@@ -9,7 +9,7 @@ namespace {
 constexpr std::uint64_t kUtc = 1'700'000'000'000'000'000;
 constexpr std::uint64_t kSecond = 1'000'000'000;
 
-/// A clock of 156.25 MHz beside an lcore of 2.5 GHz, at second `s` of a run; both began long ago.
+/// Samples a clock of 156.25 MHz and an lcore of 2.5 GHz, at second `s` of a run. Both began long ago.
 DeviceClock::Sample at(double s, double drift = 0) {
     return {9'000'000'000'000'000 + static_cast<std::uint64_t>(s * 156.25e6 * (1 + drift)),
             77'000'000'000'000 + static_cast<std::uint64_t>(s * 2.5e9),

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A family of interfaces of the kernel.
+/// Drives network interfaces of the kernel.
 class OnNetdev final : public Driver {
   public:
     OnNetdev(std::string name, int rank, std::string declines = {})
@@ -38,7 +38,7 @@ class OnNetdev final : public Driver {
     std::string declines_;
 };
 
-/// A family of cards.
+/// Drives cards.
 class OnCard final : public Driver {
   public:
     OnCard(std::string name, std::string kernel_driver)
@@ -95,7 +95,7 @@ class DeviceName : public testing::Test {
         }
     }
 
-    test::FakeMachine machine_;
+    spead::test::FakeMachine machine_;
 };
 
 TEST_F(DeviceName, AVdevStringIsItsFamilys) {

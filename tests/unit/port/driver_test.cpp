@@ -10,13 +10,14 @@
 #include "base/error.hpp"
 #include "port/device_string.hpp"
 #include "tests/support/fake_machine.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::port {
 namespace {
 
 using testing::HasSubstr;
 
-/// A family that takes any parameter and remembers what it was asked.
+/// Takes any parameter, and returns the request in its plan.
 class Family final : public Driver {
   public:
     Family(std::string name, std::string alias, int rank = 0)
@@ -42,7 +43,7 @@ class Family final : public Driver {
     int rank_;
 };
 
-/// A family of cards; EAL's -a may make one.
+/// Drives cards. EAL's -a may make one.
 class Cards final : public Driver {
   public:
     std::string_view name() const override { return "net_card"; }
@@ -57,7 +58,7 @@ class Cards final : public Driver {
     }
 };
 
-/// Better than the others for interfaces, and wants none of them.
+/// Ranks above the other drivers for interfaces, and refuses them all.
 class Picky final : public Driver {
   public:
     std::string_view name() const override { return "net_picky"; }
@@ -83,15 +84,15 @@ class Refusing final : public Driver {
 
 const Picky kPicky;
 const Refusing kRefusing;
-const Family kRing("net_ring", "eth_ring");
-const Family kNet("net", "");
-const Family kPacket("net_af_packet", "", 10);
+const Family kRingFamily("net_ring", "eth_ring");
+const Family kNetFamily("net", "");
+const Family kPacketFamily("net_af_packet", "", 10);
 const Cards kCards;
-const std::array<const Driver*, 4> kTable{&kRing, &kNet, &kPacket, &kCards};
+const std::array<const Driver*, 4> kFamilies{&kRingFamily, &kNetFamily, &kPacketFamily, &kCards};
 
-/// A machine with one interface, and one card that was taken from the kernel.
+/// Returns a machine with one interface, and one card that was taken from the kernel.
 const Machine& machine() {
-    static test::FakeMachine fake;
+    static spead::test::FakeMachine fake;
     static const bool made = [] {
         fake.netdev("eth0");
         fake.card("0000:05:00.0", 0x8086, "vfio-pci");
@@ -108,27 +109,22 @@ PortRequest request(std::string name, std::string device) {
 }
 
 std::vector<PlannedPort> plans(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
-    return plan_ports(requests, kTable, vdevs, machine());
+    return plan_ports(requests, kFamilies, vdevs, machine());
 }
 
 std::string refusal(std::vector<PortRequest> requests, std::vector<std::string> vdevs = {}) {
-    try {
-        plans(std::move(requests), std::move(vdevs));
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "accepted";
+    return spead::test::refusal([&] { plans(std::move(requests), std::move(vdevs)); });
 }
 
 TEST(FindDriver, TakesTheLongestNameThatFits) {
-    EXPECT_EQ(find_driver(kTable, "net_ring0"), &kRing);
-    EXPECT_EQ(find_driver(kTable, "net_ring0,a=b"), &kRing);
-    EXPECT_EQ(find_driver(kTable, "eth_ring7"), &kRing);
-    EXPECT_EQ(find_driver(kTable, "vdev:net_ring0"), &kRing);
-    EXPECT_EQ(find_driver(kTable, "net_ri"), &kNet);
-    EXPECT_EQ(find_driver(kTable, "net_af_packet"), &kPacket);
-    EXPECT_EQ(find_driver(kTable, "ring0,x=net_ring"), nullptr);
-    EXPECT_EQ(find_driver(kTable, ""), nullptr);
+    EXPECT_EQ(find_driver(kFamilies, "net_ring0"), &kRingFamily);
+    EXPECT_EQ(find_driver(kFamilies, "net_ring0,a=b"), &kRingFamily);
+    EXPECT_EQ(find_driver(kFamilies, "eth_ring7"), &kRingFamily);
+    EXPECT_EQ(find_driver(kFamilies, "vdev:net_ring0"), &kRingFamily);
+    EXPECT_EQ(find_driver(kFamilies, "net_ri"), &kNetFamily);
+    EXPECT_EQ(find_driver(kFamilies, "net_af_packet"), &kPacketFamily);
+    EXPECT_EQ(find_driver(kFamilies, "ring0,x=net_ring"), nullptr);
+    EXPECT_EQ(find_driver(kFamilies, ""), nullptr);
 }
 
 TEST(PlanPorts, BareDriverNamesGetTheLowestFreeNumber) {
@@ -139,7 +135,7 @@ TEST(PlanPorts, BareDriverNamesGetTheLowestFreeNumber) {
     EXPECT_EQ(planned[1].device.name, "net_ring0");
     EXPECT_EQ(planned[2].device.devargs, "net_ring3,x=1");
     EXPECT_EQ(planned[3].device.name, "eth_ring0");
-    EXPECT_EQ(planned[0].driver, &kRing);
+    EXPECT_EQ(planned[0].driver, &kRingFamily);
 }
 
 TEST(PlanPorts, ADeviceOfEalIsAdoptedWithItsArguments) {
@@ -166,14 +162,14 @@ TEST(PlanPorts, OneNetworkInterfaceIsOnePort) {
     EXPECT_EQ(refusal({request("a", "net_af_packet0,iface=eth0"), request("b", "net_af_packet1,iface=eth0")}),
               "port b: the network interface eth0 already belongs to port a; give each port an interface of "
               "its own");
-    EXPECT_EQ(refusal({request("a", "net_ring0"), request("b", "net_ring1")}), "accepted")
+    EXPECT_EQ(refusal({request("a", "net_ring0"), request("b", "net_ring1")}), "")
         << "having no network interface is not sharing one";
 }
 
 TEST(PlanPorts, WhatAPersonCallsTheDeviceIsTranslated) {
     const auto planned = plans({request("a", "eth0")});
     EXPECT_EQ(planned[0].device.devargs, "net_af_packet0,iface=eth0");
-    EXPECT_EQ(planned[0].driver, &kPacket);
+    EXPECT_EQ(planned[0].driver, &kPacketFamily);
 }
 
 TEST(PlanPorts, ACardThatEalAlreadyHasIsAdopted) {
@@ -192,7 +188,7 @@ TEST(PlanPorts, OneCardIsOnePort) {
 }
 
 TEST(FindDriver, LeavesCardsToTheirAddresses) {
-    EXPECT_EQ(find_driver(kTable, "net_card0"), &kNet);
+    EXPECT_EQ(find_driver(kFamilies, "net_card0"), &kNetFamily);
 }
 
 TEST(PlanPorts, UnknownDevicesAreRefusedWithTheDriversThereAre) {
@@ -201,7 +197,7 @@ TEST(PlanPorts, UnknownDevicesAreRefusedWithTheDriversThereAre) {
     EXPECT_THAT(text, HasSubstr("one of net_ring, net, net_af_packet"));
 }
 
-/// The first refusal may be the easier one to fix.
+/// Tests that every refusal is reported. The first one may be the easier one to fix.
 TEST(PlanPorts, WhatEveryFamilyRefusedIsTold) {
     const std::array<const Driver*, 2> table{&kPicky, &kRefusing};
     const std::vector<PortRequest> requests{request("a", "eth0")};

@@ -15,8 +15,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-constexpr milliseconds kLong{60'000};
-
 TEST(IgmpHost, AJoinIsReportedAtOnceAndOnceAgain) {
     Wire w;
     w.host.want(from_any(1));

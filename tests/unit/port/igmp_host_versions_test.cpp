@@ -13,7 +13,6 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::UnorderedElementsAre;
 
-constexpr milliseconds kLong{60'000};
 using Version = IgmpHost::Version;
 
 TEST(IgmpHostVersions, AVersion2QuerierIsAnsweredInItsWords) {
@@ -129,8 +128,8 @@ TEST(IgmpHostVersions, AnotherMembersReportIsEnoughInVersion2) {
     EXPECT_THAT(w.said(), ElementsAre("v2 239.1.0.2"));
 }
 
-/// Any sequence of joins, leaves and queries: when all is quiet, routers know what is wanted; also when the
-/// first report of the last change is lost.
+/// Tests any sequence of joins, leaves and queries. When all is quiet, routers know which groups are wanted.
+/// This also holds when the first report of the last change is lost.
 TEST(IgmpHostVersions, RoutersKnowWhatIsWanted) {
     for (unsigned seed = 1; seed <= 300; seed++) {
         Wire w(seed);

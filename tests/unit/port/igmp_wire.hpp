@@ -16,12 +16,14 @@
 
 #include "port/igmp_host.hpp"
 
-/// An IgmpHost with a clock of its own, and what the network hears of it.
+/// Runs an IgmpHost on a clock of its own, and records the frames that the network receives.
 namespace spead::port::test {
 
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// Limits a run in which every timer ends.
+inline constexpr milliseconds kLong{60'000};
 inline constexpr wire::LinkAddress kOwn{{2, 0, 0, 0, 0, 1}, {0x0A090001}, {}};
 inline constexpr wire::LinkAddress kQuerier{{2, 0, 0, 0, 0, 0x99}, {0x0A090063}, {}};
 
@@ -38,7 +40,7 @@ inline Endpoint from(std::uint32_t n, std::uint32_t s) {
     return {group(n), 7148, source(s)};
 }
 
-/// What routers know of one group.
+/// Holds the routers' knowledge of one group.
 struct Known {
     bool any = false;
     std::set<Ipv4> sources{};
@@ -51,7 +53,7 @@ class Wire {
 
     IgmpHost::Time now() const { return now_; }
 
-    /// Steps of the host as it asks for them, until `d` has passed. Records what it sends as text.
+    /// Steps the host as often as it asks, until `d` has passed. Records the frames that it sends as text.
     void run(milliseconds d) {
         const auto end = now_ + d;
         for (;;) {
@@ -63,7 +65,7 @@ class Wire {
         }
         now_ = end;
     }
-    /// What was said since the last call.
+    /// Returns the messages that were sent since the last call.
     std::vector<std::string> said() { return std::exchange(said_, {}); }
 
     std::vector<std::uint8_t> query(const wire::IgmpQuery& q, const wire::LinkAddress& who = kQuerier) {

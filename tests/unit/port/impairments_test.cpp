@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::port {
 namespace {
@@ -19,14 +19,14 @@ namespace {
 using spead::test::expect_usage_error;
 using testing::ElementsAre;
 
-Impairments parse(const std::string& text) {
+Impairments parse_impairments(const std::string& text) {
     return Impairments::parse(text, "--impair");
 }
 
 TEST(Impairments, AreReadInAnyOrder) {
-    EXPECT_EQ(parse(""), Impairments{});
-    const Impairments all =
-        parse("seed=18446744073709551615,loss=1%,duplicate=0.5%,corrupt=0.001,reorder=10,delay=5ms");
+    EXPECT_EQ(parse_impairments(""), Impairments{});
+    const Impairments all = parse_impairments(
+        "seed=18446744073709551615,loss=1%,duplicate=0.5%,corrupt=0.001,reorder=10,delay=5ms");
     EXPECT_EQ(all.loss, 0.01);
     EXPECT_EQ(all.duplicate, 0.005);
     EXPECT_EQ(all.corrupt, 0.001);
@@ -34,7 +34,7 @@ TEST(Impairments, AreReadInAnyOrder) {
     EXPECT_EQ(all.delayed, 1);
     EXPECT_EQ(all.delay, 0.005);
     EXPECT_EQ(all.seed, UINT64_MAX);
-    const Impairments some = parse("delay=2%:1s,loss=0,reorder=0,duplicate=100%,corrupt=1");
+    const Impairments some = parse_impairments("delay=2%:1s,loss=0,reorder=0,duplicate=100%,corrupt=1");
     EXPECT_EQ(some.delayed, 0.02);
     EXPECT_EQ(some.delay, 1);
     EXPECT_EQ(some.duplicate, 1);
@@ -68,15 +68,15 @@ TEST(Impairments, WhatCannotBeIsRefusedWithWhatCan) {
                                    "seed=18446744073709551616",
                                    "drop=1%",
                                    "=1"})
-        expect_usage_error([&] { parse(text); }, {"--impair: "});
-    expect_usage_error([] { parse("drop=1%"); },
+        expect_usage_error([&] { parse_impairments(text); }, {"--impair: "});
+    expect_usage_error([] { parse_impairments("drop=1%"); },
                        {"`drop`", "loss, duplicate, corrupt, reorder, delay or seed"});
-    expect_usage_error([] { parse("loss=1%,loss=2%"); }, {"`loss` is given twice"});
-    expect_usage_error([] { parse("loss=101%"); }, {"`101%` is not a fraction"});
+    expect_usage_error([] { parse_impairments("loss=1%,loss=2%"); }, {"`loss` is given twice"});
+    expect_usage_error([] { parse_impairments("loss=101%"); }, {"`101%` is not a fraction"});
 }
 
 TEST(Impairments, AreTheSameForAllTime) {
-    const Impairments i = parse("loss=1%,duplicate=2%,seed=7");
+    const Impairments i = parse_impairments("loss=1%,duplicate=2%,seed=7");
     std::vector<std::uint64_t> lost;
     for (std::uint64_t n = 0; n < 1000; n++)
         if (fate_of(i, n).lost)
@@ -96,7 +96,7 @@ TEST(Impairments, AreTheSameForAllTime) {
 }
 
 TEST(Impairments, BefallAsManyAsTheyShouldAndIndependently) {
-    const Impairments i = parse("loss=10%,duplicate=20%,corrupt=30%,delay=40%:1ms,seed=5");
+    const Impairments i = parse_impairments("loss=10%,duplicate=20%,corrupt=30%,delay=40%:1ms,seed=5");
     constexpr double kPackets = 200'000;
     double lost = 0;
     double left = 0;
@@ -130,17 +130,17 @@ TEST(Impairments, BefallAsManyAsTheyShouldAndIndependently) {
 
 TEST(Impairments, OfNoneAndOfAllPackets) {
     for (std::uint64_t n = 0; n < 1000; n++) {
-        const Fate none = fate_of(parse("seed=3"), n);
+        const Fate none = fate_of(parse_impairments("seed=3"), n);
         EXPECT_FALSE(none.lost || none.duplicated || none.corrupted || none.delayed);
-        EXPECT_TRUE(fate_of(parse("loss=1"), n).lost);
-        const Fate all = fate_of(parse("duplicate=1,corrupt=1,delay=1ms"), n);
+        EXPECT_TRUE(fate_of(parse_impairments("loss=1"), n).lost);
+        const Fate all = fate_of(parse_impairments("duplicate=1,corrupt=1,delay=1ms"), n);
         EXPECT_TRUE(all.duplicated && all.corrupted && all.delayed);
     }
 }
 
 TEST(Impairments, EveryOrderOfAGroupIsAsLikely) {
     std::map<std::vector<std::uint32_t>, int> orders;
-    const Impairments i = parse("reorder=4,seed=2");
+    const Impairments i = parse_impairments("reorder=4,seed=2");
     constexpr int kGroups = 24'000;
     for (std::uint64_t group = 0; group < kGroups; group++) {
         std::vector<std::uint32_t> order{0, 1, 2, 3};

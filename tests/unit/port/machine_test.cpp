@@ -9,7 +9,7 @@ namespace spead::port {
 namespace {
 
 TEST(Machine, SeesInterfacesOfItsOwnNamespaceOnly) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     NetdevFacts facts = machine.netdev("eth0");
     EXPECT_TRUE(machine.view().sees(facts));
     facts.index++;

@@ -19,10 +19,12 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::port {
 namespace {
 
+using spead::test::error_of;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
@@ -36,8 +38,8 @@ Endpoint from(const Endpoint& endpoint, const std::string& source) {
     return specific;
 }
 
-/// The groups joined on the loopback interface, from /proc/net/igmp: "1: lo : ..." and below it the groups,
-/// each as the hexadecimal number that its bytes make in memory.
+/// Returns the groups joined on the loopback interface, from /proc/net/igmp: "1: lo : ..." and below it the
+/// groups. Each group is the hexadecimal number that its bytes make in memory.
 std::set<Ipv4> groups_joined() {
     std::ifstream file("/proc/net/igmp");
     std::set<Ipv4> groups;
@@ -58,7 +60,7 @@ std::set<Ipv4> groups_joined() {
     return groups;
 }
 
-/// "group source" of the sources included on the loopback interface, from /proc/net/mcfilter.
+/// Returns "group source" of the sources included on the loopback interface, from /proc/net/mcfilter.
 std::set<std::string> sources_joined() {
     std::ifstream file("/proc/net/mcfilter");
     std::set<std::string> sources;
@@ -226,8 +228,8 @@ TEST_F(Membership, UnicastEndpointsNeedNoMembershipButASocketOnAnAddressOfTheMac
     membership.leave(foreign);
 }
 
-/// What a connected socket that sends to the endpoint hears of it: 0, or ECONNREFUSED. Over the loopback
-/// interface the answer is there when the call returns.
+/// Sends to the endpoint from a connected socket. Returns 0, or the ECONNREFUSED that comes back. Over the
+/// loopback interface the answer is there when the call returns.
 int answer_to(const Endpoint& endpoint) {
     const int fd = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     sockaddr_in to{};
@@ -262,15 +264,6 @@ TEST_F(Membership, AUnicastEndpointThatAnotherSocketHasIsLeftToIt) {
     second.want(endpoint);
     EXPECT_EQ(first.unicast().sockets(), 1U);
     EXPECT_EQ(second.unicast().sockets(), 0U);
-}
-
-std::string error_of(const std::function<void()>& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "no error";
 }
 
 TEST_F(Membership, ErrorsNameTheInterfaceTheGroupAndTheRemedy) {

@@ -6,7 +6,7 @@
 namespace spead::port {
 namespace {
 
-/// As Linux 6.1 prints it.
+/// Holds the VLAN configuration as Linux 6.1 prints it.
 const std::string kConfig = R"(VLAN Dev name    | VLAN ID
 Name-Type: VLAN_NAME_TYPE_RAW_PLUS_VID_NO_PAD
 eth0.42        | 42  | eth0

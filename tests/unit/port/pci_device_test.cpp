@@ -24,7 +24,7 @@ TEST(PciAddress, HasOneForm) {
 }
 
 TEST(PciDevice, IsWhatSysTells) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     machine.netdev("ens1f0", "0000:03:00.0");
     machine.rdma("0000:03:00.0", "mlx5_0", "uverbs3");
@@ -44,7 +44,7 @@ TEST(PciDevice, IsWhatSysTells) {
 }
 
 TEST(PciDevice, VfiosSubstituteIsNoIommu) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.card("0000:03:00.0", 0x8086, "vfio-pci");
     EXPECT_FALSE(pci_device(machine.view().files, "0000:03:00.0")->iommu);
     machine.file("/groups/0/name", "vfio-noiommu\n");
@@ -55,14 +55,14 @@ TEST(PciDevice, VfiosSubstituteIsNoIommu) {
 }
 
 TEST(PciDevice, AnInterfaceMayStandOneBusFurther) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.card("0000:00:03.0", 0x1af4, "virtio-pci");
     machine.directory("/sys/bus/pci/devices/0000:00:03.0/virtio2/net/eth0");
     EXPECT_THAT(pci_device(machine.view().files, "0000:00:03.0")->netdevs, ElementsAre("eth0"));
 }
 
 TEST(PciDeviceOf, IsTheCardBehindAnInterface) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     const NetdevFacts on_card = machine.netdev("ens1f0", "0000:03:00.0");
     const NetdevFacts alone = machine.netdev("veth0");
@@ -71,7 +71,7 @@ TEST(PciDeviceOf, IsTheCardBehindAnInterface) {
 }
 
 TEST(PciDeviceOf, AnInterfaceOfAnotherNamespaceIsAnother) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     NetdevFacts elsewhere = machine.netdev("eth0", "0000:03:00.0");
     elsewhere.index += 1;
@@ -79,7 +79,7 @@ TEST(PciDeviceOf, AnInterfaceOfAnotherNamespaceIsAnother) {
 }
 
 TEST(PciNetworkDevices, AreTheNetworkCards) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.card("0000:04:00.0", 0x8086, "ice");
     machine.card("0000:03:00.0", kMellanox, "mlx5_core");
     machine.card("0000:01:00.0", 0x144d, "nvme");

@@ -14,7 +14,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 TEST(Sysfs, ReadsBelowItsRoot) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.file("/sys/a/text", " two words \n");
     machine.link("/sys/a/link", "../../elsewhere/last");
     machine.directory("/sys/a/b");
@@ -27,7 +27,7 @@ TEST(Sysfs, ReadsBelowItsRoot) {
 }
 
 TEST(Sysfs, NumbersAreDecimalOrMarkedHexadecimal) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.file("/n/decimal", "42\n");
     machine.file("/n/negative", "-7\n");
     machine.file("/n/hex", "0x15b3\n");
@@ -46,7 +46,7 @@ TEST(Sysfs, NumbersAreDecimalOrMarkedHexadecimal) {
 }
 
 TEST(Sysfs, WhatIsNotThereIsAbsent) {
-    const test::FakeMachine machine;
+    const spead::test::FakeMachine machine;
     const Sysfs& files = machine.view().files;
     EXPECT_EQ(files.text("/nothing"), std::nullopt);
     EXPECT_EQ(files.text("/sys"), std::nullopt) << "a directory";

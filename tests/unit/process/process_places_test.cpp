@@ -20,7 +20,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-/// A machine below a directory, whose owner everything belongs to.
+/// Makes a machine below a directory. One user owns everything there.
 class ProcessPlaces : public testing::Test {
   protected:
     ProcessPlaces() {
@@ -41,7 +41,7 @@ class ProcessPlaces : public testing::Test {
                                      },
                                      user, root_.string()});
     }
-    /// As seen by the owner of everything, and by somebody else.
+    /// Holds the user who owns everything. `other_` is another user.
     const uid_t owner_ = geteuid();
     const uid_t other_ = geteuid() + 1;
     std::map<std::string, std::string> variables_;

@@ -23,7 +23,7 @@ using testing::MatchesRegex;
 /// Stands in for the service manager.
 class Manager {
   public:
-    /// A path, or with a leading @ an abstract address.
+    /// Binds to a path, or to an abstract address if it begins with @.
     explicit Manager(const std::string& address) : address_(address) {
         fd_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         sockaddr_un where{};
@@ -112,7 +112,7 @@ TEST(ServiceNotifier, KeepAlivesComeAtHalfTheWatchdogsTimeAndOnlyWhenTheLoopTurn
     for (auto t = 0ms; t < 10s; t += 200ms)
         service.alive(kStart + t);
     EXPECT_EQ(manager.messages().size(), 10U);
-    // The loop hangs for a minute: there is nobody else who would send one.
+    // The loop hangs for a minute. Only the loop sends messages.
     EXPECT_THAT(manager.messages(), IsEmpty());
     service.alive(kStart + 70s);
     service.alive(kStart + 70s + 1ms);

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::ThrowsMessage;
 
 TEST(StartLock, IsAFileThatOnlyItsUserCanOpenAndGoes) {
-    const test::ScratchDirectory directory;
+    const spead::test::ScratchDirectory directory;
     const std::string path = directory.file("p.sock");
     {
         const StartLock lock(path);
@@ -33,7 +33,7 @@ TEST(StartLock, IsAFileThatOnlyItsUserCanOpenAndGoes) {
 }
 
 TEST(StartLock, HasOneHolderAtATime) {
-    const test::ScratchDirectory directory;
+    const spead::test::ScratchDirectory directory;
     const std::string path = directory.file("p.sock");
     std::atomic<int> inside{0};
     std::vector<std::thread> all;
@@ -52,7 +52,7 @@ TEST(StartLock, HasOneHolderAtATime) {
 }
 
 TEST(StartLock, IsNoOtherUsersFileNorALinkNorAPipe) {
-    const test::ScratchDirectory directory;
+    const spead::test::ScratchDirectory directory;
     const std::string path = directory.file("p.sock");
     const std::string file = path + ".lock";
     ASSERT_EQ(symlink("/etc/passwd", file.c_str()), 0);

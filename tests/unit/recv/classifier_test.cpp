@@ -22,7 +22,7 @@ Endpoint endpoint(std::uint32_t address, std::uint16_t port = kPort, std::uint32
     return {{address}, port, {source}};
 }
 
-/// "lane/endpoint", or "nobody".
+/// Returns "lane/endpoint", or "nobody".
 std::string found(const Classifier& c, std::uint32_t address, std::uint16_t port, std::uint32_t source) {
     const Target* const t = c.find(address, port, source);
     return t == nullptr ? "nobody" : std::to_string(t->lane) + "/" + std::to_string(t->endpoint);
@@ -79,7 +79,7 @@ TEST(Classifier, PrefersTheEndpointThatNamesTheSourceInWhateverOrderTheyCame) {
         EXPECT_EQ(found(c, kGroup, kPort, kSender), "1/0");
         EXPECT_EQ(found(c, kGroup, kPort, kSender + 1), "2/0");
         EXPECT_EQ(found(c, kGroup, kPort, kSender + 2), "0/0");
-        // Whoever is found, another source could have been answered differently.
+        // Each answer depends on the source: another source might have another target.
         for (const std::uint32_t source : {kSender, kSender + 1, kSender + 2})
             EXPECT_TRUE(c.find(kGroup, kPort, source)->by_source);
     } while (std::next_permutation(order.begin(), order.end()));
@@ -113,7 +113,7 @@ TEST(Classifier, TellsPortsOfOneAddressApart) {
     EXPECT_EQ(found(c, kGroup, 200, kSender), "nobody");
 }
 
-/// Many sources of one address and port stand in one row of entries.
+/// Tests many sources of one address and port, which stand in one row of entries.
 TEST(Classifier, TellsManySourcesOfOneEndpointApart) {
     Classifier c;
     for (std::uint16_t i = 1; i <= 300; i++)
@@ -124,8 +124,8 @@ TEST(Classifier, TellsManySourcesOfOneEndpointApart) {
     EXPECT_EQ(found(c, kGroup, kPort, 301), "0/0");
 }
 
-/// A classifier against the obvious map, through growth, with few addresses, ports and sources so that every
-/// kind of neighbourhood comes up.
+/// Compares a classifier with the obvious map, through growth. Few addresses, ports and sources bring every
+/// kind of neighbourhood.
 TEST(Classifier, AgreesWithAMapOfManyEndpoints) {
     for (std::uint32_t seed = 1; seed <= 20; seed++) {
         Random random(seed);

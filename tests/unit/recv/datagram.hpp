@@ -16,16 +16,16 @@
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
 
-/// SPEAD datagrams in frames, and what the parsers make of them: the slow, obvious way that every short cut
-/// must agree with.
+/// Makes SPEAD datagrams in frames, and parses them the slow, obvious way. Every short cut must agree with
+/// that.
 namespace spead::recv::test {
 
 using wire::test::Bytes;
 
-/// 32 bits at a time.
+/// Draws 32 bits at a time.
 using Random = std::independent_bits_engine<std::mt19937, 32, std::uint32_t>;
 
-/// Where a frame comes from and goes to, and what stands in its headers.
+/// Holds a frame's source and destination, and other fields of its headers.
 struct Way {
     std::uint32_t to = 0xEF010203;
     std::uint16_t port = 7148;
@@ -67,8 +67,8 @@ inline Bytes frame(const Bytes& datagram, const Way& way = {}) {
     return bytes;
 }
 
-/// A packet that parse_spead accepts, of any flavour: the specials in any order, items among and after them,
-/// some repeated, some without HEAP_LENGTH.
+/// Makes a packet of any flavour that parse_spead accepts. The specials have any order, with items among and
+/// after them. Some are repeated, and some packets have no HEAP_LENGTH.
 inline wire::test::Packet any_packet(Random& random, bool may_have_control = true) {
     wire::test::Packet p;
     p.flavour = wire::test::any_flavour(random);
@@ -108,7 +108,7 @@ inline wire::test::Packet any_packet(Random& random, bool may_have_control = tru
     return p;
 }
 
-/// What the parsers say of one packet.
+/// Holds the parsers' result for one packet.
 struct Judged {
     std::uint16_t lane = 0;
     std::uint16_t endpoint = 0;
@@ -126,7 +126,7 @@ struct Judged {
     }
 };
 
-/// The view of a packet that parse_spead accepts; nothing otherwise.
+/// Returns the view of a packet that parse_spead accepts; nothing otherwise.
 inline std::optional<Judged> judge_datagram(const std::uint8_t* datagram, std::size_t head_length,
                                             std::size_t length) {
     wire::SpeadPacket p;
@@ -161,7 +161,7 @@ inline std::optional<Judged> judge_datagram(const std::uint8_t* datagram, std::s
     return j;
 }
 
-/// The whole way of a frame in one segment: network headers, classifier, size, SPEAD.
+/// Parses a frame in one segment the whole way: network headers, classifier, size, SPEAD.
 inline std::optional<Judged> judge(const std::uint8_t* frame, std::size_t length, bool verify,
                                    const Classifier& classifier, std::uint32_t max_packet_size) {
     wire::UdpView udp;
@@ -180,7 +180,7 @@ inline std::optional<Judged> judge(const std::uint8_t* frame, std::size_t length
     return j;
 }
 
-/// A heap to be sent by hand.
+/// Describes a heap that a test sends by hand.
 struct MadeHeap {
     std::uint64_t cnt = 1;
     std::size_t length = 1000;
@@ -191,7 +191,7 @@ struct MadeHeap {
 
     std::uint8_t byte(std::uint64_t at) const { return heap::test::pattern(cnt, at); }
 
-    /// The datagram with bytes [offset, offset + n).
+    /// Returns the datagram with bytes [offset, offset + n).
     Bytes datagram(std::size_t offset, std::size_t n, bool with_items) const {
         wire::test::Packet p;
         p.flavour = flavour;
@@ -221,7 +221,7 @@ struct MadeHeap {
     }
 };
 
-/// A datagram that only says stop, as spead2 sends it.
+/// Makes a datagram with a stop item alone, as spead2 sends it.
 inline Bytes stop_datagram(std::uint64_t cnt, wire::Flavour flavour = wire::Flavour(48)) {
     wire::test::Packet p;
     p.flavour = flavour;

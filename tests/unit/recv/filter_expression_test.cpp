@@ -15,7 +15,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-/// A packet with these facts, and item words of its own.
+/// Describes a packet, with item words of its own.
 struct Made {
     std::uint64_t heap = 41;
     std::uint32_t payload = 1024;

@@ -16,7 +16,7 @@ class Counting : public PacketFilter {
     int& ended_;
 };
 
-/// A stream that is leaving when the run ends would be told twice.
+/// Tests a stream that is leaving when the run ends. Its filter gets ending() once, not twice.
 TEST(FilterGate, TellsTheEndOnce) {
     int ended = 0;
     FilterGate gate(std::make_unique<Counting>(ended), 0);

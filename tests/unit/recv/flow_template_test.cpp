@@ -17,8 +17,7 @@ namespace item = wire::item;
 
 constexpr std::uint32_t kMaxPacket = 9200;
 
-/// Three endpoints: one that takes any sender, one that takes the usual sender only, one that takes both
-/// ways.
+/// Returns a classifier of three endpoints: one for any sender, one for the usual sender only, one for both.
 Classifier three_endpoints() {
     Classifier c;
     c.add({{0xEF010203}, 7148, {}}, {0, 0});
@@ -47,7 +46,8 @@ bool learn(FlowTemplate& flow, const Bytes& frame, const Classifier& classifier,
     return flow.learn(frame.data(), udp, p, t->by_source, t->lane, t->endpoint, max_packet);
 }
 
-/// The template's word in the terms of judge(); nothing when it does not match. Reads exactly `frame`.
+/// Returns the template's result in the terms of judge(); nothing when it does not match. Reads exactly
+/// `frame`.
 std::optional<Judged> match(const FlowTemplate& flow, const Bytes& frame, bool verify = true) {
     const ExactCopy exact(frame);
     Judged j;
@@ -182,7 +182,8 @@ TEST(FlowTemplate, LooksAtTheHeaderChecksumOnlyWhenAsked) {
     }
 }
 
-/// Every identification and source changes the sum: what the parser takes for right is right.
+/// Tests many checksums: every identification and source changes the sum. The template accepts exactly those
+/// that the parser accepts.
 TEST(FlowTemplate, AgreesWithTheParserAboutEverySum) {
     const Classifier classifier = three_endpoints();
     FlowTemplate flow;
@@ -205,8 +206,8 @@ TEST(FlowTemplate, AgreesWithTheParserAboutEverySum) {
     }
 }
 
-/// The heart of it. Whatever a template matches, the parsers accept and say the same of; whatever the parsers
-/// refuse or give to another lane, no template matches.
+/// Tests the main property of a template. If a template matches, the parsers accept the frame with the same
+/// result. If the parsers refuse a frame or give it to another lane, no template matches.
 class AnyFrame : public testing::TestWithParam<std::uint32_t> {
   protected:
     void expect_sound(const FlowTemplate& flow, const Bytes& f) {
@@ -327,14 +328,15 @@ TEST(FlowCache, KeepsTwoShapesOfADestinationAndPrefersTheLastThatFitted) {
     EXPECT_EQ(&cache.turn(a.data()), first);
 }
 
-/// The destination before is remembered as a number; the one that is all zeros has been nobody's.
+/// Tests the destination of all zeros. The cache remembers the last destination as a number, which is zero at
+/// first.
 TEST(FlowCache, KnowsNothingOfTheDestinationOfZeros) {
     FlowCache cache(1);
     const Bytes zeros(200, 0);
     EXPECT_FALSE(match(cache.usual(zeros.data()), zeros).has_value());
 }
 
-/// One stream's groups are neighbours; they must not all take the place from each other.
+/// Tests that the groups of one stream, which are neighbours, do not all take the same place.
 TEST(FlowCache, GivesMostOfManyNeighbouringGroupsAPlaceOfTheirOwn) {
     for (const std::uint32_t groups : {1U, 4U, 16U, 64U, 256U}) {
         FlowCache cache(groups);
@@ -362,8 +364,8 @@ TEST(FlowCache, ForgetsEverything) {
         EXPECT_FALSE(match(*t, f).has_value());
 }
 
-/// As the lcore uses it: look in the cache, else ask the parsers and learn. Whoever answers, the answer is
-/// the parsers'.
+/// Uses the cache as the lcore does: it looks in the cache, else asks the parsers and learns. The answer is
+/// always the parsers'.
 TEST(FlowCache, AnswersAsTheParsersWouldHoweverItIsFilled) {
     std::uint64_t short_cuts = 0;
     for (std::uint32_t seed = 1; seed <= 30; seed++) {

@@ -12,7 +12,7 @@ using wire::test::ExactCopy;
 using wire::test::Packet;
 namespace item = wire::item;
 
-/// What a decoder says, in the terms of judge_datagram().
+/// Returns a decoder's result in the terms of judge_datagram().
 std::optional<Judged> decode(SpeadDecoder& decoder, const std::uint8_t* head, std::size_t head_length,
                              std::size_t length) {
     Judged j;
@@ -90,7 +90,7 @@ TEST(SpeadDecoder, TellsStreamControlAndStopFromData) {
     EXPECT_EQ(flags(wire::stream_ctrl::kStop, true), View::kControl | View::kStop | View::kItems);
 }
 
-/// The value of a STREAM_CTRL decides flags, so its shape must never be taken for granted.
+/// Tests that the decoder reads each STREAM_CTRL again. Its value decides flags, so its shape is not enough.
 TEST(SpeadDecoder, LooksAtEveryStreamControlAnew) {
     SpeadDecoder decoder;
     for (const std::uint64_t control : {0U, 2U, 1U, 2U, 2U, 3U, 0U}) {
@@ -126,8 +126,8 @@ TEST(SpeadDecoder, RefusesWhatTheParserRefuses) {
     EXPECT_FALSE(decode(decoder, longer));
 }
 
-/// Shapes take turns in every rhythm: pairs (first packets and later ones), triples, the same again, refused
-/// ones between. Whatever the decoder remembers, it must say what the parser says.
+/// Tests shapes that take turns in every rhythm: pairs, triples, the same again, refused ones between. In any
+/// order, the decoder must return the parser's result.
 TEST(SpeadDecoder, SaysWhatTheParserSaysOfShapesInAnyOrder) {
     for (std::uint32_t seed = 1; seed <= 60; seed++) {
         Random random(seed);
@@ -153,7 +153,7 @@ TEST(SpeadDecoder, SaysWhatTheParserSaysOfShapesInAnyOrder) {
     }
 }
 
-/// The head of a packet in several segments: only its header is contiguous.
+/// Tests the head of a packet in several segments, of which only the header is contiguous.
 TEST(SpeadDecoder, NeedsNoMoreThanTheHeader) {
     Random random(5);
     SpeadDecoder decoder;

@@ -34,7 +34,7 @@ class Loading : public testing::Test {
             .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
         return scratch.file(name);
     }
-    /// A pass through windows of so many bytes: times and first bytes.
+    /// Reads one pass through windows of `window_bytes` bytes. Returns the times and bytes of the frames.
     static std::vector<std::pair<std::uint64_t, std::vector<std::uint8_t>>> pass(Loader& loader,
                                                                                  std::size_t window_bytes) {
         std::vector<std::byte> memory(window_bytes);
@@ -83,7 +83,7 @@ TEST_F(Loading, GivesEveryFrameInOrderThroughWindowsOfAnySize) {
     }
 }
 
-/// Frames take no more memory than their files: what a run keeps in memory is bounded by that.
+/// Tests that frames take no more memory than their files. That bounds the memory of a run.
 TEST_F(Loading, FramesFitMemoryOfTheSizeOfTheirFile) {
     for (const std::size_t length : {14U, 15U, 16U, 17U, 60U}) {
         std::vector<Kept> records;

@@ -16,7 +16,7 @@ using wire::test::Frame;
 
 const NewDestination kElsewhere{{0xEF020304}, 9000, wire::multicast_mac({0xEF020304})};
 
-/// The sum that the frame's UDP header should carry, worked out anew.
+/// Returns the sum that the frame's UDP header should carry, worked out anew.
 std::uint16_t whole_sum(const Bytes& frame, const wire::UdpView& udp) {
     return wire::udp_checksum(udp.src_ip, udp.dst_ip, udp.src_port, udp.dst_port,
                               std::span(frame).subspan(udp.payload_offset, udp.payload_length));
@@ -29,7 +29,7 @@ wire::UdpView parsed(const Bytes& frame) {
     return udp;
 }
 
-/// A frame with right checksums.
+/// Builds a frame with right checksums.
 Bytes right_frame(const Frame& f) {
     Bytes bytes = f.build();
     const wire::UdpView udp = parsed(bytes);
@@ -155,7 +155,7 @@ TEST(Rewrite, WhatIsNoDatagramIsRefusedOnlyWhereItWouldHaveToBe) {
     EXPECT_FALSE(rewrite(arp, rules).good);
 }
 
-/// Any bytes of any length: AddressSanitizer watches.
+/// Tests any bytes of any length. AddressSanitizer watches.
 TEST(Rewrite, HostileFramesAreLeftInTheirBounds) {
     std::mt19937 random(11);
     RewriteRules rules;

@@ -16,8 +16,8 @@ using testing::IsEmpty;
 
 constexpr int kSteps = 4;
 
-/// A change of kSteps steps that write down what they do: their number, or its negative for their undo. The
-/// step `fails` throws half-way, and so does the undo of `undo_fails`.
+/// Carries out kSteps steps. Each records its number, and its undo records the negative of that. The step
+/// `fails` throws half-way, and so does the undo of `undo_fails`.
 struct Tried {
     explicit Tried(int fails, int undo_fails = 0) {
         for (int n = 1; n <= kSteps; n++)

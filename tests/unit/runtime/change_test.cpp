@@ -34,7 +34,7 @@ Plan plan_of_two() {
     return plan;
 }
 
-/// What is to be done to s0 when this differs.
+/// Returns the change of s0 for an edited plan.
 Change::Receive change_of_first(const std::function<void(ReceivePlan&)>& edit) {
     const Plan now = plan_of_two();
     Plan wanted = now;

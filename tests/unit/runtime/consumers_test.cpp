@@ -15,7 +15,7 @@
 namespace spead::runtime::unit_test {
 namespace {
 
-/// Notes what it gets.
+/// Records the heaps that it gets.
 class RecordingSink : public Sink {
   public:
     void consume(const heap::HeapHandle& heap) override {
@@ -32,7 +32,7 @@ class RecordingSink : public Sink {
             throw Error("sink", "cannot finish");
     }
 
-    /// The n-th heap is too much for it.
+    /// Makes the n-th heap fail.
     void fail_at(std::size_t n, std::string message) {
         fail_at_ = n;
         message_ = std::move(message);
@@ -60,7 +60,7 @@ class RecordingSink : public Sink {
     int finished_ = 0;
 };
 
-/// Streams with a window, a queue and a sink each. Heaps are counted up from 1 in each of them.
+/// Holds streams with a window, a queue and a sink each. In each of them, heap counts begin at 1.
 struct Streams {
     explicit Streams(std::size_t n) : next(n, 1) {
         for (std::size_t i = 0; i < n; i++) {
@@ -287,8 +287,8 @@ TEST(Consumers, EndBeforeTheirBudgetIsUsedUpWhenQueuesClose) {
     EXPECT_FALSE(consumers.budget_used_up());
 }
 
-/// The lcore takes the oldest heaps back from under the consumers' hands: what they meant to take and did not
-/// get is no part of the budget.
+/// Tests an lcore that takes the oldest heaps back while consumers take heaps. A heap that a consumer missed
+/// is no part of the budget.
 TEST(Consumers, KeepTheirBudgetExactWhileTheLcoreTakesHeapsBack) {
     heap::WindowConfig config = heap::test::small_window();
     config.on_full = heap::FullPolicy::drop_oldest;

@@ -16,7 +16,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::ThrowsMessage;
 
-/// This process's limit, put back afterwards.
+/// Lowers this process's limit during its life, and restores it.
 class Limit {
   public:
     explicit Limit(rlim_t now) {
@@ -67,7 +67,7 @@ TEST(KeptDescriptors, AreNeededBeforeEalNeedsThem) {
     std::vector<int> taken;
     for (int fd = 0; (fd = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0;)
         taken.push_back(fd);
-    // A sanitizer's own checks want descriptors: what is said is looked at when there are some.
+    // A sanitizer's own checks need descriptors, so the text is checked only when some are free.
     const auto refusal = [] {
         try {
             need_kept_descriptors("a port");

@@ -89,7 +89,7 @@ TEST(EalOptions, TellTheDevicesThatEalMakes) {
 
 // Lcores.
 
-/// On a machine without huge pages, or one that a test makes up.
+/// Returns the arguments on a machine without huge pages, or on one that a test makes up.
 std::vector<std::string> arguments(std::vector<std::string> words, BusNeeds bus = {},
                                    const port::Machine& host = spead::test::FakeMachine().view()) {
     return eal_arguments(EalOptions::parse(std::move(words)),
@@ -112,7 +112,7 @@ TEST(EalArguments, SayEverythingThatTheUserLeavesOpen) {
         EXPECT_THAT(args, Contains(word));
 }
 
-/// Behind ours, an option without its value takes none of ours for it.
+/// Tests that the user's words come last. There, an option without its value takes no word of ours for it.
 TEST(EalArguments, EndWithTheUsersOwn) {
     const std::vector<std::string> own{"--vdev", "net_ring0", "-n", "2"};
     const std::vector<std::string> args = arguments(own);

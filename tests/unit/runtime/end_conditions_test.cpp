@@ -13,7 +13,7 @@ namespace {
 using Clock = EndConditions::Clock;
 using std::chrono::milliseconds;
 
-/// A run that looks the same for a while, in rounds of 20 ms.
+/// Checks a run that looks the same for a while, in rounds of 20 ms.
 struct SteadyRun {
     EndPlan plan;
     EndFacts now;

@@ -13,7 +13,8 @@ using Result = EndWait::Result;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-/// A step that is waited for in rounds of 10 ms, until the wait ends or `longest` has passed.
+/// Holds the result of a step that is waited for in rounds of 10 ms. The wait has ended, or `longest` has
+/// passed.
 struct Waited {
     std::optional<Result> result;
     milliseconds after{0};

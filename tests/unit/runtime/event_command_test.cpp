@@ -16,12 +16,12 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::runtime {
 namespace {
 
-/// A directory with a pipe that the program's scripts write to and the test reads from.
+/// Makes a directory with a pipe. The program's scripts write to it, and the test reads from it.
 class EventCommandTest : public testing::Test {
   protected:
     EventCommandTest() {
@@ -36,11 +36,12 @@ class EventCommandTest : public testing::Test {
         std::filesystem::remove_all(directory_);
     }
     std::string fifo() const { return directory_ + "/fifo"; }
-    /// A shell script as the program; `$1` is the pipe.
+    /// Returns a command that runs `text` in the shell. `$1` is the pipe.
     std::vector<std::string> script(const std::string& text) const {
         return {"/bin/sh", "-c", text, "sh", fifo()};
     }
-    /// The next line that a script writes; the test's time limit ends a wait for one that never comes.
+    /// Returns the next line that a script writes. The test's time limit ends a wait for a line that never
+    /// comes.
     std::string line(EventCommand* command = nullptr) const {
         std::string text;
         for (char c = 0; c != '\n';) {
@@ -101,7 +102,7 @@ TEST_F(EventCommandTest, IsKilledWithWhatItStarted) {
         child = static_cast<pid_t>(std::stol(line()));
         ASSERT_EQ(kill(child, 0), 0);
     }
-    // Whoever has adopted it may not have buried it yet: then it is a zombie.
+    // The process that adopted it may not have reaped it yet: then it is a zombie.
     for (;;) {
         std::ifstream stat("/proc/" + std::to_string(child) + "/stat");
         std::stringstream text;

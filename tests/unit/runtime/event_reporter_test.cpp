@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// What the hooks were called with.
+/// Records the arguments of the hooks.
 struct Heard {
     std::vector<std::string> events, lcores;
 
@@ -30,7 +30,7 @@ struct Heard {
     }
 };
 
-/// A shell script that writes what it is told into a file; the reporter has ended it when the file is there.
+/// Runs a shell script that writes its event into a file. When the file is there, its line is complete.
 class Script {
   public:
     std::vector<std::string> command() const {
@@ -40,7 +40,7 @@ class Script {
                 "\"$SPEAD_NAME\" \"$SPEAD_LCORE\" > \"$0.part\" && mv \"$0.part\" \"$0\"",
                 file()};
     }
-    /// The test's time limit ends a wait for a line that never comes.
+    /// Returns the script's line. The test's time limit ends a wait for a line that never comes.
     std::string line(EventReporter& reporter) const {
         for (;;) {
             reporter.poll();

@@ -4,20 +4,15 @@
 #include <atomic>
 #include <gmock/gmock.h>
 #include <optional>
-#include <poll.h>
 #include <thread>
 
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/support/readable.hpp"
 
 namespace spead::runtime {
 namespace {
-
-bool readable(int fd) {
-    pollfd p{fd, POLLIN, 0};
-    return poll(&p, 1, 0) == 1;
-}
 
 /// Serves until `done`.
 void serve_until(Executor& executor, const std::atomic<bool>& done) {
@@ -29,7 +24,7 @@ void serve_until(Executor& executor, const std::atomic<bool>& done) {
 
 TEST(Executor, RunsOnTheServingThreadAndGivesBackWhatItReturns) {
     Executor executor;
-    EXPECT_FALSE(readable(executor.fd()));
+    EXPECT_FALSE(spead::test::is_readable(executor.fd()));
     EXPECT_FALSE(executor.serve());
     std::atomic<bool> done{false};
     std::thread::id ran_on;
@@ -47,17 +42,17 @@ TEST(Executor, RunsOnTheServingThreadAndGivesBackWhatItReturns) {
     serve_until(executor, done);
     other.join();
     EXPECT_EQ(ran_on, std::this_thread::get_id());
-    EXPECT_FALSE(readable(executor.fd()));
+    EXPECT_FALSE(spead::test::is_readable(executor.fd()));
 }
 
 TEST(Executor, IsReadableWhileSomethingIsPosted) {
     Executor executor;
     std::thread other([&] { executor.call([] {}); });
-    while (!readable(executor.fd()))
+    while (!spead::test::is_readable(executor.fd()))
         std::this_thread::yield();
     EXPECT_TRUE(executor.serve());
     other.join();
-    EXPECT_FALSE(readable(executor.fd()));
+    EXPECT_FALSE(spead::test::is_readable(executor.fd()));
 }
 
 TEST(Executor, ThrowsWhatTheFunctionThrows) {
@@ -92,12 +87,12 @@ TEST(Executor, UntilIsAskedAtEveryRoundAndHoldsNobodyUp) {
         EXPECT_THROW(executor.until([]() -> std::optional<int> { throw UsageError("wrong"); }), UsageError);
         done = true;
     });
-    while (!readable(executor.fd()))
+    while (!spead::test::is_readable(executor.fd()))
         std::this_thread::yield();
     for (int round = 1; round <= 4; round++) {
         EXPECT_TRUE(executor.serve());
         EXPECT_EQ(asked, round);
-        EXPECT_FALSE(readable(executor.fd())) << "whoever polls it would spin";
+        EXPECT_FALSE(spead::test::is_readable(executor.fd())) << "whoever polls it would spin";
     }
     serve_until(executor, done);
     other.join();
@@ -108,7 +103,7 @@ TEST(Executor, UntilIsToldThatTheProgramEnds) {
     Executor executor;
     std::thread other(
         [&] { EXPECT_THROW(executor.until([]() -> std::optional<int> { return std::nullopt; }), Error); });
-    while (!readable(executor.fd()))
+    while (!spead::test::is_readable(executor.fd()))
         std::this_thread::yield();
     executor.serve();
     executor.close();
@@ -138,7 +133,7 @@ TEST(Executor, ManyCallersAreServedInOrder) {
 TEST(Executor, RefusesWhenItIsClosed) {
     Executor executor;
     std::thread waiting([&] { EXPECT_THROW(executor.call([] {}), Error); });
-    while (!readable(executor.fd()))
+    while (!spead::test::is_readable(executor.fd()))
         std::this_thread::yield();
     executor.close();
     waiting.join();
@@ -151,10 +146,10 @@ TEST(Executor, WhatIsPostedRunsWithoutAnybodyWaiting) {
     int ran = 0;
     executor.post([&ran] { ran++; });
     EXPECT_EQ(ran, 0);
-    EXPECT_TRUE(readable(executor.fd()));
+    EXPECT_TRUE(spead::test::is_readable(executor.fd()));
     EXPECT_TRUE(executor.serve());
     EXPECT_EQ(ran, 1);
-    EXPECT_FALSE(readable(executor.fd()));
+    EXPECT_FALSE(spead::test::is_readable(executor.fd()));
     executor.close();
     executor.post([&ran] { ran++; });
     EXPECT_FALSE(executor.serve());

@@ -14,30 +14,21 @@
 #include <nlohmann/json.hpp>
 
 #include "tests/support/file_size_limit.hpp"
+#include "tests/support/refusal.hpp"
 #include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime::unit_test {
 namespace {
 
 using spead::test::FileSizeLimit;
+using spead::test::refusal;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A complete heap of the window's pattern.
+/// Writes a complete heap of the window's pattern.
 void write_whole(FileSink& sink, Rig& rig, std::uint64_t cnt, std::size_t length = 16) {
     sink.consume(heap_of(rig, {Packet(cnt).whole(length)}));
-}
-
-/// The text of the Error that an action throws; empty: it throws none.
-template <typename Action>
-std::string error_or_none(Action action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return {};
 }
 
 heap::WindowConfig without_history() {
@@ -272,7 +263,7 @@ TEST(FileSink, RefusesADirectoryThatIsAFile) {
                 AllOf(HasSubstr(directory.file("taken")), HasSubstr("Not a directory")));
 }
 
-/// The effective user is nobody for as long as this lives, where this process is root.
+/// Makes nobody the effective user during its life, if this process is root.
 class AsNobody {
   public:
     AsNobody() {
@@ -327,7 +318,7 @@ TEST(FileSink, LeavesNoHalfLineWhereTheDiskEnds) {
         std::string error;
         std::uint64_t cnt = 0;
         while (error.empty() && cnt < 20)
-            error = error_or_none([&] { write_whole(sink, rig, ++cnt, 1); });
+            error = refusal([&] { write_whole(sink, rig, ++cnt, 1); });
         const std::size_t whole = lines_of(directory.file("heaps.jsonl")).size();
         EXPECT_GT(whole, 5U);
         EXPECT_EQ(whole, cnt - 1);
@@ -362,7 +353,7 @@ TEST(FileSink, KeepsTheLinesOfEarlierHeapsWhenAFileCannotBeOpened) {
     EXPECT_EQ(lines_of(directory.file("heaps.jsonl")).size(), 1U);
 }
 
-/// A file system of 256 KiB for as long as this lives, where this process may mount one.
+/// Mounts a file system of 256 KiB during its life, if this process may do so.
 class SmallDisk {
   public:
     explicit SmallDisk(const Directory& directory) : path_(directory.file("disk")) {

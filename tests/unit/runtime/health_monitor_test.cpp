@@ -14,8 +14,8 @@ using stats::StreamEvent;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// Two streams of which each is to be silent for a second at most, on no lcore.
-struct Watched {
+/// Watches two streams on no lcore. Each may be silent for a second at most.
+struct WatchedStreams {
     std::vector<ReceivePlan> plans{2};
     HealthMonitor::Streams streams;
     std::vector<std::string> heard;
@@ -29,7 +29,7 @@ struct Watched {
     stats::StreamSnapshot removed;
     stats::Snapshot now;
 
-    Watched() {
+    WatchedStreams() {
         now.streams.resize(2);
         for (std::uint32_t i = 0; i < 2; i++) {
             streams.push_back(std::make_unique<Stream>());
@@ -39,9 +39,10 @@ struct Watched {
         }
         step(0.02, 10, 10);
     }
-    /// So many packets come within `seconds`, and the main thread looks every 20 ms meanwhile.
-    void step(double seconds, std::uint64_t first, std::uint64_t second) {
-        const double end = now.duration_s + seconds;
+    /// Lets `first` and `second` packets come within `duration` seconds. The main thread looks every 20 ms
+    /// meanwhile.
+    void step(double duration, std::uint64_t first, std::uint64_t second) {
+        const double end = now.duration_s + duration;
         now.streams[0].received += first;
         if (now.streams.size() > 1)
             now.streams[1].received += second;
@@ -56,7 +57,7 @@ struct Watched {
 };
 
 TEST(HealthMonitor, ReportsTheStreamThatIsSilentAndNoOther) {
-    Watched w;
+    WatchedStreams w;
     for (int i = 0; i < 6; i++)
         w.step(0.25, 5, 0);
     EXPECT_THAT(w.heard, ElementsAre("s1: silent"));
@@ -71,7 +72,7 @@ TEST(HealthMonitor, ReportsTheStreamThatIsSilentAndNoOther) {
 }
 
 TEST(HealthMonitor, JudgesNothingAnewThatHappenedWhileTheProgramStoodStill) {
-    Watched w;
+    WatchedStreams w;
     w.now.duration_s += 3600;  // SIGSTOP, SIGCONT
     w.step(0.5, 0, 0);
     EXPECT_THAT(w.heard, IsEmpty());
@@ -80,7 +81,7 @@ TEST(HealthMonitor, JudgesNothingAnewThatHappenedWhileTheProgramStoodStill) {
 }
 
 TEST(HealthMonitor, ExpectsNothingOfAStreamThatIsStopped) {
-    Watched w;
+    WatchedStreams w;
     w.plans[0].enabled = false;
     w.step(3, 0, 1);
     EXPECT_THAT(w.heard, ElementsAre("s1: silent"));
@@ -90,7 +91,7 @@ TEST(HealthMonitor, ExpectsNothingOfAStreamThatIsStopped) {
 }
 
 TEST(HealthMonitor, KeepsTheEventsOfAStreamThatIsRemoved) {
-    Watched w;
+    WatchedStreams w;
     w.step(2, 1, 0);
     ASSERT_THAT(w.heard, ElementsAre("s1: silent", "s0: silent"));
     w.plans.pop_back();

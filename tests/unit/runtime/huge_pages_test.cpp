@@ -37,7 +37,7 @@ class HugePagesTest : public testing::Test {
         return choose_memory(memory(), need, false, user_amount).arguments;
     }
 
-    test::FakeMachine machine_;
+    spead::test::FakeMachine machine_;
 };
 
 TEST_F(HugePagesTest, NoneAreReserved) {

@@ -31,7 +31,7 @@ constexpr Step sleep_of(std::uint32_t microseconds) {
     return {Action::sleep, microseconds};
 }
 
-/// Ten ticks are a microsecond.
+/// Returns a policy for which ten ticks are a microsecond.
 IdlePolicy policy(PollMode mode, std::uint32_t max_poll = 3, std::uint32_t longest = 200) {
     return {mode, max_poll, longest, 10.0};
 }

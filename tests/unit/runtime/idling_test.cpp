@@ -8,7 +8,7 @@
 namespace spead::runtime {
 namespace {
 
-/// Streams that ask for something, and the lcores on which they have a lane.
+/// Holds streams that ask for a poll mode, and the lcores on which they have a lane.
 struct Asked {
     WorkerLayout layout;
     std::deque<Worker> workers;

@@ -26,7 +26,7 @@ using testing::ThrowsMessage;
 
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-/// A family of devices that take what they are asked for: 8 MiB for each receive queue, 1 MiB besides.
+/// Drives devices that take any request: 8 MiB for each receive queue, 1 MiB besides.
 class FakeDriver final : public port::Driver {
   public:
     std::string_view name() const override { return "net_fake"; }
@@ -103,7 +103,7 @@ Layout lay_out(const Plan& plan, std::vector<std::string> eal_words = {}) {
     return runtime::lay_out(plan, EalOptions::parse(std::move(eal_words)), kDrivers);
 }
 
-/// This process may use only the first so many of its CPUs for as long as this lives.
+/// Restricts this process to the first `cpus` of its CPUs during its life.
 class Restricted {
   public:
     explicit Restricted(std::size_t cpus) {
@@ -120,7 +120,7 @@ class Restricted {
     Restricted(const Restricted&) = delete;
     Restricted& operator=(const Restricted&) = delete;
 
-    /// False: this machine has fewer.
+    /// Returns false if this machine has fewer.
     bool enough() const { return enough_; }
 
   private:
@@ -305,7 +305,7 @@ TEST(LayOut, AddsUpTheMemoryOfEverything) {
     window.guarded = true;
     EXPECT_EQ(first.bookkeeping_bytes, heap::Window::bookkeeping_bytes(window, one.receives[0].queue_depth));
 
-    // Another port with a receive queue: 9 MiB, and the same again to an eighth for what nobody counts.
+    // Another port with a receive queue takes 9 MiB, and an eighth more for memory that is not counted.
     const Layout second = lay_out(plan_of({receive("s0", "p0"), receive("s1", "p1")}, {}));
     EXPECT_EQ(second.eal_bytes - first.eal_bytes, 9 * kMiB * 9 / 8);
     EXPECT_EQ(second.heap_bytes, 16 * kMiB) << "one budget for all streams";
@@ -420,7 +420,7 @@ TEST(EalArguments, FollowThePlannedPorts) {
         ThrowsMessage<UsageError>(HasSubstr("--no-pci")));
 }
 
-// What people read.
+// Texts for people.
 
 TEST(Describe, SaysWhatRunsWhereAndWhatItTakes) {
     const Restricted one(1);

@@ -12,10 +12,10 @@ using testing::EndsWith;
 using testing::IsEmpty;
 
 constexpr LcoreWatch::Clock::time_point kBegin{1h};
-/// No thread's facts are known.
+/// Has no facts of any thread.
 const port::Sysfs kNothing("/nonexistent");
 
-/// Comes by every 20 ms from `from` to `to`; what it was told first besides nothing.
+/// Looks every 20 ms from `from` to `to`. Returns the first news that is not none.
 News come_by(LcoreWatch& watch, LcoreWatch::Clock::duration from, LcoreWatch::Clock::duration to) {
     News told = News::none;
     for (auto at = from; at <= to; at += 20ms)
@@ -60,7 +60,7 @@ TEST(LcoreWatch, DoesNotCountTimeInWhichWhoeverAsksDidNotRun) {
     EXPECT_EQ(watch.silence(), 200ms);
 }
 
-/// This thread is one that runs, and does not answer.
+/// Tests with this thread, which runs and does not answer.
 TEST(LcoreWatch, TellsWhatTheThreadDoes) {
     LcoreWatch watch(1, 0);
     watch.waited(gettid(), kBegin);

@@ -114,7 +114,8 @@ TEST_F(Lines, OfSeveralThreadsAndProcessesAreNeverMixed) {
     EXPECT_THAT(next, (std::map<char, int>{{'m', kEach}, {'p', kEach}, {'t', kEach}}));
 }
 
-/// A process that writes lines as fast as it can, and says over a pipe how many are written, is killed.
+/// Tests a process that is killed. It writes lines as fast as it can, and reports over a pipe how many are
+/// written.
 TEST_F(Lines, AreThereWhenTheirProcessIsKilled) {
     constexpr std::size_t kLine = 301;
     for (int round = 0; round < 20; round++) {

@@ -23,7 +23,8 @@ ReceivePlan stream(const std::string& name, std::size_t max_bytes) {
     return r;
 }
 
-/// `bytes` of memory, cut for heaps of 64 KiB, that `streams` share, of which `waiting` may lose nothing.
+/// Returns why `bytes` of memory, cut for heaps of 64 KiB, do not suffice. `streams` streams share it, of
+/// which `waiting` may lose nothing.
 std::string why_not(std::size_t bytes, std::size_t streams, std::vector<const ReceivePlan*> waiting) {
     return why_not_lossless({bytes, 64 * kLosslessKiB, streams, waiting});
 }

@@ -17,7 +17,7 @@ port::PlannedPort planned(const std::string& name) {
 }
 
 TEST(NodeOfCpu, IsWhatSysSays) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.directory("/sys/devices/system/cpu/cpu3/node1");
     machine.directory("/sys/devices/system/cpu/cpu3/topology");
     machine.directory("/sys/devices/system/cpu/cpu4/topology");
@@ -27,7 +27,7 @@ TEST(NodeOfCpu, IsWhatSysSays) {
 }
 
 TEST(NodeOfPort, IsThatOfTheCardBehindIt) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.card(kCard, 0x8086, "ice");
     machine.netdev("ens1", kCard);
     machine.netdev("veth0");
@@ -44,7 +44,7 @@ TEST(NodeOfPort, IsThatOfTheCardBehindIt) {
 }
 
 TEST(FarWorkers, AreThoseOfAnotherNode) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.card(kCard, 0x8086, "vfio-pci");
     machine.directory("/sys/devices/system/cpu/cpu0/node0");
     machine.directory("/sys/devices/system/cpu/cpu1/node1");

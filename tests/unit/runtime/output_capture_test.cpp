@@ -14,7 +14,7 @@ void say(int fd, const std::string& text) {
     EXPECT_EQ(write(fd, text.data(), text.size()), static_cast<ssize_t>(text.size()));
 }
 
-/// What the process prints meanwhile, on standard output and standard error.
+/// Returns the process's standard output and standard error during the action.
 template <typename Action>
 std::pair<std::string, std::string> printed(Action&& action) {
     testing::internal::CaptureStdout();

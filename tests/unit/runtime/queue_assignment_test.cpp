@@ -33,7 +33,8 @@ const std::vector<Endpoint> kOne = parse_endpoints("239.1.0.1:7148");
 const std::vector<Endpoint> kOther = parse_endpoints("239.1.0.2:7148");
 const std::vector<Endpoint> kFour = parse_endpoints("239.2.0.1+3:7148");
 
-/// The lcores that have packets of an endpoint that come from a queue; empty: none come from there.
+/// Returns the lcores that get packets of an endpoint from a queue. If the queue brings none, the list is
+/// empty.
 Cpus cpus_of(const PortAssignment& s, std::uint16_t queue, std::size_t receive, std::uint16_t endpoint) {
     for (const Delivery& d : s.queues[queue].deliveries)
         if (d.receive == receive && d.endpoint == endpoint)
@@ -140,9 +141,9 @@ TEST(PortAssignment, WhereTheDeviceDistributesFlowsAnyPacketMayComeFromAnyQueue)
     EXPECT_EQ(s.rules[4].rule.queues, (Queues{0, 1}));
 }
 
-/// Whatever the shape: no endpoint without a way, every rule leads to a queue that knows the endpoint, and
-/// every lcore of a stream has something to do unless the stream has fewer endpoints and its device spreads
-/// by nothing else.
+/// Tests every shape. No endpoint is without a way, and every rule leads to a queue that knows the endpoint.
+/// Every lcore of a stream has work, unless the stream has fewer endpoints and its device spreads by nothing
+/// else.
 TEST(PortAssignment, EveryPacketHasOneWay) {
     for (const port::Capabilities& c : {port::Capabilities{}, rules(), rules(true), flows()})
         for (unsigned lcores = 1; lcores <= 5; lcores++)

@@ -13,15 +13,17 @@
 #include "base/byte_order.hpp"
 #include "base/error.hpp"
 #include "tests/support/heap_rig.hpp"
+#include "tests/support/refusal.hpp"
 #include "wire/flavour.hpp"
 
-/// Received heaps for sinks, made by a real window, and places to write them to.
+/// Makes received heaps for sinks with a real window, and places where sinks write them.
 namespace spead::runtime::unit_test {
 
 using heap::test::Packet;
 using heap::test::Rig;
+using spead::test::error_of;
 
-/// Item words as a packet has them: big-endian. Packets of the window's tests are SPEAD-64-40.
+/// Returns an item word as a packet has it: big-endian. Packets of the window's tests are SPEAD-64-40.
 inline std::uint64_t addressed(std::uint64_t id, std::uint64_t offset) {
     return byte_swap(wire::Flavour(40).make_address(id, offset));
 }
@@ -29,7 +31,7 @@ inline std::uint64_t immediate(std::uint64_t id, std::uint64_t value) {
     return byte_swap(wire::Flavour(40).make_immediate(id, value));
 }
 
-/// The heap that the packets make, complete or, at the end, flushed.
+/// Returns the heap that the packets make. It is complete, or flushed at the end.
 inline heap::HeapHandle heap_of(Rig& rig, const std::vector<Packet>& packets) {
     for (const Packet& p : packets)
         EXPECT_EQ(rig.give(p), PacketOutcome::placed);
@@ -41,7 +43,7 @@ inline heap::HeapHandle heap_of(Rig& rig, const std::vector<Packet>& packets) {
     return heap;
 }
 
-/// A directory that goes away with the test.
+/// Makes a directory that goes away with the test.
 class Directory {
   public:
     Directory() {
@@ -60,7 +62,7 @@ class Directory {
 
     std::string path() const { return path_.string(); }
     std::string file(const std::string& name) const { return (path_ / name).string(); }
-    /// Names of what is in it, sorted.
+    /// Returns the names of the directory's files, sorted.
     std::vector<std::string> names() const {
         std::vector<std::string> all;
         for (const auto& entry : std::filesystem::directory_iterator(path_))
@@ -85,18 +87,6 @@ inline std::vector<std::string> lines_of(const std::string& path) {
     for (std::string line; std::getline(file, line);)
         lines.push_back(line);
     return lines;
-}
-
-/// The text of the Error that `action` throws; empty and a failed test if it throws none.
-template <typename Action>
-std::string error_of(Action&& action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    ADD_FAILURE() << "no Error was thrown";
-    return {};
 }
 
 }  // namespace spead::runtime::unit_test

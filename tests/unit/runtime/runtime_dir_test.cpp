@@ -50,7 +50,7 @@ TEST_F(RuntimeDir, ASocketsPathHas107Characters) {
     EXPECT_FALSE(telemetry_socket_fits(std::string(107 - 10 - 21 + 1, 'x')));
 }
 
-/// A process id that is nobody's.
+/// Returns the id of a process that has ended.
 pid_t dead_pid() {
     const pid_t pid = fork();
     if (pid == 0)
@@ -74,7 +74,7 @@ int listening_at(const std::filesystem::path& path) {
     return fd;
 }
 
-/// A file that another process holds a lock on, as EAL does on a part of its configuration.
+/// Holds a file that another process has locked, as EAL locks a part of its configuration.
 class Locked {
   public:
     explicit Locked(const std::filesystem::path& path) {

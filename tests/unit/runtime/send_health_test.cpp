@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-struct Watched {
+struct WatchedSend {
     SendHealth health;
     SendHealth::Look look{true, false, 0, "p0", "look at the cat"};
     double now = 0;
@@ -32,7 +32,7 @@ struct Watched {
 };
 
 TEST(SendHealth, IsOkAsLongAsThePortTakesPackets) {
-    Watched w;
+    WatchedSend w;
     EXPECT_EQ(w.health.state(), "") << "before it was looked at";
     for (int i = 0; i < 10; i++)
         EXPECT_THAT(w.update(), IsEmpty());
@@ -41,7 +41,7 @@ TEST(SendHealth, IsOkAsLongAsThePortTakesPackets) {
 }
 
 TEST(SendHealth, TellsOnceThatThePortTakesNothingAndOnceThatItDoesAgain) {
-    Watched w;
+    WatchedSend w;
     w.update();
     w.look.stuck = true;
     w.look.outages = 1;
@@ -60,7 +60,7 @@ TEST(SendHealth, TellsOnceThatThePortTakesNothingAndOnceThatItDoesAgain) {
 }
 
 TEST(SendHealth, TellsOfAnOutageThatBeganAndEndedBetweenTwoLooks) {
-    Watched w;
+    WatchedSend w;
     w.look.outages = 1;
     EXPECT_EQ(w.update().size(), 2U);
     EXPECT_EQ(w.health.state(), "ok");
@@ -68,7 +68,7 @@ TEST(SendHealth, TellsOfAnOutageThatBeganAndEndedBetweenTwoLooks) {
 }
 
 TEST(SendHealth, APortThatStopsIsNotStuck) {
-    Watched w;
+    WatchedSend w;
     w.look.stuck = true;
     w.look.outages = 1;
     w.update();

@@ -17,7 +17,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-/// One packet with a whole heap of the sequence: items of so many words, ids from 0x1000 on.
+/// Makes one packet with a whole heap of the sequence: items of so many words, ids from 0x1000 on.
 struct Sequence {
     std::uint64_t cnt;
     std::vector<std::uint64_t> words;  ///< of each item

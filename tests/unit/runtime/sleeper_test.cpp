@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "runtime/sleeper.hpp"
 
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <thread>
 #include <unistd.h>
@@ -10,18 +9,14 @@
 #include <rte_config.h>
 
 #include "base/error.hpp"
+#include "tests/support/readable.hpp"
 
 namespace spead::runtime {
 namespace {
 
 constexpr std::uint64_t kLong = 60'000'000;
 
-bool readable(int fd) {
-    pollfd p{fd, POLLIN, 0};
-    return ::poll(&p, 1, 0) == 1;
-}
-
-/// A queue with a packet in it, or without.
+/// Stands in for a queue with a packet in it, or without.
 class FakeQueue {
   public:
     FakeQueue() : fd_(eventfd(0, EFD_NONBLOCK)) {}
@@ -61,7 +56,7 @@ TEST(Sleeper, DoesNotSleepWhilePacketsWait) {
 }
 
 TEST(Sleeper, WaitsForTheNextEdgeOfADeviceThatIsArmed) {
-    // Its counter is raised and never read by anybody: only what comes after the last wait wakes.
+    // Its counter is raised and never read: only an edge after the last wait wakes.
     const int fd = eventfd(0, EFD_NONBLOCK);
     Sleeper s;
     s.add(port::RxEvents({{fd, RTE_MAX_ETHPORTS, 0, true}}));
@@ -79,11 +74,11 @@ TEST(Sleeper, IsWokenForItsMailboxOnceEachTime) {
     std::thread control([&] { s.wake(); });
     s.wait(kLong);
     control.join();
-    EXPECT_FALSE(readable(s.wake_descriptor()));
+    EXPECT_FALSE(spead::test::is_readable(s.wake_descriptor()));
     s.wake();
     s.wake();
     s.wait(kLong);
-    EXPECT_FALSE(readable(s.wake_descriptor()));
+    EXPECT_FALSE(spead::test::is_readable(s.wake_descriptor()));
 }
 
 TEST(Sleeper, WakesAfterTheTimeGiven) {

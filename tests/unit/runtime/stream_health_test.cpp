@@ -13,14 +13,15 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-/// A stream whose packets, heaps and losses a test tells second by second.
-class Watched {
+/// Watches a stream. A test gives its packets, heaps and losses second by second.
+class WatchedStream {
   public:
-    explicit Watched(const HealthLimits& limits) : health(limits) { step(0, 0, 0); }
+    explicit WatchedStream(const HealthLimits& limits) : health(limits) { step(0, 0, 0); }
 
-    /// `seconds` later so many heaps of 1000 bytes have come, one packet each, and so many of them are lost.
-    std::vector<StreamEvent> step(double seconds, std::uint64_t heaps, std::uint64_t lost = 0) {
-        now += seconds;
+    /// Goes on by `duration` seconds. Meanwhile `heaps` heaps of 1000 bytes come, one packet each, and `lost`
+    /// of them are lost.
+    std::vector<StreamEvent> step(double duration, std::uint64_t heaps, std::uint64_t lost = 0) {
+        now += duration;
         counts.packets += heaps;
         counts.bytes += (heaps - lost) * 1000;
         counts.heaps += heaps;
@@ -41,7 +42,7 @@ class Watched {
 };
 
 TEST(StreamHealth, TellsSilenceAndItsEndOnceEach) {
-    Watched w({2, 0, 0});
+    WatchedStream w({2, 0, 0});
     EXPECT_THAT(w.step(1, 10), IsEmpty());
     EXPECT_THAT(w.step(1.9, 0), IsEmpty());
     EXPECT_EQ(w.health.state(), "ok");
@@ -60,12 +61,12 @@ TEST(StreamHealth, TellsSilenceAndItsEndOnceEach) {
 }
 
 TEST(StreamHealth, AStreamThatNeverBeganIsSilentToo) {
-    Watched w({2, 0, 1e6});
+    WatchedStream w({2, 0, 1e6});
     EXPECT_THAT(w.step(2, 0), ElementsAre(StreamEvent::silent)) << "and not slow as well";
 }
 
 TEST(StreamHealth, TellsLossesAboveTheThresholdUntilTheyAreWellBelow) {
-    Watched w({0, 0.1, 0});
+    WatchedStream w({0, 0.1, 0});
     EXPECT_THAT(w.step(1, 100, 10), IsEmpty()) << "the threshold itself may be lost";
     EXPECT_THAT(w.step(1, 100, 11), ElementsAre(StreamEvent::losing));
     EXPECT_EQ(w.text, "11 of 100 heaps were lost within 1.0 s, more than 10 %");
@@ -79,13 +80,13 @@ TEST(StreamHealth, TellsLossesAboveTheThresholdUntilTheyAreWellBelow) {
 }
 
 TEST(StreamHealth, JudgesWholeIntervalsOnly) {
-    Watched w({0, 0.1, 0});
+    WatchedStream w({0, 0.1, 0});
     EXPECT_THAT(w.step(0.5, 10, 10), IsEmpty());
     EXPECT_THAT(w.step(0.5, 990), IsEmpty()) << "10 of 1000";
 }
 
 TEST(StreamHealth, TellsARateBelowTheExpectedUntilItIsNearIt) {
-    Watched w({0, 0, 100'000});  // 100 heaps per second
+    WatchedStream w({0, 0, 100'000});  // 100 heaps per second
     EXPECT_THAT(w.step(5, 0), IsEmpty()) << "nothing is slow before it begins";
     EXPECT_THAT(w.step(1, 91), IsEmpty());
     EXPECT_THAT(w.step(1, 89), ElementsAre(StreamEvent::slow));
@@ -97,7 +98,7 @@ TEST(StreamHealth, TellsARateBelowTheExpectedUntilItIsNearIt) {
 }
 
 TEST(StreamHealth, RecoversWhenNothingIsWrongAnyMore) {
-    Watched w({0, 0.1, 100'000});
+    WatchedStream w({0, 0.1, 100'000});
     EXPECT_THAT(w.step(1, 100, 50), ElementsAre(StreamEvent::losing, StreamEvent::slow));
     EXPECT_EQ(w.health.state(), "losing, slow");
     EXPECT_THAT(w.step(1, 50, 0), IsEmpty()) << "still slow";
@@ -106,7 +107,7 @@ TEST(StreamHealth, RecoversWhenNothingIsWrongAnyMore) {
 }
 
 TEST(StreamHealth, WhatIsJudgedBeginsWithTheEndOfSilence) {
-    Watched w({1, 0, 100'000});
+    WatchedStream w({1, 0, 100'000});
     w.step(1, 100);
     EXPECT_THAT(w.step(1, 0), ElementsAre(StreamEvent::silent));
     EXPECT_THAT(w.step(3.5, 1), ElementsAre(StreamEvent::back));
@@ -115,7 +116,7 @@ TEST(StreamHealth, WhatIsJudgedBeginsWithTheEndOfSilence) {
 }
 
 TEST(StreamHealth, CountsThatRunBackwardsAreANewStream) {
-    Watched w({2, 0.1, 0});
+    WatchedStream w({2, 0.1, 0});
     w.step(1, 1000);
     w.counts = {};
     EXPECT_THAT(w.step(1.5, 0), IsEmpty());
@@ -123,7 +124,7 @@ TEST(StreamHealth, CountsThatRunBackwardsAreANewStream) {
 }
 
 TEST(StreamHealth, GoesOnCountingWhenSomethingElseIsExpected) {
-    Watched w({2, 0, 0});
+    WatchedStream w({2, 0, 0});
     EXPECT_THAT(w.step(2, 0), ElementsAre(StreamEvent::silent));
     w.health.expect({});
     EXPECT_EQ(w.health.state(), "") << "nothing is expected";

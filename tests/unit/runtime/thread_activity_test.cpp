@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A made-up /proc.
+/// Makes up a /proc.
 class Proc {
   public:
     void thread(const std::string& process, const std::string& thread, const std::string& name, char state,
@@ -40,7 +40,7 @@ class Proc {
     Sysfs files() const { return Sysfs(tree_.path()); }
 
   private:
-    test::ScratchDirectory tree_;
+    spead::test::ScratchDirectory tree_;
 };
 
 TEST(ThreadFacts, AreReadFromProc) {
@@ -97,7 +97,7 @@ TEST(OthersOn, AreThoseThatHaveTheCpuOrWaitForIt) {
     EXPECT_THAT(others_on(proc.files(), 7, 12), IsEmpty());
 }
 
-/// Terminals heed C1 as they heed escapes, and JSON takes no byte that is no character.
+/// Tests bytes of C1, which terminals heed as they heed escapes. JSON takes no byte that is no character.
 TEST(OthersOn, NamesAreOfWholeCharactersThatTerminalsDoNotHeed) {
     Proc proc;
     proc.thread("20", "20",

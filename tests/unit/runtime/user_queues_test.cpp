@@ -3,12 +3,12 @@
 
 #include <atomic>
 #include <map>
-#include <poll.h>
 #include <random>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "tests/support/readable.hpp"
 #include "tests/unit/runtime/received_heaps.hpp"
 
 namespace spead::runtime::unit_test {
@@ -17,7 +17,7 @@ namespace {
 using heap::test::holds_pattern;
 using namespace std::chrono_literals;
 
-/// A stream's share on an lcore: window, arena and queue, which the queue's owners keep alive.
+/// Makes a stream's share on an lcore: window, arena and queue. The queue's owners keep them alive.
 std::shared_ptr<Rig> make_rig(std::size_t queue_heaps = 64,
                               heap::FullPolicy policy = heap::FullPolicy::drop_newest) {
     heap::WindowConfig config = heap::test::small_window();
@@ -31,11 +31,6 @@ std::shared_ptr<UserQueues::Queue> add(UserQueues& users, const std::shared_ptr<
 
 void give(Rig& rig, std::uint64_t cnt) {
     EXPECT_EQ(rig.give(Packet(cnt).whole(100)), PacketOutcome::placed);
-}
-
-bool is_readable(int fd) {
-    pollfd p{fd, POLLIN, 0};
-    return poll(&p, 1, 0) == 1;
 }
 
 TEST(UserQueues, GiveTheHeapsOfAllQueuesInTurn) {
@@ -89,37 +84,37 @@ TEST(UserQueues, MakeTheDescriptorReadableWithTheNextHeapAndTheEnd) {
     const auto rig = make_rig();
     const auto queue = add(users, rig);
     EXPECT_FALSE(users.try_take());
-    EXPECT_FALSE(is_readable(users.fd())) << "nothing has come";
+    EXPECT_FALSE(spead::test::is_readable(users.fd())) << "nothing has come";
     for (std::uint64_t cnt = 1; cnt <= 5; cnt++) {
         give(*rig, cnt);
-        EXPECT_TRUE(is_readable(users.fd()));
+        EXPECT_TRUE(spead::test::is_readable(users.fd()));
         EXPECT_TRUE(users.try_take());
         EXPECT_FALSE(users.try_take());
-        EXPECT_FALSE(is_readable(users.fd())) << "all was taken";
+        EXPECT_FALSE(spead::test::is_readable(users.fd())) << "all was taken";
     }
-    // Closing a queue wakes whoever waits, and is no heap.
+    // Closing a queue wakes each thread that waits, and is no heap.
     rig->queue().close();
     EXPECT_FALSE(users.try_take());
-    EXPECT_FALSE(is_readable(users.fd()));
+    EXPECT_FALSE(spead::test::is_readable(users.fd()));
     // A queue that comes may have heaps.
     const auto other = make_rig();
     give(*other, 9);
     const auto second = add(users, other);
-    EXPECT_TRUE(is_readable(users.fd()));
+    EXPECT_TRUE(spead::test::is_readable(users.fd()));
     EXPECT_TRUE(users.try_take());
     EXPECT_FALSE(users.try_take());
-    EXPECT_FALSE(is_readable(users.fd()));
+    EXPECT_FALSE(spead::test::is_readable(users.fd()));
     users.set_ended(true);
-    EXPECT_TRUE(is_readable(users.fd()));
+    EXPECT_TRUE(spead::test::is_readable(users.fd()));
     EXPECT_FALSE(users.try_take());
-    EXPECT_TRUE(is_readable(users.fd())) << "for every thread that waits";
+    EXPECT_TRUE(spead::test::is_readable(users.fd())) << "for every thread that waits";
     // It goes on.
     users.set_ended(false);
     EXPECT_FALSE(users.try_take());
-    EXPECT_FALSE(is_readable(users.fd()));
+    EXPECT_FALSE(spead::test::is_readable(users.fd()));
     EXPECT_TRUE(users.remove(*queue));
     give(*other, 10);
-    EXPECT_TRUE(is_readable(users.fd()));
+    EXPECT_TRUE(spead::test::is_readable(users.fd()));
     EXPECT_TRUE(users.try_take());
     EXPECT_TRUE(users.remove(*second));
 }
@@ -230,8 +225,8 @@ TEST(UserQueues, MoveLoansFromOneStreamToAnother) {
     EXPECT_TRUE(users.remove(*qb));
 }
 
-/// Lcores push, several users take and give back in any order and on any thread, queues come and go: every
-/// heap is taken once, and everything comes back.
+/// Tests many threads. Lcores push; several users take and give back in any order and on any thread; queues
+/// come and go. Every heap is taken once, and everything comes back.
 TEST(UserQueues, LoseAndDoubleNothingAmongManyThreads) {
     constexpr std::uint64_t kHeaps = 3000;
     constexpr int kUsers = 3;

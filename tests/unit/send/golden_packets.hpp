@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-/// Packets that the reference implementation's sender (spead2 4.4.1) made of the heaps described here.
+/// Holds packets that the reference implementation's sender (spead2 4.4.1) made of the heaps described here.
 namespace spead::send::golden {
 
 struct Case {
@@ -13,13 +13,14 @@ struct Case {
     std::size_t max_packet_size;
     std::uint64_t cnt;
     bool repeat_pointers;
-    /// Items, separated by blanks: `start`, `stop`, `ID=VALUE` an immediate (hexadecimal), `ID@SEED+LENGTH`
-    /// bytes of the pattern below, `ID?SEED+LENGTH` the same, allowed to be an immediate.
+    /// Lists the items, separated by blanks. `start` and `stop` are stream control. `ID=VALUE` is an
+    /// immediate (hexadecimal). `ID@SEED+LENGTH` is bytes of the pattern below. `ID?SEED+LENGTH` is the same,
+    /// and may be an immediate.
     const char* items;
     std::vector<std::string> packets;
 };
 
-/// Byte i of the pattern with a seed.
+/// Returns byte `i` of the pattern with a seed.
 constexpr std::uint8_t pattern(std::uint32_t seed, std::uint32_t i) {
     return static_cast<std::uint8_t>(((seed + i) * 2654435761U) >> 24);
 }

@@ -77,7 +77,7 @@ TEST(DestinationHeader, PutsAChecksumOverPiecesOfAnyLengthIntoTheHeaders) {
     EXPECT_NE(reinterpret_cast<const rte_udp_hdr*>(ip + 1)->dgram_cksum, 0);
 }
 
-/// The stamp must write what the headers and the packetiser write one after the other.
+/// Tests that the stamp writes the same bytes as the headers and the packetiser, one after the other.
 TEST(PacketStamp, WritesTheSameBytesAsThePacketMadeInFull) {
     std::vector<std::byte> memory(100'000);
     for (const bool vlan : {false, true}) {

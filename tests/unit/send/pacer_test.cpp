@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kHz = 2.0e9;
 
-/// A sender that asks at given times and sends packets of one size whenever it may.
+/// Simulates a sender that asks at given times. It sends packets of one size whenever it may.
 class Simulation {
   public:
     Simulation(const Pacing& pacing, std::uint64_t packet) : pacer(kHz, pacing), packet_(packet) {}
@@ -31,7 +31,7 @@ class Simulation {
         for (std::uint64_t now = begin; now < end; now += step)
             poll(now);
     }
-    /// Most bytes sent within any window of that many cycles.
+    /// Returns the most bytes sent within any window of that many cycles.
     std::uint64_t most_within(std::uint64_t cycles) const {
         std::uint64_t most = 0;
         for (std::size_t first = 0, last = 0; last < times.size(); ++last) {
@@ -274,8 +274,8 @@ TEST(Pacer, AnOutageEarnsNoCredit) {
     EXPECT_NEAR(static_cast<double>(s.sent - before), 10e-3 * 1e9, 2.5e4);
 }
 
-/// Rates and burst sizes in any order, polled often: no burst goes before what was sent has had its time at
-/// the rate that holds now, and none much later.
+/// Tests rates and burst sizes in any order, polled often. No burst goes before the sent bytes have had their
+/// time at the rate that holds now. None goes much later.
 TEST(Pacer, RatesThatChangeAtAnyTimeAreMet) {
     std::mt19937_64 random(5);
     const auto pick = [&random](double from, double to) {

@@ -98,8 +98,8 @@ TEST(Packetiser, MakesTheSamePacketsAsTheReferenceImplementation) {
     }
 }
 
-// A second packetiser, written from the protocol notes in another way: the whole heap is laid out as one
-// string of payload and one list of pointers first, then dealt out.
+// A second packetiser, written from the protocol notes in another way. It first lays out the whole heap as
+// one string of payload and one list of pointers. Then it deals them out.
 
 struct ModelItem {
     std::uint64_t id;
@@ -214,7 +214,7 @@ class PacketiserProperty : public testing::Test {
         return h;
     }
 
-    /// With a flavour of 8 address bits even the padding may not fit.
+    /// Returns whether the heap can be sent. With a flavour of 8 address bits even the padding may not fit.
     static bool can_be_sent(const RandomHeap& h) {
         const std::size_t most = (h.max_packet / 8 * 8 - 48) / 8;
         return h.items.size() / most * 8 + 1 <= (std::uint64_t{1} << h.address_bits) - 1;
@@ -299,8 +299,8 @@ TEST_F(PacketiserProperty, MakesTheSamePacketsInRuns) {
     EXPECT_GT(in_runs, 1000U) << "the heaps hardly had runs: the test tests nothing";
 }
 
-/// More pointers than a packet holds, some payload, but less than the packets of pointers need: the padding
-/// must follow the real bytes in the heap, wherever packets are cut.
+/// Tests more pointers than a packet holds, with less payload than their packets need. The padding must
+/// follow the real bytes in the heap, wherever packets are cut.
 TEST(Packetiser, PadsAfterTheRealPayloadWhenPointersTakeSeveralPackets) {
     Bytes data(9);
     for (std::size_t i = 0; i < data.size(); ++i)

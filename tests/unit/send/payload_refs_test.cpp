@@ -9,7 +9,7 @@
 namespace spead::send {
 namespace {
 
-/// What rte_pktmbuf_free does with an external buffer.
+/// Releases an external buffer as rte_pktmbuf_free does.
 void release(rte_mbuf_ext_shared_info* info) {
     if (rte_mbuf_ext_refcnt_update(info, -1) == 0)
         info->free_cb(nullptr, info->fcb_opaque);
@@ -65,7 +65,7 @@ TEST_F(Refs, GoOnWithASecondBatchAndStallOnlyWhileBothAreOut) {
     };
     while (attach(32)) {
     }
-    // What is left of a batch and too little for a reservation is given back, not lost.
+    // If the rest of a batch is too little for a reservation, it is given back and not lost.
     EXPECT_EQ(attached.size(), 2 * (PayloadRefs::kBatch / 32 * 32U));
     rte_mbuf_ext_shared_info* const first = attached.front();
     for (std::size_t i = 0; i < PayloadRefs::kBatch / 32 * 32; ++i)

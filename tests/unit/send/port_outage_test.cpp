@@ -8,7 +8,7 @@
 namespace spead::send {
 namespace {
 
-constexpr double kHz = 1000;  ///< ticks are milliseconds
+constexpr double kOutageHz = 1000;  ///< ticks are milliseconds
 
 /// Refuses every `step` from `begin` on until `end`; returns how much longer the outage is.
 std::uint64_t refuse(PortOutage& outage, std::uint64_t begin, std::uint64_t end, std::uint64_t step = 10) {
@@ -19,7 +19,7 @@ std::uint64_t refuse(PortOutage& outage, std::uint64_t begin, std::uint64_t end,
 }
 
 TEST(PortOutage, BeginsAfterASecondAndCountsItWhole) {
-    PortOutage outage(kHz);
+    PortOutage outage(kOutageHz);
     EXPECT_FALSE(outage.begun());
     EXPECT_EQ(refuse(outage, 5000, 5990), 0U);
     EXPECT_TRUE(outage.begun());
@@ -30,7 +30,7 @@ TEST(PortOutage, BeginsAfterASecondAndCountsItWhole) {
 }
 
 TEST(PortOutage, IsOverWhenThePortTakesSomething) {
-    PortOutage outage(kHz);
+    PortOutage outage(kOutageHz);
     refuse(outage, 0, 2000);
     outage.end();
     EXPECT_FALSE(outage.begun());
@@ -40,7 +40,7 @@ TEST(PortOutage, IsOverWhenThePortTakesSomething) {
 }
 
 TEST(PortOutage, TimeInWhichThePortIsNotAskedDoesNotCount) {
-    PortOutage outage(kHz);
+    PortOutage outage(kOutageHz);
     refuse(outage, 0, 600);
     outage.pause();
     EXPECT_TRUE(outage.begun()) << "what was refused before counts on";
@@ -50,7 +50,7 @@ TEST(PortOutage, TimeInWhichThePortIsNotAskedDoesNotCount) {
 }
 
 TEST(PortOutage, AnLcoreThatWasAwayHasNotAsked) {
-    PortOutage outage(kHz);
+    PortOutage outage(kOutageHz);
     outage.refused(0);
     for (std::uint64_t i = 1; i < 20; ++i)
         EXPECT_EQ(outage.refused(i * 10'000), 0U) << i;
@@ -58,7 +58,7 @@ TEST(PortOutage, AnLcoreThatWasAwayHasNotAsked) {
 }
 
 TEST(PortOutage, AClockThatGoesBackIsBorne) {
-    PortOutage outage(kHz);
+    PortOutage outage(kOutageHz);
     outage.refused(10'000);
     outage.refused(9'000);
     EXPECT_EQ(refuse(outage, 9'010, 9'990), 0U);

@@ -14,7 +14,7 @@ namespace spead::send::test {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// All packets of a layout as the packetiser makes them, one by one.
+/// Returns all packets of a layout as the packetiser makes them, one by one.
 inline std::vector<Bytes> packets_of(const HeapLayout& layout, std::uint64_t cnt) {
     std::vector<Bytes> packets;
     Packetiser p;

@@ -17,7 +17,7 @@ class TurnsTest : public testing::Test {
         for (std::uint64_t i = 0; i < slots.size(); ++i)
             slots[i].serial = i;
     }
-    /// The heaps from the one whose turn it is, as the ring goes round.
+    /// Returns the heaps from the one whose turn it is, as the ring goes round.
     std::vector<std::uint64_t> round() const {
         std::vector<std::uint64_t> all;
         turns.for_each([&all](const Slot& slot) { all.push_back(slot.serial); });

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::door {
 namespace {
@@ -13,12 +14,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string refusal(const std::string& word) {
-    try {
-        need_harmless({"--no-pci", word});
-    } catch (const UsageError& error) {
-        return error.what();
-    }
-    return {};
+    return spead::test::refusal([&] { need_harmless({"--no-pci", word}); });
 }
 
 TEST(EalWords, ThatEndTheProcessAreRefusedHoweverTheyAreWritten) {

@@ -46,7 +46,7 @@ wire::Descriptor numpy(std::uint64_t id, const std::string& name, const std::str
     return d;
 }
 
-/// Heaps as a sender would make them, one after the other.
+/// Makes heaps as a sender does, one after the other.
 class Sender {
   public:
     Sender& descriptor(const wire::Descriptor& d, unsigned address_bits = 40) {
@@ -61,7 +61,7 @@ class Sender {
         words_.push_back(test::immediate(id, value));
         return *this;
     }
-    /// What was added since the heap before.
+    /// Returns a heap of all that was added since the heap before.
     Heap heap() {
         if (payload_.empty())
             payload_.push_back(0);
@@ -299,7 +299,7 @@ TEST(ItemGroup, SurvivesDescriptorsThatLie) {
     EXPECT_THAT(group.find("bits")->array<double>(), Optional(std::vector<double>(512, 1.0)));
 }
 
-/// Whatever the bytes are, nothing reads beyond them and every accessor answers.
+/// Tests that, for any bytes, nothing reads beyond them and every accessor answers.
 TEST(ItemGroup, SurvivesAnything) {
     std::mt19937_64 random(4);
     Sender s;

@@ -15,7 +15,7 @@
 #include "tests/support/heap_packet.hpp"
 #include "wire/flavour.hpp"
 
-/// Heaps as a user gets them, made by a real window without EAL.
+/// Makes heaps as a user gets them, with a real window and without EAL.
 namespace spead::test {
 
 inline std::uint64_t addressed(std::uint64_t id, std::uint64_t offset) {
@@ -25,17 +25,17 @@ inline std::uint64_t immediate(std::uint64_t id, std::uint64_t value) {
     return byte_swap(wire::Flavour(40).make_immediate(id, value));
 }
 
-/// A stream on one lcore. Goes before its heaps, if need be.
+/// Holds a stream on one lcore. It may be destroyed before its heaps.
 class HeapMaker {
   public:
-    /// The heap that the packets make, complete or given up.
+    /// Returns the heap that the packets make, complete or incomplete.
     Heap make(const std::vector<heap::test::Packet>& packets) {
         std::vector<std::vector<std::uint8_t>> payloads;
         for (const heap::test::Packet& p : packets)
             payloads.push_back(p.payload());
         return make(packets, payloads);
     }
-    /// A heap with these item words (big-endian), and `payload`, in SPEAD-64-40.
+    /// Returns a heap with these item words (big-endian), and `payload`, in SPEAD-64-40.
     Heap make(std::uint64_t cnt, const std::vector<std::uint64_t>& words,
               const std::vector<std::uint8_t>& payload) {
         heap::test::Packet packet(cnt);
@@ -47,7 +47,7 @@ class HeapMaker {
         packet.pointing_at(extent);
         return make({packet}, {payload});
     }
-    /// Heaps that the user has.
+    /// Returns the number of heaps that the user has.
     std::size_t out() {
         lane_->window.reclaim();
         return lane_->window.records_out();

@@ -20,7 +20,8 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-/// A run at a time: a stream on a port that one lcore polls, which was busy for a hundredth of the time.
+/// Makes the snapshots of a run as time passes. One lcore polls the port of its stream, and is busy for a
+/// hundredth of the time.
 class Watched {
   public:
     Watched() {
@@ -45,7 +46,7 @@ class Watched {
     PortSnapshot& port() { return now_.ports[0]; }
     Snapshot& now() { return now_; }
 
-    /// A fifth of a second, all well.
+    /// Passes a fifth of a second in which all is well.
     void pass(double busy = 0.01) {
         now_.duration_s += 0.2;
         LcoreSnapshot& l = now_.lcores[0];
@@ -56,7 +57,7 @@ class Watched {
         port().rx_bursts += 100;
         stream().queue_most_now = 1;
     }
-    /// The program is stopped for so long, as a loop of its lcore that was to rest.
+    /// Stops the program for `seconds`, during a loop of its lcore that was to rest.
     void stand_still(double seconds) {
         now_.duration_s += seconds;
         LcoreSnapshot& l = now_.lcores[0];
@@ -164,7 +165,7 @@ TEST(FindingLog, WhatWasFoundOfAQueueIsOverWhenTheQueueIsAnother) {
     EXPECT_THAT(found[0].sentence(), HasSubstr("up to 1024 of 1024 places"));
     EXPECT_EQ(found[1].count, 510U);
 
-    // Changed again: what is over of the same cause is told together.
+    // After another change, ended findings of the same cause are reported together.
     run.change(log, {"s0"});
     found = run.look(log);
     ASSERT_THAT(found, SizeIs(1));

@@ -11,7 +11,8 @@
 namespace spead::stats {
 namespace {
 
-/// What a histogram approximates: the value of rank ceil(percent of n) among all, in order.
+/// Returns the exact percentile that a histogram approximates: the value of rank ceil(percent of n) among
+/// all, in order.
 std::uint64_t exact_percentile(std::vector<std::uint64_t> values, double percent) {
     std::sort(values.begin(), values.end());
     const double rank = std::ceil(static_cast<double>(values.size()) * percent / 100 - 1e-6);

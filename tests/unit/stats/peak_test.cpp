@@ -29,7 +29,7 @@ TEST(Peak, TellsTheMostEverTheMostOfAMinuteAndTheLast) {
     EXPECT_EQ(r.peak(), Peak{});
 }
 
-/// Against all values of the last minute, to the bucket.
+/// Compares the peak with all values of the last minute, to the bucket.
 TEST(Peak, IsNeverLessThanWhatCameWithinFiftySecondsNorMoreThanOfSixty) {
     PeakRecord r;
     std::uint64_t random = 12345;

@@ -10,7 +10,8 @@ constexpr auto kPlaced = static_cast<std::size_t>(PacketOutcome::placed);
 constexpr auto kControl = static_cast<std::size_t>(PacketOutcome::control);
 constexpr auto kInconsistent = static_cast<std::size_t>(PacketOutcome::inconsistent);
 
-/// A stream whose heaps are in every state: 3 live, 2 queued of which 1 waits, `done` delivered.
+/// Returns a snapshot of a stream whose heaps are in every state: 3 live, 2 queued of which 1 waits, `done`
+/// delivered.
 Snapshot run(std::uint64_t done) {
     Snapshot s;
     s.duration_s = static_cast<double>(done);
@@ -98,7 +99,7 @@ TEST(Since, WhatTheBaseDoesNotHaveStaysAsItIs) {
     EXPECT_EQ(broken_identities(d), std::vector<std::string>{});
 }
 
-/// However much either has counted.
+/// Tests a new stream that has counted less than the former one, and one that has counted more.
 TEST(Since, AStreamThatBeganAnewUnderItsNameIsToldWhole) {
     for (const std::uint64_t anew : {40U, 140U}) {
         SCOPED_TRACE(anew);
@@ -123,7 +124,8 @@ TEST(Since, AStreamThatBeganAnewUnderItsNameIsToldWhole) {
     }
 }
 
-/// One packet of a control heap came before, and was counted as placed; the last one came after, and told.
+/// Tests a control heap. Its first packet was counted as placed before; the last one came after, and showed
+/// that it is control.
 TEST(Since, AHeapThatTurnedOutToBeControlDoesNotGoBelowZero) {
     const Snapshot base = run(100);
     Snapshot now = run(100);
@@ -152,7 +154,7 @@ TEST(Since, AHeapThatTurnedOutToBeControlDoesNotGoBelowZero) {
     EXPECT_EQ(d.streams[0].control_bytes, 8U);
 }
 
-/// Two packets of a heap came before, and were counted as placed; then another claim to its count turned out
+/// Tests two packets of a heap that were counted as placed before. Then another claim to its count turned out
 /// to be the heap, and a packet contradicted that.
 TEST(Since, AClaimThatTurnedOutToBeNoHeapDoesNotGoBelowZero) {
     const Snapshot base = run(100);

@@ -8,7 +8,7 @@
 namespace spead::stats {
 namespace {
 
-/// One lcore's block in which every identity holds: 10 packets, 5 heaps started, 1 live, 4 ended.
+/// Returns one lcore's block in which every identity holds: 10 packets, 5 heaps started, 1 live, 4 ended.
 StreamCounters block() {
     StreamCounters b;
     b[PacketOutcome::placed] = 7;
@@ -255,7 +255,7 @@ TEST(LcoreCounters, TellBusyFromIdleAndTheLongestLoopWithoutItsRest) {
     EXPECT_EQ(c.interrupted_cycles, 0U);
 }
 
-/// A process that was stopped while its lcore slept for a millisecond.
+/// Tests a process that was stopped while its lcore slept for a millisecond.
 TEST(LcoreCounters, ARestThatTakesLongerThanItWasToIsAnAbsence) {
     LcoreCounters c;
     c.loop(3'000'000, false, 1000, 1000);

@@ -12,10 +12,10 @@ using test::Bytes;
 using test::ExactCopy;
 using test::from_hex;
 
-constexpr LinkAddress kHost{{2, 0, 0, 0, 0, 1}, {0x0A090001}, {}};
-constexpr ArpPacket kAsk{ArpOperation::request, kHost.mac, kHost.ip, {}, {0x0A090002}};
+constexpr LinkAddress kArpHost{{2, 0, 0, 0, 0, 1}, {0x0A090001}, {}};
+constexpr ArpPacket kAsk{ArpOperation::request, kArpHost.mac, kArpHost.ip, {}, {0x0A090002}};
 
-Bytes build(const ArpPacket& packet, const LinkAddress& from = kHost) {
+Bytes build(const ArpPacket& packet, const LinkAddress& from = kArpHost) {
     Bytes bytes(100);
     bytes.resize(build_arp(bytes, kBroadcastMac, from, packet));
     return bytes;
@@ -27,20 +27,20 @@ TEST(Arp, ARequestHasTheBytesOfRfc826) {
     golden.resize(kLeastFrame);
     EXPECT_EQ(build(kAsk), golden);
     golden.resize(42);
-    EXPECT_EQ(parse_arp(golden, kHost), kAsk);
+    EXPECT_EQ(parse_arp(golden, kArpHost), kAsk);
 }
 
 TEST(Arp, AReplyIsReadAsItWasWritten) {
-    const ArpPacket reply{ArpOperation::reply, {2, 0, 0, 0, 0, 9}, {0x0A090002}, kHost.mac, kHost.ip};
-    EXPECT_EQ(parse_arp(build(reply), kHost), reply);
+    const ArpPacket reply{ArpOperation::reply, {2, 0, 0, 0, 0, 9}, {0x0A090002}, kArpHost.mac, kArpHost.ip};
+    EXPECT_EQ(parse_arp(build(reply), kArpHost), reply);
     Bytes small(kLeastFrame - 1);
-    EXPECT_EQ(build_arp(small, kBroadcastMac, kHost, reply), 0U);
+    EXPECT_EQ(build_arp(small, kBroadcastMac, kArpHost, reply), 0U);
 }
 
 TEST(Arp, OnlyFramesOfOurVlanAreOurs) {
-    const LinkAddress tagged{kHost.mac, kHost.ip, 100};
+    const LinkAddress tagged{kArpHost.mac, kArpHost.ip, 100};
     EXPECT_EQ(parse_arp(build(kAsk, tagged), tagged), kAsk);
-    EXPECT_FALSE(parse_arp(build(kAsk, tagged), kHost));
+    EXPECT_FALSE(parse_arp(build(kAsk, tagged), kArpHost));
     EXPECT_FALSE(parse_arp(build(kAsk), tagged));
 }
 
@@ -48,7 +48,7 @@ TEST(Arp, WhatIsNotAHostsPacketIsRefused) {
     const auto spoilt = [](std::size_t at, std::uint8_t value) {
         Bytes bytes = build(kAsk);
         bytes[at] = value;
-        return !parse_arp(bytes, kHost).has_value();
+        return !parse_arp(bytes, kArpHost).has_value();
     };
     EXPECT_FALSE(spoilt(0, 2)) << "to whom it is sent means nothing";
     EXPECT_TRUE(spoilt(12, 0x86));
@@ -64,16 +64,16 @@ TEST(Arp, WhatIsNotAHostsPacketIsRefused) {
     EXPECT_TRUE(spoilt(28, 255));
     Bytes nobody = build(kAsk);
     std::fill_n(nobody.begin() + 22, 6, std::uint8_t{0});
-    EXPECT_FALSE(parse_arp(nobody, kHost));
+    EXPECT_FALSE(parse_arp(nobody, kArpHost));
 }
 
 TEST(Arp, NoByteBeyondTheFrameIsRead) {
     const Bytes whole = build(kAsk);
     for (std::size_t length = 0; length < 42; length++) {
         const ExactCopy cut(whole, length);
-        EXPECT_FALSE(parse_arp({cut.data(), cut.size()}, kHost)) << length;
+        EXPECT_FALSE(parse_arp({cut.data(), cut.size()}, kArpHost)) << length;
     }
-    const Bytes tagged = build(kAsk, {kHost.mac, kHost.ip, 100});
+    const Bytes tagged = build(kAsk, {kArpHost.mac, kArpHost.ip, 100});
     for (std::size_t length = 0; length < 46; length++) {
         const ExactCopy cut(tagged, length);
         EXPECT_FALSE(parse_arp({cut.data(), cut.size()}, {{}, {}, 100})) << length;

@@ -13,12 +13,12 @@
 #include "wire/net.hpp"
 #include "wire/spead.hpp"
 
-/// Frames and packets to parse, made field by field so that any of them can be wrong.
+/// Makes frames and packets to parse, field by field so that any of them can be wrong.
 namespace spead::wire::test {
 
 using Bytes = std::vector<std::uint8_t>;
 
-/// "53 04 0305": hexadecimal digits, anything else ignored.
+/// Returns the bytes of hexadecimal digits, as "53 04 0305". Other characters are ignored.
 inline Bytes from_hex(std::string_view text) {
     Bytes out;
     int high = -1;
@@ -40,16 +40,17 @@ inline Bytes from_hex(std::string_view text) {
     return out;
 }
 
-/// One of the seven flavours.
+/// Returns one of the seven flavours.
 template <typename Random>
 Flavour any_flavour(Random& random) {
     return Flavour(static_cast<unsigned>(8 * (1 + random() % 7)));
 }
 
-/// Memory of exactly the length given, so that AddressSanitizer sees the first byte read beyond it.
+/// Holds memory of exactly the length given, so that AddressSanitizer sees the first byte read beyond it.
 class ExactCopy {
   public:
-    /// Not inlined: g++ 12 sees impossible lengths in the callers and warns about them.
+    /// Copies `length` bytes. Not inlined: g++ 12 sees impossible lengths in the callers and warns about
+    /// them.
     [[gnu::noinline]] ExactCopy(const Bytes& bytes, std::size_t length)
         : bytes_(std::make_unique<std::uint8_t[]>(length)), length_(length) {
         for (std::size_t i = 0; i < length; ++i)
@@ -65,7 +66,7 @@ class ExactCopy {
     std::size_t length_;
 };
 
-/// An Ethernet frame with a UDP datagram. Lengths are right unless set otherwise after the fact.
+/// Describes an Ethernet frame with a UDP datagram. Lengths are right unless set otherwise after the fact.
 struct Frame {
     std::vector<std::uint16_t> tags{};  ///< TPIDs, outermost first
     std::uint16_t ether_type = kEtherTypeIpv4;
@@ -115,7 +116,7 @@ struct Frame {
     }
 };
 
-/// A SPEAD packet: header, pointers as they come, payload.
+/// Describes a SPEAD packet: header, pointers as they come, payload.
 struct Packet {
     Flavour flavour{};
     std::vector<std::uint64_t> pointers{};
@@ -129,7 +130,7 @@ struct Packet {
         pointers.push_back(flavour.make_address(id, offset));
         return *this;
     }
-    /// The usual four, in the usual order.
+    /// Adds the usual four specials, in the usual order.
     Packet& specials(std::uint64_t cnt, std::uint64_t heap_length, std::uint64_t offset) {
         return immediate(item::kHeapCnt, cnt)
             .immediate(item::kHeapLength, heap_length)

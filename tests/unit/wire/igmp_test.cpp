@@ -17,10 +17,10 @@ using test::Bytes;
 using test::ExactCopy;
 using test::from_hex;
 
-constexpr LinkAddress kHost{{2, 0, 0, 0, 0, 1}, {0x0A090001}, {}};
+constexpr LinkAddress kIgmpHost{{2, 0, 0, 0, 0, 1}, {0x0A090001}, {}};
 constexpr Ipv4 kGroup{0xEF010203};
 
-// What a Linux host and a Linux bridge send, recorded; the host's are not padded on a virtual link.
+// Recorded messages of a Linux host and a Linux bridge. The host's are not padded on a virtual link.
 constexpr auto kLinuxToExclude =
     "01005e000016 020000000001 0800 46c0002800004000 0102f9ef 0a090001 e0000016 94040000"
     "2200e8f900000001 04000000ef010203";
@@ -44,11 +44,11 @@ Bytes padded(std::string_view hex) {
     return bytes;
 }
 
-IgmpRefusal parse(const Bytes& bytes, IgmpView& view, const LinkAddress& own = kHost) {
+IgmpRefusal parse(const Bytes& bytes, IgmpView& view, const LinkAddress& own = kIgmpHost) {
     return parse_igmp(bytes, own, view);
 }
 
-Bytes query(const IgmpQuery& q, const LinkAddress& from = kHost) {
+Bytes query(const IgmpQuery& q, const LinkAddress& from = kIgmpHost) {
     Bytes bytes(1600);
     const std::size_t length = build_igmp_query(bytes, from, q);
     EXPECT_NE(length, 0U);
@@ -71,7 +71,7 @@ template <typename... Sources>
 Bytes report(IgmpRecordType type, Ipv4 group, Sources... sources) {
     Bytes bytes(200);
     const std::array<Ipv4, sizeof...(sources)> list{sources...};
-    IgmpReport r(bytes, kHost);
+    IgmpReport r(bytes, kIgmpHost);
     EXPECT_EQ(r.add(type, group, list), static_cast<int>(list.size()));
     bytes.resize(r.finish());
     return bytes;
@@ -82,11 +82,11 @@ TEST(Igmp, ReportsAreThoseOfALinuxHost) {
     EXPECT_EQ(report(IgmpRecordType::to_include, kGroup), padded(kLinuxToInclude));
     EXPECT_EQ(report(IgmpRecordType::allow, Ipv4{0xEF010204}, Ipv4{0x0A000007}), padded(kLinuxAllow));
     Bytes bytes(kIgmpLeastRoom);
-    ASSERT_EQ(build_igmp(bytes, kHost, IgmpType::v2_report, {0xEF010205}), kLeastFrame);
+    ASSERT_EQ(build_igmp(bytes, kIgmpHost, IgmpType::v2_report, {0xEF010205}), kLeastFrame);
     bytes.resize(kLeastFrame);
     EXPECT_EQ(bytes, padded(kLinuxV2Report));
     bytes.resize(kIgmpLeastRoom);
-    ASSERT_EQ(build_igmp(bytes, kHost, IgmpType::v2_leave, {0xEF010205}), kLeastFrame);
+    ASSERT_EQ(build_igmp(bytes, kIgmpHost, IgmpType::v2_leave, {0xEF010205}), kLeastFrame);
     bytes.resize(kLeastFrame);
     EXPECT_EQ(bytes, padded(kLinuxV2Leave));
 }
@@ -172,7 +172,7 @@ TEST(Igmp, ReportsOfOthersAreRead) {
     EXPECT_EQ(view.to, kAllRouters);
 
     Bytes bytes(200);
-    IgmpReport r(bytes, kHost);
+    IgmpReport r(bytes, kIgmpHost);
     const std::array<Ipv4, 2> sources{Ipv4{7}, Ipv4{8}};
     EXPECT_EQ(r.add(IgmpRecordType::is_include, kGroup, sources), 2);
     EXPECT_EQ(r.add(IgmpRecordType::is_exclude, {0xEF010209}, {}), 0);
@@ -203,7 +203,7 @@ TEST(Igmp, AReportTakesWhatThereIsRoomFor) {
         sources.push_back({0x0A000000 + i});
     for (std::size_t room = kIgmpLeastRoom; room < 200; room++) {
         Bytes bytes(room);
-        IgmpReport r(bytes, kHost);
+        IgmpReport r(bytes, kIgmpHost);
         const int taken = r.add(IgmpRecordType::is_include, kGroup, sources);
         EXPECT_EQ(taken, static_cast<int>((room - head - 8) / 4));
         while (r.add(IgmpRecordType::is_exclude, kGroup, {}) == 0) {
@@ -216,10 +216,10 @@ TEST(Igmp, AReportTakesWhatThereIsRoomFor) {
         EXPECT_EQ(view.records, r.records());
     }
     Bytes small(kIgmpLeastRoom - 1);
-    EXPECT_EQ(build_igmp(small, kHost, IgmpType::v2_report, kGroup), 0U);
-    EXPECT_EQ(build_igmp_query(small, kHost, {}), 0U);
+    EXPECT_EQ(build_igmp(small, kIgmpHost, IgmpType::v2_report, kGroup), 0U);
+    EXPECT_EQ(build_igmp_query(small, kIgmpHost, {}), 0U);
     Bytes short_by_one(head - 8 + 12 + 4 * sources.size() - 1);
-    EXPECT_EQ(build_igmp_query(short_by_one, kHost, {.group = kGroup, .sources = sources}), 0U);
+    EXPECT_EQ(build_igmp_query(short_by_one, kIgmpHost, {.group = kGroup, .sources = sources}), 0U);
 }
 
 TEST(Igmp, OnlyFramesOfOurVlanAreOurs) {
@@ -309,7 +309,7 @@ TEST(Igmp, NoByteBeyondTheFrameIsRead) {
     for (const Bytes& whole : frames)
         for (std::size_t length = 0; length <= whole.size(); length++) {
             const ExactCopy cut(whole, length);
-            (void)parse_igmp({cut.data(), cut.size()}, kHost, view);
+            (void)parse_igmp({cut.data(), cut.size()}, kIgmpHost, view);
         }
     std::minstd_rand random(1);
     std::uint32_t all = 0;
@@ -321,7 +321,7 @@ TEST(Igmp, NoByteBeyondTheFrameIsRead) {
             (bytes[14] & 15) >= 5)
             sum(bytes);
         const ExactCopy exact(bytes);
-        if (parse_igmp({exact.data(), exact.size()}, kHost, view) != IgmpRefusal::none)
+        if (parse_igmp({exact.data(), exact.size()}, kIgmpHost, view) != IgmpRefusal::none)
             continue;
         std::uint32_t sum = 0;
         for (std::size_t s = 0; s < view.sources.size(); s++)

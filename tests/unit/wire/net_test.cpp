@@ -38,7 +38,7 @@ PortOutcome parse(const Bytes& bytes, bool verify = true) {
     return parse(bytes, view, verify);
 }
 
-/// Every combination of tags and option words that parse_udp accepts.
+/// Returns every combination of tags and option words that parse_udp accepts.
 std::vector<Frame> accepted_frames() {
     std::vector<Frame> frames;
     for (const std::vector<std::uint16_t>& tags : {std::vector<std::uint16_t>{},
@@ -331,7 +331,7 @@ TEST(Net, TheIpv4ChecksumOfAKnownHeader) {
     EXPECT_EQ(ipv4_checksum(header.data(), header.size()), 0);
 }
 
-/// RFC 768 word by word.
+/// Returns the checksum as RFC 768 defines it, word by word.
 std::uint16_t plain_udp_checksum(const Bytes& payload) {
     const auto length = static_cast<std::uint16_t>(payload.size() + 8);
     Bytes all = test::from_hex("0a000007 ef010203 0011 0000 c350 1bec 0000 0000");

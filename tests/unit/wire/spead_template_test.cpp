@@ -14,7 +14,7 @@ using test::Bytes;
 using test::ExactCopy;
 using test::Packet;
 
-/// A template that has learned `bytes`, which must be a good packet.
+/// Returns a template that has learned `bytes`, which must be a good packet.
 SpeadTemplate learned_from(const Bytes& bytes) {
     SpeadPacket packet{};
     EXPECT_EQ(parse_spead(bytes.data(), bytes.size(), bytes.size(), packet), SpeadError::none);
@@ -29,7 +29,7 @@ bool matches(const SpeadTemplate& shape, const Bytes& bytes) {
     return shape.match(copy.data(), copy.size(), copy.size(), packet);
 }
 
-Packet sample(Flavour flavour = Flavour{}) {
+Packet template_sample(Flavour flavour = Flavour{}) {
     Packet packet{flavour, {}, Bytes(20)};
     packet.specials(7, 100, 40).immediate(0x33, 9).address(0x44, 60);
     return packet;
@@ -38,13 +38,13 @@ Packet sample(Flavour flavour = Flavour{}) {
 TEST(SpeadTemplate, MatchesNothingBeforeItHasLearned) {
     const SpeadTemplate shape;
     EXPECT_FALSE(shape.learned());
-    EXPECT_FALSE(matches(shape, sample().build()));
+    EXPECT_FALSE(matches(shape, template_sample().build()));
     EXPECT_FALSE(matches(shape, {}));
 }
 
 TEST(SpeadTemplate, MatchesThePacketItLearned) {
     for (unsigned bits = 8; bits <= 56; bits += 8) {
-        const Bytes bytes = sample(Flavour(bits)).build();
+        const Bytes bytes = template_sample(Flavour(bits)).build();
         const SpeadTemplate shape = learned_from(bytes);
         EXPECT_TRUE(shape.learned());
         EXPECT_TRUE(matches(shape, bytes));
@@ -52,7 +52,7 @@ TEST(SpeadTemplate, MatchesThePacketItLearned) {
 }
 
 TEST(SpeadTemplate, OtherValuesOfTheSameShapeMatchAndAreReadAnew) {
-    const SpeadTemplate shape = learned_from(sample().build());
+    const SpeadTemplate shape = learned_from(template_sample().build());
     Packet next{{}, {}, Bytes(30)};
     next.specials(8, 200, 60).immediate(0x33, 10).address(0x44, 199);
     const Bytes bytes = next.build();
@@ -63,7 +63,7 @@ TEST(SpeadTemplate, OtherValuesOfTheSameShapeMatchAndAreReadAnew) {
 }
 
 TEST(SpeadTemplate, ShapeAndValuesTellWhatAMatchTells) {
-    const SpeadTemplate shape = learned_from(sample().build());
+    const SpeadTemplate shape = learned_from(template_sample().build());
     Packet next{{}, {}, Bytes(30)};
     next.specials(8, 200, 60).immediate(0x33, 10).address(0x44, 199);
     const Bytes bytes = next.build();
@@ -82,7 +82,7 @@ TEST(SpeadTemplate, ShapeAndValuesTellWhatAMatchTells) {
 }
 
 TEST(SpeadTemplate, AShapeWithoutHeapLengthIsLearned) {
-    Packet packet = sample();
+    Packet packet = template_sample();
     packet.pointers.erase(packet.pointers.begin() + 1);
     const Bytes bytes = packet.build();
     const SpeadTemplate shape = learned_from(bytes);
@@ -92,7 +92,7 @@ TEST(SpeadTemplate, AShapeWithoutHeapLengthIsLearned) {
 }
 
 TEST(SpeadTemplate, LearnsAgainFromAShapeWithHeapLengthToOneWithout) {
-    Packet packet = sample();
+    Packet packet = template_sample();
     SpeadTemplate shape = learned_from(packet.build());
     packet.pointers.erase(packet.pointers.begin() + 1);
     const Bytes bytes = packet.build();
@@ -102,12 +102,12 @@ TEST(SpeadTemplate, LearnsAgainFromAShapeWithHeapLengthToOneWithout) {
     shape.learn(bytes.data(), parsed);
     ASSERT_TRUE(shape.match(bytes.data(), bytes.size(), bytes.size(), matched));
     EXPECT_EQ(matched, parsed);
-    EXPECT_FALSE(matches(shape, sample().build()));
+    EXPECT_FALSE(matches(shape, template_sample().build()));
 }
 
 TEST(SpeadTemplate, AnyOtherModeOrIdDoesNotMatch) {
     for (unsigned bits = 8; bits <= 56; bits += 8) {
-        const Packet packet = sample(Flavour(bits));
+        const Packet packet = template_sample(Flavour(bits));
         const SpeadTemplate shape = learned_from(packet.build());
         for (std::size_t i = 0; i < packet.pointers.size(); ++i)
             for (unsigned bit = bits; bit < 64; ++bit) {
@@ -119,7 +119,7 @@ TEST(SpeadTemplate, AnyOtherModeOrIdDoesNotMatch) {
 }
 
 TEST(SpeadTemplate, AnyOtherHeaderDoesNotMatch) {
-    const Bytes bytes = sample().build();
+    const Bytes bytes = template_sample().build();
     const SpeadTemplate shape = learned_from(bytes);
     for (std::size_t bit = 0; bit < 64; ++bit) {
         Bytes other = bytes;
@@ -129,7 +129,7 @@ TEST(SpeadTemplate, AnyOtherHeaderDoesNotMatch) {
 }
 
 TEST(SpeadTemplate, ADatagramOfAnotherLengthDoesNotMatch) {
-    const Bytes bytes = sample().build();
+    const Bytes bytes = template_sample().build();
     const SpeadTemplate shape = learned_from(bytes);
     for (std::size_t length = 0; length < bytes.size() + 20; ++length) {
         Bytes other = bytes;
@@ -139,7 +139,7 @@ TEST(SpeadTemplate, ADatagramOfAnotherLengthDoesNotMatch) {
 }
 
 TEST(SpeadTemplate, AHeadWithoutAllPointersDoesNotMatchAndIsNotReadBeyond) {
-    const Bytes bytes = sample().build();
+    const Bytes bytes = template_sample().build();
     const SpeadTemplate shape = learned_from(bytes);
     for (std::size_t length = 0; length <= 56; ++length) {
         const ExactCopy head(bytes, length);
@@ -149,11 +149,11 @@ TEST(SpeadTemplate, AHeadWithoutAllPointersDoesNotMatchAndIsNotReadBeyond) {
 }
 
 TEST(SpeadTemplate, ValuesThatBreakARuleDoNotMatch) {
-    const SpeadTemplate shape = learned_from(sample().build());
-    Packet packet = sample();
+    const SpeadTemplate shape = learned_from(template_sample().build());
+    Packet packet = template_sample();
     packet.pointers[2] = packet.flavour.make_immediate(item::kPayloadOffset, 81);
     EXPECT_FALSE(matches(shape, packet.build())) << "past the heap";
-    packet = sample();
+    packet = template_sample();
     packet.pointers[3] = packet.flavour.make_immediate(item::kPayloadLength, 21);
     EXPECT_FALSE(matches(shape, packet.build())) << "past the datagram";
     packet.pointers[3] = packet.flavour.make_immediate(item::kPayloadLength, 19);
@@ -163,7 +163,7 @@ TEST(SpeadTemplate, ValuesThatBreakARuleDoNotMatch) {
 }
 
 TEST(SpeadTemplate, APayloadOfMoreThan32BitsIsLeftToTheGeneralParser) {
-    Packet packet = sample();
+    Packet packet = template_sample();
     const SpeadTemplate shape = learned_from(packet.build());
     const std::uint64_t length = (std::uint64_t{1} << 32) + 20;
     packet.pointers[1] = packet.flavour.make_immediate(item::kHeapLength, 2 * length);
@@ -175,7 +175,7 @@ TEST(SpeadTemplate, APayloadOfMoreThan32BitsIsLeftToTheGeneralParser) {
 }
 
 TEST(SpeadTemplate, ShapesWithStreamControlAreNotLearned) {
-    Packet packet = sample();
+    Packet packet = template_sample();
     packet.immediate(item::kStreamCtrl, stream_ctrl::kStart);
     const Bytes bytes = packet.build();
     const SpeadTemplate shape = learned_from(bytes);
@@ -195,14 +195,14 @@ TEST(SpeadTemplate, UpToSixteenPointersAreLearned) {
 }
 
 TEST(SpeadTemplate, ForgettingMatchesNothing) {
-    const Bytes bytes = sample().build();
+    const Bytes bytes = template_sample().build();
     SpeadTemplate shape = learned_from(bytes);
     shape.forget();
     EXPECT_FALSE(shape.learned());
     EXPECT_FALSE(matches(shape, bytes));
 }
 
-/// Packets of a few shapes whose values are often at the edges of the rules.
+/// Makes packets of a few shapes whose values are often at the edges of the rules.
 class RandomPackets {
   public:
     Bytes next() {

@@ -14,18 +14,18 @@ using test::Bytes;
 using test::ExactCopy;
 using test::Packet;
 
-SpeadError parse(const Bytes& bytes, SpeadPacket& packet) {
+SpeadError parse_packet(const Bytes& bytes, SpeadPacket& packet) {
     const ExactCopy datagram(bytes);
     return parse_spead(datagram.data(), datagram.size(), datagram.size(), packet);
 }
 
-SpeadError parse(const Bytes& bytes) {
+SpeadError parse_packet(const Bytes& bytes) {
     SpeadPacket packet{};
-    return parse(bytes, packet);
+    return parse_packet(bytes, packet);
 }
 
-/// Two items, 20 bytes in the middle of a heap of 100.
-Packet sample(Flavour flavour = Flavour{}) {
+/// Returns a packet with two items, and 20 bytes in the middle of a heap of 100.
+Packet sample_packet(Flavour flavour = Flavour{}) {
     Packet packet{flavour, {}, Bytes(20, 0xAB)};
     packet.specials(7, 100, 40).immediate(0x33, 9).address(0x44, 60);
     return packet;
@@ -33,10 +33,11 @@ Packet sample(Flavour flavour = Flavour{}) {
 
 TEST(Spead, GoldenEmptyHeap) {
     SpeadPacket packet{};
-    ASSERT_EQ(parse(test::from_hex("5304030500000005 8000010000000001 8000020000000001 8000030000000000"
-                                   "8000040000000001 0000000000000000 00"),
-                    packet),
-              SpeadError::none);
+    ASSERT_EQ(
+        parse_packet(test::from_hex("5304030500000005 8000010000000001 8000020000000001 8000030000000000"
+                                    "8000040000000001 0000000000000000 00"),
+                     packet),
+        SpeadError::none);
     EXPECT_EQ(packet, (SpeadPacket{.heap_cnt = 1,
                                    .heap_length = 1,
                                    .payload_offset = 0,
@@ -51,10 +52,11 @@ TEST(Spead, GoldenEmptyHeap) {
 
 TEST(Spead, GoldenStopHeap) {
     SpeadPacket packet{};
-    ASSERT_EQ(parse(test::from_hex("5304030500000006 8000010000000001 8000020000000001 8000030000000000"
-                                   "8000040000000001 8000060000000002 0000000000000000 00"),
-                    packet),
-              SpeadError::none);
+    ASSERT_EQ(
+        parse_packet(test::from_hex("5304030500000006 8000010000000001 8000020000000001 8000030000000000"
+                                    "8000040000000001 8000060000000002 0000000000000000 00"),
+                     packet),
+        SpeadError::none);
     EXPECT_EQ(packet.flags, kHasControl | kHasStop | kOnlyControl);
     EXPECT_EQ(packet.n_items, 6);
     EXPECT_EQ(packet.first_item, 4);
@@ -63,10 +65,11 @@ TEST(Spead, GoldenStopHeap) {
 
 TEST(Spead, GoldenStartHeap) {
     SpeadPacket packet{};
-    ASSERT_EQ(parse(test::from_hex("5304020600000006 8001000000000001 8002000000000001 8003000000000000"
-                                   "8004000000000001 8006000000000000 0000000000000000 00"),
-                    packet),
-              SpeadError::none);
+    ASSERT_EQ(
+        parse_packet(test::from_hex("5304020600000006 8001000000000001 8002000000000001 8003000000000000"
+                                    "8004000000000001 8006000000000000 0000000000000000 00"),
+                     packet),
+        SpeadError::none);
     EXPECT_EQ(packet.address_bits, 48);
     EXPECT_EQ(packet.flags, kHasControl | kOnlyControl);
 }
@@ -74,7 +77,7 @@ TEST(Spead, GoldenStartHeap) {
 TEST(Spead, EveryFlavourIsRead) {
     for (unsigned bits = 8; bits <= 56; bits += 8) {
         SpeadPacket packet{};
-        ASSERT_EQ(parse(sample(Flavour(bits)).build(), packet), SpeadError::none) << bits;
+        ASSERT_EQ(parse_packet(sample_packet(Flavour(bits)).build(), packet), SpeadError::none) << bits;
         EXPECT_EQ(packet, (SpeadPacket{.heap_cnt = 7,
                                        .heap_length = 100,
                                        .payload_offset = 40,
@@ -89,16 +92,17 @@ TEST(Spead, EveryFlavourIsRead) {
 }
 
 TEST(Spead, AnEmptyDatagramIsTooShort) {
-    EXPECT_EQ(parse({}), SpeadError::too_short);
+    EXPECT_EQ(parse_packet({}), SpeadError::too_short);
 }
 
 TEST(Spead, ADatagramCutAnywhereIsRefused) {
-    const Bytes bytes = sample().build();
+    const Bytes bytes = sample_packet().build();
     for (std::size_t length = 0; length < bytes.size(); ++length) {
         const SpeadError expected = length < 8    ? SpeadError::too_short
                                     : length < 56 ? SpeadError::truncated_items
                                                   : SpeadError::payload_overflow;
-        EXPECT_EQ(parse(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length))), expected)
+        EXPECT_EQ(parse_packet(Bytes(bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(length))),
+                  expected)
             << length;
     }
 }
@@ -106,65 +110,65 @@ TEST(Spead, ADatagramCutAnywhereIsRefused) {
 TEST(Spead, AnotherMagicOrVersionIsRefused) {
     for (std::size_t byte = 0; byte < 2; ++byte)
         for (unsigned bit = 0; bit < 8; ++bit) {
-            Bytes bytes = sample().build();
+            Bytes bytes = sample_packet().build();
             bytes[byte] ^= static_cast<std::uint8_t>(1U << bit);
-            EXPECT_EQ(parse(bytes), SpeadError::bad_magic);
+            EXPECT_EQ(parse_packet(bytes), SpeadError::bad_magic);
         }
 }
 
 TEST(Spead, OnlyWidthsThatAddUpTo64BitsAreAccepted) {
     for (unsigned id = 0; id < 256; ++id)
         for (unsigned address = 0; address < 256; ++address) {
-            Bytes bytes = sample().build();
+            Bytes bytes = sample_packet().build();
             bytes[2] = static_cast<std::uint8_t>(id);
             bytes[3] = static_cast<std::uint8_t>(address);
             const bool good = id != 0 && address != 0 && id + address == 8;
-            EXPECT_EQ(parse(bytes) == SpeadError::bad_widths, !good) << id << " " << address;
+            EXPECT_EQ(parse_packet(bytes) == SpeadError::bad_widths, !good) << id << " " << address;
         }
 }
 
 TEST(Spead, ReservedHeaderBytesAreIgnored) {
-    Bytes bytes = sample().build();
+    Bytes bytes = sample_packet().build();
     bytes[4] = 0xFF;
     bytes[5] = 0x55;
-    EXPECT_EQ(parse(bytes), SpeadError::none);
+    EXPECT_EQ(parse_packet(bytes), SpeadError::none);
 }
 
 TEST(Spead, MorePointersThanBytesAreRefused) {
-    Bytes bytes = sample().build();
+    Bytes bytes = sample_packet().build();
     for (const unsigned count : {9U, 10U, 1000U, 65535U}) {  // 6 pointers and 20 bytes of payload hold 8
         store_be16(&bytes[6], static_cast<std::uint16_t>(count));
-        EXPECT_EQ(parse(bytes), SpeadError::truncated_items) << count;
+        EXPECT_EQ(parse_packet(bytes), SpeadError::truncated_items) << count;
     }
 }
 
 TEST(Spead, APacketWithoutPointersLacksItsSpecials) {
-    EXPECT_EQ(parse(Packet{}.build()), SpeadError::missing_special);
+    EXPECT_EQ(parse_packet(Packet{}.build()), SpeadError::missing_special);
 }
 
 TEST(Spead, HeapCntPayloadOffsetAndPayloadLengthAreRequired) {
     for (std::size_t missing = 0; missing < 4; ++missing) {
-        Packet packet = sample();
+        Packet packet = sample_packet();
         packet.pointers.erase(packet.pointers.begin() + static_cast<std::ptrdiff_t>(missing));
-        EXPECT_EQ(parse(packet.build()), missing == 1 ? SpeadError::none : SpeadError::missing_special)
+        EXPECT_EQ(parse_packet(packet.build()), missing == 1 ? SpeadError::none : SpeadError::missing_special)
             << missing;
     }
 }
 
 TEST(Spead, WithoutHeapLengthTheLengthIsUnknown) {
-    Packet packet = sample();
+    Packet packet = sample_packet();
     packet.pointers.erase(packet.pointers.begin() + 1);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.heap_length, kUnknownLength);
     EXPECT_EQ(parsed.first_item, 3);
 }
 
 TEST(Spead, ARequiredSpecialWithAnAddressIsNotThere) {
     for (const std::size_t index : {std::size_t{0}, std::size_t{2}, std::size_t{3}}) {
-        Packet packet = sample();
+        Packet packet = sample_packet();
         packet.pointers[index] &= ~(std::uint64_t{1} << 63);
-        EXPECT_EQ(parse(packet.build()), SpeadError::missing_special);
+        EXPECT_EQ(parse_packet(packet.build()), SpeadError::missing_special);
     }
 }
 
@@ -172,7 +176,7 @@ TEST(Spead, AnAddressedSpecialIsARegularItem) {
     Packet packet{{}, {}, Bytes(4)};
     packet.specials(1, 4, 0).address(item::kHeapCnt, 3);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.heap_cnt, 1U);
     EXPECT_EQ(parsed.first_item, 4);
     EXPECT_EQ(parsed.flags, kHasItems);
@@ -186,7 +190,7 @@ TEST(Spead, AnAddressedHeapLengthLeavesTheLengthUnknown) {
         .immediate(item::kPayloadOffset, 0)
         .immediate(item::kPayloadLength, 4);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.heap_length, kUnknownLength);
     EXPECT_EQ(parsed.first_item, 1);
     EXPECT_EQ(parsed.item_extent, 2U);
@@ -200,7 +204,7 @@ TEST(Spead, OfARepeatedSpecialTheLastCounts) {
         .immediate(item::kPayloadLength, 4000)
         .specials(11, 12, 8);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.heap_cnt, 11U);
     EXPECT_EQ(parsed.heap_length, 12U);
     EXPECT_EQ(parsed.payload_offset, 8U);
@@ -216,7 +220,7 @@ TEST(Spead, SpecialsMayComeInAnyOrderAndAfterItems) {
         .immediate(item::kHeapLength, 12)
         .immediate(item::kHeapCnt, 5);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.heap_cnt, 5U);
     EXPECT_EQ(parsed.first_item, 1);
     EXPECT_EQ(parsed.n_items, 5);
@@ -226,46 +230,46 @@ TEST(Spead, SpecialsMayComeInAnyOrderAndAfterItems) {
 TEST(Spead, PayloadBeyondTheDatagramIsRefused) {
     for (const std::uint64_t length :
          {std::uint64_t{21}, std::uint64_t{1} << 32, (std::uint64_t{1} << 32) + 20, Flavour{}.value_mask()}) {
-        Packet packet = sample();
+        Packet packet = sample_packet();
         packet.pointers[3] = packet.flavour.make_immediate(item::kPayloadLength, length);
         packet.pointers[1] = packet.flavour.make_immediate(item::kHeapLength, ~0ULL);
-        EXPECT_EQ(parse(packet.build()), SpeadError::payload_overflow) << length;
+        EXPECT_EQ(parse_packet(packet.build()), SpeadError::payload_overflow) << length;
     }
 }
 
 TEST(Spead, PayloadBeyondTheHeapIsRefused) {
-    Packet packet = sample();
+    Packet packet = sample_packet();
     packet.pointers[2] = packet.flavour.make_immediate(item::kPayloadOffset, 80);
-    EXPECT_EQ(parse(packet.build()), SpeadError::none);
+    EXPECT_EQ(parse_packet(packet.build()), SpeadError::none);
     packet.pointers[2] = packet.flavour.make_immediate(item::kPayloadOffset, 81);
-    EXPECT_EQ(parse(packet.build()), SpeadError::past_heap_length);
+    EXPECT_EQ(parse_packet(packet.build()), SpeadError::past_heap_length);
 }
 
 TEST(Spead, TheLargestOffsetsDoNotWrapInAnyFlavour) {
     for (unsigned bits = 8; bits <= 56; bits += 8) {
-        Packet packet = sample(Flavour(bits));
+        Packet packet = sample_packet(Flavour(bits));
         packet.pointers[2] = packet.flavour.make_immediate(item::kPayloadOffset, ~0ULL);
-        EXPECT_EQ(parse(packet.build()), SpeadError::past_heap_length);
+        EXPECT_EQ(parse_packet(packet.build()), SpeadError::past_heap_length);
         packet.pointers[1] = packet.flavour.make_immediate(item::kHeapLength, ~0ULL);
-        EXPECT_EQ(parse(packet.build()), SpeadError::past_heap_length);
+        EXPECT_EQ(parse_packet(packet.build()), SpeadError::past_heap_length);
         packet.pointers.erase(packet.pointers.begin() + 1);
         SpeadPacket parsed{};
-        ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+        ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
         EXPECT_EQ(parsed.payload_offset, packet.flavour.value_mask());
     }
 }
 
 TEST(Spead, BytesAfterThePayloadAreRefused) {
-    Bytes bytes = sample().build();
+    Bytes bytes = sample_packet().build();
     bytes.push_back(0);
-    EXPECT_EQ(parse(bytes), SpeadError::size_mismatch);
+    EXPECT_EQ(parse_packet(bytes), SpeadError::size_mismatch);
 }
 
 TEST(Spead, APacketAtTheStartOfMoreBytesIsReadAsAPrefix) {
-    Bytes bytes = sample().build();
+    Bytes bytes = sample_packet().build();
     const std::size_t length = bytes.size();
     SpeadPacket alone{};
-    ASSERT_EQ(parse(bytes, alone), SpeadError::none);
+    ASSERT_EQ(parse_packet(bytes, alone), SpeadError::none);
     bytes.resize(length + 100);
     const ExactCopy copy(bytes);
     SpeadPacket prefix{};
@@ -279,20 +283,20 @@ TEST(Spead, PayloadLengthZeroIsAccepted) {
     Packet packet;
     packet.specials(1, 0, 0).immediate(0x1000, 5);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.payload_length, 0U);
     EXPECT_EQ(parsed.heap_length, 0U);
     packet.pointers[1] = packet.flavour.make_immediate(item::kHeapLength, 10);
     packet.pointers[2] = packet.flavour.make_immediate(item::kPayloadOffset, 10);
-    EXPECT_EQ(parse(packet.build()), SpeadError::none);
+    EXPECT_EQ(parse_packet(packet.build()), SpeadError::none);
 }
 
 TEST(Spead, AnItemAddressAtOrPastTheHeapsEndIsOnlyReported) {
     for (const std::uint64_t address : {std::uint64_t{100}, std::uint64_t{101}, Flavour{}.value_mask()}) {
-        Packet packet = sample();
+        Packet packet = sample_packet();
         packet.address(0x55, address).address(0x66, 3);
         SpeadPacket parsed{};
-        ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+        ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
         EXPECT_EQ(parsed.item_extent, address);
     }
 }
@@ -301,17 +305,17 @@ TEST(Spead, AnAddressedNullCountsForTheExtentAndIsNoItem) {
     Packet packet{{}, {}, Bytes(8)};
     packet.specials(1, 8, 0).address(item::kNull, 6);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.item_extent, 6U);
     EXPECT_EQ(parsed.flags, 0);
     EXPECT_EQ(parsed.first_item, 4);
 }
 
 TEST(Spead, ControlBesideItemsIsNotOnlyControl) {
-    Packet packet = sample();
+    Packet packet = sample_packet();
     packet.immediate(item::kStreamCtrl, stream_ctrl::kStop);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.flags, kHasControl | kHasStop | kHasItems);
 }
 
@@ -322,7 +326,7 @@ TEST(Spead, ControlBesideNullsOfBothModesIsOnlyControl) {
         .specials(1, 1, 0)
         .address(item::kNull, 0);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.flags, kHasControl | kOnlyControl);
     EXPECT_EQ(parsed.first_item, 0);
 }
@@ -333,7 +337,7 @@ TEST(Spead, OneStopAmongOtherControlsIsAStop) {
         .immediate(item::kStreamCtrl, stream_ctrl::kStop)
         .immediate(item::kStreamCtrl, stream_ctrl::kStart);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.flags, kHasControl | kHasStop | kOnlyControl);
 }
 
@@ -341,22 +345,22 @@ TEST(Spead, AStopWithAnAddressIsAnItemAndNoStop) {
     Packet packet{{}, {}, Bytes(4)};
     packet.specials(1, 4, 0).address(item::kStreamCtrl, 2);
     SpeadPacket parsed{};
-    ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+    ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
     EXPECT_EQ(parsed.flags, kHasItems);
 }
 
 TEST(Spead, AHeapCountAtTheWrapIsJustANumber) {
     for (unsigned bits = 8; bits <= 56; bits += 8) {
-        Packet packet = sample(Flavour(bits));
+        Packet packet = sample_packet(Flavour(bits));
         packet.pointers[0] = packet.flavour.make_immediate(item::kHeapCnt, ~0ULL);
         SpeadPacket parsed{};
-        ASSERT_EQ(parse(packet.build(), parsed), SpeadError::none);
+        ASSERT_EQ(parse_packet(packet.build(), parsed), SpeadError::none);
         EXPECT_EQ(parsed.heap_cnt, packet.flavour.value_mask());
     }
 }
 
 TEST(Spead, TheNeedOfAHeadIsEightBytesUntilTheyTellMore) {
-    const Bytes bytes = sample().build();
+    const Bytes bytes = sample_packet().build();
     for (std::size_t length = 0; length < bytes.size(); ++length) {
         const ExactCopy head(bytes, length);
         EXPECT_EQ(spead_header_need(head.data(), length), length < 8 ? 8U : 56U);
@@ -364,7 +368,7 @@ TEST(Spead, TheNeedOfAHeadIsEightBytesUntilTheyTellMore) {
 }
 
 TEST(Spead, ForeignBytesNeedNoMoreThanTheirFirstEight) {
-    Bytes bytes = sample().build();
+    Bytes bytes = sample_packet().build();
     store_be16(&bytes[6], 65535);
     EXPECT_EQ(spead_header_need(bytes.data(), bytes.size()), 8U + 8U * 65535U);
     bytes[3] = 4;
@@ -375,7 +379,7 @@ TEST(Spead, ForeignBytesNeedNoMoreThanTheirFirstEight) {
 }
 
 TEST(Spead, AHeadOfWhatIsNeededIsEnough) {
-    Packet packet = sample();
+    Packet packet = sample_packet();
     packet.payload = Bytes(5000, 1);
     packet.pointers[1] = packet.flavour.make_immediate(item::kHeapLength, 10000);
     packet.pointers[3] = packet.flavour.make_immediate(item::kPayloadLength, 5000);
@@ -404,7 +408,7 @@ TEST(Spead, ThePointersOfAParsedPacketAreWithinIt) {
         if (random() % 8 == 0)
             bytes.resize(random() % (bytes.size() + 1));
         SpeadPacket parsed{};
-        if (parse(bytes, parsed) != SpeadError::none)
+        if (parse_packet(bytes, parsed) != SpeadError::none)
             continue;
         ++accepted;
         ASSERT_EQ(std::size_t{parsed.header_length} + parsed.payload_length, bytes.size());

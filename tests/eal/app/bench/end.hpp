@@ -12,13 +12,13 @@
 #include "send/sender.hpp"
 #include "tests/eal/port/port_rig.hpp"
 
-/// An end of a benchmark's link without an engine, on queues and a clock of the test's.
+/// Makes one end of a benchmark's link without an engine, on queues and a clock of the test's.
 namespace spead::app::test {
 
 inline const std::vector<Endpoint> kThere{{{0xEFFF4730}, 7148, {}}};
 inline const std::vector<Endpoint> kBack{{{0xEFFF4730}, 7149, {}}};
 
-/// One end: what an lcore and a consumer do, in turn.
+/// Does in turn the work of an lcore and of a consumer at one end of the link.
 class End {
   public:
     End(const std::vector<Endpoint>& receives, const std::vector<Endpoint>& sends, port::RxQueue rx,

@@ -5,7 +5,7 @@
 #include "tests/eal/app/bench/end.hpp"
 #include "tests/support/delay_io.hpp"
 
-/// What bench latency measures, on a clock of the test's and over a cable whose length is known.
+/// Tests the measurements of bench latency, on a clock of the test's and over a cable of known length.
 namespace spead::app {
 namespace {
 
@@ -16,7 +16,7 @@ using test::kThere;
 
 constexpr std::uint64_t kHz = 1'000'000'000;  // a tick is a nanosecond
 constexpr std::uint64_t kStep = 100;
-/// A stage acts when its turn comes, and heaps are handed over in the poll after the one they ended in.
+/// Bounds the wait for turns: a stage acts in its turn, and heaps are handed over one poll after they end.
 constexpr std::uint64_t kTurns = 20 * kStep;
 
 class Latency : public testing::Test {

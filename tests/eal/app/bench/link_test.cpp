@@ -3,7 +3,7 @@
 #include "tests/eal/app/bench/end.hpp"
 #include "tests/support/fake_io.hpp"
 
-/// What bench link counts, over a cable that loses.
+/// Tests the counts of bench link, over a cable that loses packets.
 namespace spead::app {
 namespace {
 
@@ -14,7 +14,7 @@ using test::kBack;
 using test::kThere;
 
 constexpr std::uint64_t kHeap = 4096;
-/// The first one has room for 8 bytes less: it carries the item pointer. The fifth has those.
+/// Counts a heap's packets. The first carries the item pointer, and so 8 bytes less; the fifth carries those.
 constexpr std::uint64_t kPackets = 5;
 
 class Link : public testing::Test {
@@ -46,7 +46,7 @@ class Link : public testing::Test {
             far.turn(now_, sink);
         }
     }
-    /// Heaps from..to-1.
+    /// Sends heaps from..to-1.
     void send(std::uint64_t from, std::uint64_t to) {
         for (std::uint64_t cnt = from; cnt < to;)
             if (near.heaps.send(cnt, 0, nullptr))

@@ -58,7 +58,7 @@ TEST_F(Channel, WhatIsNotAnObjectIsRefused) {
 }
 
 TEST_F(Channel, WhatIsTooDeepIsRefused) {
-    // An error is told with its text, and making one calls itself for each level.
+    // An error is reported with its text, and making one calls itself for each level.
     const std::string deep = "{\"error\":" + std::string(400'000, '[') + std::string(400'000, ']') + "}\n";
     std::thread other([&] {
         for (std::string_view rest = deep; !rest.empty();) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kHz = 1'000'000'000;  // a cycle is a nanosecond
 
-/// A wire and a far end that answers, on a clock that goes on by a step at a time.
+/// Simulates a wire and a far end that answers. The clock goes on by one step at a time.
 struct Wire {
     std::uint64_t delay = 1000;  ///< there and back
     std::uint64_t closed_from = ~std::uint64_t{0};

@@ -27,7 +27,7 @@ RateSearch searched(const RateSearch::Options& options, const Trial& trial) {
 
 constexpr RateSearch::Options kRange{1e6, 1e10, 0.02, 2, 3};
 
-/// A link that carries up to `capacity`, seen through trials that are wrong with probability `error`.
+/// Simulates trials of a link that carries up to `capacity`. A trial is wrong with probability `error`.
 class NoisyLink {
   public:
     NoisyLink(double capacity, double error, std::uint32_t seed)
@@ -40,7 +40,7 @@ class NoisyLink {
     std::mt19937 random_;
 };
 
-/// Whether the true capacity is where the search says.
+/// Returns whether the true capacity is between the search's two ends.
 bool right(const RateSearch& s, double capacity) {
     return s.sustained().value_or(0) <= capacity && capacity < s.refused().value_or(INFINITY);
 }
@@ -132,7 +132,7 @@ TEST_P(Noisy, IsRightAsOftenAsPromised) {
         wrong += right(s, capacity) ? 0 : 1;
         promised_wrong += 1 - s.confidence(noise.error);
     }
-    // Three standard deviations of a count about the promise.
+    // Three standard deviations of a count about its expected value.
     EXPECT_LE(wrong, promised_wrong + 3 * std::sqrt(promised_wrong) + 1);
 }
 

@@ -17,7 +17,7 @@ using test::parsed;
 using test::parsed_options;
 using test::planned;
 
-using Words = std::vector<std::string>;
+using Typed = std::vector<std::string>;
 
 class RunCommand : public testing::Test {
   protected:
@@ -63,7 +63,7 @@ TEST_F(RunCommand, TheCommandLinesMetricsWin) {
               (ListenAddress{kLoopback, 9200}));
 }
 
-/// The file is read again at SIGHUP: what it says counts then, but for what options have said.
+/// Tests the second reading of the file, at SIGHUP. Its values count then, except where an option gave one.
 TEST_F(RunCommand, OnlyWhatOptionsGaveIsWrittenOverAnotherPlan) {
     runtime::RuntimePlan file;
     file.control = "off";
@@ -85,8 +85,8 @@ TEST_F(RunCommand, OnlyWhatOptionsGaveIsWrittenOverAnotherPlan) {
 TEST_F(RunCommand, HasAControlSocketUnlessItIsTurnedOff) {
     const auto options = [&](const std::string& control) {
         return parsed_options<RunOptions>(
-            control.empty() ? Words{"run", "--config", path_.string()}
-                            : Words{"run", "--config", path_.string(), "--control", control});
+            control.empty() ? Typed{"run", "--config", path_.string()}
+                            : Typed{"run", "--config", path_.string(), "--control", control});
     };
     EXPECT_TRUE(options("").wants_control());
     EXPECT_TRUE(options("auto").wants_control());

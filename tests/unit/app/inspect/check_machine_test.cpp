@@ -12,7 +12,7 @@ namespace spead::app {
 namespace {
 
 TEST(CheckMachine, HugePages) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     const runtime::EalMemory need{{0, std::size_t{5} << 20}};
     expect(check_huge_pages(machine.view(), need, false), Verdict::warn,
            "5 MiB of huge pages are needed, and none are reserved; ordinary pages", "vm.nr_hugepages=3");
@@ -27,7 +27,7 @@ TEST(CheckMachine, HugePages) {
 }
 
 TEST(CheckMachine, LockedMemory) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     expect(check_memlock(machine.view(), 1 << 20), Verdict::ok, "no limit");
     machine.lockable = 65536;
     expect(check_memlock(machine.view(), 1 << 20), Verdict::fail, "limit 64 KiB", "ulimit -l unlimited");
@@ -35,14 +35,14 @@ TEST(CheckMachine, LockedMemory) {
 }
 
 TEST(CheckMachine, Capabilities) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     expect(check_capabilities(machine.view()), Verdict::ok, "CAP_NET_RAW");
     machine.without(CAP_NET_ADMIN);
     expect(check_capabilities(machine.view()), Verdict::warn, "without CAP_NET_ADMIN", "setcap");
 }
 
 TEST(CheckMachine, Governor) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     expect(check_governor(machine.view(), {1, 2}), Verdict::ok, "not scaled");
     machine.file("/sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "performance\n");
     expect(check_governor(machine.view(), {1, 2}), Verdict::ok, "performance");
@@ -51,7 +51,7 @@ TEST(CheckMachine, Governor) {
 }
 
 TEST(CheckMachine, IsolatedCpus) {
-    test::FakeMachine machine;
+    spead::test::FakeMachine machine;
     machine.file("/sys/devices/system/cpu/isolated", "\n");
     expect(check_isolation(machine.view(), {2, 5}), Verdict::warn, "CPU 2,5", "isolcpus=2,5");
     machine.file("/sys/devices/system/cpu/isolated", "2,4-7\n");

@@ -59,7 +59,7 @@ class CheckCard : public testing::Test {
                 return f;
         return {Verdict::ok, "nothing", "nothing", {}};
     }
-    test::FakeMachine machine_;
+    spead::test::FakeMachine machine_;
 };
 
 TEST_F(CheckCard, Slot) {

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 constexpr const char* kCard = "0000:03:00.0";
 
-/// A family of interfaces of the kernel.
+/// Drives network interfaces of the kernel.
 class OnNetdev final : public port::Driver {
   public:
     inline static port::MtuAdvice advice;
@@ -78,7 +78,7 @@ class CheckAll : public testing::Test {
 
     static const OnNetdev kFamily;
     static const std::array<const port::Driver*, 1> kDrivers;
-    test::FakeMachine machine_;
+    spead::test::FakeMachine machine_;
     port::NetdevFacts* facts_ = nullptr;
     runtime::Plan plan_;
     std::optional<bool> paused_ = false;
@@ -97,7 +97,7 @@ TEST_F(CheckAll, AGoodMachineFailsNothing) {
 }
 
 TEST_F(CheckAll, TheInterface) {
-    // What the port itself would remark, and nothing else.
+    // A remark of the port itself is shown, and nothing else.
     OnNetdev::advice = {"the MTU of ens1 is 1500: packets", "ip link set ens1 mtu 3498", false};
     expect(about("p0 MTU"), Verdict::warn, "the MTU of ens1 is 1500: packets", "ip link set ens1 mtu 3498");
     OnNetdev::advice = {};

@@ -38,13 +38,13 @@ port::Capabilities everything() {
     return c;
 }
 
-const Family kCard("net_card", true, 0, everything());
-const Family kNetdev("net_netdev", false, 10, {});
-const Family kString("net_s", false, 0, {});
-const std::array<const port::Driver*, 3> kTable{&kCard, &kNetdev, &kString};
+const Family kCardFamily("net_card", true, 0, everything());
+const Family kNetdevFamily("net_netdev", false, 10, {});
+const Family kStringFamily("net_s", false, 0, {});
+const std::array<const port::Driver*, 3> kFamilies{&kCardFamily, &kNetdevFamily, &kStringFamily};
 
 TEST(DriverTable, HasARowPerFamilyInAlignedColumns) {
-    EXPECT_EQ(driver_table(kTable),
+    EXPECT_EQ(driver_table(kFamilies),
               "| driver     | named by       | steering           | membership    | chains sent | zero copy "
               "| freed "
               "late | interrupt | by source | lossless | timestamps | send times | largest frame |\n"
@@ -71,7 +71,7 @@ TEST(DriverTable, ChainsAloneAreNoZeroCopy) {
 }
 
 TEST(DriverTable, AsADocument) {
-    const auto list = driver_document(kTable);
+    const auto list = driver_document(kFamilies);
     ASSERT_EQ(list.size(), 3U);
     EXPECT_EQ(list[0]["driver"], "net_card");
     EXPECT_EQ(list[0]["capabilities"]["steering"], "rte_flow");

@@ -10,7 +10,7 @@
 
 namespace spead::app {
 
-/// What a finding should say; one that is ok needs no fix.
+/// Expects a finding's verdict, and parts of its text and fix. A finding that is ok needs no fix.
 inline void expect(const Finding& finding, Verdict verdict, std::string_view text,
                    std::string_view fix = {}) {
     EXPECT_EQ(finding.verdict, verdict) << finding.text;

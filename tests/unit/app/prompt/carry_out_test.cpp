@@ -20,7 +20,7 @@ class CarryOutTest : public testing::Test {
     CarryOutTest() {
         session_.print = [this](std::string_view text) { said_ += text; };
     }
-    /// What a line prints.
+    /// Returns the text that a line prints.
     std::string type(const std::string& line) {
         said_.clear();
         Context context{process_, grammar_, session_};
@@ -291,7 +291,7 @@ TEST_F(CarryOutTest, AdviceNamesKeysAndWhatIsStoppedSaysSo) {
     EXPECT_THAT(said_, Not(HasSubstr("--")));
 }
 
-/// Words that stand beside an argument mean something else than a name there.
+/// Tests the words that may stand in place of an argument. None of them can be a name there.
 TEST_F(CarryOutTest, NoPartIsCalledAsTheGrammarsWords) {
     EXPECT_THAT(refusal("stream add all port p0 endpoints 239.9.0.0:7148"),
                 HasSubstr("`all` cannot be a name"));

@@ -14,12 +14,13 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::app {
 namespace {
 
 namespace fs = std::filesystem;
+using spead::test::refusal;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -38,15 +39,6 @@ class ControlSocketTest : public testing::Test {
     }
     ~ControlSocketTest() override { fs::remove_all(directory_); }
     std::string path() const { return (directory_ / "p.sock").string(); }
-    template <typename Function>
-    static std::string refusal(Function&& function) {
-        try {
-            function();
-        } catch (const Error& error) {
-            return error.what();
-        }
-        return "done";
-    }
 
     fs::path directory_;
 };
@@ -119,7 +111,7 @@ TEST_F(ControlSocketTest, IsForItsUserOnlyAndGoesWithItsOwner) {
     EXPECT_TRUE(fs::is_empty(directory_)) << "nor anything beside it";
 }
 
-/// Somebody who listens and accepts nobody, with as many waiting as there may be.
+/// Listens and accepts nobody. Its backlog is full.
 class Full {
   public:
     explicit Full(const std::string& path) : listener_(socket(AF_UNIX, SOCK_STREAM, 0)) {
@@ -205,7 +197,7 @@ TEST_F(ControlSocketTest, IsFoundByItsNameAndUnderNoOtherUsersProcess) {
     EXPECT_THAT(refusal([&] { connect_to("link" + name, environment, geteuid()); }),
                 AllOf(HasSubstr("nothing listens at `link"), HasSubstr("but at "), HasSubstr(name)));
     if (geteuid() == 0) {
-        // Whoever the directory belongs to is who may listen there, beside root.
+        // Only root and the owner of the directory may listen there.
         ASSERT_EQ(chown((session + "/dpdk-spead").c_str(), 65534, 65534), 0);
         EXPECT_THAT(refusal([&] { connect_to(name, environment, 65533); }), HasSubstr("nothing listens"));
     }

@@ -8,7 +8,7 @@
 
 namespace spead::test {
 
-/// A process that is only its plan and a snapshot: changes are validated and taken.
+/// Stands in for a process: a plan and a snapshot. A change is validated and taken.
 class FakeProcess : public app::Process {
   public:
     FakeProcess() {

@@ -14,7 +14,7 @@ using testing::SizeIs;
 
 constexpr Handshakes::Clock::time_point kBegin{std::chrono::hours(1)};
 
-/// The far end of a connection.
+/// Holds the far end of a connection.
 class Client {
   public:
     explicit Client(Handshakes& handshakes, Handshakes::Clock::time_point now = kBegin) {
@@ -28,7 +28,7 @@ class Client {
                   static_cast<ssize_t>(text.size()));
     }
     void go() { mine_ = FileDescriptor(); }
-    /// What has been said to it so far; with "(gone)" if that was all.
+    /// Returns the text that has arrived since the last call, with "(gone)" if the connection has ended.
     std::string heard() const {
         std::string all;
         std::array<char, 4096> bytes;

@@ -17,7 +17,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::ElementsAre;
 
-/// A machine below a directory, whose owner everything belongs to.
+/// Makes a machine below a directory. One user owns everything there.
 class NamedSockets : public testing::Test {
   protected:
     NamedSockets() {
@@ -26,7 +26,7 @@ class NamedSockets : public testing::Test {
     }
     ~NamedSockets() override { fs::remove_all(root_); }
 
-    /// A socket that nobody listens at.
+    /// Makes a socket at which nobody listens.
     std::string make(const std::string& path) const {
         fs::create_directories((root_ / path).parent_path());
         sockaddr_un address{};

@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.hpp"
-#include "tests/unit/base/usage_error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::app {
 namespace {

@@ -6,7 +6,7 @@
 #include "tests/unit/app/parsed.hpp"
 #include "wire/net.hpp"
 
-/// The command `replay`.
+/// Tests the command `replay`.
 namespace spead::app {
 namespace {
 

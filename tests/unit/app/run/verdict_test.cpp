@@ -98,8 +98,8 @@ TEST(VerificationProblems, AreNoneWhereNoDataCame) {
 }
 
 TEST(VerificationProblems, AreOfTheStreamThatHasTheName) {
-    // What a run began with, and one of its two streams was deleted: the other stands in the first one's
-    // place.
+    // The plan is the one that the run began with. One of its two streams was deleted, so the other stands in
+    // the first one's place.
     runtime::Plan plan = verifying();
     plan.receives.insert(plan.receives.begin(), runtime::ReceivePlan{});
     plan.receives[0].name = "deleted";

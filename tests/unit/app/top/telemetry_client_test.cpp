@@ -15,15 +15,17 @@
 
 #include "app/top/processes.hpp"
 #include "base/error.hpp"
+#include "tests/support/refusal.hpp"
 
 namespace spead::app {
 namespace {
 
 using Json = nlohmann::ordered_json;
+using spead::test::error_of;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-/// A process that greets and answers as a test says; an empty answer closes the connection.
+/// Serves as a process: it greets, and answers as a test wants. An empty answer closes the connection.
 class Server {
   public:
     using Answer = std::function<std::string(const std::string& command)>;
@@ -61,8 +63,8 @@ class Server {
                 return;
             std::string reply = greeting_;
             std::string command(2000, '\0');
-            while (!reply.empty() && send(client, reply.data(), reply.size(), MSG_NOSIGNAL) >= 0) {
-                const ssize_t length = recv(client, command.data(), command.size(), 0);
+            while (!reply.empty() && ::send(client, reply.data(), reply.size(), MSG_NOSIGNAL) >= 0) {
+                const ssize_t length = ::recv(client, command.data(), command.size(), 0);
                 if (length <= 0)
                     break;
                 reply = answer_(command.substr(0, static_cast<std::size_t>(length)));
@@ -79,16 +81,6 @@ class Server {
 };
 
 constexpr const char* kGreeting = R"({"version":"DPDK","pid":77,"max_output_len":16384})";
-
-template <typename Action>
-std::string error_of(Action action) {
-    try {
-        action();
-    } catch (const Error& error) {
-        return error.what();
-    }
-    return "nothing was thrown";
-}
 
 TEST(TelemetryClient, AsksAndKnowsThePid) {
     const Server server(kGreeting,

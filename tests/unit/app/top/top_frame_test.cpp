@@ -23,7 +23,7 @@ TopSample sample(const stats::Snapshot& snapshot) {
     return {"capture1", 42, 0.1, observe::report_document(snapshot)};
 }
 
-/// So many streams s0, s1... of numbered_snapshot().
+/// Returns a snapshot with `count` streams s0, s1..., made from numbered_snapshot().
 stats::Snapshot streams(int count) {
     stats::Snapshot snapshot = test::numbered_snapshot();
     for (int i = 1; i < count; i++) {
@@ -33,7 +33,7 @@ stats::Snapshot streams(int count) {
     return snapshot;
 }
 
-/// The table's line whose first word is `name`.
+/// Returns the table's line whose first word is `name`.
 std::string row(const TopFrame& frame, const std::string& name) {
     for (std::size_t i = frame.heading + 1; i < frame.lines.size(); i++)
         if (frame.lines[i].starts_with(name + " "))

@@ -12,6 +12,29 @@
 /// Checks of what a user is told.
 namespace spead::test {
 
+/// Returns the text of the Error that `action` throws, or nothing if it throws none.
+template <typename Action>
+std::string refusal(Action&& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return {};
+}
+
+/// Runs `action`, which must throw an Error, and returns its text.
+template <typename Action>
+std::string error_of(Action&& action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return error.what();
+    }
+    ADD_FAILURE() << "no Error was thrown";
+    return {};
+}
+
 /// Runs `action`, which must throw UsageError, and returns its text.
 template <typename Action>
 std::string usage_error_of(Action action) {
@@ -42,7 +65,7 @@ std::string passing_error_of(Action action) {
     return {};
 }
 
-/// `action` must throw an Error as above, and its text must hold every one of `parts`.
+/// Expects an Error as above from `action`, with every one of `parts` in its text.
 template <typename Action>
 void expect_passing_error(Action action, std::initializer_list<std::string_view> parts) {
     const std::string text = passing_error_of(action);
@@ -50,7 +73,7 @@ void expect_passing_error(Action action, std::initializer_list<std::string_view>
         EXPECT_NE(text.find(part), std::string::npos) << "`" << part << "` is not in: " << text;
 }
 
-/// `action` must throw UsageError, and its text must hold every one of `parts`.
+/// Expects a UsageError from `action`, with every one of `parts` in its text.
 template <typename Action>
 void expect_usage_error(Action action, std::initializer_list<std::string_view> parts) {
     const std::string text = usage_error_of(action);

@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "stats/diagnosis.hpp"
+#include "tests/unit/stats/diagnosed_run.hpp"
+
+/// Tests each cause: the counts that lead to it, the count it names, and the words of its sentence.
+namespace spead::stats::test {
+namespace {
+
+struct Row {
+    const char* name;
+    void (*change)(Snapshot&);
+    Cause cause;
+    Stage stage;
+    const char* begins;              ///< of the sentence
+    std::vector<const char*> holds;  ///< in the sentence
+};
+
+class Causes : public testing::TestWithParam<Row> {};
+
+TEST_P(Causes, IsTheOnlyFindingAndNamesWhatIsLostAndTheFix) {
+    Snapshot s = clean();
+    GetParam().change(s);
+    const std::vector<Finding> found = diagnose(s);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(name_of(found[0].cause), name_of(GetParam().cause));
+    EXPECT_EQ(name_of(found[0].stage), name_of(GetParam().stage));
+    EXPECT_EQ(found[0].count, 77U);
+    EXPECT_FALSE(found[0].fix.empty());
+    const std::string sentence = found[0].sentence();
+    EXPECT_EQ(sentence.find(GetParam().begins), 0U) << sentence;
+    for (const char* part : GetParam().holds)
+        EXPECT_NE(sentence.find(part), std::string::npos) << part << " is not in: " << sentence;
+}
+
+const Row kRows[] = {
+    {"RingShort",
+     [](Snapshot& s) { s.ports[0].nic.missed = 77; },
+     Cause::receive_ring_short,
+     Stage::port,
+     "p0: 77 packets",
+     {"the lcore had time", "2048 packets", "--buffer-size"}},
+    {"RingShortThoughEveryBurstWasFull",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.ports[0].rx_full_bursts = s.ports[0].rx_bursts;
+         s.lcores[0].counters.busy_cycles = 100'000'000;  // 1 %
+     },
+     Cause::receive_ring_short,
+     Stage::port,
+     "p0: 77 packets",
+     {"the lcore had time", "2048 packets", "--buffer-size"}},
+    {"LcoreBusy",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.lcores[0].counters.busy_cycles = 9'500'000'000;
+     },
+     Cause::lcore_too_slow,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"busy 95 %", "--lcores"}},
+    {"LcoreFullBursts",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.ports[0].rx_full_bursts = 400;
+         s.lcores[0].counters.busy_cycles = 5'000'000'000;
+     },
+     Cause::lcore_too_slow,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"80 % of its bursts were full"}},
+    {"LcoreInterrupted",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.lcores[0].counters.longest_loop = 4'000'000;
+     },
+     Cause::lcore_interrupted,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"4 ms", "isolcpus"}},
+    {"ProgramStopped",
+     [](Snapshot& s) {
+         s.ports[0].nic.missed = 77;
+         s.ports[0].rx_full_bursts = s.ports[0].rx_bursts;
+         s.lcores[0].counters.longest_loop = s.lcores[0].counters.interrupted_cycles = 9'000'000'000;
+         s.lcores[0].counters.busy_cycles = 10'000'000'000;
+     },
+     Cause::lcore_interrupted,
+     Stage::lcore,
+     "p0: 77 packets",
+     {"9.0 s", "SIGSTOP"}},
+    {"LcoreSilent",
+     [](Snapshot& s) {
+         s.lcores[0].silent_s = 77.5;
+         s.lcores[0].silences = 1;
+         s.lcores[0].activity = "it is stopped, by a debugger or SIGSTOP";
+     },
+     Cause::lcore_silent,
+     Stage::lcore,
+     "lcore 0 on CPU 0: 77 seconds",
+     {"without an answer: it is stopped", "do not change until it answers"}},
+    {"LcoreWasSilent",
+     [](Snapshot& s) { s.lcores[0].silences = 77; },
+     Cause::lcore_silent,
+     Stage::lcore,
+     "lcore 0 on CPU 0: 77 times",
+     {"for a second or longer", "isolcpus"}},
+    {"NoBuffers",
+     [](Snapshot& s) {
+         s.ports[0].nic.no_mbuf = 77;
+         s.ports[0].buffers = {4096, 12};
+     },
+     Cause::no_buffers,
+     Stage::port,
+     "p0: 77 times",
+     {"down to 12 of 4096", "--buffer-size"}},
+    {"NicErrors",
+     [](Snapshot& s) { s.ports[0].nic.errors = 77; },
+     Cause::nic_errors,
+     Stage::port,
+     "p0: 77 errors",
+     {"in receiving", "ethtool -S"}},
+    {"NicSendErrors",
+     [](Snapshot& s) { s.ports[0].nic.errors = s.ports[0].nic.send_errors = 77; },
+     Cause::nic_errors,
+     Stage::transmit,
+     "p0: 77 errors",
+     {"in sending", "MTU"}},
+    {"NoBuffersWhileAFilterHoldsThem",
+     [](Snapshot& s) {
+         s.ports[0].nic.no_mbuf = 77;
+         s.streams[0].held_now = 500;
+     },
+     Cause::no_buffers,
+     Stage::port,
+     "p0: 77 times",
+     {"filters hold 500", "held_buffers"}},
+    {"ConsumerSlow",
+     [](Snapshot& s) {
+         s.streams[0].heaps_dropped_full = 77;
+         s.streams[0].queue_most = 256;
+     },
+     Cause::consumer_too_slow,
+     Stage::consumer,
+     "s0: 77 heaps",
+     {"256 of 256", "--ring-heaps"}},
+    {"ConsumerHoldsMemory",
+     [](Snapshot& s) {
+         s.streams[0].heaps_dropped_full = 77;
+         s.streams[0].queue_most = 12;
+     },
+     Cause::consumer_holds_pool,
+     Stage::memory,
+     "s0: 77 heaps",
+     {"12 of 256", "raise --memory"}},
+    {"SinkFailed",
+     [](Snapshot& s) { s.streams[0].heaps_unwritten = 77; },
+     Cause::sink_failed,
+     Stage::consumer,
+     "s0: 77 heaps were not written",
+     {"make room", "stream start"}},
+    {"PoolSmall",
+     [](Snapshot& s) { set(s, PacketOutcome::no_memory); },
+     Cause::pool_too_small,
+     Stage::memory,
+     "s0: 77 packets",
+     {"--memory"}},
+    {"Ghosts",
+     [](Snapshot& s) {
+         s.streams[0].heaps_started = 1000;
+         s.streams[0].heaps_ghosts = s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].ghosts_source = 0x0A000009;
+         s.streams[0].ghosts_of_source = 70;
+     },
+     Cause::ghosts,
+     Stage::window,
+     "s0: 77 heaps were ghosts",
+     {"most of them from 10.0.0.9", "GROUP:PORT@SOURCE"}},
+    {"HeapLimits",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::no_memory);
+         s.streams[0].packets_at_limit = 77;
+     },
+     Cause::heap_limits,
+     Stage::window,
+     "s0: 77 packets",
+     {"8192 different item pointers", "more memory does not help"}},
+    {"ConsumerHoldsPool",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::no_memory);
+         s.streams[0].queue_most = 200;
+     },
+     Cause::consumer_holds_pool,
+     Stage::memory,
+     "s0: 77 packets",
+     {"up to 200 heaps waited", "do less per heap"}},
+    {"MaxLive",
+     [](Snapshot& s) { s.streams[0].heaps_interleaved_evictions = s.streams[0].heaps_ended[1] = 77; },
+     Cause::max_live_too_small,
+     Stage::window,
+     "s0: 77 heaps",
+     {"interleave", "--max-heaps", "--substreams"}},
+    {"Late",
+     [](Snapshot& s) { set(s, PacketOutcome::late); },
+     Cause::late,
+     Stage::window,
+     "s0: 77 packets",
+     {"--max-heaps"}},
+    {"Network",
+     [](Snapshot& s) { s.streams[0].heaps_ended[2] = 77; },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"nothing was lost here", "--burst-size"}},
+    {"NetworkBeyondTheFirstHeaps",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].by_endpoint = {{"239.1.2.3:7148", 500, 0}, {"239.1.2.4:7148", 500, 0}};
+     },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"of the first 2", "--burst-size"}},
+    {"NetworkWhereNothingIsNew",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         s.streams[0].by_endpoint = {{"239.1.2.3:7148", 1000, 0, true}, {"239.1.2.4:7148", 0, 0}};
+     },
+     Cause::network_loss,
+     Stage::network,
+     "s0: 77 heaps",
+     {"did not arrive; look"}},
+    {"CutByJoin",
+     [](Snapshot& s) {
+         s.streams[0].heaps_ended[1] = 77;
+         for (int i = 0; i < 77; i++)
+             s.streams[0].by_endpoint.push_back({fmt::format("239.1.2.{}:7148", i), 10, 0});
+     },
+     Cause::cut_by_join,
+     Stage::network,
+     "s0: 77 heaps",
+     {"before their group was joined"}},
+    {"DuplicatesOfOne",
+     [](Snapshot& s) { set(s, PacketOutcome::duplicate); },
+     Cause::duplicates,
+     Stage::network,
+     "s0: 77 packets",
+     {"second path", "loop"}},
+    {"DuplicatesOfTwo",
+     [](Snapshot& s) {
+         set(s, PacketOutcome::duplicate);
+         s.ports[0].talkers.push_back({"10.0.0.2", "s0", 500, 1});
+         s.ports[0].talkers.push_back({"10.0.0.3", "s1", 500, 1});
+     },
+     Cause::duplicates,
+     Stage::network,
+     "s0: 77 packets",
+     {"2 sources", "10.0.0.1, 10.0.0.2", "@SOURCE"}},
+    {"Unmatched",
+     [](Snapshot& s) {
+         set(s, PortOutcome::unmatched);
+         s.streams[0].received = s.streams[0].packets[0] = 0;
+         s.ports[0].talkers = {{"10.0.0.9", "", 77, 0}};
+     },
+     Cause::unmatched,
+     Stage::classify,
+     "p0: 77 packets",
+     {"from 10.0.0.9", "s0 received nothing", "endpoints"}},
+    {"NothingCame",
+     [](Snapshot& s) { nothing_came(s); },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"port p0 had none at all", "IGMP"}},
+    {"NothingCameToThisOne",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.ports[0].rx_packets = s.ports[0].rx[0] = 5;
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"while other streams of port p0 had some"}},
+    {"NothingCameWithoutALink",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.ports[0].link_down = true;
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"port p0 has no link", "cable"}},
+    {"NothingCameButWhatTheRulesPassed",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.ports[0].passed = {{"239.1.2.4:7148", "10.0.0.9", 1234}, {"224.0.0.251:5353", "10.0.0.8", 3}};
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"left UDP packets to the kernel", "(1234) for 239.1.2.4:7148 from 10.0.0.9", "compare the endpoints"}},
+    {"NobodyHasTheAddress",
+     [](Snapshot& s) {
+         nothing_came(s);
+         s.streams[0].unowned = {"10.0.0.5"};
+     },
+     Cause::nothing_came,
+     Stage::network,
+     "s0: 77 seconds without a packet",
+     {"no network interface here has the address 10.0.0.5", "ip addr add"}},
+    {"NotSpead",
+     [](Snapshot& s) { set(s, PacketOutcome::malformed); },
+     Cause::not_spead,
+     Stage::packet,
+     "s0: 77 packets",
+     {"SPEAD"}},
+    {"Oversize",
+     [](Snapshot& s) { set(s, PacketOutcome::oversize); },
+     Cause::packets_too_large,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--max-packet-size", "raise it"}},
+    {"HeapTooBig",
+     [](Snapshot& s) { set(s, PacketOutcome::heap_too_big); },
+     Cause::heaps_too_large,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--max-heap-bytes", "raise it"}},
+    {"Inconsistent",
+     [](Snapshot& s) { set(s, PacketOutcome::inconsistent); },
+     Cause::contradictions,
+     Stage::packet,
+     "s0: 77 packets",
+     {"heap counts of its own"}},
+    {"OutOfOrder",
+     [](Snapshot& s) { set(s, PacketOutcome::out_of_order); },
+     Cause::out_of_order,
+     Stage::packet,
+     "s0: 77 packets",
+     {"--in-order"}},
+    {"Gso",
+     [](Snapshot& s) { s.ports[0].rx_oversized_frames = 77; },
+     Cause::gso_frames,
+     Stage::network,
+     "p0: 77 frames",
+     {"ethtool -K", "tx-udp-segmentation off"}},
+    {"Fragments",
+     [](Snapshot& s) { set(s, PortOutcome::fragment); },
+     Cause::fragments,
+     Stage::network,
+     "p0: 77 packets",
+     {"MTU"}},
+    {"Checksums",
+     [](Snapshot& s) { set(s, PortOutcome::bad_checksum); },
+     Cause::bad_checksums,
+     Stage::network,
+     "p0: 77 packets",
+     {"cables"}},
+    {"SendTimeout",
+     [](Snapshot& s) { s.sends[0].counters.timed_out = 77; },
+     Cause::send_timeout,
+     Stage::transmit,
+     "d0: 77 heaps",
+     {"within the time-out"}},
+    {"PortTakesNothing",
+     [](Snapshot& s) {
+         s.ticks_per_second = 1000;
+         s.sends[0].port = "p7";
+         s.sends[0].suspects = "look at the cat";
+         s.sends[0].counters.outages = 77;
+         s.sends[0].counters.outage_ticks = 123'400;
+     },
+     Cause::port_takes_nothing,
+     Stage::transmit,
+     "d0: 77 times",
+     {"port p7 took nothing", "123.4 s in all", "look at the cat"}},
+    {"Impaired",
+     [](Snapshot& s) {
+         s.sends[0].counters.impaired_lost = 70;
+         s.sends[0].counters.impaired_corrupted = 7;
+         s.sends[0].counters.impaired_sent = 1000;
+     },
+     Cause::impaired,
+     Stage::transmit,
+     "d0: 77 packets",
+     {"on purpose", "70 lost, 0 duplicated, 7 corrupted", "without --impair"}},
+};
+
+INSTANTIATE_TEST_SUITE_P(Diagnosis, Causes, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(DiagnosisCauses, EveryCauseHasARowAndAName) {
+    std::vector<bool> seen(static_cast<std::size_t>(Cause::impaired) + 1);
+    for (const Row& row : kRows)
+        seen[static_cast<std::size_t>(row.cause)] = true;
+    for (std::size_t i = 0; i < seen.size(); i++)
+        EXPECT_TRUE(seen[i]) << name_of(static_cast<Cause>(i));
+}
+
+}  // namespace
+}  // namespace spead::stats::test

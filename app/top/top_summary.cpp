@@ -67,7 +67,7 @@ std::string health_of(const Json& report, std::size_t columns) {
         const std::size_t after = ill.size() - i - 1;
         const std::string more = after == 0 ? "" : fmt::format(", {} more", after);
         if (i != 0 && line.size() + 2 + ill[i].size() + more.size() + end.size() > columns)
-            return line + fmt::format(", {} more", after + 1) + end;
+            return fmt::format("{}, {} more{}", line, after + 1, end);
         if (i != 0)
             line += ", ";
         line += ill[i];

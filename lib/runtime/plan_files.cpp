@@ -17,7 +17,22 @@ namespace spead::runtime {
 
 namespace {
 
-/// Checks a directory. Those of file sinks are made when missing; those of captures are not.
+/// Checks the directory of a file sink, which the sink makes unless its parent is absent, too.
+void check_sink_directory(const std::string& path, const std::string& where) {
+    std::filesystem::path directory = std::filesystem::path(path).lexically_normal();
+    if (!directory.has_filename())
+        directory = directory.parent_path();
+    const std::filesystem::path parent = directory.parent_path();
+    std::error_code failed;
+    if (!parent.empty() &&
+        std::filesystem::status(parent, failed).type() == std::filesystem::file_type::not_found)
+        throw_error(where,
+                    "cannot make the directory {} for heaps: there is no directory {}; make it with "
+                    "`mkdir -p`",
+                    path, parent.string());
+}
+
+/// Checks the directory of a capture's file, which nothing makes.
 void check_directory(const std::string& path, const std::string& where) {
     const auto parent = std::filesystem::path(path).parent_path();
     std::error_code failed;
@@ -39,10 +54,12 @@ void check_files(const Plan& plan, std::span<const port::PlannedPort> ports) {
             uses.push_back(FileUse::planned(path, FileUse::Way::write, where + " writes", where));
     }
     for (const ReceivePlan& r : plan.receives) {
-        if (r.sink.kind == SinkKind::file)
+        if (r.sink.kind == SinkKind::file) {
+            const std::string where = fmt::format("sink of {}", r.name);
+            check_sink_directory(r.sink.directory, where);
             uses.push_back(FileUse::planned(FileSink::lines_path(r.sink.directory), FileUse::Way::append,
-                                            fmt::format("the sink of {} writes", r.name),
-                                            fmt::format("sink of {}", r.name)));
+                                            fmt::format("the sink of {} writes", r.name), where));
+        }
         if (!r.capture)
             continue;
         const std::string where = fmt::format("capture of {}", r.name);

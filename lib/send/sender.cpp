@@ -18,7 +18,7 @@ namespace spead::send {
 namespace {
 
 std::string where_of(const SenderConfig& config) {
-    return config.name.empty() ? std::string("sender") : "sender " + config.name;
+    return config.name.empty() ? std::string("send") : "send " + config.name;
 }
 
 void check_pacing(const Pacing& pacing, const std::string& where) {
@@ -43,7 +43,7 @@ wire::MacAddress mac_of(const Destination& destination, const std::string& where
     if (!destination.endpoint.address.is_multicast())
         throw Error(
             where, fmt::format("the unicast destination {} needs a MAC address, of the host or of the router "
-                               "towards it",
+                               "towards it; give it with `dst_mac` (--dst-mac)",
                                to_string(destination.endpoint)));
     return wire::multicast_mac(destination.endpoint.address);
 }

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 #include <regex>
+#include <typeinfo>
 
 #include <fmt/ranges.h>
 
@@ -49,14 +50,18 @@ struct Renamed {
     std::string_view key;
     std::string_view name;
 };
-constexpr std::array<Renamed, 6> kOfReceive{{{"`max_live`", "`max_heaps`"},
+constexpr std::string_view kLiveLcores = "`lcores` of [runtime], with `live = true`";
+constexpr std::string_view kLcores = "`lcores` of ProcessConfig";
+constexpr std::array<Renamed, 7> kOfReceive{{{"`max_live`", "`max_heaps`"},
                                              {"`max_bytes`", "`max_heap_bytes`"},
                                              {"`timeout`", "`heap_timeout`"},
                                              {"max_live x substreams", "max_heaps x substreams"},
+                                             {kLiveLcores, kLcores},
                                              {"[[receive]]", "stream"},
                                              {"[[send]]", "sender"}}};
-constexpr std::array<Renamed, 4> kOfSend{{{"`first_count`", "`first_cnt`"},
+constexpr std::array<Renamed, 5> kOfSend{{{"`first_count`", "`first_cnt`"},
                                           {"`count_step`", "`cnt_step`"},
+                                          {kLiveLcores, kLcores},
                                           {"[[receive]]", "stream"},
                                           {"[[send]]", "sender"}}};
 
@@ -85,7 +90,7 @@ std::string place_in(const runtime::Plan& plan, std::string_view path) {
          {named("receive", plan.receives), named("send", plan.sends), named("port", plan.ports)})
         if (!place.empty())
             return place;
-    return std::string(path);
+    return path.starts_with("runtime.") ? "process" : std::string(path);
 }
 
 void need_cpus_of(const runtime::Eal::Cpus& eal, const ProcessConfig& config) {
@@ -123,6 +128,7 @@ runtime::Plan first_plan(const ProcessConfig& config, const std::optional<runtim
                 plan.runtime.lcores.push_back(cpu);
     plan.memory.heaps = 0;
     plan.memory.spare_eal = config.eal_memory;
+    check(plan);
     return plan;
 }
 
@@ -155,16 +161,29 @@ void check(const runtime::Plan& plan) {
     // No file can ask for a user, and none need be checked.
     for (runtime::ReceivePlan& r : checked.receives)
         r.sink = {};
-    try {
+    with_names_of_headers([&checked] {
         config::validate(checked, [&checked](std::string_view path) { return place_in(checked, path); });
-    } catch (const UsageError& error) {
-        std::string text = error.what();
-        if (text.starts_with(error.where() + ": "))
-            text.erase(0, error.where().size() + 2);
-        text = error.where().starts_with("send ") ? in_words_of_the_headers(std::move(text), kOfSend)
-                                                  : in_words_of_the_headers(std::move(text), kOfReceive);
-        throw UsageError(error.where(), text);
+    });
+}
+
+void throw_with_names_of_headers(const Error& error) {
+    const bool is_usage = typeid(error) == typeid(UsageError);
+    if (!is_usage && typeid(error) != typeid(Error))
+        return;
+    std::string where = error.where();
+    std::string text = error.what();
+    if (text.starts_with(where + ": "))
+        text.erase(0, where.size() + 2);
+    text = where.starts_with("send ") ? in_words_of_the_headers(std::move(text), kOfSend)
+                                      : in_words_of_the_headers(std::move(text), kOfReceive);
+    // "runtime lcores": a key of the file.
+    if (constexpr std::string_view kRuntime = "runtime "; where.starts_with(kRuntime)) {
+        text = fmt::format("`{}`: {}", where.substr(kRuntime.size()), text);
+        where = "process";
     }
+    if (is_usage)
+        throw UsageError(where, text);
+    throw Error(where, text);
 }
 
 void need_room(const std::string& where, std::string_view name, std::size_t bytes) {

@@ -19,7 +19,7 @@
 namespace spead::door {
 
 /// Returns the plan of a session without streams and ports. `eal`: the CPUs of EAL's lcores, if it runs.
-/// Throws Error for CPUs that the session may not use.
+/// Throws Error for CPUs that the session may not use, and UsageError for an invalid name.
 runtime::Plan first_plan(const ProcessConfig& config, const std::optional<runtime::Eal::Cpus>& eal);
 
 /// Returns the name of the plan's port for `interface` (RecvConfig::interface), which is added unless it is
@@ -32,6 +32,21 @@ std::string free_name(const runtime::Plan& plan, std::string_view prefix);
 /// Throws UsageError for the first rule of the configuration that the plan breaks. The stream, sender or port
 /// is its where(), and the keys in it have the names of the headers.
 void check(const runtime::Plan& plan);
+
+/// Throws the error again, with the names of the headers instead of the configuration's. Returns for classes
+/// derived from Error and UsageError, which their catchers must still know.
+void throw_with_names_of_headers(const Error& error);
+
+/// Runs the function. What it throws has the names of the headers.
+template <typename Function>
+auto with_names_of_headers(Function&& function) {
+    try {
+        return function();
+    } catch (const Error& error) {
+        throw_with_names_of_headers(error);
+        throw;
+    }
+}
 
 /// Throws UsageError for an amount of memory that no machine has, and whose sums might overflow.
 void need_room(const std::string& where, std::string_view name, std::size_t bytes);

@@ -16,7 +16,9 @@ class Session;
 
 /// Says how EAL (DPDK's environment) is started, once per operating system process.
 struct ProcessConfig {
-    std::string name = "dpdk-spead";     ///< also EAL's --file-prefix
+    /// Begins EAL's --file-prefix, before the process id: 1 to 63 letters, digits, `_`, `-` or `.`, a letter
+    /// or digit first.
+    std::string name = "dpdk-spead";
     std::optional<unsigned> main_cpu{};  ///< of the process's own thread; default: the first allowed
     std::vector<unsigned> lcores{};      ///< CPUs that streams may have; empty: all allowed but main_cpu
     /// Holds the bytes of EAL memory (packet buffers) for ports that are opened later; used if no huge pages

@@ -26,7 +26,8 @@ enum class OnFull : std::uint8_t { automatic, drop_newest, drop_oldest, block };
 
 class PacketFilter;
 
-/// Describes a stream; names and defaults as in the configuration's [[receive]].
+/// Describes a stream. The ranges are those of the configuration's [[receive]] (docs/configuration.md), where
+/// `max_heaps` is max_live, `max_heap_bytes` is max_bytes, and `heap_timeout` is timeout.
 struct RecvConfig {
     std::vector<std::string> endpoints{};  ///< "239.10.10.0+15:7148": sixteen groups
     /// Names the source of packets as users do: a network interface, an IP address of this machine, a PCI
@@ -98,7 +99,7 @@ class SPEAD_API Heap {
     std::uint32_t packets() const noexcept;
     unsigned address_bits() const noexcept;  ///< XX of SPEAD-64-XX
     /// Returns when the first packet came, and next the last one, in nanoseconds since 1970, by the port's
-    /// clock; 0: unknown.
+    /// clock; 0: unknown. Always 0 as yet: no member of RecvConfig asks a port for its times.
     std::uint64_t first_time() const noexcept;
     std::uint64_t last_time() const noexcept;
 
@@ -151,7 +152,7 @@ struct RecvStats {
     std::uint64_t heaps_taken = 0;       ///< by the user
     std::uint64_t heaps_waiting = 0;     ///< for the user
     std::uint64_t heaps_held = 0;        ///< of heaps_taken: the user has them; others were destroyed
-    std::uint64_t heaps_dropped = 0;     ///< finished, and found no room in the ring
+    std::uint64_t heaps_dropped = 0;     ///< finished, and dropped because the queue was full
     std::uint64_t heaps_abandoned = 0;   ///< waited when the stream was destroyed
 };
 
@@ -199,9 +200,13 @@ class SPEAD_API RecvStream {
     /// session has ended. When the session does not carry it out, the stream receives on, and the log says
     /// so.
     void stop() noexcept;
+    /// Receives these endpoints, too. Live heaps go on.
     void add_endpoint(const std::string& endpoint);
+    /// Leaves these endpoints. Live heaps go on. The last endpoint cannot be removed; call stop() instead.
     void remove_endpoint(const std::string& endpoint);
-    void move_to(const std::vector<unsigned>& lcores);  ///< CPUs
+    /// Receives on the lcores of these CPUs from now on; empty: on the least busy one. The stream begins with
+    /// new windows, so its live heaps end incomplete.
+    void move_to(const std::vector<unsigned>& lcores);
 
     /// Returns the counts, from the lcores. After the end of the session: its last counts, of which
     /// `heaps_waiting` may have been taken since.

@@ -16,7 +16,8 @@
 
 namespace spead {
 
-/// Describes a sender; names and defaults as in the configuration's [[send]].
+/// Describes a sender. The ranges are those of the configuration's [[send]] (docs/configuration.md), where
+/// `first_cnt` is first_count, and `cnt_step` is count_step.
 struct SendConfig {
     std::vector<std::string> endpoints{};  ///< substream i is the i-th endpoint; "239.20.0.0+63:7148" are 64
     std::string interface {};              ///< as RecvConfig::interface
@@ -174,9 +175,11 @@ class SPEAD_API SendStream {
     void async_send_heaps(std::span<const GroupHeap> group, GroupMode mode,
                           std::function<void(std::span<const SendResult>)> done);
 
-    /// Waits until the heap is no longer in flight; at once if it is not. Throws Error when it was given up.
+    /// Waits until the heap is no longer in flight; at once if it is not. Throws Error when it was given up,
+    /// and when its lcore does not answer: then it stays in flight. Throws UsageError when it is in flight in
+    /// another stream.
     void wait_for(const SendHeap& heap);
-    /// Waits until no heap is in flight, sent or not.
+    /// Waits until no heap is in flight, sent or not. Throws Error when the lcore does not answer.
     void flush();
     /// Takes the present completions; returns how many. Never waits. From the first call of fd() on, the
     /// descriptor becomes readable with the next completion, and when the stream ends.

@@ -228,7 +228,7 @@ std::shared_ptr<Session> Session::start_first(const ProcessConfig& config) {
     runtime::need_descriptors(kDescriptors);
     set_log_level(config.log_level, "log_level");
     // On this thread, whose CPUs the process may use; EAL pins the other one.
-    auto state = std::make_shared<State>(config);
+    auto state = with_names_of_headers([&config] { return std::make_shared<State>(config); });
     std::future<void> started = state->started.get_future();
     thread.post([state] { state->run(); });
     std::shared_ptr<Session> session(new Session(state));
@@ -323,7 +323,7 @@ std::string Session::State::add(const runtime::Plan& wanted, const std::string& 
     check(wanted);
     hooks.insert_or_assign(name, std::move(of));
     try {
-        plan_run.engine().reconfigure(wanted);
+        with_names_of_headers([&] { plan_run.engine().reconfigure(wanted); });
     } catch (...) {
         hooks.erase(name);
         throw;
@@ -358,7 +358,7 @@ void Session::change(const std::string& stream, const std::function<void(runtime
         runtime::Plan wanted = running.plan();
         edit(named(wanted.receives, stream));
         check(wanted);
-        running.reconfigure(wanted);
+        with_names_of_headers([&] { running.reconfigure(wanted); });
     });
 }
 
@@ -367,7 +367,7 @@ void Session::change_sender(const std::string& sender, const std::function<void(
         runtime::Plan wanted = running.plan();
         edit(named(wanted.sends, sender));
         check(wanted);
-        running.reconfigure(wanted);
+        with_names_of_headers([&] { running.reconfigure(wanted); });
     });
 }
 

@@ -68,6 +68,7 @@ class Absent(Statuses):
                       ("recv", ENDPOINT, *null, "--json", absent / "report.json"),
                       ("recv", ENDPOINT, *null, "--control", absent / "control.sock"),
                       ("recv", ENDPOINT, *null, "--sink", "file:/dev/null/out"),
+                      ("recv", ENDPOINT, *null, "--sink", f"file:{absent}/out", "--check"),
                       ("capture", ENDPOINT, absent / "out.pcap", *null),
                       ("run", "--config", self.config(more='[runtime]\non_event = ["/nonexistent/program"]\n'))):
             self.status(FAILURE, *words)

@@ -151,7 +151,7 @@ TEST(Engine, LeavesNothingBehindWhenASenderCannotBeMade) {
     const Layout layout = layout_of(plan);
     plan.sends[1].dst_mac.reset();
     EXPECT_THAT([&] { Engine(plan, layout); },
-                ThrowsMessage<Error>(AllOf(HasSubstr("sender d1"), HasSubstr("10.0.0.1"))));
+                ThrowsMessage<Error>(AllOf(HasSubstr("send d1: "), HasSubstr("10.0.0.1"))));
     EXPECT_EQ(ports(), 0U);
     expect_usable();
 }

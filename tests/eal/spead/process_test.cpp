@@ -26,6 +26,7 @@ namespace {
 using spead::test::refusal;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::StartsWith;
 
 runtime::SendPlan sender_of(std::int64_t heaps) {
     runtime::SendPlan s;
@@ -102,7 +103,13 @@ TEST(Process, CanBeTriedAgainAfterARefusal) {
     EXPECT_THAT(refusal([] { Process({.eal = {"--help"}}); }), HasSubstr("ends the process"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--proc-type=secondary"}}); }), HasSubstr("another one's EAL"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--hel"}}); }), HasSubstr("ends the process"));
-    EXPECT_THAT(refusal([] { Process({.lcores = {9999}}); }), HasSubstr("9999"));
+    EXPECT_THAT(refusal([] { Process({.lcores = {1022}}); }),
+                StartsWith("process: `lcores`: CPU 1022 is not"));
+    EXPECT_THAT(refusal([] { Process({.main_cpu = 1022}); }),
+                StartsWith("process: `main_cpu`: CPU 1022 is not"));
+    // EAL would make a path of it.
+    EXPECT_THAT(refusal([] { Process({.name = "a/b"}); }), StartsWith("process: `a/b` is not a name"));
+    EXPECT_THAT(refusal([] { Process({.name = ""}); }), StartsWith("process: `` is not a name"));
     EXPECT_THAT(refusal([] { Process({.eal = {"--no-such-option"}}); }), HasSubstr("EAL"));
     EXPECT_EQ(door::Session::current(), nullptr);
     before.expect_same();

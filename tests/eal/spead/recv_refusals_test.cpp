@@ -18,6 +18,7 @@ namespace spead::test {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
@@ -104,7 +105,10 @@ TEST(RecvRefusals, RefusesWhatCannotBeAndLeavesNothingBehind) {
     EXPECT_THAT(refused([](RecvConfig& c) { c.max_heap_bytes = 2 * kMiB; }),
                 HasSubstr("raise its `memory` to 10240 KiB"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.max_heaps = 0; }), HasSubstr("`max_heaps`"));
-    EXPECT_THAT(refused([](RecvConfig& c) { c.lcores = {9999}; }), HasSubstr("9999"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.lcores = {1022}; }),
+                EndsWith("list all CPUs for streams in `lcores` of ProcessConfig"));
+    EXPECT_THAT(refused([](RecvConfig& c) { c.memory = std::size_t{1} << 44; }),
+                HasSubstr("lower `queue_depth`, `max_heaps` or `substreams`"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.interface = "no-such-thing"; }), HasSubstr("no-such-thing"));
     EXPECT_THAT(refused([](RecvConfig& c) { c.filter = "nonsense ("; }), Not(IsEmpty()));
     EXPECT_THAT(refused([](RecvConfig& c) { c.heap_timeout = -1ns; }), HasSubstr("heap_timeout"));

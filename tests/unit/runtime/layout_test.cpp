@@ -348,6 +348,21 @@ TEST(LayOut, RefusesACaptureWhoseDirectoryIsAbsent) {
     EXPECT_NO_THROW(static_cast<void>(lay_out(plan)));
 }
 
+TEST(LayOut, RefusesAFileSinkWhoseDirectoryCannotBeMade) {
+    Plan plan = plan_of({receive("s0", "p0")}, {});
+    for (const char* const directory : {"/nonexistent/out", "/nonexistent/out/", "/nonexistent/x/../out"}) {
+        plan.receives[0].sink = {SinkKind::file, directory};
+        EXPECT_THAT([&] { static_cast<void>(lay_out(plan)); },
+                    ThrowsMessage<Error>(
+                        AllOf(HasSubstr("sink of s0: "), HasSubstr(directory),
+                              HasSubstr("there is no directory /nonexistent; make it with `mkdir -p`"))));
+    }
+    for (const char* const directory : {"/tmp/no-such-name", "/tmp/no-such-name/", "out", "out/", "/", "."}) {
+        plan.receives[0].sink = {SinkKind::file, directory};
+        EXPECT_NO_THROW(static_cast<void>(lay_out(plan))) << directory;
+    }
+}
+
 TEST(LayOut, CountsWhatArenasReallyTake) {
     Plan plan = plan_of({receive("s0", "p0")}, {});
     plan.memory.heaps = 10 * kMiB;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -30,18 +29,6 @@ struct LaneDetails {
         lane.queue.forget_most_queued();
         pool_most = lane.window.placer().most_out();
         lane.window.forget_most_out();
-    }
-    /// Adds the counts of another lane of the stream, endpoint by endpoint in the same order. Control code.
-    void add(const LaneDetails& other) {
-        endpoints.resize(std::max(endpoints.size(), other.endpoints.size()));
-        for (std::size_t i = 0; i < other.endpoints.size(); i++) {
-            endpoints[i].packets += other.endpoints[i].packets;
-            endpoints[i].bytes += other.endpoints[i].bytes;
-        }
-        times.latency.merge(other.times.latency);
-        times.gap.merge(other.times.gap);
-        queue_most = std::max(queue_most, other.queue_most);
-        pool_most = std::max(pool_most, other.pool_most);
     }
 };
 

@@ -32,9 +32,9 @@ bool sinks_over(const EndSources& of, bool stays) {
     for (std::size_t i = 0; i < of.streams.current().size(); i++) {
         const ReceivePlan& r = of.plan.receives[i];
         const Stream& s = *of.streams.current()[i];
-        if (!r.enabled || (!s.sink && !s.users))
+        if (!r.enabled || (!s.sinks.current() && !s.users))
             continue;
-        const bool failed = s.sink && s.sink->failed();
+        const bool failed = s.sinks.current() && s.sinks.current()->failed();
         if (failed && r.sink.on_error == OnSinkError::end)
             return true;
         any_failed |= failed;

@@ -21,9 +21,7 @@ recv::SourceTables ReceiveQueues::tables_of(const Queue::Reader& reader, const Q
             continue;
         const ReceivePlan& r = to.plan.receives[d.receive];
         const Endpoint& e = r.endpoints[d.endpoint];
-        const std::vector<Endpoint>& places = to.streams[d.receive]->places;
-        const auto place =
-            static_cast<std::uint16_t>(std::find(places.begin(), places.end(), e) - places.begin());
+        const auto place = static_cast<std::uint16_t>(to.streams[d.receive]->places.of(e));
         const std::uint16_t lane = lane_on(*to.streams[d.receive], *reader.worker)->slot;
         if (!tables.classifier.add(e, {lane, place}))
             throw_usage(r.name, "endpoint {} is received by another stream of port {} already", to_string(e),

@@ -33,18 +33,17 @@ void tell_marks(stats::StreamSnapshot& s, const StreamLane& lane) {
 
 /// Adds the counts of endpoints. Those of endpoints that the stream no longer knows are summed.
 void add_endpoints(stats::StreamSnapshot& s, const Stream& stream, const std::vector<Endpoint>& endpoints) {
-    std::vector<stats::EndpointCounters> sums = stream.past_endpoints;
+    std::vector<stats::EndpointCounters> sums = stream.past.endpoints();
     sums.resize(stream.places.size());
     for (const StreamLane* const lane : stream.all_lanes())
         for (std::size_t e = 0; e < lane->details.endpoints.size() && e < sums.size(); e++)
             sums[e].add(lane->details.endpoints[e]);
-    stats::EndpointCounters former = stream.former;
+    stats::EndpointCounters former = stream.past.without_place();
     for (std::size_t e = 0; e < sums.size(); e++)
-        if (std::find(endpoints.begin(), endpoints.end(), stream.places[e]) == endpoints.end())
+        if (std::find(endpoints.begin(), endpoints.end(), stream.places.all()[e]) == endpoints.end())
             former.add(sums[e]);
     for (const Endpoint& endpoint : endpoints) {
-        const auto place = static_cast<std::size_t>(
-            std::find(stream.places.begin(), stream.places.end(), endpoint) - stream.places.begin());
+        const std::size_t place = stream.places.of(endpoint);
         const stats::EndpointCounters sum = place < sums.size() ? sums[place] : stats::EndpointCounters{};
         s.by_endpoint.push_back({to_string(endpoint), sum.packets, sum.bytes});
     }
@@ -84,7 +83,7 @@ void Snapshots::add_details(stats::Snapshot& snap) {
     for (std::size_t i = 0; i < of_.streams.current().size(); i++) {
         const Stream& stream = *of_.streams.current()[i];
         stats::StreamSnapshot& s = snap.streams[i];
-        stats::StreamTimes times = stream.past_times;
+        stats::StreamTimes times = stream.past.times();
         for (const StreamLane* const lane : stream.all_lanes()) {
             times.latency.merge(lane->details.times.latency);
             times.gap.merge(lane->details.times.gap);

@@ -28,21 +28,6 @@ void add_lanes(const Stream& stream, stats::StreamSnapshot& to) {
         to.queue_heaps += lane->rx->queue.capacity();
 }
 
-/// Adds the counts of its sinks. Called before the lcores are asked: heaps that sinks have counted were
-/// delivered before.
-void add_sinks(const Stream& stream, stats::StreamSnapshot& to) {
-    const auto add_sink = [&to](const Sink& sink) {
-        to.heaps_verified += sink.verified();
-        to.heaps_wrong += sink.wrong();
-    };
-    if (stream.sink) {
-        add_sink(*stream.sink);
-        to.sink_failure = stream.sink->failure();
-    }
-    for (const auto& sink : stream.old_sinks)
-        add_sink(*sink);
-}
-
 void add_buffers(stats::PortSnapshot& s, const port::Port& p, const stats::PeakRecord& taken) {
     const std::uint32_t size = p.rx_sizes().mbufs;
     const auto free = [size](std::uint64_t most) { return size - static_cast<std::uint32_t>(most); };
@@ -77,7 +62,8 @@ stats::Snapshot Snapshots::take(LcoreLook::Depth depth) {
     return snap;
 }
 
-/// Adds the data of streams that is known before their lcores are asked.
+/// Adds the data of streams that is known before their lcores are asked. Heaps that sinks have counted were
+/// delivered before.
 void Snapshots::add_streams(stats::Snapshot& snap) const {
     for (std::size_t i = 0; i < of_.plan.receives.size(); i++) {
         const ReceivePlan& r = of_.plan.receives[i];
@@ -88,15 +74,15 @@ void Snapshots::add_streams(stats::Snapshot& snap) const {
         s.endpoints = r.endpoint_texts;
         s.port = r.port;
         s.state = !r.enabled ? "stopped" : !of_.ports[r.port].is_on() ? "waiting" : "received";
-        s.add(stream.past);
-        add_sinks(stream, s);
+        s.add(stream.past.sums());
+        stream.sinks.add_to(s);
         s.expected_rate = r.expected_rate;
         snap.streams.push_back(std::move(s));
     }
     snap.removed = of_.streams.removed_counts();
     for (const auto& s : of_.streams.removed()) {
-        snap.removed.add(s->past);
-        add_sinks(*s, snap.removed);
+        snap.removed.add(s->past.sums());
+        s->sinks.add_to(snap.removed);
     }
 }
 

@@ -13,7 +13,10 @@
 #include "recv/rx_agent.hpp"
 #include "runtime/consumers.hpp"
 #include "runtime/details.hpp"
+#include "runtime/endpoint_places.hpp"
+#include "runtime/past_counts.hpp"
 #include "runtime/sink.hpp"
+#include "runtime/stream_sinks.hpp"
 #include "runtime/user_queues.hpp"
 #include "stats/peak.hpp"
 #include "stats/snapshot.hpp"
@@ -71,7 +74,7 @@ struct Leaving {
 struct Stream {
     std::uint32_t number = 0;  ///< unique in the run
     std::string name;
-    std::shared_ptr<Sink> sink;         ///< null: it has users, or is not enabled
+    StreamSinks sinks;
     std::shared_ptr<UserQueues> users;  ///< of SinkKind::user
     bool source_ended = false;          ///< its users were handed all that the port's source had
     /// Holds since when its users have kept it waiting for memory, and whether that was reported.
@@ -82,14 +85,8 @@ struct Stream {
     HeldUp held_up;
     std::vector<std::unique_ptr<StreamLane>> lanes;
     std::vector<Leaving> leaving;
-    /// Holds the index of each endpoint in the lanes' tables; kept while others are added and removed.
-    std::vector<Endpoint> places;
-    std::vector<Endpoint> in_use;                         ///< the places that receive packets
-    std::vector<std::shared_ptr<Sink>> old_sinks;         ///< still used by lanes that are being removed
-    stats::StreamSnapshot past;                           ///< counts of its former lanes
-    std::vector<stats::EndpointCounters> past_endpoints;  ///< in the order of places; likewise
-    stats::EndpointCounters former;                       ///< of endpoints without a place
-    stats::StreamTimes past_times;
+    EndpointPlaces places;  ///< in the lanes' tables
+    PastCounts past;
     std::unique_ptr<capture::Capture> capture;  ///< its taps are on the lanes, in their order
     std::uint64_t capture_number = 0;           ///< among the run's captures
     bool blocked = false;                       ///< waits for its consumer, as of the last look()
@@ -99,8 +96,6 @@ struct Stream {
     std::vector<const StreamLane*> all_lanes() const;  ///< with those that are being removed
     /// Begins to remove its lanes; no packet reaches them any more.
     void retire_lanes();
-    /// Begins to remove the sink; lanes that are being removed keep it.
-    void retire_sink(std::shared_ptr<Sink> successor);
 };
 
 /// Returns the stream's lane on the worker; null: none.

@@ -81,7 +81,7 @@ void StreamSet::make(const std::vector<ReceivePlan>& plans, const std::vector<Qu
         if (r.sink.kind == SinkKind::user)
             stream.users = users_of(r);
         else
-            stream.sink = makers_.sink(r.sink, r.name);
+            stream.sinks.replace(makers_.sink(r.sink, r.name));
         keep_places(stream, r.endpoints);
     }
     for (std::size_t i = 0; i < current_.size(); i++)
@@ -129,7 +129,7 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
         if (c.kind == Change::Kind::lanes)
             s.retire_lanes();
         if (c.new_sink) {
-            s.retire_sink(std::move(fresh.sinks[i]));
+            s.sinks.replace(std::move(fresh.sinks[i]));
             // The users of a stopped stream take the remaining heaps.
             if (plans[i].enabled)
                 s.users = std::move(fresh.users[i]);
@@ -144,7 +144,7 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
     }
     for (const auto& s : removed_) {
         s->retire_lanes();
-        s->retire_sink(nullptr);
+        s->sinks.replace(nullptr);
     }
 }
 
@@ -152,7 +152,7 @@ void StreamSet::renew(const std::vector<ReceivePlan>& plans, const std::vector<Q
 std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const ReceivePlan& r, Worker& worker) {
     auto lane = std::make_unique<StreamLane>();
     const recv::LaneConfig config =
-        lane_config(r, stream.places, ports_[r.port].device().capabilities().lossless);
+        lane_config(r, stream.places.all(), ports_[r.port].device().capabilities().lossless);
     if (r.memory != 0) {
         auto own = std::make_shared<LaneWithArena>(config, r.memory);
         lane->arena = &own->arena;
@@ -167,7 +167,7 @@ std::unique_ptr<StreamLane> StreamSet::make_lane(const Stream& stream, const Rec
     if (auto filter = makers_.filter(r))
         lane->rx->filter = std::make_unique<recv::FilterGate>(std::move(filter), r.held_buffers);
     lane->worker = &worker;
-    lane->sink = stream.sink;
+    lane->sink = stream.sinks.current();
     return lane;
 }
 
@@ -242,29 +242,10 @@ void StreamSet::reserve_memory(Worker& worker, bool with_leaving) {
         std::move(quotas));
 }
 
-/// Keeps the endpoints' places in the lanes' tables. New endpoints get free places: those that no packet may
-/// still be counted for, in tables about to be exchanged or in lanes that are being removed.
+/// Keeps the endpoints' places in the lanes' tables, which grow with them.
 void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoints) {
-    const std::vector<Endpoint> before = std::exchange(stream.in_use, endpoints);
-    const bool counting = !stream.leaving.empty();
-    const auto wanted = [&](const Endpoint& e) {
-        return counting || std::find(endpoints.begin(), endpoints.end(), e) != endpoints.end() ||
-               std::find(before.begin(), before.end(), e) != before.end();
-    };
-    std::vector<std::size_t> fresh;
-    for (const Endpoint& e : endpoints) {
-        if (std::find(stream.places.begin(), stream.places.end(), e) != stream.places.end())
-            continue;
-        const auto free = std::find_if_not(stream.places.begin(), stream.places.end(), wanted);
-        fresh.push_back(static_cast<std::size_t>(free - stream.places.begin()));
-        if (free == stream.places.end())
-            stream.places.push_back(e);
-        else
-            *free = e;
-    }
-    stream.past_endpoints.resize(stream.places.size());
-    for (const std::size_t place : fresh)
-        stream.former.add(std::exchange(stream.past_endpoints[place], {}));
+    const std::vector<std::size_t> fresh = stream.places.keep(endpoints, !stream.leaving.empty());
+    stream.past.free_places(stream.places.size(), fresh);
     // The lcore moves its counts into larger tables; returns what it had counted at the places that are
     // fresh.
     const auto enlarge = [](recv::SpeadLane* lane, std::vector<std::uint64_t>& stops,
@@ -283,8 +264,9 @@ void StreamSet::keep_places(Stream& stream, const std::vector<Endpoint>& endpoin
     };
     const std::size_t n = stream.places.size();
     for (const auto& lane : stream.lanes)
-        stream.former.add(lcores_.ask(*lane->worker, enlarge, lane->rx.get(), std::vector<std::uint64_t>(n),
-                                      std::vector<stats::EndpointCounters>(n), fresh));
+        stream.past.add_without_place(lcores_.ask(*lane->worker, enlarge, lane->rx.get(),
+                                                  std::vector<std::uint64_t>(n),
+                                                  std::vector<stats::EndpointCounters>(n), fresh));
 }
 
 }  // namespace spead::runtime

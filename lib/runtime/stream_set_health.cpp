@@ -13,9 +13,9 @@ void StreamSet::watch_sinks(double now) {
     now_ = now;
     for (const auto* const all : {&current_, &removed_})
         for (const auto& s : *all) {
-            if (s->sink)
-                look_at_sink(*s, *s->sink);
-            for (const auto& sink : s->old_sinks)
+            if (s->sinks.current())
+                look_at_sink(*s, *s->sinks.current());
+            for (const auto& sink : s->sinks.former())
                 look_at_sink(*s, *sink);
         }
 }
@@ -25,7 +25,7 @@ void StreamSet::look_at_sink(Stream& stream, Sink& sink) {
     const std::optional<std::string> news = sink.news();
     if (!news)
         return;
-    stream.past.events[static_cast<std::size_t>(stats::StreamEvent::sink_failed)]++;
+    stream.past.count(stats::StreamEvent::sink_failed);
     stream.last_event = {stats::StreamEvent::sink_failed, now_, "its sink takes no more heaps: " + *news};
     events_.report(stream.name, *stream.last_event);
     problems_.push_back(fmt::format("stream {}: {}", stream.name, stream.last_event->text));
@@ -49,7 +49,7 @@ std::vector<std::string> StreamSet::note_silence(const Worker& worker, bool sile
             continue;
         names.push_back(stream->name);
         const stats::StreamEvent kind = silent ? stats::StreamEvent::stalled : stats::StreamEvent::back;
-        stream->past.events[static_cast<std::size_t>(kind)]++;
+        stream->past.count(kind);
         stream->last_event = {kind, now, text};
     }
     return names;
@@ -57,7 +57,7 @@ std::vector<std::string> StreamSet::note_silence(const Worker& worker, bool sile
 
 void StreamSet::forget_times() {
     for (const auto& stream : current_)
-        stream->past_times = {};
+        stream->past.forget_times();
 }
 
 void StreamSet::look_for_blocked() {

@@ -45,12 +45,6 @@ void Stream::retire_lanes() {
     lanes.clear();
 }
 
-void Stream::retire_sink(std::shared_ptr<Sink> successor) {
-    if (sink)
-        old_sinks.push_back(std::move(sink));
-    sink = std::move(successor);
-}
-
 void StreamSet::let_go() {
     for (const auto& s : current_)
         if (!s->leaving.empty())
@@ -59,7 +53,7 @@ void StreamSet::let_go() {
         let_go(*s);
         if (!s->leaving.empty())
             continue;
-        removed_counts_.add(s->past);
+        removed_counts_.add(s->past.sums());
         for (const auto& w : lcores_)
             w->former.stream_is_gone(s->number);
     }
@@ -74,15 +68,14 @@ void StreamSet::let_go(Stream& stream) {
         } else {
             i++;
         }
-    std::erase_if(stream.old_sinks, [&](const std::shared_ptr<Sink>& sink) {
-        if (std::any_of(stream.leaving.begin(), stream.leaving.end(),
-                        [&sink](const Leaving& l) { return l.lane->sink == sink; }))
-            return false;
+    const auto used = [&stream](const Sink& sink) {
+        return std::any_of(stream.leaving.begin(), stream.leaving.end(),
+                           [&sink](const Leaving& l) { return l.lane->sink.get() == &sink; });
+    };
+    for (const auto& sink : stream.sinks.take_unused(used)) {
         look_at_sink(stream, *sink);
-        stream.past.heaps_verified += sink->verified();
-        stream.past.heaps_wrong += sink->wrong();
-        return true;
-    });
+        stream.past.add_sink(*sink);
+    }
 }
 
 /// Takes the next step of the removal. Returns true when neither the lane's lcore nor the consumers know it.
@@ -112,7 +105,7 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
             taken = lane.users->remove(*lane.user_queue);
             leaving.waits_for_user = !taken;
         } else {
-            taken = consumers_.remove(*lane.feed, lane.sink != stream.sink);
+            taken = consumers_.remove(*lane.feed, lane.sink != stream.sinks.current());
         }
         if (!taken)
             return false;
@@ -159,14 +152,9 @@ bool StreamSet::leave(Stream& stream, Leaving& leaving) {
 /// Adds the lane's counts to the stream.
 void StreamSet::fold(Stream& stream, const StreamLane& lane) {
     Worker& w = *lane.worker;
-    stream.past.add(lane.counts, lane.done.delivered, lane.done.unwritten);
+    stream.past.add_lane(lane.counts, lane.done, lane.details);
     for (const std::uint64_t n : lane.counts.packets)
         w.former.add(stream.number, n);
-    stream.past_endpoints.resize(std::max(stream.past_endpoints.size(), lane.details.endpoints.size()));
-    for (std::size_t e = 0; e < lane.details.endpoints.size(); e++)
-        stream.past_endpoints[e].add(lane.details.endpoints[e]);
-    stream.past_times.latency.merge(lane.details.times.latency);
-    stream.past_times.gap.merge(lane.details.times.gap);
     std::erase(w.lanes, &lane);
 }
 
@@ -224,7 +212,8 @@ bool StreamSet::all_stopped(const std::vector<ReceivePlan>& plans) const {
                 if (lane->stops[e] != 0)
                     seen[e] = 1;
         for (std::size_t e = 0; e < seen.size(); e++)
-            if (seen[e] == 0 && std::find(endpoints.begin(), endpoints.end(), s.places[e]) != endpoints.end())
+            if (seen[e] == 0 &&
+                std::find(endpoints.begin(), endpoints.end(), s.places.all()[e]) != endpoints.end())
                 return false;
         any |= !s.lanes.empty();
     }

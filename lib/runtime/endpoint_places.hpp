@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "base/endpoint.hpp"
+
+namespace spead::runtime {
+
+/// Assigns a stream's endpoints their places, which are indices into the tables of its lanes. An endpoint
+/// keeps its place while others are added and removed. Main thread only.
+class EndpointPlaces {
+  public:
+    /// Keeps the places of the `endpoints`, which receive packets from now on. New endpoints get free places:
+    /// those that no packet may still be counted for, in tables about to be exchanged or in lanes that are
+    /// being removed (`lanes_leave`). Returns the places of the new endpoints.
+    std::vector<std::size_t> keep(const std::vector<Endpoint>& endpoints, bool lanes_leave);
+
+    /// Returns the endpoints in the order of their places, with former ones whose place is not taken.
+    const std::vector<Endpoint>& all() const noexcept { return all_; }
+    std::size_t size() const noexcept { return all_.size(); }
+    /// Returns the endpoint's place; size(): it has none.
+    std::size_t of(const Endpoint& endpoint) const noexcept;
+
+  private:
+    std::vector<Endpoint> all_;
+    std::vector<Endpoint> in_use_;  ///< they receive packets
+};
+
+}  // namespace spead::runtime

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/past_counts.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "runtime/sink.hpp"
+
+namespace spead::runtime {
+
+void PastCounts::add_lane(const stats::StreamCounters& counts, const HeapTally::Done& done,
+                          const LaneDetails& details) {
+    sums_.add(counts, done.delivered, done.unwritten);
+    endpoints_.resize(std::max(endpoints_.size(), details.endpoints.size()));
+    for (std::size_t e = 0; e < details.endpoints.size(); e++)
+        endpoints_[e].add(details.endpoints[e]);
+    times_.latency.merge(details.times.latency);
+    times_.gap.merge(details.times.gap);
+}
+
+void PastCounts::add_sink(const Sink& sink) {
+    sums_.heaps_verified += sink.verified();
+    sums_.heaps_wrong += sink.wrong();
+}
+
+void PastCounts::count(stats::StreamEvent event) noexcept {
+    sums_.events[static_cast<std::size_t>(event)]++;
+}
+
+void PastCounts::free_places(std::size_t places, const std::vector<std::size_t>& fresh) {
+    endpoints_.resize(places);
+    for (const std::size_t place : fresh)
+        without_place_.add(std::exchange(endpoints_[place], {}));
+}
+
+}  // namespace spead::runtime

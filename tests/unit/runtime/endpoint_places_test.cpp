@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/endpoint_places.hpp"
+
+#include <gmock/gmock.h>
+
+#include <gtest/gtest.h>
+
+namespace spead::runtime::unit_test {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Endpoint group(std::uint32_t n) {
+    return {Ipv4{0xEF000000 + n}, 7148, {}};
+}
+
+TEST(EndpointPlaces, StayTheSameWhileOthersComeAndGo) {
+    EndpointPlaces places;
+    EXPECT_EQ(places.of(group(1)), places.size());
+    EXPECT_THAT(places.keep({group(1), group(2), group(3)}, false), ElementsAre(0, 1, 2));
+    EXPECT_THAT(places.keep({group(3), group(1)}, false), IsEmpty());
+    EXPECT_EQ(places.of(group(1)), 0U);
+    EXPECT_EQ(places.of(group(3)), 2U);
+    EXPECT_EQ(places.of(group(2)), 1U) << "its place is not taken yet";
+}
+
+TEST(EndpointPlaces, OfFormerEndpointsAreTakenOnceNoTableCountsThem) {
+    EndpointPlaces places;
+    places.keep({group(1), group(2)}, false);
+    EXPECT_THAT(places.keep({group(1), group(4)}, false), ElementsAre(2))
+        << "packets to 2 may still be counted";
+    EXPECT_THAT(places.keep({group(1), group(4), group(5)}, false), ElementsAre(1));
+    EXPECT_THAT(places.all(), ElementsAre(group(1), group(5), group(4)));
+    EXPECT_EQ(places.of(group(2)), places.size());
+}
+
+TEST(EndpointPlaces, AreNotTakenWhileLanesLeave) {
+    EndpointPlaces places;
+    places.keep({group(1), group(2)}, false);
+    places.keep({group(1)}, true);
+    EXPECT_THAT(places.keep({group(1), group(3)}, true), ElementsAre(2));
+    EXPECT_THAT(places.keep({group(1), group(3), group(4)}, false), ElementsAre(1));
+    EXPECT_EQ(places.size(), 3U);
+}
+
+}  // namespace
+}  // namespace spead::runtime::unit_test

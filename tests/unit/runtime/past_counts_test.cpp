@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "runtime/past_counts.hpp"
+
+#include <gtest/gtest.h>
+
+#include "runtime/sink.hpp"
+
+namespace spead::runtime::unit_test {
+namespace {
+
+/// Returns details with these packets by endpoint, ten bytes each.
+LaneDetails details_with(const std::vector<std::uint64_t>& packets) {
+    LaneDetails details;
+    for (const std::uint64_t n : packets)
+        details.endpoints.push_back({n, 10 * n});
+    return details;
+}
+
+class CountedSink : public Sink {
+  public:
+    CountedSink(std::uint64_t right, std::uint64_t wrong) {
+        verified_ = right;
+        wrong_ = wrong;
+    }
+    void consume(const heap::HeapHandle&) override {}
+};
+
+TEST(PastCounts, SumLanesByPlace) {
+    PastCounts past;
+    stats::StreamCounters counts;
+    counts.packets[0] = 3;
+    LaneDetails first = details_with({1, 2});
+    first.times.latency.add(100);
+    past.add_lane(counts, {5, 1}, first);
+    past.add_lane(counts, {10, 2}, details_with({10, 20, 30}));
+    past.add_lane(counts, {0, 0}, details_with({100}));
+    EXPECT_EQ(past.sums().received, 9U);
+    EXPECT_EQ(past.sums().heaps_delivered, 15U);
+    EXPECT_EQ(past.sums().heaps_unwritten, 3U);
+    ASSERT_EQ(past.endpoints().size(), 3U);
+    EXPECT_EQ(past.endpoints()[0].packets, 111U);
+    EXPECT_EQ(past.endpoints()[1].packets, 22U);
+    EXPECT_EQ(past.endpoints()[2].bytes, 300U);
+    EXPECT_EQ(past.times().latency.count(), 1U);
+
+    past.forget_times();
+    EXPECT_EQ(past.times().latency.count(), 0U);
+    EXPECT_EQ(past.sums().received, 9U) << "only the times restart";
+}
+
+TEST(PastCounts, KeepCountsOfEndpointsThatLoseTheirPlace) {
+    PastCounts past;
+    past.add_lane({}, {}, details_with({1, 2, 3}));
+    past.free_places(4, {1, 3});
+    ASSERT_EQ(past.endpoints().size(), 4U);
+    EXPECT_EQ(past.endpoints()[0].packets, 1U);
+    EXPECT_EQ(past.endpoints()[1].packets, 0U);
+    EXPECT_EQ(past.endpoints()[2].packets, 3U);
+    EXPECT_EQ(past.without_place().packets, 2U);
+    past.add_without_place({5, 50});
+    EXPECT_EQ(past.without_place().packets, 7U);
+    EXPECT_EQ(past.without_place().bytes, 70U);
+}
+
+TEST(PastCounts, CountSinksAndEvents) {
+    PastCounts past;
+    past.add_sink(CountedSink(7, 2));
+    past.add_sink(CountedSink(1, 0));
+    EXPECT_EQ(past.sums().heaps_verified, 8U);
+    EXPECT_EQ(past.sums().heaps_wrong, 2U);
+    past.count(stats::StreamEvent::back);
+    past.count(stats::StreamEvent::back);
+    EXPECT_EQ(past.sums().events[static_cast<std::size_t>(stats::StreamEvent::back)], 2U);
+    EXPECT_EQ(past.sums().events[static_cast<std::size_t>(stats::StreamEvent::stalled)], 0U);
+}
+
+}  // namespace
+}  // namespace spead::runtime::unit_test

@@ -5,6 +5,7 @@
 #include "port/device_calls.hpp"
 
 #include <rte_dev.h>
+#include <rte_errno.h>
 #include <rte_ethdev.h>
 #include <rte_flow.h>
 #include <rte_memory.h>
@@ -20,6 +21,10 @@ DeviceCalls* current = &dpdk;
 
 DeviceCalls& device_calls() noexcept {
     return *current;
+}
+
+std::string reason_of(int error) {
+    return rte_strerror(error < 0 ? -error : error);
 }
 
 DeviceCallsInstead::DeviceCallsInstead(DeviceCalls& calls) noexcept : before_(current) {
@@ -48,6 +53,10 @@ int DeviceCalls::stop(std::uint16_t port) {
 
 int DeviceCalls::close(std::uint16_t port) {
     return rte_eth_dev_close(port);
+}
+
+int DeviceCalls::stats(std::uint16_t port, rte_eth_stats& stats) {
+    return rte_eth_stats_get(port, &stats);
 }
 
 int DeviceCalls::read_clock(std::uint16_t port, std::uint64_t& ticks) {

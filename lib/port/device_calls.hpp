@@ -3,10 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 struct rte_device;
 struct rte_eth_conf;
 struct rte_eth_dev_info;
+struct rte_eth_stats;
 struct rte_flow;
 struct rte_flow_action;
 struct rte_flow_attr;
@@ -14,8 +16,9 @@ struct rte_flow_error;
 struct rte_flow_item;
 
 /// Wraps the DPDK calls whose order matters to a device: isolation before configure, rules only while it
-/// runs, memory registered before it is mapped, and unmapped when nothing in flight needs it. lib/port makes
-/// them through this interface, so that a test can record them, or answer for an absent card.
+/// runs, memory registered before it is mapped, and unmapped when nothing in flight needs it. Wraps its clock
+/// and its counts, too. lib/port makes these calls through this interface, so that a test can record them, or
+/// answer for an absent card.
 namespace spead::port {
 
 /// Declares the calls. Control code, one thread at a time. Results are those of the DPDK functions of the
@@ -30,6 +33,8 @@ class DeviceCalls {
     virtual int stop(std::uint16_t port);
     virtual int close(std::uint16_t port);
 
+    /// Calls rte_eth_stats_get.
+    virtual int stats(std::uint16_t port, rte_eth_stats& stats);
     /// Calls rte_eth_read_clock.
     virtual int read_clock(std::uint16_t port, std::uint64_t& ticks);
 
@@ -50,6 +55,9 @@ class DeviceCalls {
 
 /// Returns DPDK itself, or a test's replacement.
 DeviceCalls& device_calls() noexcept;
+
+/// Returns the text of an error number of DPDK, whatever its sign.
+std::string reason_of(int error);
 
 /// Replaces DPDK by `calls` during its life, for tests. Not while other ports are open.
 class DeviceCallsInstead {

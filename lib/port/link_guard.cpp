@@ -17,14 +17,10 @@
 
 namespace spead::port {
 
-namespace {
-
 bool link_is_up(std::uint16_t port_id) {
     rte_eth_link link{};
     return rte_eth_link_get_nowait(port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
 }
-
-}  // namespace
 
 /// Watches one connection. Removes itself from EAL at the first event: that event stays pending, and EAL
 /// would call back without end.

@@ -19,6 +19,9 @@
 /// reported.
 namespace spead::port {
 
+/// Returns whether the device says that its link is up. Does not wait.
+bool link_is_up(std::uint16_t port_id);
+
 /// Opens and closes a Gate as a port's peer connects and disconnects. Control code, except for its callbacks.
 class LinkGuard {
   public:

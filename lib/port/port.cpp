@@ -45,16 +45,16 @@ const Capabilities& Port::capabilities() const noexcept {
     return state_->capabilities;
 }
 const ArrivalTimes* Port::arrivals() const noexcept {
-    return state_->arrivals ? &*state_->arrivals : nullptr;
+    return state_->times.arrivals();
 }
 const SendTimes& Port::send_times() const noexcept {
-    return state_->send_times;
+    return state_->times.send_times();
 }
 const MacAddress& Port::mac() const noexcept {
-    return state_->mac;
+    return state_->identity.mac;
 }
 Ipv4 Port::source_address() const noexcept {
-    return state_->address;
+    return state_->identity.address;
 }
 const std::string& Port::name() const noexcept {
     return state_->planned.request.name;
@@ -72,16 +72,16 @@ const std::string& Port::netdev() const noexcept {
     return state_->device.netdev;
 }
 unsigned Port::if_index() const noexcept {
-    return state_->if_index;
+    return state_->identity.if_index;
 }
 std::uint16_t Port::port_id() const noexcept {
-    return state_->port_id;
+    return state_->identity.port_id;
 }
 rte_device* Port::device() const noexcept {
-    return state_->eal_device;
+    return state_->identity.eal_device;
 }
 int Port::socket_id() const noexcept {
-    return state_->socket_id;
+    return state_->identity.socket_id;
 }
 const QueueSizes& Port::rx_sizes() const noexcept {
     return state_->device.rx;
@@ -112,7 +112,7 @@ std::string Port::sizes() const {
 
 stats::NicSnapshot Port::nic() const {
     state_->update_nic();
-    return state_->nic;
+    return state_->counts.nic();
 }
 
 bool Port::exhausted() const noexcept {
@@ -150,7 +150,8 @@ std::vector<std::string> Port::source_problems() const {
 
 std::string Port::output_problem() const {
     const State& s = *state_;
-    const auto written = s.started ? s.written_now() : s.written;
+    const auto written =
+        s.is.started ? s.counts.written_since_start(s.identity.port_id) : s.counts.kept_written();
     for (std::size_t q = 0; q < written.size(); ++q) {
         auto problem = s.planned.driver->output_problem(s.device, static_cast<std::uint16_t>(q),
                                                         written[q].packets, written[q].bytes);

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Runs a port after it is open: starts it, follows a peer, stops it, tears it down.
-#include <chrono>
-#include <thread>
-#include <utility>
+/// Runs a port after it is open: starts it, follows its device and its peer, stops it, tears it down.
+#include <memory>
 
 #include <fmt/core.h>
 #include <rte_dev.h>
@@ -13,6 +11,7 @@
 #include "base/log.hpp"
 #include "port/device_calls.hpp"
 #include "port/flow_rules.hpp"
+#include "port/link_guard.hpp"
 #include "port/log_capture.hpp"
 #include "port/netdev.hpp"
 #include "port/port_state.hpp"
@@ -22,39 +21,8 @@ namespace spead::port {
 namespace {
 
 constexpr std::uint16_t kDrainBurst = 64;
-constexpr auto kFetchPatience = std::chrono::seconds{2};
-constexpr auto kMeetPatience = std::chrono::seconds{1};
 
 }  // namespace
-
-/// Makes calls into the device that must not overlap with a peer's disconnect.
-int Port::State::in_order(const std::function<int()>& call) const {
-    int result = 0;
-    if (guard) {
-        guard->run([&] { result = call(); });
-    } else {
-        result = call();
-    }
-    return result;
-}
-
-bool Port::State::device_link() const {
-    rte_eth_link link{};
-    return rte_eth_link_get_nowait(port_id, &link) == 0 && link.link_status == RTE_ETH_LINK_UP;
-}
-
-/// Opens the gate when the peer has come, and connects again when it has gone or has refused us.
-void Port::State::follow_peer() {
-    const auto connections = [this] { return planned.driver->connections(device); };
-    if (guard->wants_watch()) {
-        guard->watch(connections);
-    } else if (device.connects_when_started && !device_link() && connections().empty()) {
-        guard->release();
-        (void)in_order([this] { return device_calls().stop(port_id); });
-        started = false;
-        waiting = true;
-    }
-}
 
 /// Resets the files: net_pcap reads and writes them from the beginning at every start.
 void Port::State::rewind() {
@@ -66,21 +34,17 @@ void Port::State::rewind() {
             }
         }
     }
-    written_at_start = count_written();
-    written.clear();
+    counts.restart(identity.port_id);
 }
 
 bool Port::State::try_start(std::string& reason) {
-    if (const auto why = planned.driver->why_no_peer(device)) {
-        if (!why->empty() && !std::exchange(reported_peer, true)) {
-            log_warning(LogType::port, "{}: {}", name, *why);
-        }
+    if (const auto why = peer.why_absent(name)) {
         reason = *why;
         return false;
     }
     rewind();
     LogCapture log;
-    const int error = in_order([this] { return device_calls().start(port_id); });
+    const int error = peer.in_order([this] { return device_calls().start(identity.port_id); });
     if (error != 0) {
         reason = fmt::format("{} ({})", reason_of(error), log.take_reason());
         return false;
@@ -88,9 +52,9 @@ bool Port::State::try_start(std::string& reason) {
     if (planned.driver->complains()) {
         log.discard();
     }
-    started = true;
-    waiting = false;
-    start_clock();
+    is.started = true;
+    peer.set_awaited(false);
+    times.start(identity.port_id, remarks);
     make_rules();
     return true;
 }
@@ -101,77 +65,35 @@ void Port::State::make_rules() {
         return;
     }
     if (capabilities.steering == Steering::rte_flow) {
-        rules = std::make_unique<FlowRules>(port_id, name, mac, capabilities.spreads_sources);
+        rules.use(
+            std::make_unique<FlowRules>(identity.port_id, name, identity.mac, capabilities.spreads_sources));
     } else {
-        rules = planned.driver->make_rules(device);
-    }
-}
-
-/// Reports once when the rules no longer work.
-void Port::State::watch_rules() {
-    if (!rules || reported_rules) {
-        return;
-    }
-    if (const std::string text = rules->out_of_force(); !text.empty()) {
-        reported_rules = true;
-        log_warning(LogType::port, "{}: {}", name, text);
+        rules.use(planned.driver->make_rules(device));
     }
 }
 
 void Port::State::free_leftovers() {
     rte_mbuf* mbufs[kDrainBurst];
     for (std::uint16_t q = 0; q < device.rx_queues; ++q) {
-        while (const std::uint16_t n = rte_eth_rx_burst(port_id, q, mbufs, kDrainBurst)) {
+        while (const std::uint16_t n = rte_eth_rx_burst(identity.port_id, q, mbufs, kDrainBurst)) {
             rte_pktmbuf_free_bulk(mbufs, n);
         }
     }
 }
 
-/// Waits until an outgoing connection is made or refused. If the client disconnects before the greeting,
-/// net_memif's server ends its process: it closes a descriptor that EAL still watches.
-void Port::State::wait_until_met() {
-    const auto end = std::chrono::steady_clock::now() + kMeetPatience;
-    while (!device_link() && !planned.driver->connections(device).empty() &&
-           std::chrono::steady_clock::now() < end) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-    }
-}
-
-void Port::State::wait_until_fetched() {
-    auto left = planned.driver->unfetched(device);
-    auto last_progress = std::chrono::steady_clock::now();
-    while (left != 0) {
-        std::this_thread::sleep_for(std::chrono::milliseconds{1});
-        const auto now = std::chrono::steady_clock::now();
-        // The peer writes what this is read from: only becoming less is progress.
-        if (const auto still = planned.driver->unfetched(device); still < left) {
-            left = still;
-            last_progress = now;
-        } else if (now - last_progress > kFetchPatience) {
-            remarks.push_back(fmt::format("{}: the peer did not fetch the last {} packets", name, left));
-            return;
-        }
-    }
-}
-
 void Port::State::stop() {
-    waiting = false;
-    if (!started) {
+    peer.set_awaited(false);
+    if (!is.started) {
         return;
     }
-    rules.reset();
-    if (guard && device.connects_when_started) {
-        wait_until_met();
-    }
-    if (capabilities.needs_peer) {
-        wait_until_fetched();
+    rules.drop();
+    if (const auto left = peer.finish(); left != 0) {
+        remarks.push_back(fmt::format("{}: the peer did not fetch the last {} packets", name, left));
     }
     if (capabilities.receives_own) {
         free_leftovers();
     }
-    if (guard) {
-        guard->release();
-    }
+    peer.release();
     for (const auto& state : rx) {
         for (const auto& part : state.parts) {
             if (part.ended_early.load(std::memory_order_relaxed)) {
@@ -181,10 +103,11 @@ void Port::State::stop() {
             }
         }
     }
-    written = written_now();
+    counts.keep_written(identity.port_id);
     update_nic();
-    started = false;
-    if (const int error = in_order([this] { return device_calls().stop(port_id); }); error != 0) {
+    is.started = false;
+    if (const int error = peer.in_order([this] { return device_calls().stop(identity.port_id); });
+        error != 0) {
         remarks.push_back(fmt::format("{}: EAL cannot stop {}: {}", name, device.name, reason_of(error)));
     }
 }
@@ -192,34 +115,37 @@ void Port::State::stop() {
 void Port::State::tear_down() noexcept {
     try {
         stop();
-        if (opened) {
+        if (is.opened) {
             if (!rx.empty() || !tx.empty()) {
                 update_nic();
             }
-            opened = false;
+            is.opened = false;
             // Two calls: events that came together with the first are handled before the second.
-            (void)in_order([this] {
+            (void)peer.in_order([this] {
                 planned.driver->closing(device);
                 return 0;
             });
-            if (const int error = in_order([this] { return device_calls().close(port_id); }); error != 0) {
+            if (const int error = peer.in_order([this] { return device_calls().close(identity.port_id); });
+                error != 0) {
                 remarks.push_back(
                     fmt::format("{}: EAL cannot close {}: {}", name, device.name, reason_of(error)));
             }
         }
-        guard.reset();
-        if (attached) {
-            attached = false;
-            if (const int error = eal_device == nullptr ? -ENODEV : rte_dev_remove(eal_device); error != 0) {
+        peer.end_guard();
+        if (is.attached) {
+            is.attached = false;
+            if (const int error =
+                    identity.eal_device == nullptr ? -ENODEV : rte_dev_remove(identity.eal_device);
+                error != 0) {
                 remarks.push_back(
                     fmt::format("{}: EAL cannot remove {}: {}", name, device.name, reason_of(error)));
             }
-            eal_device = nullptr;
+            identity.eal_device = nullptr;
         }
         // Before the pools: sockets that the PMD forgot to close share their memory with the kernel
         // (net_af_xdp).
-        if (applied) {
-            applied = false;
+        if (is.applied) {
+            is.applied = false;
             planned.driver->released(device);
             device.held.reset();
         }
@@ -232,7 +158,7 @@ void Port::State::tear_down() noexcept {
             }
         }
         pools.clear();
-        if (claimed) {
+        if (is.claimed) {
             give_up_claim();
         }
     } catch (const std::exception&) {
@@ -240,45 +166,18 @@ void Port::State::tear_down() noexcept {
     }
 }
 
-void Port::State::update_nic() const {
-    rte_eth_stats stats{};
-    if (!opened || rte_eth_stats_get(port_id, &stats) != 0) {
-        return;
+void Port::State::update_nic() {
+    if (is.opened) {
+        counts.update(identity.port_id);
     }
-    kernel_missed += planned.driver->take_missed(device);
-    nic.missed = stats.imissed + kernel_missed;
-    nic.no_mbuf = stats.rx_nombuf;
-    nic.errors = stats.ierrors + stats.oerrors;
-    nic.send_errors = stats.oerrors;
-}
-
-std::vector<Port::State::Written> Port::State::count_written() const {
-    std::vector<Written> counts;
-    rte_eth_stats stats{};
-    if (device.outputs.empty() || rte_eth_stats_get(port_id, &stats) != 0) {
-        return counts;
-    }
-    for (std::uint16_t q = 0; q < device.tx_queues && q < RTE_ETHDEV_QUEUE_STAT_CNTRS; ++q) {
-        counts.push_back({stats.q_opackets[q], stats.q_obytes[q]});
-    }
-    return counts;
-}
-
-std::vector<Port::State::Written> Port::State::written_now() const {
-    std::vector<Written> counts = count_written();
-    for (std::size_t q = 0; q < counts.size() && q < written_at_start.size(); ++q) {
-        counts[q].packets -= written_at_start[q].packets;
-        counts[q].bytes -= written_at_start[q].bytes;
-    }
-    return counts;
 }
 
 void Port::start() {
     State& s = *state_;
-    if (s.started || s.waiting) {
+    if (s.is.started || s.peer.is_awaited()) {
         return;
     }
-    if (!s.opened) {
+    if (!s.is.opened) {
         throw_error(s.name, "the port is closed");
     }
     std::string reason;
@@ -288,38 +187,34 @@ void Port::start() {
     if (!s.capabilities.needs_peer) {
         throw_error(s.name, "EAL cannot start {}: {}", s.device.name, reason);
     }
-    s.waiting = true;
+    s.peer.set_awaited(true);
 }
 
 void Port::add_rule(const Rule& rule) {
     State& s = *state_;
-    if (!s.started) {
+    if (!s.is.started) {
         throw_error(s.name, "a rule for {} can only be added while the port is started",
                     to_string(rule.endpoint));
     }
-    if (s.rules) {
-        s.rules->add(rule);
-    }
+    s.rules.add(rule);
 }
 
 void Port::add_host_rules(std::uint16_t queue) {
-    if (state_->rules && state_->capabilities.isolation) {
-        state_->rules->add_host_rules(queue);
+    if (state_->capabilities.isolation) {
+        state_->rules.add_host_rules(queue);
     }
 }
 
 void Port::remove_rule(const Endpoint& endpoint) {
-    if (state_->rules) {
-        state_->rules->remove(endpoint);
-    }
+    state_->rules.remove(endpoint);
 }
 
 std::vector<RuleState> Port::rules() const {
-    return state_->rules ? state_->rules->rules() : std::vector<RuleState>{};
+    return state_->rules.rules();
 }
 
 std::vector<PassedPackets> Port::passed() const {
-    return state_->rules ? state_->rules->passed() : std::vector<PassedPackets>{};
+    return state_->rules.passed();
 }
 
 void Port::stop() {
@@ -331,40 +226,39 @@ void Port::close() noexcept {
 }
 
 bool Port::started() const noexcept {
-    return state_->started;
+    return state_->is.started;
 }
 
 bool Port::poll_link() {
     State& s = *state_;
-    if (s.waiting) {
+    if (s.peer.is_awaited()) {
         std::string reason;
         s.try_start(reason);
     }
-    if (s.started) {
-        s.follow_clock();
+    if (s.is.started) {
+        s.times.follow(s.identity.port_id, s.remarks);
     }
-    if (s.started && s.guard) {
-        s.follow_peer();
+    if (s.is.started && !s.peer.follow()) {
+        s.is.started = false;
     }
-    if (s.started) {
-        s.watch_rules();
+    if (s.is.started) {
+        if (const std::string text = s.rules.first_out_of_force(); !text.empty()) {
+            log_warning(LogType::port, "{}: {}", s.name, text);
+        }
     }
     return link_up();
 }
 
 bool Port::link_up() const {
     const State& s = *state_;
-    if (!s.started) {
+    if (!s.is.started) {
         return false;
     }
     if (!s.device.netdev.empty()) {
         const auto facts = netdev_facts(s.device.netdev);
         return facts && facts->up && facts->running;
     }
-    if (s.gate && !s.gate->is_open()) {
-        return false;
-    }
-    return s.device_link();
+    return !s.peer.keeps_out() && link_is_up(s.identity.port_id);
 }
 
 std::string Port::missing_netdev() const {
@@ -374,7 +268,7 @@ std::string Port::missing_netdev() const {
         return {};
     }
     const auto facts = netdev_facts(netdev);
-    return facts && facts->index == s.if_index ? std::string() : netdev;
+    return facts && facts->index == s.identity.if_index ? std::string() : netdev;
 }
 
 }  // namespace spead::port

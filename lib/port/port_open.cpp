@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <rte_dev.h>
 #include <rte_devargs.h>
+#include <rte_errno.h>
 #include <rte_flow.h>
 #include <rte_mbuf.h>
 #include <rte_mempool.h>
@@ -129,11 +130,11 @@ std::optional<std::uint16_t> find_port(const PreparedDevice& device) {
 
 void Port::State::claim() {
     open_names().claim(planned);
-    claimed = true;
+    is.claimed = true;
 }
 
 void Port::State::give_up_claim() {
-    claimed = false;
+    is.claimed = false;
     open_names().release(device);
 }
 
@@ -166,20 +167,20 @@ void Port::State::attach() {
             log.discard();
         }
     }
-    port_id = *id;
-    attached = true;
-    opened = true;
+    identity.port_id = *id;
+    is.attached = true;
+    is.opened = true;
     planned.driver->attached(device);
 }
 
 void Port::State::configure() {
     rte_eth_dev_info info{};
-    if (const int error = device_calls().info(port_id, info); error != 0) {
+    if (const int error = device_calls().info(identity.port_id, info); error != 0) {
         throw_error(name, "cannot read the features of the device {}: {}", device.name, reason_of(error));
     }
-    eal_device = info.device;
-    if_index = info.if_index;
-    socket_id = rte_eth_dev_socket_id(port_id);
+    identity.eal_device = info.device;
+    identity.if_index = info.if_index;
+    identity.socket_id = rte_eth_dev_socket_id(identity.port_id);
     if (device.rx_queues > info.max_rx_queues || device.tx_queues > info.max_tx_queues) {
         throw_error(name, "{} receive and {} transmit queues are needed, and the device {} has {} and {}",
                     device.rx_queues, device.tx_queues, device.name, info.max_rx_queues, info.max_tx_queues);
@@ -198,7 +199,7 @@ void Port::State::configure() {
     if (device.rx_queues == 0) {
         capabilities.rx_offloads = 0;
     }
-    choose_times(info);
+    times.choose(info, capabilities);
     if (!device.isolates_with_queues) {
         isolate();
     }
@@ -209,7 +210,8 @@ void Port::State::configure() {
     conf.txmode.offloads = capabilities.tx_offloads;
     conf.intr_conf.rxq = planned.request.interrupts && capabilities.rx_interrupt ? 1 : 0;
     LogCapture log;
-    if (const int error = device_calls().configure(port_id, device.rx_queues, device.tx_queues, conf);
+    if (const int error =
+            device_calls().configure(identity.port_id, device.rx_queues, device.tx_queues, conf);
         error != 0) {
         throw_error(name, "EAL cannot configure {}: {} ({})", device.name, reason_of(error),
                     log.take_reason());
@@ -227,7 +229,7 @@ void Port::State::isolate() {
         return;
     }
     rte_flow_error error{};
-    if (const int result = device_calls().flow_isolate(port_id, true, error); result != 0) {
+    if (const int result = device_calls().flow_isolate(identity.port_id, true, error); result != 0) {
         capabilities.isolation = false;
         remarks.push_back(
             fmt::format("{}: {} does not isolate its rules ({}): it also receives packets of no stream", name,
@@ -237,7 +239,7 @@ void Port::State::isolate() {
 
 void Port::State::make_pools() {
     for (std::uint16_t i = 0; i < device.rx_pools; ++i) {
-        rte_mempool* pool = make_rx_pool(next_pool_name(), device.rx, device.rx_slot, socket_id);
+        rte_mempool* pool = make_rx_pool(next_pool_name(), device.rx, device.rx_slot, identity.socket_id);
         if (pool == nullptr) {
             throw_error(name,
                         "no memory for receive pool {} of {} ({}; {}): raise EAL's -m by that much, or lower "
@@ -252,7 +254,8 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info) {
     LogCapture log;
     std::uint16_t rx_descriptors = device.rx.descriptors;
     std::uint16_t tx_descriptors = device.tx.descriptors;
-    if (const int error = rte_eth_dev_adjust_nb_rx_tx_desc(port_id, &rx_descriptors, &tx_descriptors);
+    if (const int error =
+            rte_eth_dev_adjust_nb_rx_tx_desc(identity.port_id, &rx_descriptors, &tx_descriptors);
         error != 0) {
         throw_error(name, "EAL cannot adjust the descriptors of {}: {} ({})", device.name, reason_of(error),
                     log.take_reason());
@@ -265,17 +268,17 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info) {
     rxconf.offloads = 0;
     rte_eth_txconf txconf = info.default_txconf;
     txconf.offloads = 0;
-    const auto socket = static_cast<unsigned>(socket_id);
+    const auto socket = static_cast<unsigned>(identity.socket_id);
     for (std::uint16_t q = 0; q < device.rx_queues; ++q) {
-        if (const int error =
-                rte_eth_rx_queue_setup(port_id, q, rx_descriptors, socket, &rxconf, pools[q % pools.size()]);
+        if (const int error = rte_eth_rx_queue_setup(identity.port_id, q, rx_descriptors, socket, &rxconf,
+                                                     pools[q % pools.size()]);
             error != 0) {
             throw_error(name, "EAL cannot set up receive queue {} of {}: {} ({})", q, device.name,
                         reason_of(error), log.take_reason());
         }
     }
     for (std::uint16_t q = 0; q < device.tx_queues; ++q) {
-        if (const int error = rte_eth_tx_queue_setup(port_id, q, tx_descriptors, socket, &txconf);
+        if (const int error = rte_eth_tx_queue_setup(identity.port_id, q, tx_descriptors, socket, &txconf);
             error != 0) {
             throw_error(name, "EAL cannot set up transmit queue {} of {}: {} ({})", q, device.name,
                         reason_of(error), log.take_reason());
@@ -285,7 +288,7 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info) {
     const std::uint16_t asked = planned.request.rx_queues;
     for (std::uint16_t i = 0; i < asked; ++i) {
         RxState& state = rx.emplace_back();
-        state.port_id = port_id;
+        state.port_id = identity.port_id;
         state.finite = capabilities.finite;
         state.trusts_peer = capabilities.trusts_peer;
         state.pool = pools[i];
@@ -300,30 +303,18 @@ void Port::State::set_up_queues(const rte_eth_dev_info& info) {
     }
     for (std::uint16_t i = 0; i < planned.request.tx_queues; ++i) {
         TxState& state = tx.emplace_back();
-        state.port_id = port_id;
+        state.port_id = identity.port_id;
         state.queue = i;
     }
     if (capabilities.needs_peer) {
-        make_gate();
+        peer.guard(identity.port_id, rx, tx);
     }
     rewind();
 }
 
-void Port::State::make_gate() {
-    gate = std::make_unique<Gate>(rx.size() + tx.size());
-    std::size_t queue = 0;
-    for (auto& state : rx) {
-        state.gate = gate.get();
-        state.presence = &gate->presence(queue++);
-    }
-    for (auto& state : tx) {
-        state.gate = gate.get();
-        state.presence = &gate->presence(queue++);
-    }
-    guard = std::make_unique<LinkGuard>(port_id, *gate);
-}
-
 void Port::State::identify() {
+    const std::uint16_t port_id = identity.port_id;
+    MacAddress& mac = identity.mac;
     rte_ether_addr hardware{};
     if (rte_eth_macaddr_get(port_id, &hardware) == 0) {
         std::copy_n(hardware.addr_bytes, mac.size(), mac.begin());
@@ -353,9 +344,9 @@ void Port::State::identify() {
     if (!facts) {
         throw_error(name, "the network interface {} has disappeared", device.netdev);
     }
-    if_index = facts->index;
+    identity.if_index = facts->index;
     if (facts->address.value != 0) {
-        address = facts->address;
+        identity.address = facts->address;
     }
     if (facts->promiscuous) {
         // rte_eth_dev_start writes ethdev's own idea of promiscuous mode to the netdev; an administrator's
@@ -376,7 +367,7 @@ std::unique_ptr<Port> Port::open(const PlannedPort& planned) {
     auto state = std::make_unique<State>(planned);
     state->claim();
     planned.driver->apply(state->device);
-    state->applied = true;
+    state->is.applied = true;
     state->remarks = state->device.remarks;
     {
         const auto own = state->device.listens ? std::make_unique<PrivateFiles>() : nullptr;

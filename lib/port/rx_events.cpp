@@ -32,18 +32,18 @@ RxEvents Port::rx_events(std::uint16_t i) const {
     if (i >= s.rx.size()) {
         throw_error(s.name, "receive queue {} does not exist; there are {}", i, s.rx.size());
     }
-    if (!s.started || !s.capabilities.rx_interrupt || !s.planned.request.interrupts) {
+    if (!s.is.started || !s.capabilities.rx_interrupt || !s.planned.request.interrupts) {
         return {};
     }
     const auto own = s.planned.driver->event_descriptors(s.device);
     std::vector<RxEvents::Part> parts;
     for (const RxPart& part : s.rx[i].parts) {
-        RxEvents::Part event{-1, s.port_id, part.queue, false};
+        RxEvents::Part event{-1, s.identity.port_id, part.queue, false};
         if (!own) {
-            event.fd = rte_eth_dev_rx_intr_ctl_q_get_fd(s.port_id, part.queue);
+            event.fd = rte_eth_dev_rx_intr_ctl_q_get_fd(s.identity.port_id, part.queue);
             // net_tap has nothing to arm: its descriptor is readable whenever packets are there.
-            event.armed_by_device = rte_eth_dev_rx_intr_enable(s.port_id, part.queue) != -ENOTSUP;
-            (void)rte_eth_dev_rx_intr_disable(s.port_id, part.queue);
+            event.armed_by_device = rte_eth_dev_rx_intr_enable(s.identity.port_id, part.queue) != -ENOTSUP;
+            (void)rte_eth_dev_rx_intr_disable(s.identity.port_id, part.queue);
         } else if (part.queue < own->size()) {
             event.fd = (*own)[part.queue];
         }

@@ -29,16 +29,15 @@ HeapGenerator::HeapGenerator(const SendPlan& plan, send::Sender& sender, memory:
     : plan_(plan),
       sender_(sender),
       regions_(regions),
-      words_per_item_(plan.heap_size / plan.items / 4),
-      payload_bytes_(words_per_item_ * 4 * plan.items),
-      memory_((std::size_t{plan.max_heaps} + 1) * round_up(payload_bytes_, kAlignment)),
+      sizes_(plan),
+      memory_((std::size_t{plan.max_heaps} + 1) * round_up(sizes_.payload, kAlignment)),
       slots_(std::size_t{plan.max_heaps} + 1) {
     regions_.add({memory_.base(), memory_.length(), true, -1});
     std::byte* at = memory_.base();
     for (Slot& slot : slots_) {
         slot.payload = at;
         slot.plain = make_heap(at, false);
-        at += round_up(payload_bytes_, kAlignment);
+        at += round_up(sizes_.payload, kAlignment);
     }
 }
 
@@ -55,7 +54,7 @@ void HeapGenerator::add_descriptors(send::OutgoingHeap& heap) const {
         d.name = fmt::format("Test item {}", i);
         d.description = "A test item with arbitrary value";
         d.numpy_header =
-            fmt::format("{{'shape': ({},), 'fortran_order': False, 'descr': '>u4'}}", words_per_item_);
+            fmt::format("{{'shape': ({},), 'fortran_order': False, 'descr': '>u4'}}", sizes_.words_per_item);
         heap.add_descriptor(d);
     }
 }
@@ -65,16 +64,15 @@ std::unique_ptr<send::OutgoingHeap> HeapGenerator::make_heap(std::byte* payload,
     if (describe)
         add_descriptors(*heap);
     for (std::uint32_t i = 0; i < plan_.items; i++)
-        heap->add_item(wire::item::kFirstUser + i, {payload + i * words_per_item_ * 4, words_per_item_ * 4},
-                       true);
+        heap->add_item(wire::item::kFirstUser + i,
+                       {payload + i * sizes_.words_per_item * 4, sizes_.words_per_item * 4}, true);
     return heap;
 }
 
 void HeapGenerator::start(const std::vector<unsigned>& cpus, std::int64_t heaps) {
     join();
     plan_.heaps = heaps;
-    earlier_heaps_ += data_heaps_ + stops_.size();
-    data_heaps_ = 0;
+    submitted_.start_again(stops_.size());
     stops_.clear();
     stop_.store(false, std::memory_order_relaxed);
     done_.store(false, std::memory_order_relaxed);
@@ -130,7 +128,7 @@ void HeapGenerator::run_descriptors() {
         s.control = true;
         if (!submit(s, j))
             return;
-        earlier_heaps_++;
+        submitted_.earlier++;
     }
 }
 
@@ -144,18 +142,18 @@ void HeapGenerator::run_data() {
         if (describe && !slot->described)
             slot->described = make_heap(slot->payload, true);
         // The receiver reckons from the heap count it sees, which wraps.
-        const std::uint64_t cnt = (plan_.first_count + (earlier_heaps_ + i) * plan_.count_step) &
+        const std::uint64_t cnt = (plan_.first_count + (submitted_.earlier + i) * plan_.count_step) &
                                   wire::Flavour(plan_.address_bits).value_mask();
         if (plan_.verify)
-            verify_generate({slot->payload, payload_bytes_},
-                            verify_heap_start(cnt, words_per_item_ * plan_.items));
+            verify_generate({slot->payload, sizes_.payload},
+                            verify_heap_start(cnt, sizes_.words_per_item * plan_.items));
         slot->busy = true;
         send::Submission s;
         s.heap = describe ? slot->described.get() : slot->plain.get();
         s.user = slot;
         if (!submit(s, i))
             return;
-        data_heaps_ = i + 1;
+        submitted_.data = i + 1;
         if (stop_.load(std::memory_order_acquire))
             return;
     }
@@ -170,7 +168,7 @@ void HeapGenerator::run_stops() {
         s.heap = stops_.back().get();
         s.control = true;
         s.rate = 0;  // it need not wait for the time of data that was given up
-        if (!submit(s, data_heaps_ + j))
+        if (!submit(s, submitted_.data + j))
             return;
     }
 }

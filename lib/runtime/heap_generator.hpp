@@ -53,6 +53,26 @@ class HeapGenerator final : public HeapSource {
         bool busy = false;
     };
 
+    /// Holds the sizes of a heap with data.
+    struct Sizes {
+        explicit Sizes(const SendPlan& plan)
+            : words_per_item(plan.heap_size / plan.items / 4), payload(words_per_item * 4 * plan.items) {}
+
+        std::uint64_t words_per_item;
+        std::uint64_t payload;  ///< bytes
+    };
+    /// Counts submitted heaps, from which the heap counts of the next ones follow.
+    struct Submitted {
+        /// Begins a new start, before which `stops` stop heaps were sent.
+        void start_again(std::uint64_t stops) noexcept {
+            earlier += data + stops;
+            data = 0;
+        }
+
+        std::uint64_t earlier = 0;  ///< all kinds, before this start: the sender goes on counting
+        std::uint64_t data = 0;     ///< since the start
+    };
+
     void run();
     void run_descriptors();
     void run_data();
@@ -67,8 +87,7 @@ class HeapGenerator final : public HeapSource {
     SendPlan plan_;
     send::Sender& sender_;
     memory::RegionTable& regions_;
-    std::uint64_t words_per_item_;
-    std::uint64_t payload_bytes_;
+    Sizes sizes_;
     memory::Mapping memory_;
     std::vector<Slot> slots_;
     std::unique_ptr<send::OutgoingHeap> descriptors_;  ///< in a heap of their own, if needed
@@ -77,8 +96,7 @@ class HeapGenerator final : public HeapSource {
     std::atomic<bool> stop_{false};
     std::atomic<bool> abandon_{false};
     std::atomic<bool> done_{true};
-    std::uint64_t earlier_heaps_ = 0;  ///< all kinds, before this start: the sender goes on counting
-    std::uint64_t data_heaps_ = 0;     ///< submitted since the start
+    Submitted submitted_;
     std::string failure_;
     std::thread thread_;
 };

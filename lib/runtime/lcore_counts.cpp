@@ -108,13 +108,13 @@ void LcoreCounts::keep(Worker& w, std::unique_ptr<LcoreLook> look) {
 /// Updates the high-water marks after a full look.
 void LcoreCounts::keep_peaks(Worker& w) const {
     const double at_s = clock_.seconds();
-    w.longest_loop.add(at_s, w.counts.lcore.longest_loop);
-    w.buffers_taken.resize(w.sources.size());
+    w.peaks.longest_loop.add(at_s, w.counts.lcore.longest_loop);
+    w.peaks.buffers_taken.resize(w.sources.size());
     for (std::size_t n = 0; n < w.counts.ports.size(); n++) {
         const std::uint32_t size = ports_[w.source_ports[n]].device().rx_sizes().mbufs;
         if (const std::uint32_t free = w.counts.ports[n].fewest_free_mbufs;
             free != stats::RxCounters::kNeverLooked)
-            w.buffers_taken[n].add(at_s, size - std::min(free, size));
+            w.peaks.buffers_taken[n].add(at_s, size - std::min(free, size));
     }
     for (StreamLane* const lane : w.lanes) {
         lane->queued.add(at_s, lane->details.queue_most);
@@ -124,8 +124,7 @@ void LcoreCounts::keep_peaks(Worker& w) const {
 
 void LcoreCounts::forget_peaks() {
     for (const auto& w : lcores_) {
-        w->longest_loop.forget();
-        w->buffers_taken.clear();
+        w->peaks.forget();
         for (StreamLane* const lane : w->lanes) {
             lane->queued.forget();
             lane->memory_used.forget();

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "base/endpoint.hpp"
@@ -19,6 +22,32 @@ struct NextHop {
     std::uint32_t substream = 0;
     Ipv4 address;
     MacAddress mac{};  ///< in use by the sender; zero: none yet
+};
+
+/// Holds the next hops of one sender, and selects those to look at, in turn.
+class NextHops {
+  public:
+    NextHops() = default;
+    explicit NextHops(std::vector<NextHop> hops) : hops_(std::move(hops)) {}
+
+    bool empty() const noexcept { return hops_.empty(); }
+    std::vector<NextHop>& all() noexcept { return hops_; }
+    const std::vector<NextHop>& all() const noexcept { return hops_; }
+
+    /// Returns the hops whose turn it is: `most` of them, or all if there are fewer. They stay the same until
+    /// note_looked_at().
+    std::vector<NextHop*> due(std::size_t most) {
+        std::vector<NextHop*> due;
+        for (std::size_t i = 0; i < std::min(most, hops_.size()); i++)
+            due.push_back(&hops_[(first_due_ + i) % hops_.size()]);
+        return due;
+    }
+    /// Notes that the first `n` due hops have been looked at. There is at least one hop.
+    void note_looked_at(std::size_t n) noexcept { first_due_ = (first_due_ + n) % hops_.size(); }
+
+  private:
+    std::vector<NextHop> hops_;
+    std::size_t first_due_ = 0;
 };
 
 /// Returns whether the sender has unicast endpoints without MAC addresses in the plan.

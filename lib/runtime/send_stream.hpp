@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "port/impaired_queue.hpp"
 #include "runtime/heap_generator.hpp"
@@ -19,6 +18,7 @@ namespace spead::runtime {
 
 struct Worker;
 
+/// Holds a sender of the run with its heap source, its lcore and its port.
 struct SendStream {
     std::uint32_t number = 0;  ///< unique in the run
     SendPlan plan;             ///< at present
@@ -32,8 +32,7 @@ struct SendStream {
     stats::SendCounters counts;  ///< when its lcore last answered
     bool stuck = false;          ///< likewise
     SendHealth health;
-    std::vector<NextHop> hops;
-    std::size_t next_hop = 0;            ///< the next one to be resolved
+    NextHops hops;
     send::Cut cut = send::Cut::nothing;  ///< heaps were given up so that the run can end
     std::uint64_t unfinished = 0;        ///< their number
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <thread>
 
 #include <fmt/core.h>
@@ -29,9 +28,9 @@ void SenderSet::resolve_next_hops(SendStream& s, Clock::time_point end, int inte
     if (!ports_[s.port].host() || s.hops.empty())
         return;
     port::ArpHost& arp = ports_[s.port].host()->arp();
-    for (const NextHop& hop : s.hops)
+    for (const NextHop& hop : s.hops.all())
         arp.resolve(hop.address);
-    for (const NextHop& hop : s.hops)
+    for (const NextHop& hop : s.hops.all())
         while (arp.find(hop.address) == std::nullopt) {
             if (Clock::now() > end)
                 throw_error(fmt::format("send {}", s.plan.name),
@@ -79,18 +78,18 @@ void SenderSet::follow_next_hops(SendStream& s) {
         hop.mac = *mac;
     };
     if (ports_[s.port].host()) {
-        for (NextHop& hop : s.hops)
+        for (NextHop& hop : s.hops.all())
             follow(hop, ports_[s.port].host()->arp().find(hop.address));
         return;
     }
+    const std::vector<NextHop*> due = s.hops.due(kHopsAtOnce);
     std::vector<Ipv4> addresses;
-    const std::size_t n = std::min(kHopsAtOnce, s.hops.size());
-    for (std::size_t i = 0; i < n; i++)
-        addresses.push_back(s.hops[(s.next_hop + i) % s.hops.size()].address);
+    for (const NextHop* const hop : due)
+        addresses.push_back(hop->address);
     const auto macs = port::look_at_next_hops(ports_[s.port].device().netdev(), addresses);
-    for (std::size_t i = 0; i < n; i++)
-        follow(s.hops[(s.next_hop + i) % s.hops.size()], macs[i]);
-    s.next_hop = (s.next_hop + n) % s.hops.size();
+    for (std::size_t i = 0; i < due.size(); i++)
+        follow(*due[i], macs[i]);
+    s.hops.note_looked_at(due.size());
 }
 
 }  // namespace spead::runtime

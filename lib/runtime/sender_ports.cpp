@@ -169,7 +169,7 @@ bool SenderSet::map(std::size_t port) {
         any = true;
         map_payload(*s);
         if (LinkHost* const host = ports_[port].host(); host != nullptr)
-            for (const NextHop& hop : s->hops)
+            for (const NextHop& hop : s->hops.all())
                 host->arp().resolve(hop.address);
     }
     return any;

@@ -76,7 +76,7 @@ std::unique_ptr<SendStream> SenderSet::make_one(const SendPlan& s, Outlet outlet
     made->queue = outlet.queue;
     const port::Port& port = ports_[made->port].device();
     send::SenderConfig config = sender_config(s, ports_[made->port].planned());
-    made->hops = find_next_hops(port, config, interrupt_fd);
+    made->hops = NextHops(find_next_hops(port, config, interrupt_fd));
     config.source_mac = port.mac();
     if (s.timeout > 0)
         config.timeout_ticks =

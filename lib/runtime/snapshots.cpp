@@ -106,8 +106,8 @@ void Snapshots::add_lcores(stats::Snapshot& snap, LcoreLook::Depth depth) {
         for (std::size_t n = 0; n < w->sources.size(); n++) {
             const std::size_t port = w->source_ports[n];
             snap.ports[port].add(w->counts.ports[n]);
-            if (n < w->buffers_taken.size())
-                add_buffers(snap.ports[port], of_.ports[port].device(), w->buffers_taken[n]);
+            if (n < w->peaks.buffers_taken.size())
+                add_buffers(snap.ports[port], of_.ports[port].device(), w->peaks.buffers_taken[n]);
         }
         snap.lcores.push_back(snapshot_of(*w));
     }
@@ -120,9 +120,7 @@ stats::LcoreSnapshot Snapshots::snapshot_of(const Worker& w) const {
     l.cpu = w.layout->cpu;
     l.poll = runtime::name_of(w.loop->mode());
     const auto received = [&w](const Stream& s) -> std::optional<std::uint64_t> {
-        std::optional<std::uint64_t> sum;
-        if (const auto past = w.past.find(s.number); past != w.past.end())
-            sum = past->second;
+        std::optional<std::uint64_t> sum = w.former.of(s.number);
         for (const StreamLane* const lane : s.all_lanes())
             if (lane->worker == &w)
                 sum = sum.value_or(0) + sum_of(lane->counts.packets);
@@ -131,7 +129,7 @@ stats::LcoreSnapshot Snapshots::snapshot_of(const Worker& w) const {
     for (std::size_t i = 0; i < of_.streams.current().size(); i++)
         if (const auto sum = received(*of_.streams.current()[i]))
             l.streams.push_back({of_.plan.receives[i].name, *sum, of_.streams.current()[i]->number});
-    l.removed = w.removed;
+    l.removed = w.former.of_former_streams();
     for (const auto& s : of_.streams.removed())
         l.removed += received(*s).value_or(0);
     for (std::size_t n = 0; n < w.sources.size(); n++) {
@@ -139,9 +137,9 @@ stats::LcoreSnapshot Snapshots::snapshot_of(const Worker& w) const {
         l.add(w.counts.ports[n]);
     }
     l.counters = w.counts.lcore;
-    l.counters.longest_loop = w.longest_loop.peak().ever;
-    l.longest_loop_minute = w.longest_loop.peak().minute;
-    l.longest_loop_now = w.longest_loop.peak().now;
+    l.counters.longest_loop = w.peaks.longest_loop.peak().ever;
+    l.longest_loop_minute = w.peaks.longest_loop.peak().minute;
+    l.longest_loop_now = w.peaks.longest_loop.peak().now;
     for (const auto& s : of_.senders.planned())
         if (s->worker == &w)
             l.sends.push_back(s->plan.name);

@@ -61,10 +61,7 @@ void StreamSet::let_go() {
             continue;
         removed_counts_.add(s->past);
         for (const auto& w : lcores_)
-            if (const auto past = w->past.find(s->number); past != w->past.end()) {
-                w->removed += past->second;
-                w->past.erase(past);
-            }
+            w->former.stream_is_gone(s->number);
     }
     std::erase_if(removed_, [](const auto& s) { return s->leaving.empty(); });
 }
@@ -164,7 +161,7 @@ void StreamSet::fold(Stream& stream, const StreamLane& lane) {
     Worker& w = *lane.worker;
     stream.past.add(lane.counts, lane.done.delivered, lane.done.unwritten);
     for (const std::uint64_t n : lane.counts.packets)
-        w.past[stream.number] += n;
+        w.former.add(stream.number, n);
     stream.past_endpoints.resize(std::max(stream.past_endpoints.size(), lane.details.endpoints.size()));
     for (std::size_t e = 0; e < lane.details.endpoints.size(); e++)
         stream.past_endpoints[e].add(lane.details.endpoints[e]);

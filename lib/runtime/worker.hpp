@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "heap/pool_placer.hpp"
 #include "memory/arena.hpp"
 #include "runtime/details.hpp"
+#include "runtime/former_packets.hpp"
 #include "runtime/layout.hpp"
 #include "runtime/lcore_look.hpp"
 #include "runtime/lcore_loop.hpp"
@@ -43,12 +43,19 @@ struct Worker {
         std::vector<SourceDetails> sources;  ///< in the order of sources
     };
     Counts counts;
-    stats::PeakRecord longest_loop;
-    std::vector<stats::PeakRecord> buffers_taken;  ///< in the order of sources; of the queue's pool
-    std::unique_ptr<LcoreLook> spare;              ///< memory for the next look
-    /// Holds the packets of streams that it no longer has, by the stream's number, and of former streams.
-    std::map<std::uint32_t, std::uint64_t> past;
-    std::uint64_t removed = 0;
+    /// Holds the high-water marks of its full looks.
+    struct Peaks {
+        stats::PeakRecord longest_loop;
+        std::vector<stats::PeakRecord> buffers_taken;  ///< in the order of sources; of the queue's pool
+
+        void forget() {
+            longest_loop.forget();
+            buffers_taken.clear();
+        }
+    };
+    Peaks peaks;
+    std::unique_ptr<LcoreLook> spare;  ///< memory for the next look
+    FormerPackets former;
 };
 
 /// Returns whether the lcore is silent or lost.

@@ -127,21 +127,33 @@ struct Sender::Impl {
           heaps(config.max_heaps, config.numa, where),
           submissions(config.max_heaps, config.numa, where),
           completions(config.max_heaps, config.numa, where),
-          dummy_bytes(std::size_t{4} * config.max_packet_size),
+          dummy(std::size_t{4} * config.max_packet_size),
           transmitter({config.queue, config.capabilities.late_free_segments, frames, headers_of(config),
                        config.pacing, static_cast<double>(rte_get_tsc_hz()), config.timeout_ticks,
-                       &dummy_layout(), config.send_times},
+                       &dummy.layout(config.max_packet_size), config.send_times},
                       pools, heaps, submissions, completions, shared),
           next_cnt(config.first_cnt) {
         entries.reserve(config.max_heaps);
     }
 
+    /// Holds the small heap of zeros that dummies are made from when no heap is in flight.
+    struct DummyHeap {
+        explicit DummyHeap(std::size_t size) : bytes(size) {}
+        DummyHeap(const DummyHeap&) = delete;
+        DummyHeap& operator=(const DummyHeap&) = delete;
+
+        /// Fills the heap, and lays it out; called once.
+        const HeapLayout& layout(std::uint32_t max_packet_size) {
+            heap.add_item(wire::item::kFirstUser, bytes);
+            return heap.layout(max_packet_size, nullptr);
+        }
+
+        std::vector<std::byte> bytes;
+        OutgoingHeap heap;
+    };
+
     void prepare(OutgoingHeap& heap);
     void check_device(const HeapLayout& layout) const;
-    const HeapLayout& dummy_layout() {
-        dummy_heap.add_item(wire::item::kFirstUser, dummy_bytes);
-        return dummy_heap.layout(config.max_packet_size, nullptr);
-    }
     std::uint64_t add_entry(const Submission& submission, std::uint64_t cnt);
 
     SenderConfig config;
@@ -152,8 +164,7 @@ struct Sender::Impl {
     SpscRing<Entry> submissions;
     SpscRing<Completion> completions;
     Shared shared;
-    std::vector<std::byte> dummy_bytes;
-    OutgoingHeap dummy_heap;
+    DummyHeap dummy;
     std::shared_ptr<ArmedEvent> event;  ///< the transmitter's
     Transmitter transmitter;
 

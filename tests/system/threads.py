@@ -3,6 +3,7 @@
 
 import ctypes
 import os
+import re
 import threading
 from pathlib import Path
 
@@ -19,12 +20,23 @@ def _ptrace(request, thread):
         raise OSError(error, os.strerror(error))
 
 
+def workers(running):
+    """The directories in /proc of the threads of worker lcores, by lcore. DPDK 22.11 calls such a thread rte-worker-1,
+    and 24.11 dpdk-worker1."""
+    found = {}
+    for task in Path(f"/proc/{running.process.pid}/task").iterdir():
+        try:
+            name = (task / "comm").read_text(encoding="ascii", errors="replace").strip()
+        except OSError:
+            continue  # the thread has ended
+        if match := re.fullmatch(r"(?:rte-worker-|dpdk-worker)(\d+)", name):
+            found[int(match[1])] = task
+    return found
+
+
 def worker(running, lcore=1):
     """The thread of a worker lcore."""
-    for task in Path(f"/proc/{running.process.pid}/task").iterdir():
-        if (task / "comm").read_text().strip().endswith(f"worker-{lcore}"):
-            return int(task.name)
-    raise LookupError(f"no lcore {lcore}")
+    return int(workers(running)[lcore].name)
 
 
 class Held:

@@ -3,9 +3,9 @@
 wants. A kernel socket sends; the kernel's own counts of each rule are compared beside the program's."""
 
 import json
-from pathlib import Path
 
 import tap_device
+import threads
 import wire
 
 CONFIGURATION = """
@@ -42,10 +42,7 @@ WAITS = {"232", "281"}  # epoll_wait and epoll_pwait of x86-64
 
 def asleep(running):
     """How many lcores of the program wait in the kernel for an event."""
-    calls = []
-    for task in Path(f"/proc/{running.process.pid}/task").iterdir():
-        if (task / "comm").read_text(encoding="ascii").startswith("rte-worker"):
-            calls.append((task / "syscall").read_text(encoding="ascii").split()[0])
+    calls = [(task / "syscall").read_text(encoding="ascii").split()[0] for task in threads.workers(running).values()]
     return sum(call in WAITS for call in calls)
 
 

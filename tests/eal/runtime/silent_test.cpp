@@ -82,17 +82,22 @@ class HeldRun {
             if (!reads_ || read(pipe_, bytes.data(), bytes.size()) <= 0)
                 std::this_thread::yield();
     }
-    /// Returns whether the lcore is inside write(2).
-    static bool hangs() {
+    /// Returns whether a thread is inside write(2) on the pipe: this is the lcore, however DPDK names it.
+    bool hangs() const {
         for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
-            std::string name;
-            std::ifstream(task.path() / "comm") >> name;
             long call = -1;
-            std::ifstream(task.path() / "syscall") >> call;
-            if (name.ends_with("worker-1") && call == SYS_write)
+            std::string fd;
+            std::ifstream(task.path() / "syscall") >> call >> fd;
+            if (call == SYS_write && is_pipe(std::stoi(fd, nullptr, 16)))
                 return true;
         }
         return false;
+    }
+    bool is_pipe(int fd) const {
+        struct stat ours {};
+        struct stat theirs {};
+        return fstat(pipe_, &ours) == 0 && fstat(fd, &theirs) == 0 && ours.st_dev == theirs.st_dev &&
+               ours.st_ino == theirs.st_ino;
     }
 
     Directory directory_;

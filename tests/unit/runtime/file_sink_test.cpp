@@ -333,7 +333,7 @@ TEST(FileSink, LeavesNoHalfLineWhereTheDiskEnds) {
     FileSink next(directory.path(), "s0");
     write_whole(next, rig, 100, 1);
     for (const std::string& line : lines_of(directory.file("heaps.jsonl")))
-        EXPECT_NO_THROW(nlohmann::json::parse(line)) << line;
+        EXPECT_TRUE(nlohmann::json::accept(line)) << line;
 }
 
 TEST(FileSink, KeepsTheLinesOfEarlierHeapsWhenAFileCannotBeOpened) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-/// Handles a port's own clock, for arrival times and send times.
+#include "port/port_times.hpp"
+
 #include <chrono>
 #include <thread>
 #include <time.h>
@@ -10,7 +11,6 @@
 
 #include "base/error.hpp"
 #include "port/device_calls.hpp"
-#include "port/port_state.hpp"
 
 namespace spead::port {
 
@@ -22,10 +22,8 @@ constexpr auto kFirstStretch = std::chrono::milliseconds{20};
 
 }  // namespace
 
-/// Masks the family's declaration with the device's report; before configure.
-void Port::State::choose_times(const rte_eth_dev_info& info) {
-    const PortRequest& asked = planned.request;
-    if (asked.timestamps == UseDevice::never || device.rx_queues == 0) {
+void PortTimes::choose(const rte_eth_dev_info& info, Capabilities& capabilities) {
+    if (request_.timestamps == UseDevice::never || device_.rx_queues == 0) {
         capabilities.rx_timestamps = RxTimestamps::none;
     }
     if (capabilities.rx_timestamps == RxTimestamps::device_clock) {
@@ -35,32 +33,32 @@ void Port::State::choose_times(const rte_eth_dev_info& info) {
             capabilities.rx_timestamps = RxTimestamps::none;
         }
     }
-    if (asked.timestamps == UseDevice::must && device.rx_queues != 0 &&
+    if (request_.timestamps == UseDevice::must && device_.rx_queues != 0 &&
         capabilities.rx_timestamps == RxTimestamps::none) {
-        throw_error(name,
+        throw_error(where(request_),
                     "{} has no times of arrival (RTE_ETH_RX_OFFLOAD_TIMESTAMP); use `timestamps` \"auto\" or "
                     "\"software\"",
-                    device.name);
+                    device_.name);
     }
-    capabilities.send_on_time &= asked.send_on_time != UseDevice::never && device.tx_queues != 0 &&
+    capabilities.send_on_time &= request_.send_on_time != UseDevice::never && device_.tx_queues != 0 &&
                                  (info.tx_offload_capa & RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP) != 0;
     if (capabilities.send_on_time) {
         capabilities.tx_offloads |= RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP;
-    } else if (asked.send_on_time == UseDevice::must && device.tx_queues != 0) {
-        throw_error(name,
+    } else if (request_.send_on_time == UseDevice::must && device_.tx_queues != 0) {
+        throw_error(where(request_),
                     "{} does not send packets at a given time (RTE_ETH_TX_OFFLOAD_SEND_ON_TIMESTAMP; "
                     "ConnectX-6 Dx and later have it); use `pacer` \"auto\" or \"software\"",
-                    device.name);
+                    device_.name);
     }
     if (capabilities.rx_timestamps != RxTimestamps::none) {
-        arrivals = arrival_times(capabilities.rx_timestamps, clock);
+        arrivals_ = arrival_times(capabilities.rx_timestamps, clock_);
     }
     if (capabilities.send_on_time) {
-        send_times = port::send_times(clock);
+        send_times_ = port::send_times(clock_);
     }
 }
 
-bool Port::State::sample_clock() {
+bool PortTimes::take_sample(std::uint16_t port_id, std::vector<std::string>& remarks) {
     DeviceClock::Sample sample;
     timespec now{};
     const std::uint64_t before = rte_rdtsc();
@@ -68,46 +66,47 @@ bool Port::State::sample_clock() {
     const std::uint64_t after = rte_rdtsc();
     clock_gettime(CLOCK_REALTIME, &now);
     if (error != 0) {
-        if (!reported_clock) {
-            reported_clock = true;
+        if (!reported_) {
+            reported_ = true;
             remarks.push_back(fmt::format(
                 "{}: the clock of {} cannot be read ({}): its packet times are usable only if they are UTC "
                 "(mlx5: REAL_TIME_CLOCK_ENABLE=1 in the firmware, or tx_pp=500), and it schedules nothing",
-                name, device.name, reason_of(error)));
+                where(request_), device_.name, reason_of(error)));
         }
         return false;
     }
     sample.cycles = before + (after - before) / 2;
     sample.utc =
         static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
-    clock.take(sample);
+    clock_.take(sample);
     return true;
 }
 
-/// Starts the clock; the device runs.
-void Port::State::start_clock() {
-    if (capabilities.rx_timestamps != RxTimestamps::device_clock && !capabilities.send_on_time) {
+void PortTimes::start(std::uint16_t port_id, std::vector<std::string>& remarks) {
+    const bool stamps = arrivals_ && arrivals_->kind == RxTimestamps::device_clock;
+    const bool schedules = send_times_.clock != nullptr;
+    if (!stamps && !schedules) {
         return;
     }
-    if (sample_clock()) {
+    if (take_sample(port_id, remarks)) {
         std::this_thread::sleep_for(kFirstStretch);
-        sample_clock();
+        take_sample(port_id, remarks);
     }
-    if (planned.request.send_on_time == UseDevice::must && !clock.known()) {
-        throw_error(name,
+    if (request_.send_on_time == UseDevice::must && !clock_.known()) {
+        throw_error(where(request_),
                     "packets cannot be sent at a given time: the clock of {} cannot be read; use `pacer` "
                     "\"auto\" or \"software\"",
-                    device.name);
+                    device_.name);
     }
-    next_clock_sample = rte_rdtsc() + rte_get_tsc_hz();
+    next_sample_ = rte_rdtsc() + rte_get_tsc_hz();
 }
 
-void Port::State::follow_clock() {
-    if (next_clock_sample == 0 || rte_rdtsc() < next_clock_sample) {
+void PortTimes::follow(std::uint16_t port_id, std::vector<std::string>& remarks) {
+    if (next_sample_ == 0 || rte_rdtsc() < next_sample_) {
         return;
     }
-    sample_clock();
-    next_clock_sample = rte_rdtsc() + rte_get_tsc_hz();
+    take_sample(port_id, remarks);
+    next_sample_ = rte_rdtsc() + rte_get_tsc_hz();
 }
 
 }  // namespace spead::port

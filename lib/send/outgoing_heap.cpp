@@ -14,7 +14,8 @@ namespace {
 
 void check_id(std::uint64_t id, wire::Flavour flavour) {
     if (id < wire::item::kDescriptor)
-        throw Error(fmt::format("item id {:#x} belongs to the protocol (0 to 4 do)", id));
+        throw Error(fmt::format("item id {:#x} belongs to the protocol (0 to 4 do); give {:#x} or above", id,
+                                wire::item::kDescriptor));
     if (id > flavour.max_id())
         throw Error(fmt::format("item id {:#x} does not fit SPEAD-64-{}: the largest is {:#x}", id,
                                 flavour.address_bits(), flavour.max_id()));

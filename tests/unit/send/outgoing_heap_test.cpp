@@ -38,10 +38,11 @@ class SendHeap : public testing::Test {
 TEST_F(SendHeap, RefusesIdsOfTheProtocolAndIdsThatDoNotFit) {
     OutgoingHeap heap(wire::Flavour(48));
     for (std::uint64_t id = 0; id < 5; ++id)
-        EXPECT_THAT([&] { heap.add_item(id, part(0, 8)); },
-                    ThrowsMessage<Error>(HasSubstr("belongs to the protocol")));
+        EXPECT_THAT(
+            [&] { heap.add_item(id, part(0, 8)); },
+            ThrowsMessage<Error>(HasSubstr("belongs to the protocol (0 to 4 do); give 0x5 or above")));
     EXPECT_THAT([&] { heap.add_immediate(2, 1); },
-                ThrowsMessage<Error>(HasSubstr("belongs to the protocol")));
+                ThrowsMessage<Error>(HasSubstr("belongs to the protocol (0 to 4 do); give 0x5 or above")));
     heap.add_item(0x7FFF, part(0, 8));
     EXPECT_THAT([&] { heap.add_item(0x8000, part(0, 8)); },
                 ThrowsMessage<Error>(HasSubstr("the largest is 0x7fff")));

@@ -267,7 +267,7 @@ int send_all(const ReplayOptions& options, const PlannedReplay& plan, const Comm
     ReplayRun run(
         options, {workers.front(), plan.worker, plan.main == plan.worker, patience_of(options.lcore_timeout)},
         open.port(), open.replay(), open.impaired(), signals);
-    run.go(plan.cpus.size() == 1 ? plan.cpus : std::vector<unsigned>{plan.main});
+    run.go({plan.cpus.size() == 1 ? plan.cpus.front() : plan.main});
     signals.give_back();
 
     std::vector<std::string> problems = run.problems();

@@ -31,8 +31,9 @@ std::string why_no_program(const std::string&, bool) {
 void check_no_foreign_program(const std::string&, const std::string& where) {
     throw Error(where, kAbsent);
 }
+// NOLINTNEXTLINE(performance-unnecessary-value-param): the other implementation keeps it.
 XdpClaim::XdpClaim(std::string netdev) {
-    throw Error(std::move(netdev), kAbsent);
+    throw Error(netdev, kAbsent);
 }
 XdpClaim::~XdpClaim() = default;
 std::string XdpClaim::program_path() const {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <variant>
 
+#include "base/empty.hpp"
 #include "base/error.hpp"
 #include "wire/descriptor.hpp"
 #include "wire/flavour.hpp"
@@ -173,8 +174,7 @@ bool DescribedItem::has_value() const noexcept {
 }
 
 const std::vector<std::uint64_t>& DescribedItem::shape() const noexcept {
-    static const auto& none = *new const std::vector<std::uint64_t>;
-    return state_->value ? state_->value->shape() : none;
+    return state_->value ? state_->value->shape() : empty_of<std::vector<std::uint64_t>>();
 }
 
 std::uint64_t DescribedItem::elements() const noexcept {

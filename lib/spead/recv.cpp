@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/current_reason.hpp"
+#include "base/empty.hpp"
 #include "base/endpoint.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
@@ -198,8 +199,7 @@ RecvStream& RecvStream::operator=(RecvStream&&) noexcept = default;
 RecvStream::~RecvStream() = default;
 
 const std::string& RecvStream::name() const noexcept {
-    static const auto& none = *new const std::string;
-    return state_ ? state_->name : none;
+    return state_ ? state_->name : empty_of<std::string>();
 }
 
 std::optional<Heap> RecvStream::get() {

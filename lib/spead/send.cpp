@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "base/current_reason.hpp"
+#include "base/empty.hpp"
 #include "base/error.hpp"
 #include "base/log.hpp"
 #include "base/mac.hpp"
@@ -149,8 +150,7 @@ SendStream& SendStream::operator=(SendStream&&) noexcept = default;
 SendStream::~SendStream() = default;
 
 const std::string& SendStream::name() const noexcept {
-    static const auto& none = *new const std::string;
-    return state_ ? state_->name : none;
+    return state_ ? state_->name : empty_of<std::string>();
 }
 std::size_t SendStream::substreams() const noexcept {
     return state_ ? state_->substreams : 0;

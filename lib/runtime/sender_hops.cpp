@@ -84,6 +84,7 @@ void SenderSet::follow_next_hops(SendStream& s) {
     }
     const std::vector<NextHop*> due = s.hops.due(kHopsAtOnce);
     std::vector<Ipv4> addresses;
+    addresses.reserve(due.size());
     for (const NextHop* const hop : due)
         addresses.push_back(hop->address);
     const auto macs = port::look_at_next_hops(ports_[s.port].device().netdev(), addresses);
